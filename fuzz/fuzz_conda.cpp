@@ -1,8 +1,8 @@
 // Unpacks arbitrary bytes as a conda package. The first byte says what the rest is: a .conda or .tar.bz2 as
 // it is, or a plain tar that is packed into a .tar.bz2 here, so that mutations reach its members.
 
+#include "conda/info/package_info.h"
 #include "conda/package.h"
-#include "conda/package_info.h"
 #include "fuzz/extract_check.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"

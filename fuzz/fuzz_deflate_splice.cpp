@@ -5,12 +5,12 @@
 
 #include <libdeflate.h>
 
-#include "archive/deflate_chunk.h"
-#include "archive/deflate_splice.h"
+#include "archive/deflate/deflate_chunk.h"
+#include "archive/deflate/deflate_splice.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/zlib_inflate.h"
-#include "support/read_only_file.h"
-#include "unit/archive/builders.h"
+#include "support/files/read_only_file.h"
+#include "unit/archive/fixtures/builders.h"
 
 namespace ptpkg::fuzz {
 namespace {

@@ -1,11 +1,11 @@
 // Reads arbitrary bytes as a library or a static archive with GPU code.
 
-#include "elf/device_code.h"
+#include "elf/device/device_code.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
 #include "support/mem_fs.h"
-#include "unit/elf/device_containers.h"
-#include "unit/elf/offload_bundles.h"
+#include "unit/elf/fixtures/device_container_bytes.h"
+#include "unit/elf/fixtures/offload_bundles.h"
 
 namespace ptpkg::fuzz {
 namespace {

@@ -1,12 +1,12 @@
 // Slices arbitrary bytes as a library or a static archive with GPU code, in both forms. What PlanSlice
 // accepts is a slice that the comparison with the original passes.
 
-#include "elf/slice_verify.h"
+#include "elf/slice/slice_verify.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "support/read_only_file.h"
-#include "unit/elf/device_libraries.h"
-#include "unit/elf/device_objects.h"
+#include "support/files/read_only_file.h"
+#include "unit/elf/fixtures/device_libraries.h"
+#include "unit/elf/fixtures/device_objects.h"
 
 namespace ptpkg::fuzz {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <fmt/core.h>
 
-#include "elf/edit.h"
+#include "elf/edit/edit.h"
 #include "fuzz/fuzz.h"
 #include "support/fault_fs.h"
 #include "support/mem_fs.h"
-#include "unit/elf/synthetic_elf.h"
+#include "unit/elf/fixtures/synthetic_elf.h"
 
 namespace ptpkg::fuzz {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "support/text.h"
-#include "wheel/entry_points.h"
+#include "support/text/text.h"
+#include "wheel/metadata/entry_points.h"
 
 namespace ptpkg::fuzz {
 

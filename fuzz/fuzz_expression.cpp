@@ -2,9 +2,9 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "recipe/expression.h"
-#include "support/json.h"
+#include "recipe/expression/expression.h"
 #include "support/limits.h"
+#include "support/text/json.h"
 #include "unit/recipe/fake_variants.h"
 
 namespace ptpkg::fuzz {

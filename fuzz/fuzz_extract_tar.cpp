@@ -1,10 +1,10 @@
 // Unpacks arbitrary bytes as a tar in any of its compressions.
 
-#include "archive/codec.h"
+#include "archive/codec/codec.h"
 #include "archive/extract.h"
 #include "fuzz/extract_check.h"
 #include "fuzz/fuzz.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 
 namespace ptpkg::fuzz {
 namespace {

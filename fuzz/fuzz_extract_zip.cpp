@@ -1,11 +1,11 @@
 // Unpacks arbitrary bytes as a zip, and reads them as the strict check does.
 
-#include "archive/deflate_chunk.h"
+#include "archive/deflate/deflate_chunk.h"
 #include "archive/extract.h"
-#include "archive/zip_strict.h"
+#include "archive/zip/zip_strict.h"
 #include "fuzz/extract_check.h"
 #include "fuzz/fuzz.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 
 namespace ptpkg::fuzz {
 

@@ -1,13 +1,13 @@
 // Inflates arbitrary bytes as a deflate stream: what zlib makes of it, and nothing that zlib refuses.
 
-#include "archive/deflate_chunk.h"
-#include "archive/inflate.h"
+#include "archive/deflate/deflate_chunk.h"
+#include "archive/deflate/inflate.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
 #include "fuzz/zlib_inflate.h"
-#include "support/read_only_file.h"
-#include "unit/archive/builders.h"
-#include "unit/archive/deflate_streams.h"
+#include "support/files/read_only_file.h"
+#include "unit/archive/fixtures/builders.h"
+#include "unit/archive/fixtures/deflate_streams.h"
 
 namespace ptpkg::fuzz {
 namespace {

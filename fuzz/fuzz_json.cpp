@@ -3,7 +3,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::fuzz {
 

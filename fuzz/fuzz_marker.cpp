@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "wheel/marker.h"
+#include "wheel/metadata/marker.h"
 
 namespace ptpkg::fuzz {
 

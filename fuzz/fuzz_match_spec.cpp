@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "spec/match_spec.h"
+#include "versions/match_spec.h"
 
 namespace ptpkg::fuzz {
 
@@ -13,9 +13,9 @@ std::vector<std::string> Seeds() {
 namespace {
 
 void CheckSpec(std::string_view text) {
-  const auto spec = spec::NormalizeMatchSpec(text);
+  const auto spec = versions::NormalizeMatchSpec(text);
   if (!spec) return RequireFair(spec.error());
-  const auto again = spec::NormalizeMatchSpec(*spec);
+  const auto again = versions::NormalizeMatchSpec(*spec);
   Require(again && *again == *spec, "a normal form has another normal form");
 }
 

@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "wheel/core_metadata.h"
+#include "wheel/metadata/core_metadata.h"
 
 namespace ptpkg::fuzz {
 

@@ -3,7 +3,7 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
 #include "support/mem_fs.h"
-#include "variant/render.h"
+#include "variant/render_variants.h"
 
 namespace ptpkg::fuzz {
 

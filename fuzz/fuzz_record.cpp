@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "wheel/record.h"
+#include "wheel/metadata/record.h"
 
 namespace ptpkg::fuzz {
 

@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/require.h"
-#include "wheel/requirement.h"
+#include "wheel/metadata/requirement.h"
 
 namespace ptpkg::fuzz {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "fuzz/fuzz.h"
-#include "support/fs.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::fuzz {
 namespace {

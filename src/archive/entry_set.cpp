@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 #include <numeric>
 
-#include "support/name_problem.h"
+#include "support/text/name_problem.h"
 
 namespace ptpkg::archive {
 

@@ -11,7 +11,7 @@
 
 #include "model/staged_tree.h"
 #include "support/path.h"
-#include "support/utf8.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg::archive {
 

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "support/digest/hash.h"
 #include "support/env.h"
-#include "support/hash.h"
 #include "support/limits.h"
 
 namespace ptpkg::archive {

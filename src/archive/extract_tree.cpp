@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <fmt/core.h>
 
-#include "support/scratch_buffer.h"
+#include "support/digest/scratch_buffer.h"
 
 namespace ptpkg::archive {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "support/read_only_file.h"
-#include "support/scratch.h"
+#include "support/files/read_only_file.h"
+#include "support/files/scratch.h"
 
 namespace ptpkg::archive {
 namespace {

@@ -2,10 +2,10 @@
 // The whole content of one member as a file: in memory, where it lies in the archive, or in an unlinked
 // scratch file. Layer: archive, internal to it.
 
-#include "archive/zip_content.h"
+#include "archive/zip/zip_content.h"
+#include "support/digest/hash.h"
+#include "support/digest/scratch_buffer.h"
 #include "support/env.h"
-#include "support/hash.h"
-#include "support/scratch_buffer.h"
 
 namespace ptpkg::archive {
 

@@ -4,9 +4,9 @@
 #include <deque>
 #include <fmt/core.h>
 
-#include "support/name_problem.h"
-#include "support/text.h"
-#include "support/utf8.h"
+#include "support/text/name_problem.h"
+#include "support/text/text.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg::archive {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "ci/scripts.h"
 #include "ci/template.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::ci {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ci/scripts.h"
 #include "ci/template.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::ci {
 namespace {

@@ -1,6 +1,6 @@
 #include "ci/seal.h"
 
-#include "support/hash.h"
+#include "support/digest/hash.h"
 
 namespace ptpkg::ci {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "support/assert.h"
-#include "support/json.h"
-#include "support/text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 
 namespace ptpkg::ci {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 
 namespace ptpkg::cli {
 

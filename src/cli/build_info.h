@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::cli {
 

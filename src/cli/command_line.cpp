@@ -6,7 +6,7 @@
 #include <deque>
 #include <fmt/core.h>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

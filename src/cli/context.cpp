@@ -8,13 +8,13 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "cli/json_log.h"
-#include "cli/safe_reporter.h"
-#include "cli/text_layout.h"
-#include "support/json.h"
-#include "support/machine.h"
+#include "cli/output/json_log.h"
+#include "cli/output/safe_reporter.h"
+#include "cli/output/text_layout.h"
+#include "support/process/machine.h"
 #include "support/secret.h"
-#include "support/text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

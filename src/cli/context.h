@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/output.h"
-#include "cli/reporters.h"
-#include "cli/ticker.h"
+#include "cli/output/reporters.h"
+#include "cli/output/ticker.h"
+#include "cli/terminal_output.h"
 #include "support/env.h"
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::cli {
 

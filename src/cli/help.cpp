@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "cli/text_layout.h"
-#include "support/text.h"
+#include "cli/output/text_layout.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

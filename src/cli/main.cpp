@@ -7,11 +7,11 @@
 #include "cli/context.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
-#include "cli/json_log.h"
-#include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/output/json_log.h"
+#include "cli/terminal_output.h"
+#include "cli/verbs/verbs.h"
 #include "support/internal_error.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::cli {
 

@@ -4,7 +4,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/help.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

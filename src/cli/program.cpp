@@ -1,6 +1,6 @@
 // The verbs in the order that --help shows, and what all of them take. Layer: cli.
 
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 
 namespace ptpkg::cli {
 

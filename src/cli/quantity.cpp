@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

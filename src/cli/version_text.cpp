@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/build_info.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 

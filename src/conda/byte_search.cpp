@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "support/scratch_buffer.h"
+#include "support/digest/scratch_buffer.h"
 
 namespace ptpkg::conda {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "support/fs.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::conda {
 

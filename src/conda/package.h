@@ -11,9 +11,9 @@
 
 #include "model/artifact.h"
 #include "model/staged_tree.h"
-#include "support/atomic_file.h"
 #include "support/env.h"
-#include "support/json_fwd.h"
+#include "support/files/atomic_file.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::conda {
 
@@ -75,7 +75,7 @@ struct WriteOptions {
 Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input, const AbsPath& folder,
                                             const WriteOptions& options);
 
-struct PackageInfo;  // conda/package_info.h
+struct PackageInfo;  // conda/info/package_info.h
 
 /// Takes the format from the content. Of a .conda only the info part is read; of a .tar.bz2 everything
 /// up to the end of info/. `about` and `paths` are empty objects when their files are missing.

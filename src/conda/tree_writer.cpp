@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "support/name_problem.h"
+#include "support/text/name_problem.h"
 
 namespace ptpkg::conda {
 namespace {

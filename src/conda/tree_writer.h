@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "archive/tar_reader.h"
+#include "archive/tar/tar_reader.h"
+#include "support/digest/hash.h"
 #include "support/env.h"
-#include "support/hash.h"
 
 namespace ptpkg::conda {
 

@@ -1,15 +1,15 @@
 // Installs the payload of a package into a prefix. Layer: conda.
 #include <fmt/core.h>
 
-#include "conda/info_schema.h"
-#include "conda/noarch.h"
+#include "conda/info/info_schema.h"
+#include "conda/info/noarch.h"
+#include "conda/info/package_info.h"
+#include "conda/info/paths_json.h"
+#include "conda/info/prefix.h"
+#include "conda/info_reader.h"
 #include "conda/package.h"
-#include "conda/package_info.h"
-#include "conda/paths_json.h"
-#include "conda/prefix.h"
-#include "conda/reader.h"
 #include "conda/tree_writer.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::conda {
 namespace {

@@ -2,15 +2,15 @@
 #include <fmt/core.h>
 #include <libdeflate.h>
 
-#include "archive/codec.h"
-#include "archive/tar_writer.h"
-#include "archive/zip_writer.h"
-#include "conda/index_json.h"
-#include "conda/info_files.h"
+#include "archive/codec/codec.h"
+#include "archive/tar/tar_writer.h"
+#include "archive/zip/zip_writer.h"
+#include "conda/info/index_json.h"
+#include "conda/info/info_files.h"
+#include "conda/info/payload.h"
 #include "conda/package.h"
 #include "conda/package_parts.h"
-#include "conda/payload.h"
-#include "support/plural.h"
+#include "support/text/plural.h"
 
 namespace ptpkg::conda {
 namespace {

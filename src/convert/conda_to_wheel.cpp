@@ -1,9 +1,9 @@
 #include "convert/conda_to_wheel.h"
 
-#include "conda/package_info.h"
+#include "conda/info/package_info.h"
 #include "convert/layouts.h"
 #include "convert/projects.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::convert {
 

@@ -5,9 +5,9 @@
 
 #include "conda/package.h"
 #include "convert/package_metadata.h"
-#include "convert/python_layout.h"
-#include "convert/wheel_tree.h"
-#include "elf/relink.h"
+#include "convert/tree/python_layout.h"
+#include "convert/tree/wheel_tree.h"
+#include "elf/edit/relink_tree.h"
 
 namespace ptpkg::convert {
 

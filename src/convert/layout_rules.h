@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "elf/relink.h"
+#include "elf/edit/relink_tree.h"
 #include "recipe/recipe.h"
 
 namespace ptpkg::convert {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "convert/layouts_yaml.h"  // generated from data/layouts.yaml
-#include "support/text.h"
-#include "support/yaml.h"
+#include "support/text/text.h"
+#include "support/text/yaml.h"
 
 namespace ptpkg::convert {
 namespace {

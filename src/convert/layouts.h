@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/relink.h"
+#include "elf/edit/relink_tree.h"
 
 namespace ptpkg::convert {
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "conda/package_info.h"
+#include "conda/info/package_info.h"
 #include "model/package_note.h"
-#include "support/text.h"
-#include "wheel/version.h"
+#include "support/text/text.h"
+#include "wheel/metadata/pep440_version.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::convert {

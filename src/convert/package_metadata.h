@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "conda/package.h"
-#include "convert/python_layout.h"
-#include "recipe/output.h"
+#include "convert/tree/python_layout.h"
+#include "recipe/package_output.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::convert {

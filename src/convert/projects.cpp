@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "convert/projects_yaml.h"  // generated from data/projects.yaml
-#include "support/text.h"
-#include "support/yaml.h"
-#include "wheel/requirement.h"
+#include "support/text/text.h"
+#include "support/text/yaml.h"
+#include "wheel/metadata/requirement.h"
 
 namespace ptpkg::convert {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "wheel/core_metadata.h"
+#include "wheel/metadata/core_metadata.h"
 
 namespace ptpkg::convert {
 

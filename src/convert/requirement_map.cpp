@@ -6,10 +6,10 @@
 #include <set>
 
 #include "convert/conda_names_yaml.h"  // generated from data/conda_names.yaml
-#include "support/text.h"
-#include "support/yaml.h"
-#include "wheel/requirement.h"
-#include "wheel/version.h"
+#include "support/text/text.h"
+#include "support/text/yaml.h"
+#include "wheel/metadata/pep440_version.h"
+#include "wheel/metadata/requirement.h"
 
 namespace ptpkg::convert {
 

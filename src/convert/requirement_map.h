@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "wheel/core_metadata.h"
-#include "wheel/marker.h"
+#include "wheel/metadata/core_metadata.h"
+#include "wheel/metadata/marker.h"
 
 namespace ptpkg::convert {
 

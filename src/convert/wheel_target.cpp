@@ -7,12 +7,12 @@
 #include <set>
 
 #include "convert/requirement_map.h"
-#include "spec/build_string.h"
-#include "spec/constraint.h"
-#include "spec/python_version.h"
-#include "spec/version_spec.h"
-#include "support/text.h"
-#include "wheel/requirement.h"
+#include "support/text/text.h"
+#include "versions/build_string.h"
+#include "versions/constraint.h"
+#include "versions/python_version.h"
+#include "versions/version_spec.h"
+#include "wheel/metadata/requirement.h"
 
 namespace ptpkg::convert {
 
@@ -37,7 +37,7 @@ struct PythonTag {
 std::optional<PythonTag> ReadPythonTag(std::string_view tag) {
   if (tag == "py3") return PythonTag{};
   if (!tag.starts_with("cp3") && !tag.starts_with("py3")) return std::nullopt;
-  const Result<std::string> minor = spec::PythonMinor("3." + std::string(tag.substr(3)));
+  const Result<std::string> minor = versions::PythonMinor("3." + std::string(tag.substr(3)));
   if (!minor) return std::nullopt;
   return PythonTag{.exact = tag.starts_with("cp"), .version = *minor};
 }
@@ -169,7 +169,7 @@ Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std:
       continue;
     }
     if (wanted.empty()) return wanted;
-    PTPKG_TRY(const bool fits, spec::VersionMatches(wanted, ">=" + python.version));
+    PTPKG_TRY(const bool fits, versions::VersionMatches(wanted, ">=" + python.version));
     if (fits) return wanted;
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the wheel needs Python {} or later, --python is {}", python.version, wanted));
@@ -179,10 +179,11 @@ Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std:
 
 /// ">=3.11.4" excludes some releases of 3.11, not all.
 Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& constraint) {
-  PTPKG_TRY(const spec::Constraint releases,
-            spec::Constraint::Of({.name = "python", .version = minor + ".*"}));
-  PTPKG_TRY(const spec::Constraint wanted, spec::Constraint::Of({.name = "python", .version = constraint}));
-  return spec::CanMeet(std::array{releases, wanted});
+  PTPKG_TRY(const versions::Constraint releases,
+            versions::Constraint::Of({.name = "python", .version = minor + ".*"}));
+  PTPKG_TRY(const versions::Constraint wanted,
+            versions::Constraint::Of({.name = "python", .version = constraint}));
+  return versions::CanMeet(std::array{releases, wanted});
 }
 
 /// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`, unless
@@ -242,7 +243,7 @@ Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& c
     // The first and the last of 3.9, for "python_full_version < '3.9.2'".
     for (const int patch : {0, 99}) {
       const std::string python = fmt::format("3.{}.{}", minor, patch);
-      PTPKG_TRY(const bool fits, spec::VersionMatches(python, constraint));
+      PTPKG_TRY(const bool fits, versions::VersionMatches(python, constraint));
       if (!fits) continue;
       for (const std::string_view machine : machines) markers.push_back(MarkersFor(python, machine));
     }
@@ -255,10 +256,10 @@ Result<void> MakeForOne(bool free_threaded, std::string_view machine, WheelTarge
   // The first Python that there is with another ABI, and another folder, than the usual one.
   constexpr int kFirstFreeThreaded = 13;
   const std::string_view suffix = free_threaded ? "t" : "";
-  const std::string digits = spec::VersionDigits(target.python, 2);
+  const std::string digits = versions::VersionDigits(target.python, 2);
   target.site_packages = fmt::format("lib/python{}{}/site-packages", target.python, suffix);
   target.build_prefix = free_threaded ? fmt::format("cp{}t", digits) : "py" + digits;
-  PTPKG_TRY(const std::string pin, spec::PythonPin(target.python));
+  PTPKG_TRY(const std::string pin, versions::PythonPin(target.python));
   target.depends.push_back("python " + pin);
   if (MinorOf(target.python) >= kFirstFreeThreaded)
     target.depends.push_back(fmt::format("python_abi {}.* *_cp{}{}", target.python, digits, suffix));
@@ -298,7 +299,7 @@ const Machine* MachineOf(const std::vector<wheel::Tag>& tags) {
 }  // namespace
 
 Result<std::string> PythonOption(std::string_view python) {
-  Result<std::string> minor = spec::PythonMinor(python);
+  Result<std::string> minor = versions::PythonMinor(python);
   if (minor) return minor;
   return Error(ErrorCode::kUsage, fmt::format("--python: {}", minor.error().message()))
       .WithHint(minor.error().hint());

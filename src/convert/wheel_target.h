@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wheel/marker.h"
+#include "wheel/metadata/marker.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::convert {

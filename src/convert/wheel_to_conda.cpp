@@ -4,14 +4,14 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "convert/conda_tree.h"
 #include "convert/layouts.h"
 #include "convert/projects.h"
 #include "convert/requirement_map.h"
+#include "convert/tree/conda_tree.h"
 #include "convert/wheel_target.h"
-#include "support/text.h"
+#include "support/text/text.h"
+#include "wheel/metadata/pep440_version.h"
 #include "wheel/tag.h"
-#include "wheel/version.h"
 
 namespace ptpkg::convert {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "conda/package.h"
-#include "elf/relink.h"
+#include "elf/edit/relink_tree.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::convert {

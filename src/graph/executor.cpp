@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "support/internal_error.h"
-#include "support/json_utf8.h"
+#include "support/text/json_utf8.h"
 
 namespace ptpkg::graph {
 

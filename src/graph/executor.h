@@ -6,8 +6,8 @@
 
 #include "graph/history.h"
 #include "graph/plan.h"
+#include "graph/result_store.h"
 #include "graph/stage.h"
-#include "graph/store.h"
 
 namespace ptpkg::graph {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "support/hash.h"
-#include "support/scratch.h"
+#include "support/digest/hash.h"
+#include "support/files/scratch.h"
 
 namespace ptpkg::graph {
 

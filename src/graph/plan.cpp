@@ -4,9 +4,9 @@
 #include <limits>
 #include <set>
 
-#include "support/display_text.h"
-#include "support/hash.h"
-#include "support/name_problem.h"
+#include "support/digest/hash.h"
+#include "support/text/display_text.h"
+#include "support/text/name_problem.h"
 
 namespace ptpkg::graph {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "support/json.h"
 #include "support/path.h"
+#include "support/text/json.h"
 
 namespace ptpkg::graph {
 

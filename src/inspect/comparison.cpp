@@ -8,7 +8,7 @@
 
 #include "inspect/file_pairs.h"
 #include "inspect/text_diff.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::inspect {
 namespace {

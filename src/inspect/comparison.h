@@ -2,7 +2,7 @@
 // `ptpkg diff`: in what two artifacts differ, as docs/json/diff.json has it. Layer: inspect.
 
 #include "support/env.h"
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::inspect {
 

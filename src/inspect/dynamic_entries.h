@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "elf/image.h"
+#include "elf/read/image.h"
 
 namespace ptpkg::inspect {
 

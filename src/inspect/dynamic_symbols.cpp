@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "elf/symbol_versions.h"
+#include "elf/symbols/symbol_versions.h"
 
 namespace ptpkg::inspect {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "support/fs.h"
-#include "support/hash.h"
+#include "support/digest/hash.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::inspect {
 

@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "elf/notes.h"
+#include "elf/read/notes.h"
 #include "inspect/dynamic_entries.h"
 #include "inspect/unless_damaged.h"
-#include "verify/platform_policies.h"
+#include "verify/wheel/platform_policies.h"
 
 namespace ptpkg::inspect {
 namespace {

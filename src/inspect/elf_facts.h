@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "elf/image.h"
-#include "elf/section_kinds.h"
-#include "support/fs.h"
+#include "elf/read/image.h"
+#include "elf/read/section_kinds.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::inspect {
 

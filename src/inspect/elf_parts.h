@@ -9,7 +9,7 @@
 
 #include "inspect/dynamic_symbols.h"
 #include "inspect/elf_facts.h"
-#include "support/hash.h"
+#include "support/digest/hash.h"
 
 namespace ptpkg::inspect {
 

@@ -8,8 +8,8 @@
 
 #include "inspect/elf_facts.h"
 #include "inspect/listing.h"
-#include "support/json.h"
-#include "verify/device_code_checks.h"
+#include "support/text/json.h"
+#include "verify/elf/device_code_checks.h"
 #include "verify/examination_json.h"
 
 namespace ptpkg::inspect {
@@ -170,13 +170,14 @@ Json ElfFilesToJson(const FactsByPath& facts, const verify::Examination& examina
 }
 
 /// What `some` have and `others` lack.
-void AddOnly(const spec::ArchitectureNames& some, const spec::ArchitectureNames& others, Json& names) {
+void AddOnly(const versions::ArchitectureNames& some, const versions::ArchitectureNames& others,
+             Json& names) {
   for (const std::string& name : some) {
     if (!others.contains(name)) names.push_back(name);
   }
 }
 
-Json WantedToJson(const spec::DeviceArchitectures& wanted, const spec::DeviceArchitectures& has) {
+Json WantedToJson(const versions::DeviceArchitectures& wanted, const versions::DeviceArchitectures& has) {
   Json missing = Json::array();
   AddOnly(wanted.sass, has.sass, missing);
   AddOnly(wanted.ptx, has.ptx, missing);
@@ -192,7 +193,7 @@ Json DeviceCodeList(const verify::Examination& examination) {
   Json list = Json::array();
   for (const verify::FileDeviceCode& file : examination.device_code) {
     Json item = verify::FileDeviceCodeToJson(file);
-    const spec::DeviceArchitectures* wanted = examination.asked.Of(file.file);
+    const versions::DeviceArchitectures* wanted = examination.asked.Of(file.file);
     item["wanted"] =
         wanted == nullptr ? Json(nullptr) : WantedToJson(*wanted, verify::ArchitecturesOf(file.code));
     list.push_back(std::move(item));

@@ -4,8 +4,8 @@
 
 #include "model/finding.h"
 #include "support/env.h"
-#include "support/json_fwd.h"
-#include "verify/check.h"
+#include "support/text/json_fwd.h"
+#include "verify/check_artifact.h"
 
 namespace ptpkg::inspect {
 

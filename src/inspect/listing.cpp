@@ -6,8 +6,8 @@
 #include <set>
 
 #include "archive/extract.h"
-#include "conda/package_info.h"
-#include "conda/paths_json.h"
+#include "conda/info/package_info.h"
+#include "conda/info/paths_json.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::inspect {

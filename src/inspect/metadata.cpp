@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "support/json.h"
-#include "support/text.h"
-#include "wheel/entry_points.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+#include "wheel/metadata/entry_points.h"
 
 namespace ptpkg::inspect {
 namespace {

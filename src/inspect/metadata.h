@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "conda/package_info.h"
-#include "support/json_fwd.h"
-#include "wheel/core_metadata.h"
+#include "conda/info/package_info.h"
+#include "support/text/json_fwd.h"
 #include "wheel/file_name.h"
+#include "wheel/metadata/core_metadata.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::inspect {

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 #include <vector>
 
-#include "support/display_text.h"
-#include "support/json.h"
-#include "support/text.h"
+#include "support/text/display_text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 
 namespace ptpkg::inspect {
 namespace {

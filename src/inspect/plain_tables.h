@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::inspect {
 

@@ -2,8 +2,8 @@
 
 #include <mutex>
 
-#include "archive/member_pass.h"
-#include "conda/member_pass.h"
+#include "archive/archive_member_pass.h"
+#include "conda/conda_member_pass.h"
 
 namespace ptpkg::inspect {
 namespace {

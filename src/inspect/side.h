@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "elf/device_code.h"
+#include "elf/device/device_code.h"
 #include "inspect/elf_parts.h"
 #include "inspect/listing.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <span>
 
-#include "support/utf8.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg::inspect {
 namespace {

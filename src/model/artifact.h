@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/hash.h"
+#include "support/digest/hash.h"
 
 namespace ptpkg {
 

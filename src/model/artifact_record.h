@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg {
 

@@ -2,7 +2,7 @@
 // Reports as JSON, so that they survive the process that made them. Layer: model.
 
 #include "model/finding.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg {
 

@@ -1,6 +1,6 @@
 #include "model/stage_time.h"
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg {
 

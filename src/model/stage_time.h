@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg {
 

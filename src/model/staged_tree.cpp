@@ -9,10 +9,10 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "support/name_problem.h"
-#include "support/parallel.h"
-#include "support/text.h"
-#include "support/utf8.h"
+#include "support/process/parallel.h"
+#include "support/text/name_problem.h"
+#include "support/text/text.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg {
 namespace {

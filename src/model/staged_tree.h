@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/digest/hash.h"
 #include "support/env.h"
-#include "support/hash.h"
 
 namespace ptpkg {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg {
 

@@ -2,7 +2,7 @@
 // A staged tree's manifest as JSON, so that a stage result survives the process. Layer: model.
 
 #include "model/staged_tree.h"
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "patchelf/patch_file.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::patchelf {
 namespace {

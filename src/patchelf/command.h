@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/edit_request.h"
-#include "support/fs.h"
+#include "elf/edit/edit_request.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::patchelf {
 

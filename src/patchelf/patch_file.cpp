@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "elf/section_table.h"
-#include "support/atomic_file.h"
+#include "elf/read/section_table.h"
+#include "support/files/atomic_file.h"
 
 namespace ptpkg::patchelf {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "elf/edit_request.h"
-#include "support/fs.h"
+#include "elf/edit/edit_request.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::patchelf {
 
@@ -27,7 +27,7 @@ struct ElfSummary {
 
 /// Of a file whose edit was interrupted by a kill: what it said before (elf::OpenRecovered). Writes nothing.
 /// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
-/// elf/section_table.h), kIo.
+/// elf/read/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file);
 
 struct PatchElfRequest {

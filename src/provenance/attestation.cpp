@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "provenance/envelope.h"
-#include "support/base64.h"
-#include "support/text.h"
+#include "support/digest/base64.h"
+#include "support/text/text.h"
 
 namespace ptpkg::provenance {
 namespace {

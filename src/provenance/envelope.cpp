@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "support/base64.h"
-#include "support/text.h"
+#include "support/digest/base64.h"
+#include "support/text/text.h"
 
 namespace ptpkg::provenance {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "support/json.h"
-#include "support/signing.h"
+#include "support/digest/signing.h"
+#include "support/text/json.h"
 
 namespace ptpkg::provenance {
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "support/limits.h"
-#include "support/shared_variables.h"
+#include "support/process/shared_variables.h"
 
 namespace ptpkg::provenance {
 namespace {

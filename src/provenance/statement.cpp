@@ -3,7 +3,7 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::provenance {
 namespace {

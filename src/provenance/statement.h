@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::provenance {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "channel/wheel_roots.h"
-#include "conda/names.h"
-#include "wheel/core_metadata.h"
+#include "conda/channel_names.h"
+#include "index/simple_index/backend_directories.h"
 #include "wheel/file_name.h"
+#include "wheel/metadata/core_metadata.h"
 
 namespace ptpkg::publish {
 namespace {
@@ -34,7 +34,7 @@ Result<ArtifactId> ParseArtifactId(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (text.ends_with(".whl")) {
     const std::string_view backend = slash == std::string_view::npos ? "" : text.substr(0, slash);
-    if (slash != std::string_view::npos && !channel::IsBackend(backend))
+    if (slash != std::string_view::npos && !index::IsBackend(backend))
       return NoId(text, fmt::format("'{}' is no folder of a backend, as cpu, cu130 or rocm6.4", backend));
     const std::string_view file_name = text.substr(slash == std::string_view::npos ? 0 : slash + 1);
     const auto name = wheel::FileName::Parse(file_name);

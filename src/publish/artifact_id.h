@@ -15,7 +15,7 @@ struct ArtifactId {
   std::string package = {};  ///< Of a wheel its project in PEP 503's normal form.
   std::string version = {};
   std::string subdir = {};  ///< "" of a wheel.
-  /// Of a wheel that lies in the folder of one (channel/wheel_roots.h).
+  /// Of a wheel that lies in the folder of one (index/simple_index/backend_directories.h).
   std::string backend = {};
 
   /// "linux-64/toy-1.0-0.conda"; a wheel's is its name, or "cu130/toy-1.0-py3-none-any.whl".

@@ -33,7 +33,7 @@ class Remote {
     const bool wheel = format == ArtifactFormat::kWheel;
     return format != ArtifactFormat::kZip && wheel == (ProfileName() != "conda");
   }
-  /// Whether files beside an artifact (publish/beside.h) go there too, as files of their own.
+  /// Whether files beside an artifact (publish/output/sidecar.h) go there too, as files of their own.
   [[nodiscard]] virtual bool TakesFilesBeside() const { return false; }
   /// Whether Send gives an artifact's attestations along.
   [[nodiscard]] virtual bool TakesAttestations() const { return false; }

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "publish/causes.h"
-#include "publish/exchange.h"
-#include "support/parallel.h"
-#include "support/plural.h"
+#include "publish/auth/exchange.h"
+#include "publish/join_errors.h"
+#include "support/process/parallel.h"
 #include "support/reporter.h"
-#include "support/text.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
 
 namespace ptpkg::publish {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "conda/names.h"
+#include "conda/channel_names.h"
+#include "conda/info/package_info.h"
 #include "conda/package.h"
-#include "conda/package_info.h"
-#include "support/json.h"
-#include "support/text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 
 namespace ptpkg::publish {
 namespace {

@@ -8,7 +8,7 @@
 #include "model/artifact.h"
 #include "publish/artifact_id.h"
 #include "support/env.h"
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 #include "wheel/wheel.h"
 
 namespace ptpkg::publish {
@@ -23,7 +23,7 @@ struct CondaFacts {
   bool has_prefix = false;
 };
 
-/// What somebody has signed about an artifact, for a server that takes it with it: publish/beside.h.
+/// What somebody has signed about an artifact, for a server that takes it with it: publish/output/sidecar.h.
 struct Attestation {
   std::string name = {};     ///< Of its file.
   std::string text = {};     ///< JSON.

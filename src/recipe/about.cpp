@@ -1,7 +1,7 @@
 // about of a recipe. Layer: recipe.
 
-#include "recipe/sections.h"
-#include "spec/spdx.h"
+#include "recipe/document/sections.h"
+#include "versions/spdx.h"
 
 namespace ptpkg::recipe {
 
@@ -12,7 +12,7 @@ Result<About> ReadAbout(Reader& reader, const Node* section) {
   PTPKG_TRY(about.documentation, reader.TextOf(section, "documentation"));
   PTPKG_TRY(about.license, reader.TextOf(section, "license"));
   if (!about.license.empty()) {
-    Result<void> known = spec::CheckLicense(about.license);
+    Result<void> known = versions::CheckLicense(about.license);
     if (!known) return std::move(known).error().At(section->Find("license")->span);
   }
   PTPKG_TRY(about.license_family, reader.TextOf(section, "license_family"));

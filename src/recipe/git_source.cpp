@@ -3,9 +3,9 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "recipe/document/sections.h"
 #include "recipe/git_url.h"
-#include "recipe/sections.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::recipe {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "support/display_text.h"
-#include "support/text.h"
+#include "support/text/display_text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::recipe {
 

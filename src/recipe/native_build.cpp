@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "recipe/scope.h"
+#include "recipe/expression/scope.h"
 
 namespace ptpkg::recipe {
 

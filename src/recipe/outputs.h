@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "recipe/document.h"
+#include "recipe/document/document.h"
 
 namespace ptpkg::recipe {
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "recipe/sections.h"
-#include "spec/device_code.h"
-#include "support/name_problem.h"
+#include "recipe/document/sections.h"
 #include "support/path.h"
-#include "support/text.h"
+#include "support/text/name_problem.h"
+#include "support/text/text.h"
+#include "versions/cuda_archs.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -203,7 +203,7 @@ Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node
   std::vector<std::string> lists;
   PTPKG_TRY(std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(node));
   for (Reader::PlacedText& text : texts) {
-    if (const auto parsed = spec::DeviceCodeRequest::Parse({text.text}); !parsed) {
+    if (const auto parsed = versions::DeviceCodeRequest::Parse({text.text}); !parsed) {
       return Error(parsed.error()).At(text.node->span);
     }
     lists.push_back(std::move(text.text));
@@ -214,7 +214,7 @@ Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node
     return InvalidExtra("'device_code' has no value", items.front()->span)
         .WithHint("write 'any' where nothing is asked for");
   }
-  if (const auto parsed = spec::DeviceCodeRequest::Parse(lists); !parsed) {
+  if (const auto parsed = versions::DeviceCodeRequest::Parse(lists); !parsed) {
     return Error(parsed.error()).At(node.span);
   }
   return lists;

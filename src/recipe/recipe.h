@@ -1,6 +1,6 @@
 #pragma once
 // The evaluated recipe of one variant: plain values, nothing left to expand. Layer: recipe.
-// recipe/document.h holds the recipe as written; variant/render.h turns it into these.
+// recipe/document/document.h holds the recipe as written; variant/render_variants.h turns it into these.
 // Format: conda recipe v1 (CEP 13, CEP 14), the subset of docs/recipe-reference.md; what ptpkg alone
 // needs stands under extra.ptpkg.
 
@@ -12,10 +12,10 @@
 #include <variant>
 #include <vector>
 
-#include "spec/match_spec.h"
+#include "support/digest/hash.h"
 #include "support/error.h"
-#include "support/hash.h"
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
+#include "versions/match_spec.h"
 
 namespace ptpkg::recipe {
 
@@ -47,7 +47,7 @@ struct Source {
   SourceSpan span = {};
 };
 
-using spec::MatchSpec;  // a requirement is one
+using versions::MatchSpec;  // a requirement is one
 
 /// What a package adds to those that are built with it (CEP 12): `weak` when it is in host, `strong` when it
 /// is in build, `noarch` when a noarch package has it in host.
@@ -147,7 +147,8 @@ struct ZipPart {
 
 /// extra.ptpkg.slices: packages for one GPU each, made of those of the recipe (docs/slices.md).
 struct GpuSlices {
-  std::vector<std::string> gpus = {};  ///< As spec::GpuSlice::str(), one for each slice; empty: no slices.
+  std::vector<std::string> gpus =
+      {};  ///< As versions::GpuSlice::str(), one for each slice; empty: no slices.
   bool keep_ptx = false;
   std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
   bool variant = false;                 ///< Wheels: variant wheels.
@@ -169,7 +170,7 @@ struct PtpkgExtra {
   GpuSlices slices;  ///< Made of finished packages, which do not depend on it: no codec writes it either.
   std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
-  std::vector<std::string> device_code;       ///< As of spec::DeviceCodeRequest, which takes it.
+  std::vector<std::string> device_code;       ///< As of versions::DeviceCodeRequest, which takes it.
   bool allow_empty = false;                   ///< A script may add nothing to the prefix.
   /// What one compiler needs at its worst, in bytes; 0: as its language says. It decides how many jobs run,
   /// and nothing that is made: no key holds it, and so no codec.
@@ -201,7 +202,7 @@ struct Recipe {
   bool skip = false;
   std::vector<Source> sources;
   BuildScript script;
-  std::vector<std::string> python_entry_points;  ///< As spec::EntryPoint::str().
+  std::vector<std::string> python_entry_points;  ///< As versions::EntryPoint::str().
   std::vector<std::string> files_include;        ///< build.files; empty = all.
   std::vector<std::string> files_exclude;
   std::vector<std::string> track_features;  ///< From build.variant.down_prioritize_variant: "name-p-0", …

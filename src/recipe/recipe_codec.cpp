@@ -2,16 +2,16 @@
 
 #include <fmt/core.h>
 
-#include "support/json.h"
-#include "support/name_problem.h"
 #include "support/path.h"
+#include "support/text/json.h"
+#include "support/text/name_problem.h"
 
 // The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each
 // struct, so that a new one cannot be forgotten here.
 
-namespace ptpkg::spec {
+namespace ptpkg::versions {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatchSpec, name, version, build)
-}  // namespace ptpkg::spec
+}  // namespace ptpkg::versions
 
 namespace ptpkg::recipe {
 

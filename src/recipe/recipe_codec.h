@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "recipe/native_build.h"
-#include "recipe/output.h"
+#include "recipe/package_output.h"
 #include "recipe/recipe.h"
 
 namespace ptpkg::recipe {

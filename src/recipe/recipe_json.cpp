@@ -1,7 +1,7 @@
 #include "recipe/recipe_json.h"
 
 #include "recipe/git_url.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::recipe {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "recipe/sections.h"
-#include "spec/names.h"
-#include "spec/version_spec.h"
+#include "recipe/document/sections.h"
+#include "versions/package_names.h"
+#include "versions/version_spec.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -65,7 +65,7 @@ class RequirementsReader {
     if (node == nullptr) return names;
     PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader_.ReadPlacedTexts(*node));
     for (const Reader::PlacedText& text : texts) {
-      if (const Result<void> checked = spec::CheckSpecName(text.text); !checked) {
+      if (const Result<void> checked = versions::CheckSpecName(text.text); !checked) {
         return Error(checked.error()).At(text.node->span);
       }
       names.push_back(text.text);
@@ -81,19 +81,19 @@ class RequirementsReader {
 std::map<std::string, std::string> KnownVersions(const std::vector<MatchSpec>& specs) {
   std::map<std::string, std::string> versions;
   for (const MatchSpec& spec : specs) {
-    std::string version = spec::SingleVersion(spec.version);
+    std::string version = versions::SingleVersion(spec.version);
     if (!version.empty()) versions.emplace(spec.name, std::move(version));
   }
   return versions;
 }
 
 Result<void> ApplyRunPins(std::vector<MatchSpec>& run, const std::map<std::string, std::string>& host,
-                          const std::map<std::string, spec::PinBounds>& run_pins) {
+                          const std::map<std::string, versions::PinBounds>& run_pins) {
   for (MatchSpec& spec : run) {
     const auto bounds = run_pins.find(spec.name);
     const auto version = host.find(spec.name);
     if (!IsBare(spec) || bounds == run_pins.end() || version == host.end()) continue;
-    PTPKG_TRY(spec.version, spec::PinConstraint(version->second, bounds->second));
+    PTPKG_TRY(spec.version, versions::PinConstraint(version->second, bounds->second));
   }
   return Ok();
 }
@@ -123,7 +123,7 @@ Result<void> ReadBuildRequirements(Reader& reader, const Node* section, Requirem
 }
 
 Result<void> ReadRunRequirements(Reader& reader, const Node* section,
-                                 const std::map<std::string, spec::PinBounds>& run_pins,
+                                 const std::map<std::string, versions::PinBounds>& run_pins,
                                  Requirements& requirements) {
   RequirementsReader lists(reader);
   PTPKG_TRY(requirements.run, lists.List(FindIn(section, "run")));

@@ -4,10 +4,10 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "recipe/sections.h"
-#include "spec/device_code.h"
-#include "spec/gpu_slice.h"
-#include "support/text.h"
+#include "recipe/document/sections.h"
+#include "support/text/text.h"
+#include "versions/cuda_archs.h"
+#include "versions/gpu_slice.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -21,13 +21,13 @@ Error InvalidSlices(std::string message, const SourceSpan& span) {
 /// A slice for each GPU that `device_code` asks machine code for.
 Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_code,
                                          const SourceSpan& span) {
-  PTPKG_TRY(const spec::DeviceCodeRequest asked, spec::DeviceCodeRequest::Parse(device_code));
+  PTPKG_TRY(const versions::DeviceCodeRequest asked, versions::DeviceCodeRequest::Parse(device_code));
   std::vector<std::string> gpus;
   for (const std::string& name : asked.Sass()) {
     const bool is_cuda = name.starts_with("sm_");
     const bool suffixed = is_cuda && (name.ends_with('a') || name.ends_with('f'));
     const auto slice =
-        spec::ParseGpuSlice(std::string_view(name).substr(0, name.size() - (suffixed ? 1 : 0)));
+        versions::ParseGpuSlice(std::string_view(name).substr(0, name.size() - (suffixed ? 1 : 0)));
     if (!slice && !is_cuda) return Error(slice.error()).At(span);
     if (!slice) return Error(slice.error()).At(span).WithHint("list the GPUs in place of 'each'");
     // Code of sm_90 and sm_90a is for one GPU.
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> ReadGpus(Reader& reader, const Node& node,
     }
     gpus.push_back(text.text);
     // With those before it, so that a slice that is there already is told of at its own place.
-    const auto slices = spec::ParseGpuSlices(gpus);
+    const auto slices = versions::ParseGpuSlices(gpus);
     if (!slices) return Error(slices.error()).At(span);
     gpus.back() = slices->back().str();
   }
@@ -72,7 +72,7 @@ Result<bool> ReadKeepPtx(Reader& reader, const Node& node) {
 Result<std::string> ReadCuda(Reader& reader, const Node& node) {
   PTPKG_TRY(const std::string text, reader.ReadText(node));
   if (text.empty()) return text;
-  const auto version = spec::ParseCudaVersion(text);
+  const auto version = versions::ParseCudaVersion(text);
   if (!version) return Error(version.error()).At(node.span);
   return *version;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "recipe/sections.h"
+#include "recipe/document/sections.h"
 
 namespace ptpkg::recipe {
 namespace {

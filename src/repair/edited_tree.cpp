@@ -5,12 +5,12 @@
 #include <span>
 
 #include "archive/extract.h"
-#include "elf/edit.h"
+#include "elf/edit/edit.h"
 #include "model/package_note.h"
 #include "repair/strip_file.h"
-#include "support/hash.h"
-#include "support/parallel.h"
-#include "verify/dlopen_table.h"
+#include "support/digest/hash.h"
+#include "support/process/parallel.h"
+#include "verify/elf/dlopen_table.h"
 
 namespace ptpkg::repair {
 namespace {

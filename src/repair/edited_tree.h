@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "elf/edit.h"
+#include "elf/edit/edit.h"
 #include "model/staged_tree.h"
 #include "support/env.h"
-#include "verify/elf_tree.h"
-#include "wheel/retag.h"
+#include "verify/elf/elf_tree_map.h"
+#include "wheel/retag_wheel.h"
 
 namespace ptpkg::repair {
 

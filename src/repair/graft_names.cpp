@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 
-#include "elf/string_scan.h"
-#include "verify/elf_tables.h"
+#include "elf/read/string_scan.h"
+#include "verify/elf/elf_tables.h"
 
 namespace ptpkg::repair {
 namespace {

@@ -4,12 +4,12 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "elf/search_path.h"
-#include "elf/string_scan.h"
+#include "elf/load/search_path.h"
+#include "elf/read/string_scan.h"
 #include "repair/graft_names.h"
 #include "repair/search_paths.h"
-#include "support/text.h"
-#include "verify/elf_tables.h"
+#include "support/text/text.h"
+#include "verify/elf/elf_tables.h"
 
 namespace ptpkg::repair {
 namespace {

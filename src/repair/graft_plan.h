@@ -10,9 +10,9 @@
 
 #include "repair/graft_rules.h"
 #include "repair/host_libraries.h"
-#include "verify/elf_tree.h"
-#include "verify/loads.h"
-#include "verify/policy_libraries.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/resolved_libraries.h"
+#include "verify/wheel/policy_libraries.h"
 
 namespace ptpkg::repair {
 

@@ -6,9 +6,9 @@
 
 #include "convert/layouts.h"
 #include "repair/graft_rules_yaml.h"  // generated from data/graft_rules.yaml
-#include "support/text.h"
-#include "support/yaml.h"
-#include "verify/elf_tables.h"
+#include "support/text/text.h"
+#include "support/text/yaml.h"
+#include "verify/elf/elf_tables.h"
 
 namespace ptpkg::repair {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/relink.h"
+#include "elf/edit/relink_tree.h"
 
 namespace ptpkg::repair {
 

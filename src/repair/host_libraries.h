@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "elf/host_fit.h"
+#include "elf/load/loader_compatibility.h"
 #include "repair/loader_cache.h"
 #include "support/env.h"
 

@@ -2,7 +2,7 @@
 // WHEEL held against the file name. Layer: repair. Source: PyPA binary distribution format,
 // ".dist-info/WHEEL".
 
-#include "wheel/retag.h"
+#include "wheel/retag_wheel.h"
 #include "wheel/wheel_file.h"
 
 namespace ptpkg::repair {

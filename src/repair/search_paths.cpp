@@ -4,9 +4,9 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "elf/search_path.h"
-#include "support/text.h"
-#include "verify/elf_tables.h"
+#include "elf/load/search_path.h"
+#include "support/text/text.h"
+#include "verify/elf/elf_tables.h"
 
 namespace ptpkg::repair {
 namespace {

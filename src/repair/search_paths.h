@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "elf/relink.h"
-#include "verify/elf_tree.h"
-#include "verify/loads.h"
+#include "elf/edit/relink_tree.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/resolved_libraries.h"
 
 namespace ptpkg::repair {
 

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 #include <optional>
 
-#include "elf/edit.h"
-#include "support/hash.h"
-#include "support/process.h"
-#include "support/text.h"
+#include "elf/edit/edit.h"
+#include "support/digest/hash.h"
+#include "support/process/process.h"
+#include "support/text/text.h"
 
 namespace ptpkg::repair {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 
-#include "support/process.h"
-#include "support/text.h"
+#include "support/process/process.h"
+#include "support/text/text.h"
 #include "wheel/sbom.h"
 
 namespace ptpkg::repair {

@@ -5,11 +5,11 @@
 
 #include "recipe/git_url.h"
 #include "source/partial_file.h"
-#include "support/hash.h"
-#include "support/lock_file.h"
+#include "support/digest/hash.h"
+#include "support/files/lock_file.h"
+#include "support/files/scratch.h"
 #include "support/reporter.h"
-#include "support/scratch.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

@@ -3,7 +3,7 @@
 
 #include "recipe/recipe.h"
 #include "support/env.h"
-#include "support/lease.h"
+#include "support/files/lease.h"
 
 namespace ptpkg::source {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <fmt/core.h>
 
-#include "support/shared_variables.h"
-#include "support/text.h"
+#include "support/process/shared_variables.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

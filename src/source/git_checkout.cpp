@@ -5,10 +5,10 @@
 #include <map>
 
 #include "source/local_tree.h"
+#include "support/files/scratch.h"
 #include "support/limits.h"
-#include "support/parallel.h"
-#include "support/scratch.h"
-#include "support/text.h"
+#include "support/process/parallel.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

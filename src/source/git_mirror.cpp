@@ -5,9 +5,9 @@
 
 #include "source/download.h"
 #include "source/walk.h"
-#include "support/hash.h"
-#include "support/lock_file.h"
-#include "support/text.h"
+#include "support/digest/hash.h"
+#include "support/files/lock_file.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

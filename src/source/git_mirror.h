@@ -14,8 +14,8 @@
 
 #include "recipe/recipe.h"
 #include "source/git.h"
-#include "support/lease.h"
-#include "support/scratch.h"
+#include "support/files/lease.h"
+#include "support/files/scratch.h"
 
 namespace ptpkg::source {
 

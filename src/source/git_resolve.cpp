@@ -8,7 +8,7 @@
 #include "source/git.h"
 #include "source/git_mirror.h"
 #include "source/prepare.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "support/parallel.h"
+#include "support/process/parallel.h"
 
 namespace ptpkg::source {
 

@@ -5,8 +5,8 @@
 
 #include "model/staged_tree.h"
 #include "source/walk.h"
+#include "support/digest/hash.h"
 #include "support/env.h"
-#include "support/hash.h"
 
 namespace ptpkg::source {
 

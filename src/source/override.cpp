@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "recipe/git_url.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

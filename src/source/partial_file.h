@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
+#include "support/digest/hash.h"
 #include "support/env.h"
-#include "support/hash.h"
 
 namespace ptpkg::source {
 

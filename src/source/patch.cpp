@@ -7,7 +7,7 @@
 #include "source/git.h"
 #include "source/local_tree.h"
 #include "source/patch_text.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

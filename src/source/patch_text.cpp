@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <optional>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

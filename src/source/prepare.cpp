@@ -13,8 +13,8 @@
 #include "source/override.h"
 #include "source/patch.h"
 #include "source/patch_list.h"
-#include "support/atomic_file.h"
-#include "support/text.h"
+#include "support/files/atomic_file.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "support/digest/hash.h"
 #include "support/env.h"
-#include "support/hash.h"
 
 namespace ptpkg::source {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "support/parallel.h"
+#include "support/process/parallel.h"
 
 namespace ptpkg::source {
 

@@ -9,9 +9,9 @@
 
 #include "support/cancel.h"
 #include "support/clock.h"
-#include "support/fs.h"
-#include "support/http.h"
-#include "support/process.h"
+#include "support/files/fs.h"
+#include "support/net/http.h"
+#include "support/process/process.h"
 #include "support/reporter.h"
 
 namespace ptpkg {

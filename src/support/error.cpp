@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 #include <system_error>
 
-#include "support/display_text.h"
 #include "support/secret.h"
+#include "support/text/display_text.h"
 
 namespace ptpkg {
 

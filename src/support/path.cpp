@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg {
 

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "support/base64.h"
-#include "support/display_text.h"
-#include "support/resolve_url.h"
-#include "support/stream.h"
+#include "support/digest/base64.h"
+#include "support/digest/stream.h"
+#include "support/net/resolve_url.h"
+#include "support/text/display_text.h"
 
 namespace ptpkg {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "spec/build_string.h"
 #include "support/assert.h"
-#include "support/hash.h"
-#include "support/json.h"
-#include "support/text.h"
+#include "support/digest/hash.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+#include "versions/build_string.h"
 
 namespace ptpkg::variant {
 namespace {
@@ -43,7 +43,7 @@ std::string BuildStringPrefix(const std::map<std::string, recipe::Value>& used, 
     if (rule.key == "r" && used.contains("r_base")) continue;
     const Result<std::string> version = found->second.ToText();
     PTPKG_ASSERT(version.has_value());  // Variant values are never lists.
-    result += fmt::format("{}{}", rule.prefix, spec::VersionDigits(*version, rule.segments));
+    result += fmt::format("{}{}", rule.prefix, versions::VersionDigits(*version, rule.segments));
   }
   return result;
 }

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "recipe/value.h"
-#include "support/json_fwd.h"
+#include "recipe/document/value.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::variant {
 

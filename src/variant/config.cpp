@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
-#include "recipe/document.h"
-#include "recipe/reader.h"
+#include "recipe/document/document.h"
+#include "recipe/document/typed_reader.h"
 #include "support/limits.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::variant {
 namespace {
@@ -188,7 +188,7 @@ class ConfigReader {
             fmt::format("expected a mapping for '{}', found {}", entry.key, entry.value.KindName()),
             entry.value.span);
       }
-      spec::PinBounds bounds{"", ""};
+      versions::PinBounds bounds{"", ""};
       for (const recipe::Entry& bound : entry.value.entries) {
         const bool lower = bound.key == "min_pin";
         if ((!lower && bound.key != "max_pin") || bound.value.kind != Node::Kind::kScalar) {
@@ -198,7 +198,7 @@ class ConfigReader {
         PTPKG_TRY((lower ? bounds.lower : bounds.upper), reader_.ReadText(bound.value));
       }
       // Refuses a bound of the wrong form here, where its place is known.
-      const Result<std::string> tried = spec::PinConstraint("1.0", bounds);
+      const Result<std::string> tried = versions::PinConstraint("1.0", bounds);
       if (!tried) return Error(tried.error()).At(entry.value.span);
       config_.run_pins[entry.key] = bounds;
     }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "recipe/value.h"
-#include "spec/pin.h"
-#include "support/fs.h"
+#include "recipe/document/value.h"
+#include "support/files/fs.h"
+#include "versions/pin.h"
 
 namespace ptpkg::variant {
 
@@ -25,7 +25,7 @@ struct Axis {
 
 struct VariantConfig {
   std::vector<Axis> axes;  ///< In the order in which the files name their first key.
-  std::map<std::string, spec::PinBounds>
+  std::map<std::string, versions::PinBounds>
       run_pins;  ///< pin_run_as_build; has python (x.x, x.x) unless a file replaces it.
 };
 

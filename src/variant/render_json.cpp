@@ -3,7 +3,7 @@
 #include "variant/render_json.h"
 
 #include "recipe/recipe_json.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::variant {
 

@@ -2,7 +2,7 @@
 // What `ptpkg render --json` prints of one recipe. Layer: variant.
 
 #include "recipe/recipe.h"
-#include "support/json_fwd.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::variant {
 

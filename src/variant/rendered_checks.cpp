@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::variant {
 

@@ -1,7 +1,7 @@
 #include "verify/examination_json.h"
 
-#include "support/json.h"
-#include "verify/device_code_checks.h"
+#include "support/text/json.h"
+#include "verify/elf/device_code_checks.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -47,7 +47,7 @@ Json FileNeedsToJson(const FileNeeds& file) {
 }
 
 Json FileDeviceCodeToJson(const FileDeviceCode& file) {
-  const spec::DeviceArchitectures names = ArchitecturesOf(file.code);
+  const versions::DeviceArchitectures names = ArchitecturesOf(file.code);
   return {{"file", file.file},
           {"sass", names.sass},
           {"ptx", names.ptx},

@@ -2,10 +2,10 @@
 // Parts of an examination as JSON: the $defs of docs/json/check.json, and what other documents take from
 // there. Layer: verify.
 
-#include "elf/symbol_versions.h"
-#include "support/json_fwd.h"
-#include "verify/file_device_code.h"
-#include "verify/file_needs.h"
+#include "elf/symbols/symbol_versions.h"
+#include "support/text/json_fwd.h"
+#include "verify/elf/file_device_code.h"
+#include "verify/elf/file_needs.h"
 
 namespace ptpkg::verify {
 

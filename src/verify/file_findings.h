@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/finding.h"
-#include "verify/elf_tree.h"
+#include "verify/elf/elf_tree_map.h"
 
 namespace ptpkg::verify {
 

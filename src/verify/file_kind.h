@@ -7,7 +7,7 @@
 
 #include "model/staged_tree.h"
 #include "support/env.h"
-#include "support/fs.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::verify {
 

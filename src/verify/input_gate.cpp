@@ -5,12 +5,12 @@
 #include <fmt/core.h>
 
 #include "archive/extract.h"
-#include "verify/conda_checks.h"
-#include "verify/target.h"
-#include "verify/wheel_checks.h"
-#include "verify/wheel_layout_checks.h"
-#include "verify/wheel_tag_checks.h"
-#include "verify/zip_container.h"
+#include "verify/conda/conda_checks.h"
+#include "verify/installer_target.h"
+#include "verify/rules/zip_container.h"
+#include "verify/wheel/wheel_checks.h"
+#include "verify/wheel/wheel_layout_checks.h"
+#include "verify/wheel/wheel_tag_checks.h"
 
 namespace ptpkg::verify {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "support/text.h"
-#include "wheel/characters.h"
+#include "support/text/text.h"
+#include "wheel/metadata/pep440_version.h"
 #include "wheel/variant.h"
-#include "wheel/version.h"
+#include "wheel/wheel_characters.h"
 
 namespace ptpkg::wheel {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "support/result.h"
-#include "wheel/core_metadata.h"
+#include "wheel/metadata/core_metadata.h"
 #include "wheel/tag.h"
 
 namespace ptpkg::wheel {

@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "support/text.h"
-#include "wheel/version.h"
+#include "support/text/text.h"
+#include "wheel/metadata/pep440_version.h"
 
 namespace ptpkg::wheel {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wheel/requirement.h"
+#include "wheel/metadata/requirement.h"
 #include "wheel/tag.h"
 
 namespace ptpkg::wheel {

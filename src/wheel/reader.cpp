@@ -6,7 +6,7 @@
 
 #include "archive/extract.h"
 #include "support/limits.h"
-#include "support/text.h"
+#include "support/text/text.h"
 #include "wheel/wheel.h"
 #include "wheel/wheel_file.h"
 

@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "support/json.h"
-#include "support/json_utf8.h"
-#include "support/resolve_url.h"
+#include "support/net/resolve_url.h"
+#include "support/text/json.h"
+#include "support/text/json_utf8.h"
 
 namespace ptpkg::wheel {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/hash.h"
+#include "support/digest/hash.h"
 #include "support/result.h"
 
 namespace ptpkg::wheel {

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "support/limits.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::wheel {
 namespace {

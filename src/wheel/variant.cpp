@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "support/json.h"
-#include "support/text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 
 namespace ptpkg::wheel {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "model/artifact.h"
 #include "model/staged_tree.h"
-#include "support/atomic_file.h"
 #include "support/env.h"
-#include "wheel/core_metadata.h"
+#include "support/files/atomic_file.h"
 #include "wheel/file_name.h"
-#include "wheel/record.h"
+#include "wheel/metadata/core_metadata.h"
+#include "wheel/metadata/record.h"
 #include "wheel/tag.h"
 
 namespace ptpkg::wheel {

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "support/limits.h"
-#include "support/text.h"
-#include "wheel/header_block.h"
+#include "support/text/text.h"
+#include "wheel/metadata/header_block.h"
 
 namespace ptpkg::wheel {
 namespace {

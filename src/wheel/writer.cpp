@@ -6,11 +6,11 @@
 #include <set>
 
 #include "archive/entry_set.h"
-#include "archive/zip_file.h"
-#include "support/plural.h"
-#include "support/text.h"
-#include "wheel/entry_points.h"
+#include "archive/zip/zip_file.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
 #include "wheel/installer_files.h"
+#include "wheel/metadata/entry_points.h"
 #include "wheel/wheel.h"
 #include "wheel/wheel_file.h"
 

@@ -1,9 +1,9 @@
 // html_page_of DOCUMENT.json PAGE.html: writes the page of a document. For tests/e2e/html_page_test.py.
 
-#include "inspect/html_page.h"
-#include "support/json.h"
+#include "inspect/document_page.h"
 #include "support/must.h"
 #include "support/test_env.h"
+#include "support/text/json.h"
 
 int main(int argc, char** argv) {
   using namespace ptpkg;

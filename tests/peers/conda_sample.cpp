@@ -4,10 +4,10 @@
 #include <exception>
 #include <iostream>
 
-#include "channel/index.h"
 #include "conda/package.h"
-#include "support/json.h"
+#include "index/index.h"
 #include "support/test_env.h"
+#include "support/text/json.h"
 
 namespace ptpkg {
 namespace {
@@ -31,8 +31,7 @@ class Sampler {
     PTPKG_CHECK(WriteNames());
     PTPKG_CHECK(WritePython());
     PTPKG_CHECK(WriteNoarch());
-    PTPKG_TRY(const channel::IndexSummary summary,
-              channel::IndexConda(env_, folder_ / "channel", artifacts_));
+    PTPKG_TRY(const index::IndexSummary summary, index::IndexConda(env_, folder_ / "channel", artifacts_));
     return summary.packages == artifacts_.size()
                ? Ok()
                : Error(ErrorCode::kInternal, "a package is missing in the index");

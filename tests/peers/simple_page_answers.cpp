@@ -1,13 +1,13 @@
-// Answers of publish/simple_page.h for simple_page_vs_pip.py: on each line of standard input a page as a JSON
-// text, on standard output the digests of its entries named "toy-1.0-py3-none-any.whl" as a JSON list, "-"
-// where there is none; or "error".
+// Answers of publish/servers/simple_page.h for simple_page_vs_pip.py: on each line of standard input a page
+// as a JSON text, on standard output the digests of its entries named "toy-1.0-py3-none-any.whl" as a JSON
+// list, "-" where there is none; or "error".
 
 #include <iostream>
 #include <string>
 #include <vector>
 
-#include "publish/simple_page.h"
-#include "support/json.h"
+#include "publish/servers/simple_page.h"
+#include "support/text/json.h"
 
 int main() {
   std::string line;

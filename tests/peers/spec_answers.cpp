@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "spec/constraint.h"
-#include "support/text.h"
+#include "support/text/text.h"
+#include "versions/constraint.h"
 
 namespace {
 
 using ptpkg::Result;
-using ptpkg::spec::Choice;
-using ptpkg::spec::Constraint;
-using ptpkg::spec::MatchSpec;
-using ptpkg::spec::Version;
-using ptpkg::spec::VersionMatches;
+using ptpkg::versions::Choice;
+using ptpkg::versions::Constraint;
+using ptpkg::versions::MatchSpec;
+using ptpkg::versions::Version;
+using ptpkg::versions::VersionMatches;
 
 std::string Word(const Result<bool>& answer) {
   if (!answer) return "error";

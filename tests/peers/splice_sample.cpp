@@ -9,9 +9,9 @@
 #include <fmt/core.h>
 #include <iostream>
 
-#include "archive/deflate_splice.h"
+#include "archive/deflate/deflate_splice.h"
 #include "support/test_env.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg {
 namespace {

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "elf/edit.h"
+#include "elf/edit/edit.h"
 #include "support/matchers.h"
-#include "unit/elf/linked_toys.h"
+#include "unit/elf/fixtures/linked_toys.h"
 
 namespace ptpkg::elf::test {
 namespace {

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 #include <random>
 
-#include "elf/edit.h"
+#include "elf/edit/edit.h"
 #include "support/matchers.h"
-#include "support/process.h"
-#include "unit/elf/linked_toys.h"
+#include "support/process/process.h"
+#include "unit/elf/fixtures/linked_toys.h"
 
 namespace ptpkg::elf::test {
 namespace {

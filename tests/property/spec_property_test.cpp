@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "spec/constraint.h"
-#include "spec/names.h"
-#include "spec/pin.h"
-#include "spec/python_version.h"
 #include "support/matchers.h"
+#include "versions/constraint.h"
+#include "versions/package_names.h"
+#include "versions/pin.h"
+#include "versions/python_version.h"
 
-namespace ptpkg::spec {
+namespace ptpkg::versions {
 namespace {
 
 /// Texts of pieces that mean something to a parser, so that most come far into it.
@@ -140,4 +140,4 @@ RC_GTEST_PROP(SpecProperty, OperatorsAgreeWithTheOrder, ()) {
 }
 
 }  // namespace
-}  // namespace ptpkg::spec
+}  // namespace ptpkg::versions

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "support/http.h"
+#include "support/net/http.h"
 
 namespace ptpkg::test {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "support/error.h"
-#include "support/process.h"
+#include "support/process/process.h"
 
 namespace ptpkg::test {
 

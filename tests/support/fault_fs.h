@@ -5,7 +5,7 @@
 #include <atomic>
 #include <functional>
 
-#include "support/fs.h"
+#include "support/files/fs.h"
 #include "support/mem_fs.h"
 
 namespace ptpkg::test {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "support/fs.h"
+#include "support/files/fs.h"
 
 namespace ptpkg::test {
 

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "archive/extract.h"
-#include "archive/zip_format.h"
-#include "archive/zip_strict.h"
-#include "archive/zip_writer.h"
+#include "archive/zip/zip_format.h"
+#include "archive/zip/zip_strict.h"
+#include "archive/zip/zip_writer.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 
 namespace ptpkg::archive::test {
 namespace {

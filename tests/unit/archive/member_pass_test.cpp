@@ -1,7 +1,5 @@
 // Members read in one pass: what a visitor gets, whatever the threads, the memory and the damage.
 
-#include "archive/member_pass.h"
-
 #include <atomic>
 #include <chrono>
 #include <gmock/gmock.h>
@@ -9,12 +7,13 @@
 #include <mutex>
 #include <thread>
 
-#include "archive/deflate_chunk.h"
+#include "archive/archive_member_pass.h"
+#include "archive/deflate/deflate_chunk.h"
 #include "support/fault_fs.h"
+#include "support/files/read_only_file.h"
 #include "support/matchers.h"
-#include "support/read_only_file.h"
 #include "support/test_env.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 
 namespace ptpkg::archive::test {
 namespace {

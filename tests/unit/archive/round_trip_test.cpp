@@ -4,14 +4,14 @@
 #include <map>
 #include <random>
 
-#include "archive/codec.h"
+#include "archive/codec/codec.h"
 #include "archive/extract.h"
-#include "archive/tar_writer.h"
-#include "archive/zip_writer.h"
+#include "archive/tar/tar_writer.h"
+#include "archive/zip/zip_writer.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/test_env.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 
 namespace ptpkg::archive::test {
 namespace {

@@ -5,8 +5,8 @@
 #include "ci/github.h"
 #include "ci/gitlab.h"
 #include "support/matchers.h"
-#include "support/text.h"
-#include "support/yaml.h"
+#include "support/text/text.h"
+#include "support/text/yaml.h"
 
 namespace ptpkg::ci {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/build_summary.h"
+#include "cli/verbs/build_summary.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/man_page.h"
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 
 namespace ptpkg::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/inspect_text.h"
-#include "support/json.h"
+#include "cli/output/inspect_text.h"
+#include "support/text/json.h"
 
 namespace ptpkg::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/verbs.h"
+#include "cli/verbs/verbs.h"
 #include "support/matchers.h"
 
 namespace ptpkg::cli {

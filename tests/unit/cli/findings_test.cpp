@@ -1,4 +1,4 @@
-#include "cli/findings.h"
+#include "cli/output/findings.h"
 
 #include <gmock/gmock.h>
 

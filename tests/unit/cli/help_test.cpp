@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "cli/text_layout.h"
-#include "cli/verbs.h"
-#include "support/text.h"
+#include "cli/output/text_layout.h"
+#include "cli/verbs/verbs.h"
+#include "support/text/text.h"
 
 namespace ptpkg::cli {
 namespace {

@@ -1,8 +1,8 @@
-#include "cli/progress_text.h"
+#include "cli/output/progress_text.h"
 
 #include <gmock/gmock.h>
 
-#include "cli/text_layout.h"
+#include "cli/output/text_layout.h"
 
 namespace ptpkg::cli {
 namespace {

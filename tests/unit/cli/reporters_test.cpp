@@ -1,9 +1,9 @@
-#include "cli/reporters.h"
+#include "cli/output/reporters.h"
 
 #include <gmock/gmock.h>
 
 #include "support/fake_clock.h"
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::cli {
 namespace {

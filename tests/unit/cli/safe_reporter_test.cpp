@@ -1,4 +1,4 @@
-#include "cli/safe_reporter.h"
+#include "cli/output/safe_reporter.h"
 
 #include <gtest/gtest.h>
 

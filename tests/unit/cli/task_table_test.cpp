@@ -1,4 +1,4 @@
-#include "cli/task_table.h"
+#include "cli/output/task_table.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "cli/text_layout.h"
+#include "cli/output/text_layout.h"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,11 @@
 // Packages read without unpacking them.
 
-#include "conda/member_pass.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <mutex>
 
+#include "conda/conda_member_pass.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
 

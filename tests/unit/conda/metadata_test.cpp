@@ -1,10 +1,10 @@
 // info/index.json, about.json and paths.json.
-#include "conda/about_json.h"
-#include "conda/index_json.h"
-#include "conda/info_schema.h"
-#include "conda/paths_json.h"
-#include "support/json.h"
+#include "conda/info/about_json.h"
+#include "conda/info/index_json.h"
+#include "conda/info/info_schema.h"
+#include "conda/info/paths_json.h"
 #include "support/matchers.h"
+#include "support/text/json.h"
 
 namespace ptpkg::conda {
 namespace {

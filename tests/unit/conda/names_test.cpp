@@ -1,7 +1,6 @@
-#include "conda/names.h"
-
 #include <string>
 
+#include "conda/channel_names.h"
 #include "support/matchers.h"
 
 namespace ptpkg::conda {

@@ -4,10 +4,10 @@
 #include <libdeflate.h>
 #include <stdexcept>
 
-#include "archive/codec.h"
-#include "archive/zip_writer.h"
-#include "conda/paths_json.h"
-#include "support/json.h"
+#include "archive/codec/codec.h"
+#include "archive/zip/zip_writer.h"
+#include "conda/info/paths_json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::test {
 namespace {

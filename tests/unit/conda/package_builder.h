@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "conda/package.h"
-#include "support/json_fwd.h"
 #include "support/test_env.h"
+#include "support/text/json_fwd.h"
 
 namespace ptpkg::test {
 

@@ -1,5 +1,5 @@
 // Placeholder search and replacement.
-#include "conda/prefix.h"
+#include "conda/info/prefix.h"
 
 #include "conda/byte_search.h"
 #include "support/matchers.h"

@@ -1,10 +1,10 @@
 // ReadPackageInfo and UnpackPackage, on our own packages and on hostile ones.
-#include "conda/container.h"
-#include "conda/noarch.h"
+#include "conda/info/container.h"
+#include "conda/info/noarch.h"
+#include "conda/info/package_info.h"
 #include "conda/package.h"
-#include "conda/package_info.h"
-#include "support/console_script.h"
 #include "support/matchers.h"
+#include "support/process/console_script.h"
 #include "unit/conda/package_builder.h"
 
 namespace ptpkg::conda {

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <set>
 
-#include "archive/zip_strict.h"
-#include "conda/container.h"
+#include "archive/zip/zip_strict.h"
+#include "conda/info/container.h"
+#include "conda/info/package_info.h"
 #include "conda/package.h"
-#include "conda/package_info.h"
 #include "support/fault_fs.h"
-#include "support/json.h"
 #include "support/matchers.h"
+#include "support/text/json.h"
 #include "unit/conda/package_builder.h"
 
 namespace ptpkg::conda {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "elf/search_path.h"
+#include "elf/load/search_path.h"
 #include "support/matchers.h"
 
 namespace ptpkg::convert {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "conda/package_info.h"
+#include "conda/info/package_info.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

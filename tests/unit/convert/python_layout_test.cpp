@@ -1,4 +1,4 @@
-#include "convert/python_layout.h"
+#include "convert/tree/python_layout.h"
 
 #include "support/matchers.h"
 #include "support/test_env.h"

@@ -1,9 +1,9 @@
-#include "convert/tree_builder.h"
+#include "convert/tree/tree_builder.h"
 
 #include "model/tree_json.h"
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
+#include "support/text/json.h"
 
 namespace ptpkg::convert {
 namespace {

@@ -1,5 +1,5 @@
-#include "convert/conda_tree.h"
-#include "convert/wheel_tree.h"
+#include "convert/tree/conda_tree.h"
+#include "convert/tree/wheel_tree.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -1,4 +1,4 @@
-#include "convert/zip_tree.h"
+#include "convert/tree/zip_tree.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>

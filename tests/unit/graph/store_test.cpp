@@ -1,11 +1,10 @@
-#include "graph/store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
 
+#include "graph/result_store.h"
 #include "support/fault_fs.h"
-#include "support/lease.h"
+#include "support/files/lease.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

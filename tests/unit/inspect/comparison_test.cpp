@@ -5,12 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
-#include "unit/archive/builders.h"
+#include "support/text/json.h"
+#include "unit/archive/fixtures/builders.h"
 #include "unit/conda/package_builder.h"
-#include "unit/elf/synthetic_elf.h"
+#include "unit/elf/fixtures/synthetic_elf.h"
 #include "unit/wheel/wheel_fixture.h"
 
 namespace ptpkg::inspect {

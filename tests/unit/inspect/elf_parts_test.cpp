@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/files/read_only_file.h"
 #include "support/matchers.h"
-#include "support/read_only_file.h"
-#include "unit/elf/synthetic_elf.h"
+#include "unit/elf/fixtures/synthetic_elf.h"
 
 namespace ptpkg::inspect {
 namespace {

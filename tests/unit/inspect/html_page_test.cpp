@@ -1,13 +1,12 @@
-#include "inspect/html_page.h"
-
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/base64.h"
-#include "support/json.h"
+#include "inspect/document_page.h"
+#include "support/digest/base64.h"
 #include "support/matchers.h"
 #include "support/must.h"
+#include "support/text/json.h"
 
 namespace ptpkg::inspect {
 namespace {

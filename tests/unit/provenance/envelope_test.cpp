@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "provenance/key_file.h"
-#include "support/base64.h"
+#include "support/digest/base64.h"
 #include "support/matchers.h"
 #include "support/openssl_keys.h"
 #include "support/test_env.h"

@@ -3,7 +3,7 @@
 // Sigstore.
 
 #include "provenance/statement.h"
-#include "support/base64.h"
+#include "support/digest/base64.h"
 
 namespace ptpkg::provenance {
 

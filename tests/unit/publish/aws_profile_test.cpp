@@ -1,4 +1,4 @@
-#include "publish/aws_profile.h"
+#include "publish/s3/aws_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "publish/aws_signature.h"
+#include "publish/s3/aws_signature.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/hash.h"
+#include "support/digest/hash.h"
 
 namespace ptpkg::publish {
 namespace {

@@ -1,16 +1,15 @@
 // What goes along with an artifact, what is refused because it is about something else, and what servers get.
 
-#include "publish/beside.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/artifact_record.h"
-#include "publish/s3_index.h"
-#include "publish/target.h"
-#include "support/json.h"
+#include "publish/output/sidecar.h"
+#include "publish/publish_target.h"
+#include "publish/s3/s3_index.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
+#include "support/text/json.h"
 #include "unit/provenance/sigstore_samples.h"
 
 namespace ptpkg::publish {

@@ -1,11 +1,10 @@
-#include "publish/change.h"
-
 #include <deque>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 
-#include "support/hash.h"
+#include "publish/change_artifacts.h"
+#include "support/digest/hash.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -1,9 +1,9 @@
-#include "publish/credential.h"
+#include "publish/auth/credential.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "publish/trusted.h"
+#include "publish/auth/trusted.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -1,9 +1,9 @@
-#include "publish/exchange.h"
+#include "publish/auth/exchange.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/hash.h"
+#include "support/digest/hash.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

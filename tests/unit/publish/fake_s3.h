@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "publish/s3_bucket.h"
-#include "support/hash.h"
+#include "publish/s3/s3_bucket.h"
+#include "support/digest/hash.h"
 #include "support/matchers.h"
-#include "support/resolve_url.h"
+#include "support/net/resolve_url.h"
 #include "support/test_env.h"
 
 namespace ptpkg::publish {

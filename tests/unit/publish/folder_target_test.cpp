@@ -1,4 +1,4 @@
-#include "publish/folder_target.h"
+#include "publish/output/folder_target.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -6,12 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "publish/output_folder.h"
+#include "publish/output/output_folder.h"
 #include "support/fault_fs.h"
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/test_env.h"
+#include "support/text/json.h"
 #include "unit/conda/package_builder.h"
 
 namespace ptpkg::publish {

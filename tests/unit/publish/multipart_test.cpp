@@ -1,4 +1,4 @@
-#include "publish/multipart.h"
+#include "publish/auth/multipart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-#include "publish/output_folder.h"
+#include "publish/output/output_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/digest/hash.h"
 #include "support/fault_fs.h"
-#include "support/hash.h"
-#include "support/lock_file.h"
+#include "support/files/lock_file.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

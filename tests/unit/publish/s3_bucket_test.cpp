@@ -1,4 +1,4 @@
-#include "publish/s3_bucket.h"
+#include "publish/s3/s3_bucket.h"
 
 #include "unit/publish/fake_s3.h"
 

@@ -1,9 +1,9 @@
-#include "publish/s3_index.h"
+#include "publish/s3/s3_index.h"
 
-#include "channel/conda_documents.h"
-#include "channel/index.h"
-#include "channel/wheel_index.h"
-#include "support/json.h"
+#include "index/conda_channel/conda_documents.h"
+#include "index/index.h"
+#include "index/simple_index/simple_index_pages.h"
+#include "support/text/json.h"
 #include "unit/conda/package_builder.h"
 #include "unit/publish/fake_s3.h"
 #include "wheel/wheel.h"
@@ -76,7 +76,7 @@ TEST_F(S3IndexTest, ABucketHasWhatAFolderHas) {
   const Upload second = PackageUpload("two");
   ASSERT_THAT(CompleteIndexes(*bucket_, {&first}), IsOk());
   ASSERT_THAT(CompleteIndexes(*bucket_, {&second}), IsOk());
-  ASSERT_THAT(channel::IndexConda(env_, env_.dir().path() / "channel"), IsOk());
+  ASSERT_THAT(index::IndexConda(env_, env_.dir().path() / "channel"), IsOk());
   for (const std::string& subdir : {subdir_, std::string("noarch")}) {
     for (const char* name : {"repodata.json", "repodata.json.zst", "run_exports.json"}) {
       EXPECT_EQ(There("conda/" + subdir + "/" + name), File("channel/" + subdir + "/" + name))
@@ -91,7 +91,7 @@ TEST_F(S3IndexTest, PagesAreThoseOfAFolderToo) {
   const Upload older = WheelUpload("Foo.Bar", "1.9+cu1");
   ASSERT_THAT(CompleteIndexes(*bucket_, {&newer}), IsOk());
   ASSERT_THAT(CompleteIndexes(*bucket_, {&older}), IsOk());
-  ASSERT_THAT(channel::IndexWheels(env_, env_.dir().path() / "wheels"), IsOk());
+  ASSERT_THAT(index::IndexWheels(env_, env_.dir().path() / "wheels"), IsOk());
   for (const char* name : {"simple/index.json", "simple/index.html", "simple/foo-bar/index.json",
                            "simple/foo-bar/index.html", "foo_bar-1.10-py3-none-any.whl.metadata"})
     EXPECT_EQ(There(std::string("wheels/") + name), File(std::string("wheels/") + name)) << name;
@@ -286,15 +286,15 @@ TEST_F(S3IndexTest, RowsAreOfTheFileThatIsThere) {
     if (line != "PUT " + page || !is_first) return;
     is_first = false;
     there = &other;
-    Json listed = channel::EmptyProjectPage("foo");
-    auto wheel = channel::DescribeWheel(*other.wheel, other.Name(), other.digests.size_bytes);
+    Json listed = index::EmptyProjectPage("foo");
+    auto wheel = index::DescribeWheel(*other.wheel, other.Name(), other.digests.size_bytes);
     ASSERT_THAT(wheel, IsOk());
     wheel->sha256 = other.digests.sha256;
-    ASSERT_THAT(channel::AddToProjectPage(listed, {*wheel}), IsOk());
+    ASSERT_THAT(index::AddToProjectPage(listed, {*wheel}), IsOk());
     s3_.objects[page].text = DumpJson(listed);
   };
   EXPECT_THAT(complete(mine), FailsWith(ErrorCode::kRefused, HasSubstr("another run has replaced it")));
-  EXPECT_EQ(channel::DigestInPage(Json::parse(There(page)), other.Name()), other.digests.sha256.Hex());
+  EXPECT_EQ(index::DigestInPage(Json::parse(There(page)), other.Name()), other.digests.sha256.Hex());
   // The metadata are of that file in the end, too.
   s3_.on_call = {};
   ASSERT_THAT(complete(other), IsOk());
@@ -329,7 +329,7 @@ TEST_F(S3IndexTest, WhoIsOftenOutrunHasLostNothing) {
     if (line != "PUT " + Repodata() + ".zst" || ++others > 12) return;
     Json index = Json::parse(There(Repodata()));
     index["packages"]["other-" + std::to_string(others)] = Json::object();
-    s3_.objects[Repodata()].text = channel::CompactJson(index);
+    s3_.objects[Repodata()].text = index::CompactJson(index);
   };
   ASSERT_THAT(CompleteIndexes(*bucket_, {&package}), IsOk());
   EXPECT_GT(others, 12);

@@ -1,4 +1,4 @@
-#include "publish/s3_multipart.h"
+#include "publish/s3/s3_multipart.h"
 
 #include "unit/publish/fake_s3.h"
 

@@ -1,4 +1,4 @@
-#include "publish/simple_page.h"
+#include "publish/servers/simple_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

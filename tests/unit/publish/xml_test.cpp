@@ -1,4 +1,4 @@
-#include "publish/xml.h"
+#include "publish/s3/xml.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

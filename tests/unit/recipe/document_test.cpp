@@ -1,6 +1,6 @@
 // The recipe as written: templates, conditions, places. Refused recipes: fixtures/recipes/errors.
 
-#include "recipe/document.h"
+#include "recipe/document/document.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,8 @@
 // From the recipe as written to values: every field, and the order of evaluation.
 
-#include "recipe/evaluate.h"
-
 #include <gtest/gtest.h>
 
+#include "recipe/expression/evaluate_recipe.h"
 #include "support/matchers.h"
 #include "unit/recipe/fake_variants.h"
 

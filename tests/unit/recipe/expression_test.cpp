@@ -1,12 +1,12 @@
 // Expressions: values, operators, filters, functions, and every refusal.
 
-#include "recipe/expression.h"
+#include "recipe/expression/expression.h"
 
 #include <gtest/gtest.h>
 
-#include "recipe/functions.h"
-#include "support/json.h"
+#include "recipe/expression/functions.h"
 #include "support/matchers.h"
+#include "support/text/json.h"
 #include "unit/recipe/fake_variants.h"
 
 namespace ptpkg::recipe {

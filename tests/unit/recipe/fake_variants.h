@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "recipe/scope.h"
+#include "recipe/expression/scope.h"
 
 namespace ptpkg::test {
 

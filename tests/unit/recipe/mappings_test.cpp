@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "recipe/data_files.h"
-#include "recipe/expression.h"
-#include "recipe/functions.h"
-#include "support/json.h"
+#include "recipe/document/data_files.h"
+#include "recipe/expression/expression.h"
+#include "recipe/expression/functions.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/text/json.h"
 #include "unit/recipe/fake_variants.h"
 
 namespace ptpkg::recipe {

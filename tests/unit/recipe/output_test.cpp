@@ -1,8 +1,8 @@
 // Which part of a recipe reaches the packages of each format.
-#include "recipe/output.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "recipe/package_output.h"
 
 namespace ptpkg::recipe {
 namespace {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/json.h"
 #include "support/matchers.h"
+#include "support/text/json.h"
 
 namespace ptpkg::recipe {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "recipe/evaluate.h"
-#include "recipe/yaml_text.h"
-#include "support/json.h"
+#include "recipe/document/yaml_text.h"
+#include "recipe/expression/evaluate_recipe.h"
 #include "support/matchers.h"
-#include "support/yaml.h"
+#include "support/text/json.h"
+#include "support/text/yaml.h"
 #include "unit/recipe/fake_variants.h"
 
 namespace ptpkg::recipe {

@@ -1,13 +1,13 @@
 // A key of a recipe that is not carried out is refused. Those that are, and the stages that use them:
 // tests/unit/pipeline/recipe_keys_test.cpp.
-#include "recipe/schema.h"
+#include "recipe/document/schema.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "recipe/document.h"
+#include "recipe/document/document.h"
 #include "support/matchers.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::recipe {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "recipe/evaluate.h"
+#include "recipe/expression/evaluate_recipe.h"
 #include "support/matchers.h"
 #include "unit/recipe/fake_variants.h"
 

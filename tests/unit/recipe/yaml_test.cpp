@@ -1,6 +1,6 @@
 // ParseYaml: places, quoting, and everything that it refuses.
 
-#include "support/yaml.h"
+#include "support/text/yaml.h"
 
 #include <gtest/gtest.h>
 

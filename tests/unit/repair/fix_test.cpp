@@ -1,5 +1,4 @@
-#include "repair/fix.h"
-
+#include "repair/fix_wheel.h"
 #include "unit/repair/machine_fixture.h"
 
 namespace ptpkg::repair {

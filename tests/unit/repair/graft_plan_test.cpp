@@ -2,8 +2,8 @@
 
 #include "repair/graft_names.h"
 #include "support/must.h"
-#include "unit/elf/elf_additions.h"
-#include "unit/verify/memory_tree.h"
+#include "unit/elf/fixtures/elf_additions.h"
+#include "unit/verify/fixtures/memory_tree.h"
 
 namespace ptpkg::repair {
 namespace {

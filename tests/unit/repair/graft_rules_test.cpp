@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "repair/graft_names.h"
-#include "support/hash.h"
+#include "support/digest/hash.h"
 #include "support/matchers.h"
 #include "support/must.h"
 

@@ -7,7 +7,7 @@
 #include "support/mem_fs.h"
 #include "support/must.h"
 #include "support/test_env.h"
-#include "unit/elf/synthetic_elf.h"
+#include "unit/elf/fixtures/synthetic_elf.h"
 #include "unit/repair/cache_image.h"
 
 namespace ptpkg::repair {

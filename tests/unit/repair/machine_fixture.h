@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "archive/extract.h"
-#include "repair/repair.h"
+#include "repair/repair_wheel.h"
 #include "support/fake_process.h"
 #include "support/must.h"
-#include "unit/archive/builders.h"
-#include "unit/verify/memory_tree.h"
+#include "unit/archive/fixtures/builders.h"
+#include "unit/verify/fixtures/memory_tree.h"
 #include "unit/wheel/wheel_fixture.h"
 
 namespace ptpkg::repair::test {

@@ -1,6 +1,5 @@
-#include "repair/repair.h"
-
 #include "model/package_note.h"
+#include "repair/repair_wheel.h"
 #include "unit/repair/machine_fixture.h"
 #include "wheel/sbom.h"
 

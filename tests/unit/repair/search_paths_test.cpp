@@ -1,8 +1,8 @@
 #include "repair/search_paths.h"
 
 #include "support/must.h"
-#include "unit/verify/memory_tree.h"
-#include "verify/dlopen_table.h"
+#include "unit/verify/fixtures/memory_tree.h"
+#include "verify/elf/dlopen_table.h"
 
 namespace ptpkg::repair {
 namespace {

@@ -7,7 +7,7 @@
 #include "support/matchers.h"
 #include "support/must.h"
 #include "support/test_env.h"
-#include "unit/elf/synthetic_elf.h"
+#include "unit/elf/fixtures/synthetic_elf.h"
 
 namespace ptpkg::repair {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "source/partial_file.h"
-#include "support/hash.h"
-#include "support/lease.h"
+#include "support/digest/hash.h"
+#include "support/files/lease.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/test_env.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::source {
 

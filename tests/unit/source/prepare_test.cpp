@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/digest/hash.h"
 #include "support/fault_fs.h"
-#include "support/hash.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/test_env.h"

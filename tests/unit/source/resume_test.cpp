@@ -5,7 +5,7 @@
 
 #include "source/download.h"
 #include "source/partial_file.h"
-#include "support/hash.h"
+#include "support/digest/hash.h"
 #include "support/http_stub.h"
 #include "support/matchers.h"
 #include "support/test_env.h"

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/base64.h"
-#include "support/display_text.h"
-#include "support/stream.h"
+#include "support/digest/base64.h"
+#include "support/digest/stream.h"
+#include "support/text/display_text.h"
 
 namespace ptpkg::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/json.h"
+#include "support/text/json.h"
 
 namespace ptpkg::variant {
 namespace {

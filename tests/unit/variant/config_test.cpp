@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/text/json.h"
 
 namespace ptpkg::variant {
 namespace {

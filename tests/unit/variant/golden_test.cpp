@@ -13,13 +13,13 @@
 #include <sstream>
 
 #include "recipe/recipe_json.h"
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/paths.h"
-#include "support/text.h"
-#include "variant/render.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 #include "variant/render_json.h"
+#include "variant/render_variants.h"
 
 namespace ptpkg::variant {
 namespace {

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "support/json.h"
 #include "support/mem_fs.h"
+#include "support/text/json.h"
 #include "variant/build_hash.h"
-#include "variant/render.h"
+#include "variant/render_variants.h"
 
 namespace ptpkg::variant {
 namespace {

@@ -10,7 +10,7 @@
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/paths.h"
-#include "variant/render.h"
+#include "variant/render_variants.h"
 
 namespace ptpkg::variant {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "support/matchers.h"
 #include "support/mem_fs.h"
-#include "support/text.h"
-#include "variant/render.h"
+#include "support/text/text.h"
+#include "variant/render_variants.h"
 
 namespace ptpkg::variant {
 namespace {

@@ -1,15 +1,14 @@
 // The matrix: which variants, in which order, with which hash.
 
-#include "variant/render.h"
-
 #include <gtest/gtest.h>
 
 #include "recipe/native_build.h"
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
-#include "support/text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
 #include "variant/render_json.h"
+#include "variant/render_variants.h"
 
 namespace ptpkg::variant {
 namespace {

@@ -1,10 +1,9 @@
-#include "verify/check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
 #include "unit/wheel/wheel_fixture.h"
+#include "verify/check_artifact.h"
 
 namespace ptpkg::verify {
 namespace {

@@ -5,7 +5,7 @@
 #include <regex>
 #include <set>
 
-#include "support/fs.h"
+#include "support/files/fs.h"
 #include "support/matchers.h"
 #include "support/paths.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "support/fs.h"
+#include "support/files/fs.h"
 #include "support/paths.h"
-#include "unit/verify/memory_tree.h"
+#include "unit/verify/fixtures/memory_tree.h"
 
 namespace ptpkg::verify {
 namespace {

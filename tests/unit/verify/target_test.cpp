@@ -1,16 +1,15 @@
 // Targets: whose rules decide about a wheel.
 
-#include "verify/target.h"
-
 #include <algorithm>
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 #include "unit/wheel/wheel_fixture.h"
-#include "verify/check.h"
+#include "verify/check_artifact.h"
+#include "verify/installer_target.h"
 
 namespace ptpkg::verify {
 namespace {

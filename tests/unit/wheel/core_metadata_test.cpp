@@ -1,11 +1,11 @@
-#include "wheel/core_metadata.h"
+#include "wheel/metadata/core_metadata.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
-#include "support/text.h"
-#include "wheel/header_block.h"
+#include "support/text/text.h"
+#include "wheel/metadata/header_block.h"
 
 namespace ptpkg::wheel {
 namespace {

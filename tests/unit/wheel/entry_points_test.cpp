@@ -1,4 +1,4 @@
-#include "wheel/entry_points.h"
+#include "wheel/metadata/entry_points.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

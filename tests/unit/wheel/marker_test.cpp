@@ -1,4 +1,4 @@
-#include "wheel/marker.h"
+#include "wheel/metadata/marker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "wheel/record.h"
+#include "wheel/metadata/record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "support/matchers.h"
 #include "support/test_env.h"
-#include "wheel/record_lines.h"
+#include "wheel/metadata/record_lines.h"
 
 namespace ptpkg::wheel {
 namespace {

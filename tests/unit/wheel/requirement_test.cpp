@@ -1,4 +1,4 @@
-#include "wheel/requirement.h"
+#include "wheel/metadata/requirement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,11 @@
-#include "wheel/retag.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "archive/extract.h"
 #include "support/matchers.h"
-#include "unit/archive/builders.h"
+#include "unit/archive/fixtures/builders.h"
 #include "unit/wheel/wheel_fixture.h"
+#include "wheel/retag_wheel.h"
 
 namespace ptpkg::wheel {
 namespace {

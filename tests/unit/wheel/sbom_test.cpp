@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/json.h"
 #include "support/matchers.h"
 #include "support/must.h"
+#include "support/text/json.h"
 
 namespace ptpkg::wheel {
 namespace {

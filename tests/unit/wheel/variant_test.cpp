@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
-#include "support/text.h"
+#include "support/text/text.h"
 
 namespace ptpkg::wheel {
 namespace {

@@ -1,9 +1,8 @@
-#include "wheel/version.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
+#include "wheel/metadata/pep440_version.h"
 
 namespace ptpkg::wheel {
 namespace {

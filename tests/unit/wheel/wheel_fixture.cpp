@@ -1,7 +1,7 @@
 #include "unit/wheel/wheel_fixture.h"
 
 #include "archive/entry_set.h"
-#include "archive/zip_writer.h"
+#include "archive/zip/zip_writer.h"
 #include "support/matchers.h"
 
 namespace ptpkg::wheel {

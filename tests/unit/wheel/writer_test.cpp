@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "archive/extract.h"
-#include "archive/zip_strict.h"
+#include "archive/zip/zip_strict.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "unit/wheel/wheel_fixture.h"

@@ -1,0 +1,41 @@
+#pragma once
+// Bits of a deflate stream, least significant first. Layer: archive, internal to it.
+
+#include "support/files/fs.h"
+
+namespace ptpkg::archive {
+
+/// [begin, end) in bits.
+struct BitRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Borrows the sink. Errors of all functions: those of the sink.
+class LowBitWriter {
+ public:
+  explicit LowBitWriter(ByteSink& out) : out_(out) {}
+
+  /// REQUIRES: count ≤ 56, no bits of `value` above them.
+  Result<void> Put(std::uint64_t value, unsigned count);
+  /// Zeros up to the next byte.
+  Result<void> Align() { return Put(0, (8 - filled_) % 8); }
+  /// Bits of a file, counted from the byte `base` of it. Errors: kCorrupt when the file ends before; kIo.
+  Result<void> Copy(File& file, std::uint64_t base, BitRange bits);
+  /// Writes what is left, up to a whole byte. Returns the number of bytes written in all.
+  Result<std::uint64_t> Finish();
+
+ private:
+  Result<void> Drain();
+  /// As many whole groups of `bits` as there are, without a call for each. `piece`: what lies from the byte
+  /// `first` on, and eight more. Returns where the rest begins.
+  std::uint64_t PutGroups(const char* piece, std::uint64_t first, BitRange bits);
+
+  ByteSink& out_;
+  std::string bytes_;
+  std::uint64_t written_ = 0;
+  std::uint64_t word_ = 0;
+  unsigned filled_ = 0;  // bits of word_, below 8 between two calls
+};
+
+}  // namespace ptpkg::archive

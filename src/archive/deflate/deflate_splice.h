@@ -1,0 +1,57 @@
+#pragma once
+// Edits inside a deflate stream: only the blocks that hold changed bytes are encoded again. Layer: archive.
+// Source: RFC 1951. A block can be decoded alone, given the 32 KiB before it; so a block keeps its bits
+// unless it holds changed bytes, or copies some from before it. Kept blocks move by a few bits.
+
+#include <string>
+#include <vector>
+
+#include "support/digest/hash.h"
+#include "support/files/fs.h"
+
+namespace ptpkg::archive {
+
+/// As many bytes as `bytes` has, from `offset` on, get other values.
+struct ContentEdit {
+  std::uint64_t offset = 0;
+  std::string bytes;
+};
+
+/// What is to change in a content.
+struct ContentEdits {
+  std::vector<ContentEdit> replaced = {};  ///< Ascending by offset, none overlapping another.
+  std::string appended = {};               ///< Behind the old end.
+};
+
+/// A raw deflate stream, or plain content, in a file.
+struct DeflateRange {
+  std::uint64_t offset = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t size_bytes = 0;  ///< Of its content.
+};
+
+struct SplicedStream {
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t size_bytes = 0;  ///< Of the new content, as the next two.
+  std::uint32_t crc32 = 0;
+  Sha256 sha256;
+  std::uint32_t old_crc32 = 0;  ///< Of the old content.
+  std::uint64_t kept_blocks = 0;
+  std::uint64_t encoded_blocks = 0;  ///< Encoded again; what was appended comes on top.
+};
+
+/// Writes the stream of the new content to `out`. One pass inflates the old one, block by block, hashes the
+/// new content, and tells which blocks must change; a block that must is inflated a second time and deflated
+/// by libdeflate at `level` (1 to 12), by itself, in pieces of 1 MiB. Equal input gives equal bytes. Memory:
+/// 8 MiB and the edits, whatever the block sizes.
+/// Errors: kCorrupt when the range is no deflate stream or its content has not `size_bytes`; kInvalidInput
+/// for edits out of order, overlapping or behind the end, and for a level out of range; kIo, those of `out`.
+/// Bytes behind the end of the stream are left out.
+Result<SplicedStream> SpliceDeflate(File& file, const DeflateRange& range, const ContentEdits& edits,
+                                    int level, ByteSink& out);
+
+/// The same for content that is stored as it is; no blocks are counted.
+Result<SplicedStream> SpliceStored(File& file, const DeflateRange& range, const ContentEdits& edits,
+                                   ByteSink& out);
+
+}  // namespace ptpkg::archive

@@ -1,0 +1,40 @@
+#pragma once
+// A tar on its way to its reader, held to the forms that all readers take alike. Layer: archive.
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "support/digest/stream.h"
+
+namespace ptpkg::archive {
+
+/// Passes the bytes of `below` (borrowed) through. Read errors: those of `below`; kCorrupt for members that
+/// tar readers unpack in different ways or pass over: sparse files (type 'S', PAX keys "GNU.sparse.*"), types
+/// other than files, links, folders, devices and headers, content behind a link or folder, global PAX headers
+/// with a name or size, PAX names that are empty or hold a NUL byte, and anything behind the end mark.
+/// Devices and pipes come through: their refusal is TarReader's caller's.
+class StrictTar final : public ByteSource {
+ public:
+  explicit StrictTar(ByteSource& below) : below_(below) {}
+  Result<std::size_t> Read(MutableBytes buffer) override;
+
+ private:
+  static constexpr std::size_t kBlock = 512;
+
+  Result<void> Take(Bytes bytes);
+  Result<void> TakeHeader();
+  Result<void> TakePax();
+
+  ByteSource& below_;
+  std::array<std::byte, kBlock> header_{};
+  std::size_t header_bytes_ = 0;
+  std::uint64_t content_left_ = 0;     // with its padding
+  std::optional<std::uint64_t> size_;  // of the next member, from a PAX header
+  bool ended_ = false;
+  char pax_kind_ = '\0';         // 'x' or 'g' while such a header's content passes
+  std::uint64_t pax_bytes_ = 0;  // of it, without the padding
+  std::string pax_;
+};
+
+}  // namespace ptpkg::archive

@@ -1,0 +1,47 @@
+#pragma once
+// The members of a plain tar, one after the other, with their names as written, byte for byte: the two forms
+// of an accented letter are two names. Layer: archive.
+// libarchive parses (ustar, PAX, GNU); what a member may be called or point to is the caller's to
+// judge: "./a", "../a" and "/a" all come through.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "support/digest/stream.h"
+
+namespace ptpkg::archive {
+
+enum class TarKind : std::uint8_t { kRegular, kDirectory, kSymlink, kHardLink, kOther };
+
+struct TarMember {
+  std::string name;
+  TarKind kind = TarKind::kRegular;
+  std::uint32_t mode = 0644;     ///< Permission bits, 07777.
+  std::uint64_t size_bytes = 0;  ///< Regular members.
+  std::string link_target;       ///< Symlinks and hard links.
+};
+
+class TarReader {
+ public:
+  /// Borrows `source`, which gives the tar already decompressed. Errors: kInternal.
+  static Result<TarReader> Open(ByteSource& source);
+  TarReader(TarReader&&) noexcept;
+  ~TarReader();
+
+  /// The next member, or nothing at the end of the archive. What was not read of the previous one is skipped.
+  /// Errors: those of the source; kCorrupt for a damaged header, and for sparse members, whose size on
+  /// disk and in the archive differ.
+  Result<std::optional<TarMember>> Next();
+
+  /// The content of the member that Next returned last; valid until the next call of Next.
+  ByteSource& content();
+
+ private:
+  struct State;
+  explicit TarReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ptpkg::archive

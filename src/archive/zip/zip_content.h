@@ -1,0 +1,65 @@
+#pragma once
+// A zip that was opened by the rules of extract.h, and the content of its members. Layer: archive, internal
+// to it.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "archive/extract.h"
+#include "archive/zip/zip_directory.h"
+#include "archive/zip/zip_handle.h"
+
+namespace ptpkg::archive {
+
+/// Who judges and takes the members: a folder that they are written to, or a list.
+class MemberTaker {
+ public:
+  virtual ~MemberTaker() = default;
+  virtual Result<void> TakeFolder(const std::string& raw_name) = 0;
+  virtual Result<void> TakeFile(const std::string& raw_name, std::size_t index) = 0;
+  virtual Result<void> TakeSymlink(const std::string& raw_name, std::string target, std::size_t index) = 0;
+  virtual Result<void> CountBytes(std::uint64_t bytes) = 0;
+  [[nodiscard]] virtual Error Refuse(std::string_view raw_name, std::string_view why) const = 0;
+};
+
+/// Members that need no libzip: one deflate stream, or the content itself. One whose declared size no stream
+/// of its length can have is not among them.
+bool IsDeflatedPlainly(const zip::CentralRecord& record);
+bool IsStoredPlainly(const zip::CentralRecord& record);
+
+class ZipContent {
+ public:
+  /// Errors: as ExtractZip, but for names and contents.
+  static Result<std::unique_ptr<ZipContent>> Open(Fs& fs, const AbsPath& zip, const ExtractLimits& limits);
+
+  [[nodiscard]] const zip::Directory& directory() const { return directory_; }
+  [[nodiscard]] File& file() const { return *file_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Of all members, as they declare it.
+  [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }
+
+  /// Gives every member to `taker`, in the order of the central directory.
+  Result<void> List(MemberTaker& taker);
+
+  /// Content of the member with this index in the central directory. Any thread. Errors: kCorrupt for damage,
+  /// another size than declared and, once all of it was read, a wrong CRC, in libzip's words; kUnsupported;
+  /// those of `use`.
+  Result<void> Stream(std::size_t index, const std::function<Result<void>(ByteSource&)>& use);
+
+ private:
+  ZipContent(std::string name, std::unique_ptr<File> file) : name_(std::move(name)), file_(std::move(file)) {}
+  Result<void> StreamByLibzip(std::size_t index, const std::function<Result<void>(ByteSource&)>& use);
+  Result<void> ListLink(MemberTaker& taker, std::size_t index);
+  Result<zip::Handle> Take();
+
+  std::string name_;
+  std::unique_ptr<File> file_;
+  zip::Directory directory_;
+  std::uint64_t total_bytes_ = 0;
+  std::mutex mutex_;
+  std::vector<zip::Handle> idle_;  // handles are not thread-safe: each is lent to one member at a time
+};
+
+}  // namespace ptpkg::archive

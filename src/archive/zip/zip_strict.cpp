@@ -1,0 +1,375 @@
+#include "archive/zip/zip_strict.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <map>
+#include <set>
+
+#include "archive/zip/zip_directory.h"
+#include "archive/zip/zip_format.h"
+#include "support/text/name_problem.h"
+#include "support/text/unprinted.h"
+#include "support/text/utf8.h"
+
+namespace ptpkg::archive {
+namespace {
+
+using zip::CentralRecord;
+using zip::ExtraField;
+using zip::LocalRecord;
+
+constexpr std::size_t kMaxProblems = 100;
+constexpr std::uint64_t kBombFromBytes = 64ULL << 20U;  // warehouse: ratio counts above this
+constexpr std::uint64_t kBombRatio = 50;
+constexpr std::uint16_t kStored = 0;
+constexpr std::uint16_t kDeflate = 8;
+constexpr std::uint16_t kBzip2 = 12;
+constexpr std::uint16_t kLzma = 14;
+constexpr std::uint16_t kZstd = 93;
+
+constexpr Consumers kPypiOnly = {.pypi = true};
+constexpr Consumers kUvOnly = {.uv = true};
+constexpr Consumers kInstallerOnly = {.installer = true};
+constexpr Consumers kPypiAndUv = {.pypi = true, .uv = true};
+
+/// Who cannot unpack it. pip and installer read what Python's zipfile reads: zstd from Python 3.14 on alone.
+Consumers RefuseMethod(std::uint16_t method) {
+  if (method == kBzip2 || method == kLzma) return kPypiAndUv;
+  if (method == kZstd) return {.pypi = true, .pip = true, .installer = true};
+  return kAllConsumers;
+}
+
+/// uv takes these bytes, which every zip has, for one.
+bool MayHoldArchive(std::string_view comment) {
+  return std::any_of(comment.begin(), comment.end(), [](char c) { return c >= 1 && c <= 8; });
+}
+
+/// What may follow the content of a member whose header does not know its numbers (4.3.9). A streaming reader
+/// takes the wide one where the local header has a ZIP64 field.
+struct DescriptorForm {
+  bool has_signature = false;
+  bool is_wide = false;
+
+  [[nodiscard]] std::size_t SizeBytes() const { return (has_signature ? 8U : 4U) + (is_wide ? 16U : 8U); }
+
+  /// REQUIRES: `bytes` has SizeBytes.
+  [[nodiscard]] bool Agrees(std::string_view bytes, const CentralRecord& central) const {
+    if (has_signature && zip::Get32(bytes, 0) != zip::kDescriptorSignature) return false;
+    const std::string_view numbers = bytes.substr(has_signature ? 4 : 0);
+    const std::size_t width = is_wide ? 8 : 4;
+    return zip::Get32(numbers, 0) == central.crc32 && zip::Get(numbers, 4, width) == central.stored_bytes &&
+           zip::Get(numbers, 4 + width, width) == central.size_bytes;
+  }
+};
+
+/// Walks the records of one file. Every step that finds a problem it cannot get past ends the walk.
+class StrictReader {
+ public:
+  explicit StrictReader(File& file) : file_(file) {}
+
+  Result<std::vector<ZipProblem>> Run() {
+    auto directory = zip::ReadDirectory(file_, "the file");
+    if (!directory) {
+      const ErrorCode code = directory.error().code();
+      if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) return std::move(directory).error();
+      Split(directory.error().message());
+      return std::move(problems_);
+    }
+    for (const CentralRecord& record : directory->records) CheckCentral(record);
+    PTPKG_TRY(const bool reached_directory, WalkLocal(*directory));
+    if (reached_directory) {
+      for (const CentralRecord& record : directory->records) {
+        if (!local_.contains(record.name)) SplitMember(record.name, "has no local header");
+      }
+    }
+    CheckBomb(*directory);
+    CheckComment(directory->comment);
+    return std::move(problems_);
+  }
+
+ private:
+  void Add(ZipProblem problem) {
+    // Many harmless ones must not hide the first of a worse kind.
+    const bool is_listed =
+        problems_.size() < kMaxProblems ||
+        std::none_of(problems_.begin(), problems_.end(), [&](const ZipProblem& listed) {
+          return listed.splits_readers == problem.splits_readers && listed.refused_by == problem.refused_by;
+        });
+    if (is_listed) problems_.push_back(std::move(problem));
+  }
+  static std::string Of(const std::string& name, std::string_view why) {
+    return fmt::format("member '{}' {}", ShownName(name), why);
+  }
+  void Problem(std::string text, Consumers refused_by) {
+    Add({.text = std::move(text), .splits_readers = false, .refused_by = refused_by});
+  }
+  void Member(const std::string& name, std::string_view why, Consumers refused_by) {
+    Problem(Of(name, why), refused_by);
+  }
+  /// The same where readers part.
+  void Split(std::string text) {
+    Add({.text = std::move(text), .splits_readers = true, .refused_by = kAllConsumers});
+  }
+  void SplitMember(const std::string& name, std::string_view why) { Split(Of(name, why)); }
+
+  void CheckName(const std::string& name, std::string_view where) {
+    if (HasControlCharacter(name)) {
+      Member(name, fmt::format("has a control character in its {} name", where),
+             {.pypi = true, .uv = true, .installer = true});
+    } else if (HasUnprintedCharacter(name) && IsUtf8(name)) {
+      Member(name, fmt::format("has a character in its {} name that no font shows", where), kUvOnly);
+    }
+    if (!IsUtf8(name)) Member(name, fmt::format("has a {} name that is not UTF-8", where), kAllConsumers);
+    // installer cuts RECORD at each line break of Unicode, and takes '\\' for '/'.
+    if (name.find("\u2028") != std::string::npos || name.find("\u2029") != std::string::npos)
+      Member(name, fmt::format("has a line break of Unicode in its {} name", where), kInstallerOnly);
+    if (name.find('\\') != std::string::npos)
+      Member(name, fmt::format("has a backslash in its {} name", where), kInstallerOnly);
+  }
+
+  void CheckCentral(const CentralRecord& record) {
+    CheckName(record.name, "central");
+    CheckExtra(record.name, record.extra, "central directory");
+    if (!central_.emplace(record.name, &record).second)
+      SplitMember(record.name, "is twice in the central directory");
+    if (!record.comment.empty()) {
+      Member(record.name, "has a comment in the central directory",
+             MayHoldArchive(record.comment) ? kPypiAndUv : kPypiOnly);
+    }
+    if (record.spare_zip64)
+      Member(record.name, "has a ZIP64 field in the central directory that it does not need", kUvOnly);
+    const bool is_folder = record.name.ends_with('/');
+    if (is_folder && (record.size_bytes != 0 || record.crc32 != 0))
+      Member(record.name, "is a folder with content", {});
+  }
+
+  /// True when the walk came to the central directory.
+  Result<bool> WalkLocal(const zip::Directory& directory) {
+    std::uint64_t offset = 0;
+    while (offset != directory.offset) {
+      if (offset > directory.offset) {
+        Split("the last member reaches into the central directory");
+        return false;
+      }
+      auto local = zip::ReadLocal(file_, offset, "the file");
+      if (!local) {
+        if (local.error().code() != ErrorCode::kCorrupt) return std::move(local).error();
+        Split(fmt::format(
+            "at offset {} there is no sound local header: bytes before, between or after members", offset));
+        return false;
+      }
+      CheckLocal(*local, offset);
+      const bool has_descriptor = (local->flags & zip::kFlagDescriptor) != 0;
+      const auto central = central_.find(local->name);
+      if (has_descriptor && central == central_.end()) return false;  // nobody says where it ends
+      const std::uint64_t stored_bytes = has_descriptor ? central->second->stored_bytes : local->stored_bytes;
+      if (stored_bytes > directory.file_bytes) {
+        SplitMember(local->name, "is larger than the file");
+        return false;
+      }
+      offset = local->data_offset + stored_bytes;
+      if (has_descriptor && offset <= directory.offset) {
+        PTPKG_TRY(const std::size_t descriptor_bytes,
+                  CheckDescriptor(*local, *central->second, offset, directory.offset));
+        offset += descriptor_bytes;
+      }
+    }
+    return true;
+  }
+
+  /// The bytes of the descriptor at `offset`, the end of the content; 0 if there is none. `end`: where the
+  /// central directory begins.
+  Result<std::size_t> CheckDescriptor(const LocalRecord& local, const CentralRecord& central,
+                                      std::uint64_t offset, std::uint64_t end) {
+    constexpr std::size_t kLongest = 24;
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kLongest + 4, end - offset));
+    PTPKG_TRY(const std::string bytes, zip::ReadRange(file_, offset, count, "the file"));
+    const auto record_follows = [&](std::size_t at) {
+      return offset + at == end || (bytes.size() >= at + 4 && zip::Get32(bytes, at) == zip::kLocalSignature);
+    };
+    const bool wide = HasZip64(local);
+    const std::array<DescriptorForm, 4> forms = {
+        {{true, wide}, {false, wide}, {true, !wide}, {false, !wide}}};
+    const DescriptorForm* found = nullptr;
+    for (const DescriptorForm& form : forms) {
+      if (form.SizeBytes() > bytes.size() || !form.Agrees(bytes, central)) continue;
+      // Zeros behind an empty member may be of a longer form.
+      if (found == nullptr || (!record_follows(found->SizeBytes()) && record_follows(form.SizeBytes())))
+        found = &form;
+    }
+    const Consumers refused_by = RefuseOfDescriptor(local);
+    if (found != nullptr) {
+      if (found->is_wide != wide) {
+        Member(local.name, "has a data descriptor of the length that its local header does not announce",
+               refused_by);
+      }
+      return found->SizeBytes();
+    }
+    if (record_follows(0)) {
+      Member(local.name, "has no data descriptor, though its flags say so", refused_by);
+      return std::size_t{0};
+    }
+    Member(local.name, "has a data descriptor that the central directory contradicts", refused_by);
+    for (const DescriptorForm& form : forms) {
+      if (form.SizeBytes() <= bytes.size() && record_follows(form.SizeBytes())) return form.SizeBytes();
+    }
+    return std::size_t{0};
+  }
+
+  static bool HasZip64(const LocalRecord& local) {
+    const auto fields = zip::ParseExtra(local.extra);
+    return fields && std::any_of(fields->begin(), fields->end(),
+                                 [](const ExtraField& field) { return field.id == zip::kZip64ExtraId; });
+  }
+
+  void CheckLocal(const LocalRecord& local, std::uint64_t offset) {
+    CheckName(local.name, "local");
+    if ((local.flags & zip::kFlagDescriptor) != 0) Member(local.name, "has a data descriptor", kPypiOnly);
+    if ((local.flags & zip::kFlagEncrypted) != 0) Member(local.name, "is encrypted", kAllConsumers);
+    if (local.method != kStored && local.method != kDeflate) {
+      Member(local.name, fmt::format("uses compression method {}, not stored or deflate", local.method),
+             RefuseMethod(local.method));
+    }
+    CheckExtra(local.name, local.extra, "local header");
+    CheckLocalZip64(local);
+    if (!local_.insert(local.name).second) SplitMember(local.name, "has two local headers");
+    const auto central = central_.find(local.name);
+    if (central == central_.end()) {
+      SplitMember(local.name, "is not in the central directory");
+    } else {
+      Compare(local, *central->second, offset);
+    }
+  }
+
+  void Compare(const LocalRecord& local, const CentralRecord& central, std::uint64_t offset) {
+    const auto differs = [&](std::string_view what) {
+      SplitMember(local.name,
+                  fmt::format("has another {} in its local header than in the central directory", what));
+    };
+    if ((local.flags & zip::kFlagDescriptor) != 0) {
+      CompareBesideDescriptor(local, central);
+    } else {
+      if (local.stored_bytes != central.stored_bytes) differs("compressed size");
+      if (local.size_bytes != central.size_bytes) differs("size");
+      if (local.crc32 != central.crc32) differs("CRC");
+    }
+    if (local.method != central.method) differs("compression method");
+    if (offset != central.offset) SplitMember(local.name, "is not where the central directory says");
+  }
+
+  /// The numbers of a header with a descriptor are 0 (4.4.4). uv holds the content to a CRC that is not, and
+  /// to both sizes if the compressed one is not.
+  void CompareBesideDescriptor(const LocalRecord& local, const CentralRecord& central) {
+    const bool other_crc = local.crc32 != 0 && local.crc32 != central.crc32;
+    const bool other_sizes = local.stored_bytes != 0 && (local.stored_bytes != central.stored_bytes ||
+                                                         local.size_bytes != central.size_bytes);
+    if (!other_crc && !other_sizes) return;
+    Member(local.name, "has a CRC or size in its local header that the central directory contradicts",
+           RefuseOfDescriptor(local));
+  }
+
+  /// Who refuses a member for what is wrong about its descriptor. uv checks what is deflated as it comes; for
+  /// what is stored it turns to the central directory.
+  static Consumers RefuseOfDescriptor(const LocalRecord& local) {
+    return local.method == kStored ? kPypiOnly : kPypiAndUv;
+  }
+
+  /// uv takes no field twice, of whatever kind.
+  void CheckExtra(const std::string& name, std::string_view extra, std::string_view where) {
+    auto fields = zip::ParseExtra(extra);
+    if (!fields) {
+      // Python reads those of the central directory alone.
+      const bool central = where.starts_with("central");
+      Member(name, fmt::format("has a damaged extra field in its {}", where),
+             central ? kAllConsumers : kPypiAndUv);
+      return;
+    }
+    std::set<std::uint16_t> seen;
+    for (const ExtraField& field : *fields) {
+      const bool path = field.id == zip::kUnicodePathExtraId;
+      const bool comment = field.id == zip::kUnicodeCommentExtraId;
+      if (!seen.insert(field.id).second) {
+        Member(name, fmt::format("has an extra field twice in its {}", where),
+               path || field.id == zip::kZip64ExtraId ? kPypiAndUv : kUvOnly);
+      }
+      const bool cut =
+          field.data.empty() || (field.data.front() == 1 && field.data.size() < zip::kUnicodeTextAt);
+      if ((path || comment) && cut)
+        Member(name, fmt::format("has a cut Unicode {} field in its {}", path ? "path" : "comment", where),
+               kUvOnly);
+      if (path && zip::UnicodePath(field) != name)
+        SplitMember(name, "has another name in its Unicode path field");
+    }
+  }
+
+  void CheckLocalZip64(const LocalRecord& local) {
+    const auto fields = zip::ParseExtra(local.extra);
+    if (!fields) return;
+    for (const ExtraField& field : *fields) {
+      if (field.id == zip::kZip64ExtraId) CheckZip64(local, field.data);
+    }
+  }
+
+  /// PyPI: of certain lengths. uv: a value for each plain size that points to it, no more; or both plain
+  /// sizes once more, as libzip writes them for sources of unknown size.
+  void CheckZip64(const LocalRecord& local, std::string_view data) {
+    const bool large_size = local.size_bytes32 == zip::kMax32;
+    const bool large_stored = local.stored_bytes32 == zip::kMax32;
+    switch (data.size()) {
+      case 0:
+        if (large_size || large_stored) SplitMember(local.name, "has an empty ZIP64 field that it needs");
+        return;
+      case 8:
+        if (local.method != kStored)
+          Member(local.name, "has one size in its ZIP64 field, but is compressed", kPypiOnly);
+        break;
+      case 16:
+      case 24:
+      case 28:
+        break;
+      default:
+        Member(local.name, fmt::format("has a ZIP64 field of {} bytes", data.size()), kPypiAndUv);
+        return;
+    }
+    const std::size_t wanted = std::size_t{large_size ? 8U : 0U} + (large_stored ? 8U : 0U);
+    if (data.size() == wanted) return;
+    const bool other_size = !large_size && zip::Get64(data, 0) != local.size_bytes32;
+    const bool other_stored =
+        data.size() >= 16 && !large_stored && zip::Get64(data, 8) != local.stored_bytes32;
+    if (other_size || other_stored) {
+      SplitMember(local.name, "has a ZIP64 field that contradicts its plain sizes");
+    } else if (data.size() != 16 || wanted != 0) {
+      Member(local.name,
+             fmt::format("has a ZIP64 field of {} bytes, where its plain sizes leave {} to it", data.size(),
+                         wanted),
+             kUvOnly);
+    }
+  }
+
+  void CheckBomb(const zip::Directory& directory) {
+    std::uint64_t total = 0;
+    for (const CentralRecord& record : directory.records) {
+      total = record.size_bytes > UINT64_MAX - total ? UINT64_MAX : total + record.size_bytes;
+    }
+    if (total > kBombFromBytes && total / kBombRatio > directory.file_bytes) {
+      Problem(fmt::format("it unpacks to {} bytes, more than {} times its size", total, kBombRatio),
+              kPypiOnly);
+    }
+  }
+
+  void CheckComment(std::string_view comment) {
+    if (MayHoldArchive(comment)) Problem("its comment may hold another archive", kUvOnly);
+  }
+
+  File& file_;
+  std::vector<ZipProblem> problems_;
+  std::map<std::string, const CentralRecord*> central_;
+  std::set<std::string> local_;
+};
+
+}  // namespace
+
+Result<std::vector<ZipProblem>> StrictZipProblems(File& file) { return StrictReader(file).Run(); }
+
+}  // namespace ptpkg::archive

@@ -1,0 +1,77 @@
+#pragma once
+// The host prefix of a build or a test: tools, packages and Python in it. Layer: builder.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "builder/resume/work_layout.h"
+#include "builder/tools/tools.h"
+#include "support/digest/hash.h"
+
+namespace ptpkg::builder {
+
+/// A package of our own output channel that a recipe names in build or host requirements.
+struct LocalPackage {
+  std::string name;
+  AbsPath path = AbsPath::Literal("/nonexistent");  ///< .conda or .tar.bz2
+  Sha256 sha256;
+};
+
+/// Where a package is to be unpacked.
+struct UnpackInto {
+  AbsPath prefix;
+  std::string python_version;  ///< "3.11": where noarch Python files go; "" = there is no Python.
+};
+
+/// Unpacks `package` into the existing folder `into.prefix` and replaces its placeholders by that path. Given
+/// by the pipeline, because this layer knows no package format.
+using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& package, const UnpackInto& into)>;
+
+struct HostPrefixInput {
+  const HostPlan& plan;
+  const WorkLayout& layout;
+  const UnpackFunction& unpack;
+  const AbsPath& log_file;
+};
+
+// kWheels: LayBuildWheels at Create, LayHostWheels at FinishPython; the script's Python sees the packages of
+// both.
+
+/// Fills the empty folders `layout.prefix` and `layout.build_prefix`. The inputs are borrowed for its life.
+class HostPrefix {
+ public:
+  /// Makes the conda prefixes, or lays the wheels of the build, if the plan is for those. Errors:
+  /// CreateCondaPrefix's, LayBuildWheels's.
+  static Result<HostPrefix> Create(Env& env, const HostPrefixInput& input);
+
+  /// Unpacks a package of our channel. Errors: those of the unpack function, naming the package.
+  Result<void> Unpack(const LocalPackage& package);
+
+  /// Call once, after the packages. The prefix then has its own Python (see MakePythonPrefix), if the plan
+  /// or one of the packages brings one; kWheels: and the wheels of the host. Errors: MakePythonPrefix's,
+  /// LayHostWheels's.
+  Result<void> FinishPython();
+
+  /// What the script gets: `python` is the one below the prefix.
+  [[nodiscard]] const ToolSet& tools() const { return tools_; }
+  /// Files below the prefix that belong to no package.
+  [[nodiscard]] const std::vector<RelPath>& helpers() const { return helpers_; }
+  /// What a shell has to do before the script; "" = nothing.
+  [[nodiscard]] const std::string& preamble() const { return preamble_; }
+
+ private:
+  HostPrefix(Env& env, const HostPrefixInput& input) : env_(&env), input_(&input), tools_(input.plan.tools) {}
+  Result<void> CreateConda();
+  Result<void> LayWheels();
+  Result<void> MakePython();
+  Result<bool> TakePythonOfPrefix();
+
+  Env* env_;
+  const HostPrefixInput* input_;
+  ToolSet tools_;
+  std::vector<RelPath> helpers_;
+  std::string preamble_;
+};
+
+}  // namespace ptpkg::builder

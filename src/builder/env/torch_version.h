@@ -1,0 +1,32 @@
+#pragma once
+// The version that PyTorch's build gives to what it makes. Layer: builder.
+// Sources: PyTorch's tools/generate_torch_version.py (PYTORCH_BUILD_VERSION, PYTORCH_BUILD_NUMBER) and the
+// scripts of its release builds (OVERRIDE_PACKAGE_VERSION).
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "recipe/recipe.h"
+
+namespace ptpkg::builder {
+
+/// Whether the package `name` is built by PyTorch's own build.
+[[nodiscard]] bool IsTorch(std::string_view name);
+
+/// Sets PYTORCH_BUILD_VERSION and PYTORCH_BUILD_NUMBER in `variables`, which hold `script.env` of `recipe`,
+/// if that is PyTorch's and makes a package: OVERRIDE_PACKAGE_VERSION as it is, with the number 0; else what
+/// is there; else the recipe's version, local segment included, with the number 1. Without them the build
+/// would call itself "2.13.0a0+git1a2b3c4".
+void SetTorchVersion(const recipe::Recipe& recipe, std::map<std::string, std::string>& variables);
+
+/// The version that these two make: a number above 1 appends ".post<number>", behind the local segment too.
+/// nullopt: PyTorch's build stops, because the version is there without a number, or the number is none.
+[[nodiscard]] std::optional<std::string> TorchVersionMade(
+    const std::map<std::string, std::string>& variables);
+
+/// Whether a distribution of the version `made` is one of a recipe of the version `wanted`. Without a local
+/// segment a recipe stands for all of them, as in convert/package_metadata.h.
+[[nodiscard]] bool IsVersionOfRecipe(std::string_view made, std::string_view wanted);
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,119 @@
+#include "builder/license_files.h"
+
+#include <array>
+#include <fmt/core.h>
+#include <map>
+
+#include "source/walk.h"
+#include "support/text/text.h"
+
+namespace ptpkg::builder {
+
+namespace {
+
+// info/ is read whole by every client; the largest known licence file, of a browser engine, has 4 MiB.
+constexpr std::uint64_t kLargestLicense = 16U << 20U;
+
+bool LooksLikeLicense(const RelPath& path) {
+  constexpr std::array<std::string_view, 5> kWords = {"license", "licence", "copying", "copyright", "notice"};
+  const std::string name = ToLower(path.Name());
+  for (const std::string_view word : kWords) {
+    if (name.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+class LicenseFinder {
+ public:
+  explicit LicenseFinder(Env& env) : env_(env) {}
+
+  /// Lists the files below `root`, once: those that `record` holds, if it is not null.
+  Result<void> List(const AbsPath& root, const SourceRecord* record = nullptr) {
+    PTPKG_TRY(std::vector<source::WalkEntry> entries, source::Walk(env_, root, {.sources_only = true}));
+    if (record != nullptr) {
+      std::erase_if(entries, [&](const source::WalkEntry& entry) { return !record->Holds(entry.path); });
+    }
+    places_.push_back({root, std::move(entries)});
+    return Ok();
+  }
+
+  /// Takes what matches in the first place that has a match.
+  Result<void> Take(const std::string& glob) {
+    for (const Place& place : places_) {
+      std::size_t matches = 0;
+      for (const source::WalkEntry& entry : place.entries) {
+        if (entry.stat.kind != FileKind::kRegular || !Matches(glob, entry.path)) continue;
+        ++matches;
+        PTPKG_CHECK(Keep(place.root, entry));
+      }
+      if (matches > 0) return Ok();
+    }
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("about.license_file '{}' matches nothing in the sources or beside the recipe",
+                             glob))
+        .WithHint(Hint());
+  }
+
+  [[nodiscard]] std::vector<KeptFile> Finish() && {
+    std::vector<KeptFile> files;
+    for (auto& [name, file] : kept_) files.push_back(std::move(file));
+    return files;
+  }
+
+ private:
+  struct Place {
+    AbsPath root;
+    std::vector<source::WalkEntry> entries;
+  };
+
+  static bool Matches(const std::string& glob, const RelPath& path) {
+    std::string_view folder = glob;
+    while (folder.ends_with('/')) folder.remove_suffix(1);
+    return GlobMatch(glob, path.str()) || path.str().starts_with(std::string(folder) + "/");
+  }
+
+  Result<void> Keep(const AbsPath& root, const source::WalkEntry& entry) {
+    if (entry.stat.size_bytes > kLargestLicense) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("the licence file '{}' has {}", entry.path.str(),
+                                                         HumanBytes(entry.stat.size_bytes)))
+          .WithHint("name the licence files one by one in about.license_file");
+    }
+    const AbsPath path = root / entry.path;
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
+    kept_.try_emplace(entry.path.str(), KeptFile{.name = entry.path.str(),
+                                                 .path = path,
+                                                 .sha256 = digests.sha256,
+                                                 .size_bytes = digests.size_bytes});
+    return Ok();
+  }
+
+  [[nodiscard]] std::string Hint() const {
+    std::vector<std::string> names;
+    constexpr std::size_t kMostNames = 5;
+    for (const Place& place : places_) {
+      for (const source::WalkEntry& entry : place.entries) {
+        if (names.size() < kMostNames && LooksLikeLicense(entry.path)) names.push_back(entry.path.str());
+      }
+    }
+    if (names.empty()) return "the sources hold no file that looks like a licence; put one beside the recipe";
+    return fmt::format("found: {}", Join(names, ", "));
+  }
+
+  Env& env_;
+  std::vector<Place> places_;
+  std::map<std::string, KeptFile> kept_;
+};
+
+}  // namespace
+
+Result<std::vector<KeptFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
+                                               const AbsPath& source_root, const SourceRecord* record) {
+  if (recipe.about.license_files.empty()) return std::vector<KeptFile>();
+  LicenseFinder finder(env);
+  PTPKG_CHECK(finder.List(source_root, record), "while looking for licence files");
+  PTPKG_CHECK(finder.List(recipe.recipe_dir), "while looking for licence files");
+  for (const std::string& glob : recipe.about.license_files) PTPKG_CHECK(finder.Take(glob));
+  return std::move(finder).Finish();
+}
+
+}  // namespace ptpkg::builder

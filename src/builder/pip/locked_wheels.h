@@ -1,0 +1,44 @@
+#pragma once
+// Wheels of the Python index, each pinned to its bytes. Layer: builder.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/digest/hash.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::builder {
+
+/// What becomes of a wheel in a build.
+enum class WheelUse : std::uint8_t {
+  kToolkit,  ///< Unpacked into BUILD_PREFIX/cuda.
+  kBuild,    ///< Installed by pip, below BUILD_PREFIX.
+  kHost,     ///< Installed by pip into PREFIX.
+};
+
+struct WheelPin {
+  WheelUse use = WheelUse::kToolkit;
+  std::string name;     ///< "nvidia-cuda-nvcc": lower case, with '-'.
+  std::string version;  ///< "13.0.88"
+  std::string file;     ///< The wheel's file name.
+  Sha256 sha256;
+
+  bool operator==(const WheelPin&) const = default;
+};
+
+/// What a plan hands to the node that builds: which requirements come from the index, and as what.
+struct GivenWheels {
+  std::vector<std::string> names;  ///< Of requirements, as the recipe writes them.
+  std::vector<WheelPin> pins;
+};
+
+/// Name and version of a wheel's file. Errors: kInvalidInput for a name that is none (Binary distribution
+/// format, "File name convention").
+Result<WheelPin> PinOfFile(std::string_view file);
+
+Json GivenWheelsToJson(const GivenWheels& given);
+/// Errors: kInvalidInput naming `where`.
+Result<GivenWheels> GivenWheelsFromJson(const Json& json, std::string_view where);
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,198 @@
+#include "builder/pip/python_index.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "builder/resume/work_state.h"
+#include "support/files/scratch.h"
+#include "support/process/shared_variables.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+
+namespace ptpkg::builder {
+
+namespace {
+
+constexpr std::string_view kOfflineHint = "run it once without --offline, so that the cache has it";
+
+std::string KeyOf(const IndexAccess& access, const WheelAsk& ask) {
+  KeyHasher hasher;
+  hasher.Add("python", access.pip.MinorVersion()).Add("dependencies", ask.dependencies ? "yes" : "no");
+  for (const std::string& text : ask.requirements) hasher.Add("requirement", text);
+  for (const std::string& text : ask.constraints) hasher.Add("constraint", text);
+  return hasher.Finish().Hex();
+}
+
+/// "13.0.0, 13.0.1" of "(from versions: 12.9.0rc1, 13.0.0, 13.0.1)": the newest, final ones; "" for none.
+std::string VersionsIn(std::string_view output) {
+  constexpr std::string_view kMark = "(from versions: ";
+  constexpr std::size_t kShown = 24;
+  const std::size_t start = output.find(kMark);
+  if (start == std::string_view::npos) return "";
+  std::string_view list = output.substr(start + kMark.size());
+  list = list.substr(0, list.find(')'));
+  std::vector<std::string> versions;
+  for (const std::string& part : Split(list, ',')) {
+    const std::string version(Trim(part));
+    if (version.find_first_not_of("0123456789.") == std::string::npos && !version.empty())
+      versions.push_back(version);
+  }
+  const std::size_t left_out = versions.size() > kShown ? versions.size() - kShown : 0;
+  versions.erase(versions.begin(), versions.begin() + static_cast<std::ptrdiff_t>(left_out));
+  return Join(versions, ", ") + (left_out > 0 ? fmt::format(" and {} earlier", left_out) : "");
+}
+
+/// "cuda-toolkit==13.9.*" of pip's line about what it did not find.
+std::string MissingIn(std::string_view output) {
+  constexpr std::string_view kMark = "that satisfies the requirement ";
+  const std::size_t start = output.find(kMark);
+  if (start == std::string_view::npos) return "";
+  std::string_view text = output.substr(start + kMark.size());
+  return std::string(Trim(text.substr(0, std::min(text.find(" (from"), text.find('\n')))));
+}
+
+/// What pip's failure means.
+Error PipFailed(const WheelAsk& ask, const std::string& output) {
+  for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
+    if (output.find(mark) == std::string::npos) continue;
+    return Error(ErrorCode::kNetwork,
+                 fmt::format("the Python index cannot be reached for {}", fmt::join(ask.requirements, ", ")))
+        .WithHint("check pip's own configuration: 'python -m pip config list'");
+  }
+  const std::string missing = MissingIn(output);
+  if (!missing.empty()) {
+    const std::string versions = VersionsIn(output);
+    const std::string has = versions.empty() ? "it has no package of that name for this Python and platform"
+                                             : "it has the versions " + versions;
+    return {ErrorCode::kNotFound, fmt::format("the Python index has no '{}': {}", missing, has)};
+  }
+  std::vector<std::string> lines = SplitLines(Trim(output));
+  constexpr std::size_t kShown = 10;
+  if (lines.size() > kShown) lines.erase(lines.begin(), lines.end() - kShown);
+  return {ErrorCode::kCommandFailed,
+          fmt::format("pip could not fetch {}: {}", fmt::join(ask.requirements, ", "), Join(lines, "\n  "))};
+}
+
+/// `pip download` into `folder`.
+Result<void> Download(Env& env, const Python& pip, const WheelAsk& ask, const AbsPath& folder) {
+  const AbsPath constraints = folder / "constraints.txt";
+  const AbsPath wheels = folder / "wheels";
+  PTPKG_CHECK(env.fs.MakeDirs(wheels));
+  Command command;
+  command.argv = {pip.executable.str(), "-m", "pip", "download", "--disable-pip-version-check", "--no-input",
+                  "--no-color", "--progress-bar", "off",
+                  // what it fetched is kept by us
+                  "--no-cache-dir",
+                  // a source would have to be built
+                  "--only-binary", ":all:", "--dest", wheels.str()};
+  if (!ask.dependencies) command.argv.emplace_back("--no-deps");
+  if (!ask.constraints.empty()) {
+    PTPKG_CHECK(WriteFile(env.fs, constraints, Join(ask.constraints, "\n") + "\n"));
+    command.argv.insert(command.argv.end(), {"--constraint", constraints.str()});
+  }
+  command.argv.insert(command.argv.end(), ask.requirements.begin(), ask.requirements.end());
+  command.env = SharedVariables(env);
+  command.env["LC_ALL"] = "C.UTF-8";
+  command.cancel = &env.cancel;
+  Task task(env.reporter, {.stage = "source", .subject = "Python index"});
+  command.on_line = [&](std::string_view line) { task.ChildOutput(line); };
+  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while asking the Python index");
+  if (!status.ok()) return PipFailed(ask, status.output);
+  task.Done();
+  return Ok();
+}
+
+/// Moves what lies in `folder`/wheels to its places in the cache.
+Result<std::vector<WheelPin>> Keep(Env& env, const AbsPath& folder) {
+  std::vector<WheelPin> pins;
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder / "wheels"));
+  for (const std::string& name : names) {
+    PTPKG_TRY(WheelPin pin, PinOfFile(name), "while reading what pip fetched");
+    const AbsPath file = folder / "wheels" / name;
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
+    pin.sha256 = digests.sha256;
+    const AbsPath place = env.cache_dir / "downloads" / pin.sha256.Hex();
+    PTPKG_TRY([[maybe_unused]] const Lease lease, TakeSharedIn(env, place));
+    PTPKG_CHECK(env.fs.Rename(file, place / name));
+    pins.push_back(std::move(pin));
+  }
+  std::sort(pins.begin(), pins.end(), [](const WheelPin& a, const WheelPin& b) { return a.name < b.name; });
+  return pins;
+}
+
+Result<std::vector<WheelPin>> Fetch(Env& env, const IndexAccess& access, const WheelAsk& ask) {
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir / "wheels", "ask"));
+  PTPKG_CHECK(Download(env, access.pip, ask, scratch.path()));
+  PTPKG_TRY(std::vector<WheelPin> pins, Keep(env, scratch.path()));
+  if (pins.empty()) return Error(ErrorCode::kCommandFailed, "pip ended well, but fetched no wheel");
+  return pins;
+}
+
+/// The kept answer; nullopt: there is none, or none that can be read.
+Result<std::optional<std::vector<WheelPin>>> KeptAnswer(Env& env, const AbsPath& record) {
+  using Answer = std::optional<std::vector<WheelPin>>;
+  PTPKG_TRY(const bool there, Exists(env.fs, record));
+  if (!there) return Answer();
+  constexpr std::uint64_t kMaxRecordBytes = 16U << 20U;
+  const auto text = ReadFile(env.fs, record, kMaxRecordBytes);
+  const auto json = text ? ParseJson(*text, record.str()) : Result<Json>(text.error());
+  const auto given = json ? GivenWheelsFromJson(*json, record.str()) : Result<GivenWheels>(json.error());
+  if (given) return Answer(given->pins);
+  env.reporter.Warn(fmt::format("'{}' is damaged: the Python index is asked again", record.str()));
+  PTPKG_CHECK(env.fs.Remove(record));
+  return Answer();
+}
+
+}  // namespace
+
+Result<std::vector<WheelPin>> AskIndex(Env& env, const IndexAccess& access, const WheelAsk& ask) {
+  const AbsPath folder = env.cache_dir / "wheels" / KeyOf(access, ask);
+  PTPKG_TRY(const auto kept, KeptAnswer(env, folder / "pins.json"));
+  if (kept) {
+    // The time of the last use, for `ptpkg cache clean --older-than`. A cache that cannot be written to keeps
+    // the old one.
+    static_cast<void>(env.fs.SetMtime(folder, NowNs(env)));
+    return *kept;
+  }
+  if (env.offline) {
+    return Error(ErrorCode::kNotFound, fmt::format("the Python index would have to be asked for {}",
+                                                   fmt::join(ask.requirements, ", ")))
+        .WithHint(std::string(kOfflineHint));
+  }
+  PTPKG_TRY(std::vector<WheelPin> pins, Fetch(env, access, ask));
+  PTPKG_CHECK(env.fs.MakeDirs(folder));
+  PTPKG_CHECK(WriteFile(env.fs, folder / "pins.json",
+                        DumpJson(GivenWheelsToJson({.names = ask.requirements, .pins = pins}))));
+  return pins;
+}
+
+Result<TakenWheel> TakeWheel(Env& env, const IndexAccess& access, const WheelPin& pin) {
+  const AbsPath folder = env.cache_dir / "downloads" / pin.sha256.Hex();
+  const AbsPath file = folder / pin.file;
+  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
+  PTPKG_TRY(const bool there, Exists(env.fs, file));
+  if (there) {
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
+    if (digests.sha256 == pin.sha256) return TakenWheel{.file = file, .lease = std::move(lease)};
+    env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", pin.file));
+    PTPKG_CHECK(env.fs.Remove(file));
+  }
+  if (env.offline) {
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' of the Python index is not in the cache", pin.file))
+        .WithHint(std::string(kOfflineHint));
+  }
+  const WheelAsk ask{.requirements = {fmt::format("{}=={}", pin.name, pin.version)}, .dependencies = false};
+  PTPKG_TRY(const std::vector<WheelPin> fetched, Fetch(env, access, ask));
+  if (fetched.front().sha256 != pin.sha256) {
+    return Error(
+               ErrorCode::kHashMismatch,
+               fmt::format("the Python index has '{}' with sha256 {}, but the plan was made with '{}' of {}",
+                           fetched.front().file, fetched.front().sha256.Hex(), pin.file, pin.sha256.Hex()))
+        .WithHint(
+            "make the plan on a machine with the same Python and platform; if it was this one, "
+            "'ptpkg cache clean' forgets the old answer");
+  }
+  return TakenWheel{.file = file, .lease = std::move(lease)};
+}
+
+}  // namespace ptpkg::builder

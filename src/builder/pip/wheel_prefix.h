@@ -1,0 +1,39 @@
+#pragma once
+// Wheels of the Python index as tools and libraries of one build. Layer: builder.
+//
+//   BUILD_PREFIX/cuda     the toolkit, as NVIDIA's own installer lays it: bin, include, lib, lib64, nvvm
+//   BUILD_PREFIX/wheels   a virtual environment with the build's packages; its programs are linked from
+//                         BUILD_PREFIX/bin
+//   PREFIX                the host's packages
+
+#include <optional>
+#include <string>
+
+#include "builder/pip/wheel_resolve.h"
+#include "builder/resume/work_layout.h"
+
+namespace ptpkg::builder {
+
+/// Raised when equal wheels are laid otherwise; part of the tools' key.
+inline constexpr std::string_view kWheelLayout = "1";
+
+struct WheelPrefixInput {
+  const WheelPlan& plan;
+  const WorkLayout& layout;
+  const AbsPath& log_file;
+};
+
+/// Lays the toolkit and the build's packages into the existing folder `layout.build_prefix`. What the
+/// toolkit's wheels lack is added: "libcudart.so" beside "libcudart.so.13", and "lib64". Errors: TakeWheel's;
+/// kCorrupt (a wheel that is no archive, a program that none of the wheels holds), kAlreadyExists (two wheels
+/// hold one file), kCommandFailed (pip), kIo, kCancelled.
+Result<void> LayBuildWheels(Env& env, const WheelPrefixInput& input);
+
+/// Installs the host's packages into `layout.prefix`, by its own interpreter `python` where it has one.
+/// Errors: as LayBuildWheels.
+Result<void> LayHostWheels(Env& env, const WheelPrefixInput& input, const std::optional<AbsPath>& python);
+
+/// Where the build's packages lie, for an interpreter that is to see them; nullopt if there are none.
+std::optional<AbsPath> BuildPackagesFolder(const WheelPrefixInput& input);
+
+}  // namespace ptpkg::builder

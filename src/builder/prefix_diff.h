@@ -1,0 +1,38 @@
+#pragma once
+// What a build script did to the host prefix. Layer: builder.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::builder {
+
+/// The state of a prefix before the script: every file and link with what changes when it is written.
+class PrefixSnapshot {
+ public:
+  /// `helpers`: files of ours for the time of the build, which belong to no package.
+  static Result<PrefixSnapshot> Take(Env& env, const AbsPath& prefix,
+                                     const std::vector<RelPath>& helpers = {});
+
+  /// All of them, helpers too, sorted.
+  [[nodiscard]] std::vector<RelPath> Paths() const;
+  [[nodiscard]] bool Contains(const RelPath& path) const;
+  /// From now on `path` counts as one that was not there.
+  void Forget(const RelPath& path) { before_.erase(path); }
+
+  /// Paths of files and links that were not there, sorted; a helper counts from when the script has replaced
+  /// it. Files of host packages that the script changed or removed are reported as warnings and are no part
+  /// of the result: two packages with one file cannot be installed together.
+  Result<std::vector<RelPath>> Added(Env& env, const AbsPath& prefix) const;
+
+ private:
+  std::map<RelPath, FileStat> before_;
+  std::map<RelPath, FileStat> helpers_;
+};
+
+/// Removes every file and link below `prefix` but those of `keep` (sorted). Folders stay.
+Result<void> RemoveAllBut(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep);
+
+}  // namespace ptpkg::builder

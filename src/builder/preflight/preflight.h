@@ -1,0 +1,59 @@
+#pragma once
+// What is known to break a build or its result, looked for before it starts. Layer: builder.
+// The rules are data (data/preflight.yaml): conditions in the language of recipes over facts. The facts are
+// read in machine_facts.h and recipe_facts.h.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "builder/preflight/recipe_facts.h"
+#include "model/finding.h"
+#include "recipe/document/document.h"
+
+namespace ptpkg::builder {
+
+/// One thing that was found. `finding.file` is the package, "" for the machine.
+struct PreflightFinding {
+  Finding finding;
+  std::string source;  ///< Where the rule comes from.
+};
+
+class PreflightRules {
+ public:
+  /// Those of this program.
+  static Result<PreflightRules> BuiltIn();
+  /// Errors: kInvalidInput with a span: unknown or missing keys, syntax of expressions.
+  static Result<PreflightRules> Parse(std::string_view text, const std::string& name);
+
+  /// Errors: kInvalidInput with a span: a rule uses a name that no fact has, or cannot be evaluated.
+  [[nodiscard]] Result<std::vector<PreflightFinding>> Judge(const Facts& facts) const;
+
+  /// For tests and documentation: every rule's id, in the table's order.
+  [[nodiscard]] std::vector<std::string> Ids() const;
+
+ private:
+  struct Rule {
+    std::string id;
+    std::optional<recipe::Expression> each;
+    std::optional<recipe::Expression> when;  ///< Always there once it is read.
+    Severity severity = Severity::kWarning;
+    recipe::Node message;
+    recipe::Node fix;
+    std::string source;
+  };
+  static Result<Rule> ReadRule(const recipe::Entry& entry);
+
+  std::vector<std::pair<std::string, recipe::Expression>> names_;
+  std::vector<Rule> rules_;
+};
+
+/// Judges builds by the built-in rules, on this machine: information is told to nobody, warnings by the
+/// reporter; the errors of all are refused together, as kRefused. What holds for several builds is said once,
+/// with their names where it does not hold for all. Errors: that, and those of ReadMachineFacts and
+/// AddRecipeFacts.
+Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& builds);
+
+}  // namespace ptpkg::builder

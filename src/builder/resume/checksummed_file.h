@@ -1,0 +1,30 @@
+#pragma once
+// Files of records that a later run reads again, with their digest: one that was cut off or damaged is told.
+// Layer: builder, private to it. Not JSON: names in sources need not be UTF-8.
+//
+//   <head><sha256 of the rest>\n<rest>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "support/files/fs.h"
+
+namespace ptpkg::builder {
+
+/// kCorrupt: "'FILE' is damaged".
+Error DamagedFile(const AbsPath& file);
+
+/// The rest. Errors: kNotFound, kIo; kCorrupt for another head or digest.
+Result<std::string> ReadSealedFile(Fs& fs, const AbsPath& file, std::string_view head);
+/// Replaces `file`, whole or not at all. Errors: kIo.
+Result<void> WriteSealedFile(Fs& fs, const AbsPath& file, std::string_view head, const std::string& rest);
+
+/// Whether the whole of `text` is a decimal number, which `number` then is.
+template <class Number>
+bool ReadNumber(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace ptpkg::builder

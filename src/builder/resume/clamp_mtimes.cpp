@@ -1,0 +1,23 @@
+#include "builder/resume/clamp_mtimes.h"
+
+#include "source/walk.h"
+
+namespace ptpkg::builder {
+
+Result<void> SetStableTimes(Env& env, const WorkLayout& layout, std::int64_t began_ns) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  for (const AbsPath& folder : {layout.prefix, layout.build_prefix, layout.recipe_copy}) {
+    const bool all = folder == layout.recipe_copy;
+    PTPKG_TRY(const bool there, Exists(env.fs, folder));
+    if (!there) continue;
+    PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env, folder));
+    for (const source::WalkEntry& file : files) {
+      const bool made_now = file.stat.mtime_ns >= began_ns && file.stat.link_count < 2;
+      if (!all && !made_now) continue;
+      PTPKG_CHECK(env.fs.SetMtime(folder / file.path, kStableTime * kNsPerSecond));
+    }
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::builder

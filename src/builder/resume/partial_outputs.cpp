@@ -1,0 +1,104 @@
+#include "builder/resume/partial_outputs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "builder/resume/cut_object.h"
+#include "builder/resume/work_state.h"
+
+namespace ptpkg::builder {
+
+namespace {
+
+constexpr std::string_view kNinjaLog = ".ninja_log";
+
+bool IsNinjasOwn(std::string_view name) { return name == kNinjaLog || name == ".ninja_deps"; }
+bool IsMakefile(std::string_view name) {
+  return name == "Makefile" || name == "makefile" || name == "GNUmakefile";
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+class InFlightFinder {
+ public:
+  InFlightFinder(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
+                 const SourceRecord& sources, const Ending& ending)
+      : env_(env), root_(root), files_(files), sources_(sources), ending_(ending) {
+    for (const source::WalkEntry& file : files) {
+      if (file.path.Name() == kNinjaLog) ninja_.insert(file.path.ParentText());
+      if (IsMakefile(file.path.Name())) make_.insert(file.path.ParentText());
+    }
+  }
+
+  Result<InFlight> Run() {
+    const std::chrono::nanoseconds window = IsOfMachine() ? kMachineWindow : kProcessesWindow;
+    const std::int64_t last = LastWrite();
+    const std::int64_t begin = std::min(last, ending_.failed.first_ns.value_or(last)) - window.count();
+    InFlight found;
+    for (const source::WalkEntry& file : files_) {
+      PTPKG_CHECK(env_.cancel.Check());
+      if (file.stat.kind != FileKind::kRegular || IsNinjasOwn(file.path.Name())) continue;
+      const bool named = ending_.failed.Name(root_, file.path);
+      if (sources_.Holds(file.path)) {
+        // The script itself edits them, not the commands of its make.
+        const bool doubtful = named || file.stat.mtime_ns >= last - window.count();
+        if (doubtful && sources_.IsChanged(file)) found.sources.push_back(file.path);
+        continue;
+      }
+      const bool late = file.stat.mtime_ns >= begin;
+      bool in_flight = named || (late && (IsOfMachine() || !IsNinjas(file.path.ParentText())));
+      if (!in_flight) {
+        PTPKG_TRY(in_flight, IsCutObject(env_.fs, root_ / file.path, source::IsExecutable(file.stat)));
+      }
+      if (in_flight) found.outputs.push_back(file.path);
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] bool IsOfMachine() const { return ending_.kind == EndKind::kMachine; }
+
+  /// A time in the future says nothing about the last write, and such a file counts as in flight.
+  [[nodiscard]] std::int64_t LastWrite() const {
+    const std::int64_t now = NowNs(env_);
+    std::int64_t last = 0;
+    for (const source::WalkEntry& file : files_) {
+      const bool own =
+          file.stat.kind == FileKind::kRegular && (!sources_.Holds(file.path) || sources_.IsChanged(file));
+      if (own && file.stat.mtime_ns <= now) last = std::max(last, file.stat.mtime_ns);
+    }
+    return last;
+  }
+
+  /// Whether files of `folder` are ninja's business. A make that ninja started (ExternalProject) trusts
+  /// whatever is newer than its sources.
+  [[nodiscard]] bool IsNinjas(std::string folder) const {
+    if (ninja_.empty()) return false;
+    while (true) {
+      if (make_.contains(folder)) return false;
+      if (ninja_.contains(folder)) return true;
+      if (folder.empty()) return false;
+      folder = FolderOf(folder);
+    }
+  }
+
+  Env& env_;
+  const AbsPath& root_;
+  const std::vector<source::WalkEntry>& files_;
+  const SourceRecord& sources_;
+  const Ending& ending_;
+  std::set<std::string> ninja_;  // folders with a log of ninja
+  std::set<std::string> make_;   // with a Makefile
+};
+
+}  // namespace
+
+Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
+                              const SourceRecord& sources, const Ending& ending) {
+  return InFlightFinder(env, root, files, sources, ending).Run();
+}
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,51 @@
+#pragma once
+// What a work folder remembers from one run to the next. Layer: builder.
+// docs/decisions/0012-resuming-a-build.md says why each of these is needed.
+//
+//   <cache>/work/<16 hex digits>/.lease       held by the run that works in it (support/files/lease.h)
+//                                state.json   this
+//                                sources      how the sources were prepared (source_record.h)
+//                                entered      what was there when `ptpkg shell` entered it (resume.h)
+//                                d/           the folders of the build (work_layout.h)
+
+#include <cstdint>
+#include <string>
+
+#include "support/env.h"
+
+namespace ptpkg::builder {
+
+enum class WorkPhase : std::uint8_t {
+  kStarted,    ///< Nothing in the folder is whole.
+  kPrepared,   ///< The sources are, and no script has run in them.
+  kScript,     ///< A script runs, or was ended in some way.
+  kInstalled,  ///< The script ended well. What it installed is not in the folder for long.
+};
+
+struct WorkState {
+  WorkPhase phase = WorkPhase::kStarted;
+  std::string key = {};          ///< Of the node that was run last.
+  std::string subject = {};      ///< "toytorch-1.4.0-py311_cpu_0".
+  std::string recipe = {};       ///< Its folder. Another project may build something of the same name.
+  std::string place = {};        ///< The folder itself: what is built in it holds its path.
+  std::string boot_id = {};      ///< Of the machine's run when the phase began; "" = unknown.
+  std::string inputs = {};       ///< Of the node, but for those that only matter after the script: 16 digits.
+  std::int64_t prepared_ns = 0;  ///< Unix time at which the sources were whole; 0 before kPrepared.
+
+  bool operator==(const WorkState&) const = default;
+};
+
+/// Of the folder `work` (that with the lease). Errors: kNotFound (there is none), kCorrupt (damaged),
+/// kUnsupported (another version of ptpkg wrote it), kIo.
+Result<WorkState> ReadWorkState(Fs& fs, const AbsPath& work);
+/// Whole or not at all, and on the disk when this returns.
+Result<void> WriteWorkState(Fs& fs, const AbsPath& work, const WorkState& state);
+
+/// /proc/sys/kernel/random/boot_id: differs after each boot, and between machines. "" where it cannot be
+/// read.
+std::string BootId(Fs& fs);
+
+/// Now, as file times are.
+std::int64_t NowNs(Env& env);
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,143 @@
+#include "builder/script/memory_shortage.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fmt/core.h>
+
+#include "builder/script/failure_blocks.h"
+#include "support/text/display_text.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
+
+namespace ptpkg::builder {
+
+namespace {
+
+constexpr int kKilledStatus = 128 + SIGKILL;  // 137, as shells and containers say it
+
+/// The word behind `lead` in the line, without quotes and the like.
+std::string WordAfter(std::string_view line, std::string_view lead) {
+  constexpr std::string_view kEnds = " ')\"`;:,";
+  std::string_view rest = line.substr(line.find(lead) + lead.size());
+  rest = rest.substr(std::min(rest.find_first_not_of(kEnds), rest.size()));
+  return std::string(rest.substr(0, rest.find_first_of(kEnds)));
+}
+
+/// The word before `tail` in the line.
+std::string WordBefore(std::string_view line, std::string_view tail) {
+  constexpr std::string_view kEnds = " '(\"`:";
+  std::string_view rest = line.substr(0, line.find(tail));
+  const std::size_t last = rest.find_last_not_of(kEnds);
+  if (last == std::string_view::npos) return "";
+  rest = rest.substr(0, last + 1);
+  const std::size_t begin = rest.find_last_of(kEnds);
+  return std::string(begin == std::string_view::npos ? rest : rest.substr(begin + 1));
+}
+
+/// "line 7: 4242 Killed                  c++ -c a.cpp", as bash says it.
+bool IsKilledInShell(std::string_view line) {
+  const std::size_t at = line.find(" Killed");
+  if (at == std::string_view::npos || !HoldsText(line.substr(0, at), ": line ")) return false;
+  const std::string_view rest = line.substr(at + 7);
+  return rest.empty() || rest.front() == ' ';
+}
+
+/// Whose death a line tells; nullopt for a line that tells none.
+std::optional<std::string> KilledProgram(std::string_view line) {
+  constexpr std::string_view kGcc = "Killed signal terminated program ";
+  constexpr std::string_view kOldGcc = "internal compiler error: Killed (program ";
+  constexpr std::string_view kCollect = " terminated with signal 9";
+  constexpr std::string_view kNvcc = " died due to signal 9";
+  if (HoldsText(line, kGcc)) return WordAfter(line, kGcc);
+  if (HoldsText(line, kOldGcc)) return WordAfter(line, kOldGcc);
+  if (HoldsText(line, kCollect)) return WordBefore(line, kCollect);
+  if (HoldsText(line, kNvcc)) return WordBefore(line, kNvcc);
+  if (HoldsText(line, "unable to execute command: Killed")) return "clang";
+  if (HoldsText(line, "fatal error: Killed")) return "";
+  const bool by_status = IsKilledInShell(line) || line.ends_with("] Error 137") ||
+                         line.ends_with("] Killed") || HoldsText(line, "FAILED: [code=137]");
+  return by_status ? std::optional<std::string>("") : std::nullopt;
+}
+
+bool TellsRefusal(std::string_view line) {
+  constexpr std::array<std::string_view, 8> kSigns = {
+      "virtual memory exhausted",  "Cannot allocate memory", "out of memory allocating", "std::bad_alloc",
+      "LLVM ERROR: out of memory", ": memory exhausted",     "ld: out of memory",        "MemoryError"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](std::string_view sign) { return HoldsText(line, sign); });
+}
+
+std::uint64_t Rise(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after) {
+  return before && after && *after > *before ? *after - *before : 0;
+}
+
+std::string HintFor(const MemoryFacts& facts) {
+  const int fit = JobsThatFit(facts);
+  if (fit == 0) {
+    return "one job alone needs more memory than there is: free some, raise the limit of the control group, "
+           "or build on a larger machine";
+  }
+  const std::string room =
+      facts.free_bytes == 0 ? "" : fmt::format(" within {}", HumanBytes(facts.free_bytes));
+  return fmt::format(
+      "it ran with {}{}: try --jobs {}, and let the recipe say what a job needs "
+      "(extra.ptpkg.memory_per_job)",
+      Plural(static_cast<std::uint64_t>(facts.jobs), "job"), room, fit);
+}
+
+}  // namespace
+
+void MemorySigns::Look(std::string_view line) {
+  if (kind_ != Kind::kNone && !program_.empty()) return;
+  if (const auto killed = KilledProgram(line)) {
+    kind_ = Kind::kKilled;
+    program_ = DisplayLine(*killed, 100);
+  } else if (kind_ == Kind::kNone && TellsRefusal(line)) {
+    kind_ = Kind::kRefused;
+    const std::size_t colon = line.find(':');
+    const bool names =
+        colon != std::string_view::npos && colon < 40 && !HoldsText(line.substr(0, colon), " ");
+    program_ = names ? DisplayLine(line.substr(0, colon), 100) : "";
+    if (const std::size_t slash = program_.rfind('/'); slash != std::string::npos)
+      program_.erase(0, slash + 1);
+  }
+}
+
+int JobsThatFit(const MemoryFacts& facts) {
+  if (facts.jobs < 2) return 0;
+  int fit = facts.jobs / 2;
+  if (facts.bytes_per_job > 0 && facts.free_bytes > 0) {
+    const std::uint64_t room = facts.free_bytes / facts.bytes_per_job;
+    if (room < static_cast<std::uint64_t>(fit)) fit = static_cast<int>(room);
+  }
+  return std::max(1, fit);
+}
+
+MemoryVerdict JudgeMemory(const MemorySigns& signs, const ExitStatus& status, const MemoryFacts& facts) {
+  using Kind = MemorySigns::Kind;
+  const bool script_killed = status.signal == SIGKILL || status.code == kKilledStatus;
+  Kind kind = signs.kind();
+  if (script_killed && kind == Kind::kNone) kind = Kind::kKilled;
+  const std::uint64_t in_group = Rise(facts.before.of_group, facts.after.of_group);
+  const std::uint64_t ended = std::max(in_group, Rise(facts.before.of_machine, facts.after.of_machine));
+  const std::string who = signs.program().empty() ? "a program of it" : fmt::format("'{}'", signs.program());
+  if (kind == Kind::kRefused) return {who + " got no more memory", HintFor(facts)};
+  // Elsewhere on the machine somebody may die while a build fails of its own; not so in the own group.
+  if (kind == Kind::kNone && in_group == 0) return {};
+  if (ended > 0) {
+    const std::string count = ended == 1 ? "1 process" : fmt::format("{} processes", ended);
+    return {fmt::format("{} was killed for lack of memory (meanwhile the kernel ended {})", who, count),
+            HintFor(facts)};
+  }
+  const bool counted = facts.after.of_group || facts.after.of_machine;
+  if (counted) {
+    return {
+        fmt::format("{} was killed (signal 9)", who),
+        "the kernel counts no process that it ended for lack of memory: see who else ends processes here"};
+  }
+  return {fmt::format("{} was killed (signal 9), as the kernel does when memory runs out", who),
+          HintFor(facts)};
+}
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,215 @@
+#include "builder/script/script.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "builder/script/failed_commands.h"
+#include "builder/script/script_watch.h"
+#include "support/reporter.h"
+#include "support/text/display_text.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
+
+namespace ptpkg::builder {
+
+namespace {
+
+constexpr std::size_t kShownLines = 40;
+constexpr std::size_t kMostNamed = 3;  // files and processes of one message
+
+/// What was run, and with which environment: the first thing one asks about a failed build.
+std::string LogHeader(const ScriptRun& run, const Command& command) {
+  std::string text =
+      fmt::format("# {}: {}\n# in {}\n", run.subject, ShellQuote(command.argv), command.cwd.str());
+  for (const auto& [name, value] : command.env)
+    text += fmt::format("# {}={}\n", name, ReplaceAll(value, "\n", "\\n"));
+  return text;
+}
+
+Result<void> AppendToLog(Fs& fs, const AbsPath& log_file, const std::string& text) {
+  PTPKG_CHECK(fs.MakeDirs(log_file.Parent()));
+  PTPKG_TRY(const bool there, Exists(fs, log_file));
+  std::string before;
+  if (there) {
+    PTPKG_TRY(before, ReadFile(fs, log_file));
+  }
+  return WriteFile(fs, log_file, before + text);
+}
+
+Result<AbsPath> FindInterpreter(const ScriptRun& run) {
+  if (run.interpreter == "python") {
+    const auto python = run.variables.find("PYTHON");
+    if (python != run.variables.end()) return AbsPath::Parse(python->second);
+  }
+  const std::optional<AbsPath> found = FindProgram(run.interpreter, run.variables.at("PATH"));
+  if (found) return *found;
+  return Error(ErrorCode::kNotFound,
+               fmt::format("the interpreter '{}' of the {} script is missing", run.interpreter, run.stage))
+      .WithHint("install it, or add what provides it to the requirements");
+}
+
+/// The file behind `name` in `folder`, if there is one.
+Result<std::optional<std::string>> FileText(Fs& fs, const std::string& name, const AbsPath& folder) {
+  for (const std::string& candidate : {name, name + ".sh"}) {
+    PTPKG_TRY(const AbsPath path, AbsPath::Resolve(folder, candidate));
+    PTPKG_TRY(const bool there, Exists(fs, path));
+    if (!there) continue;
+    PTPKG_TRY(std::string text, ReadFile(fs, path), "while reading a script of the recipe");
+    return std::optional(std::move(text));
+  }
+  return std::optional<std::string>();
+}
+
+}  // namespace
+
+std::string LastLines(const std::string& output) {
+  std::vector<std::string> lines = SplitLines(output);
+  while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
+  const std::size_t first = lines.size() > kShownLines ? lines.size() - kShownLines : 0;
+  std::string text;
+  for (std::size_t i = first; i < lines.size(); ++i) text += "\n  " + DisplayLine(lines[i]);
+  return text;
+}
+
+std::string HowItEnded(const ExitStatus& status) {
+  return status.signal != 0 ? fmt::format("was ended by signal {}", status.signal)
+                            : fmt::format("ended with status {}", status.code);
+}
+
+Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder) {
+  if (!script.lines.empty()) return Join(script.lines, "\n") + "\n";
+  PTPKG_TRY(std::optional<std::string> text, FileText(fs, script.file, folder));
+  if (text) return *std::move(text);
+  return Error(ErrorCode::kNotFound, fmt::format("the script '{}' is not beside the recipe", script.file))
+      .WithHint("a script's file is relative to the recipe's folder");
+}
+
+Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
+                                                   const AbsPath& folder) {
+  if (script.interpreter.empty()) return std::optional<std::string>();
+  if (script.lines.empty() && script.file.empty()) return FileText(fs, "build.sh", folder);
+  PTPKG_TRY(std::string text, ScriptText(fs, script, folder));
+  return std::optional(std::move(text));
+}
+
+namespace {
+
+bool IsAnyWriting(const std::vector<LeftProcess>& left) {
+  return std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+}
+
+/// Of a build script; other scripts have none.
+struct Watchers {
+  ScriptWatch& watch;
+  std::optional<FailedCommandsWriter> failed = {};
+};
+
+Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watchers) {
+  ScriptWatch* const watch = watchers == nullptr ? nullptr : &watchers->watch;
+  Task task(env.reporter, TaskInfo{.stage = run.stage,
+                                   .subject = run.subject,
+                                   .how = run.how,
+                                   .log_file = watch == nullptr ? std::string() : run.log_file.str()});
+  PTPKG_TRY(const AbsPath interpreter, FindInterpreter(run));
+  PTPKG_CHECK(env.fs.MakeDirs(run.file.Parent()));
+  PTPKG_CHECK(WriteFile(env.fs, run.file, run.text));
+
+  Command command;
+  command.argv = {interpreter.str()};
+  if (run.interpreter == "bash") command.argv.emplace_back("-e");
+  command.argv.push_back(run.file.str());
+  command.env = run.variables;
+  command.cwd = run.cwd;
+  command.log_file = run.log_file;
+  command.on_line = [&](std::string_view line) {
+    task.ChildOutput(line);
+    if (watch != nullptr) watch->Look(task, line);
+    if (watchers != nullptr && watchers->failed) watchers->failed->Look(line);
+  };
+  command.cancel = &env.cancel;
+  if (watch != nullptr) {
+    for (const auto& [name, folder] : run.watched) command.watched.push_back(folder);
+  }
+
+  PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
+  if (watch != nullptr) watch->Start(task);
+  PTPKG_TRY(ExitStatus status, env.process.Run(command),
+            fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
+  if (status.ok() && !IsAnyWriting(status.left)) task.Done(run.title);
+  return status;
+}
+
+}  // namespace
+
+Result<ExitStatus> RunScript(Env& env, const ScriptRun& run) { return RunAndWatch(env, run, nullptr); }
+
+namespace {
+
+/// "$PREFIX/lib/data.txt".
+std::string FileInFolder(const AbsPath& file, const std::map<std::string, AbsPath>& watched) {
+  for (const auto& [name, folder] : watched) {
+    const auto below = file.RelativeTo(folder);
+    if (below) return fmt::format("${}/{}", name, below->str());
+  }
+  return file.str();
+}
+
+/// Of a script that ended well.
+Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftProcess>& left) {
+  std::vector<std::string> others;
+  for (const LeftProcess& each : left) {
+    if (each.writing.empty()) {
+      others.push_back(each.command);
+      continue;
+    }
+    std::vector<std::string> files;
+    for (const AbsPath& file : each.writing) files.push_back(FileInFolder(file, run.watched));
+    return Error(ErrorCode::kCommandFailed,
+                 fmt::format("the {} script of '{}' ended while '{}', which it had started, was writing {}",
+                             run.stage, run.subject, each.command, SomeOf(files, kMostNamed)))
+        .WithHint(
+            fmt::format("what a script leaves running is ended with it: have it wait (bash: \"wait\"), or "
+                        "end that process before; the whole output is in '{}'",
+                        run.log_file.str()));
+  }
+  if (!others.empty()) {
+    env.reporter.Note(fmt::format("'{}': what the {} script left running was ended: {}", run.subject,
+                                  run.stage, SomeOf(others, kMostNamed)));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
+  ScriptWatch watch(env, {.stage = run.stage,
+                          .subject = run.subject,
+                          .log = run.log_file.str(),
+                          .jobs = env.jobs,
+                          .bytes_per_job = run.bytes_per_job,
+                          .free_bytes = run.free_bytes,
+                          .remembers = run.remembers});
+  Watchers watchers{.watch = watch};
+  if (run.failed_commands) {
+    PTPKG_TRY(FailedCommandsWriter writer, FailedCommandsWriter::Start(env, *run.failed_commands));
+    watchers.failed.emplace(std::move(writer));
+  }
+  PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watchers));
+  if (watchers.failed) {
+    for (const LeftProcess& each : status.left) {
+      for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
+    }
+    if (!watchers.failed->is_complete()) {
+      env.reporter.Warn(
+          fmt::format("which commands of '{}' failed could not be written to '{}': after mending "
+                      "what failed, build with --fresh",
+                      run.subject, run.failed_commands->str()));
+    }
+  }
+  if (!status.ok()) return watch.Failed(status);
+  PTPKG_CHECK(JudgeLeft(env, run, status.left));
+  watch.Succeeded();
+  return Ok();
+}
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,62 @@
+#pragma once
+// Runs the scripts of a recipe. Layer: builder.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::builder {
+
+/// A script as one text: its lines, else its file in `folder`; a file name may lack its ".sh" (CEP 14).
+/// Errors: kNotFound at the recipe's file name.
+Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder);
+
+/// The build script: as ScriptText; without one, "build.sh" of `folder` if it is there, else nullopt. An
+/// empty interpreter gives nullopt.
+Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
+                                                   const AbsPath& folder);
+
+struct ScriptRun {
+  std::string stage;    ///< For the reporter: "build", "test".
+  std::string subject;  ///< "toy-1.0-0"
+  std::string title;    ///< Which one of the subject's scripts it is, for progress; "" if there is one only.
+  std::string interpreter;  ///< "bash", "python", or another program of PATH.
+  std::string text;
+  AbsPath file = AbsPath::Literal("/nonexistent");      ///< Where `text` is put; its folder is made.
+  AbsPath cwd = AbsPath::Literal("/nonexistent");       ///< Where it runs.
+  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Appended to; its folder is made.
+  std::map<std::string, std::string> variables;         ///< The whole environment.
+  std::string how = {};                                 ///< With how many jobs, and why, for progress.
+  std::uint64_t bytes_per_job = 0;  ///< What one of env.jobs needs, as far as is known; 0 = not at all.
+  std::uint64_t free_bytes = 0;     ///< What they all have; 0 = not known.
+  bool remembers = true;            ///< The time of its steps is read and written (step_estimate.h).
+  /// Of RunBuildScript: where the commands that fail are recorded meanwhile (failed_commands.h); and the
+  /// folders in which the script must leave no process writing, by the variables that name them.
+  std::optional<AbsPath> failed_commands = {};
+  std::map<std::string, AbsPath> watched = {};
+};
+
+/// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`
+/// or its interpreter ("python" is $PYTHON where that is set). There is no time limit. Each line also goes to
+/// the reporter. A failing script is a value. Errors: kNotFound (interpreter); kIo; kCancelled with the log's
+/// path, after the whole process group has ended.
+Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
+
+/// As RunScript, and tells the reporter the steps that the script's tools count, with the time that is left.
+/// A script that fails is kCommandFailed: as context the block of the first command that failed, else up to
+/// 10 errors and the last 40 lines, and the log's path; the hint names what such failures are known to mean.
+/// A compiler that was killed for lack of memory is named in the message (memory_shortage.h). So is a script
+/// that ended well while a process that it had started wrote to a file below `watched`, which is recorded as
+/// half-written; other processes that it left are ended with a note.
+Result<void> RunBuildScript(Env& env, const ScriptRun& run);
+
+/// "ended with status 3", "was ended by signal 9".
+std::string HowItEnded(const ExitStatus& status);
+
+/// The last 40 lines of `output`, each after a line break and two blanks; "" when there are none.
+std::string LastLines(const std::string& output);
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,87 @@
+#include "builder/script/script_watch.h"
+
+#include <fmt/core.h>
+
+#include "builder/script/script.h"
+#include "support/text/text.h"
+
+namespace ptpkg::builder {
+
+ScriptWatch::ScriptWatch(Env& env, WatchOptions options)
+    : env_(env),
+      options_(std::move(options)),
+      start_(env.clock.Now()),
+      estimate_(options_.remembers ? ReadStepRecord(env, options_.subject) : std::nullopt, options_.jobs),
+      kills_before_(ReadOomKills(env.fs)) {}
+
+double ScriptWatch::Seconds() const {
+  return std::chrono::duration<double>(env_.clock.Now() - start_).count();
+}
+
+void ScriptWatch::Start(Task& task) {
+  start_ = env_.clock.Now();
+  const StepProgress progress = estimate_.At(count_.state(), 0);
+  if (progress.seconds_left) task.Steps(progress);
+}
+
+void ScriptWatch::Look(Task& task, std::string_view line) {
+  const StepCount::Change change = count_.Look(line);
+  if (change == StepCount::Change::kRestarted) blocks_.Restart();
+  blocks_.Look(line);
+  memory_.Look(line);
+  if (change != StepCount::Change::kNone) task.Steps(estimate_.At(count_.state(), Seconds()));
+}
+
+void ScriptWatch::Succeeded() {
+  if (!options_.remembers) return;
+  if (const auto record = estimate_.Finish(Seconds())) WriteStepRecord(env_, options_.subject, *record);
+}
+
+std::string ScriptWatch::Context(const ExitStatus& status) const {
+  const std::string& stage = options_.stage;
+  const std::string block = blocks_.Block();
+  if (!block.empty()) {
+    return fmt::format("while running the {} script; the first command that failed, from its log '{}':{}",
+                       stage, options_.log, block);
+  }
+  const std::string end = LastLines(status.output);
+  std::string before;
+  for (const std::string& error : blocks_.errors()) {
+    if (end.find(error) == std::string::npos) before += error;
+  }
+  if (!before.empty()) before += "\n  ...";
+  if (end.empty() && before.empty()) {
+    return fmt::format("while running the {} script, which printed nothing; log: '{}'", stage, options_.log);
+  }
+  return fmt::format("while running the {} script; the last lines of its log '{}':{}{}", stage, options_.log,
+                     before, end);
+}
+
+/// A row of the table is looked for in what is shown: elsewhere in the log it may have been put up with.
+std::string ScriptWatch::Hint(const MemoryVerdict& memory, const std::string& shown) const {
+  std::string log = fmt::format("the whole output is in '{}'", options_.log);
+  if (!memory.what.empty()) return fmt::format("{}; {}", memory.hint, log);
+  const Result<KnownFailures> known = KnownFailures::BuiltIn();
+  if (!known) return log;  // a test reads the table
+  for (const std::string& line : SplitLines(shown)) {
+    if (const KnownFailure* row = known->Match(line)) return fmt::format("{}; {}", row->hint, log);
+  }
+  return log;
+}
+
+Error ScriptWatch::Failed(const ExitStatus& status) {
+  const MemoryVerdict memory = JudgeMemory(memory_, status,
+                                           {.before = kills_before_,
+                                            .after = ReadOomKills(env_.fs),
+                                            .jobs = options_.jobs,
+                                            .bytes_per_job = options_.bytes_per_job,
+                                            .free_bytes = options_.free_bytes});
+  const std::string context = Context(status);
+  const std::string cause = memory.what.empty() ? "" : ": " + memory.what;
+  return Error(ErrorCode::kCommandFailed, fmt::format("the {} script of '{}' {}{}", options_.stage,
+                                                      options_.subject, HowItEnded(status), cause))
+      .WithContext(context)
+      .WithHint(Hint(memory, context));
+}
+
+}  // namespace ptpkg::builder

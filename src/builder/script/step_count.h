@@ -1,0 +1,64 @@
+#pragma once
+// How far a build tool says that it is: reads the counts at the start of its lines. Layer: builder.
+// Sources: ninja's NINJA_STATUS "[%f/%t] ", also as meson, setuptools and pip (indented) hand it on; CMake's
+// Makefiles "[ 45%] "; of make without counts, the lines of compilers and kernel-like "  CC  x.o" are
+// counted.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ptpkg::builder {
+
+enum class StepKind : std::uint8_t {
+  kSteps,    ///< "[45/90] Building …"
+  kPercent,  ///< "[ 45%] Building …": done of 100.
+  kCommand,  ///< A compiler was called: one step more, of nobody knows how many.
+};
+
+struct StepMark {
+  StepKind kind = StepKind::kSteps;
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+  /// The build system makes its own files anew ("Re-running CMake"), then starts again with other totals.
+  bool regenerates = false;
+};
+
+/// What `line` says; nullopt for most lines. Blanks before it are allowed; escape sequences are not. Linear.
+std::optional<StepMark> ReadStepMark(std::string_view line);
+
+/// Follows the counts of one script, which may run several tools one after the other, or inside one another.
+class StepCount {
+ public:
+  struct State {
+    StepKind kind = StepKind::kSteps;
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;  ///< 0: unknown (kCommand).
+    int part = 0;             ///< Which count of the script, from 1; 0: none yet.
+  };
+  enum class Change : std::uint8_t {
+    kNone,
+    kAdvanced,
+    kRestarted,  ///< A new tool counts from its beginning: whatever failed before was put up with.
+  };
+
+  /// `line` as for ReadStepMark. The count of a part never falls. Not shown, so state() stays as it is: a
+  /// tool with less than a tenth of the steps of the largest before it, such as `ninja install` after the
+  /// build; a tool that runs inside a step of another and ends with it, as soon as that goes on; and the
+  /// steps of a build system's regeneration.
+  Change Look(std::string_view line);
+  [[nodiscard]] const State& state() const { return state_; }
+
+ private:
+  Change Advance(const StepMark& mark);
+  Change Restart(const StepMark& mark);
+  [[nodiscard]] bool IsRestart(const StepMark& mark) const;
+
+  State state_;                   // what is shown
+  std::optional<State> current_;  // the tool that runs now, shown or not
+  std::optional<State> outer_;    // the one inside of which it may run
+  std::uint64_t largest_total_ = 0;
+  bool hidden_ = false;  // current_ is not shown
+};
+
+}  // namespace ptpkg::builder

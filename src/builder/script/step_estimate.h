@@ -1,0 +1,72 @@
+#pragma once
+// How long a script that counts steps will still take: by its rate, and by how the last run of the same build
+// went. Layer: builder.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "builder/script/step_count.h"
+#include "support/env.h"
+
+namespace ptpkg::builder {
+
+/// How the time of one run was spread over its steps. The steps of a build differ: those of PyTorch take from
+/// 1 to 60 s, and the long ones do not come evenly.
+struct StepRecord {
+  struct Part {
+    std::uint64_t steps = 0;
+    double start = 0;    ///< Seconds from the start of the script to its first step.
+    double seconds = 0;  ///< From there to its last step.
+    /// 21 shares of `seconds`, rising from 0 to 1: how much of it had passed when 0, 5, … 100 % of the steps
+    /// were done.
+    std::vector<double> curve = {};
+  };
+  double seconds = 0;  ///< The whole script.
+  int jobs = 1;        ///< It was told to use.
+  std::vector<Part> parts = {};
+};
+
+/// The record of the last run of `subject` ("NAME-VERSION-BUILD"), else of the newest run of another version
+/// or build of NAME; nullopt when there is none, or it is damaged. It lies in the cache, at
+/// stages/records/<subject>/build-steps.json; what it says changes nothing but numbers that people read.
+std::optional<StepRecord> ReadStepRecord(Env& env, const std::string& subject);
+/// Warns when it cannot.
+void WriteStepRecord(Env& env, const std::string& subject, const StepRecord& record);
+
+class StepEstimate {
+ public:
+  StepEstimate(std::optional<StepRecord> last, int jobs) : last_(std::move(last)), jobs_(jobs) {}
+
+  /// What to tell `seconds` after the start of the script. Times never go back.
+  StepProgress At(const StepCount::State& state, double seconds);
+
+  /// The record of this run, which has succeeded after `seconds`; nullopt when it would be a worse guess than
+  /// the last one: it counted nothing, or under half of the steps, as a build that was resumed does.
+  [[nodiscard]] std::optional<StepRecord> Finish(double seconds) const;
+
+ private:
+  struct Sample {
+    double seconds;
+    std::uint64_t done;
+  };
+  struct RunningPart {
+    std::uint64_t total = 0;
+    std::vector<Sample> samples = {};
+  };
+  void Remember(const StepCount::State& state, double seconds);
+  [[nodiscard]] double PerMinute() const;
+  [[nodiscard]] std::optional<double> SecondsLeft(const StepCount::State& state, double seconds) const;
+  [[nodiscard]] std::optional<double> LeftByRecord(const StepCount::State& state, double seconds) const;
+  [[nodiscard]] std::optional<double> LeftByRate(const StepCount::State& state, double seconds) const;
+
+  std::optional<StepRecord> last_;
+  int jobs_;
+  std::vector<RunningPart> parts_;
+  std::deque<Sample> minute_;  // of the running part
+  double share_ = 0;
+};
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,126 @@
+#include "builder/staging.h"
+
+#include <fmt/core.h>
+
+#include "builder/replace_path.h"
+#include "builder/resume/work_state.h"
+#include "source/walk.h"
+#include "support/text/text.h"
+
+namespace ptpkg::builder {
+
+namespace {
+
+Result<AbsPath> FindTar(Env& env) {
+  const std::optional<AbsPath> program = FindProgram("tar", PathVariable(env.variables));
+  if (program) return *program;
+  return Error(ErrorCode::kNotFound, "program 'tar' is missing, by which staging outputs are handed on")
+      .WithHint("install it: apt-get install tar");
+}
+
+Result<void> RunTar(Env& env, std::vector<std::string> arguments, const std::string& doing) {
+  PTPKG_TRY(const AbsPath program, FindTar(env));
+  Command command;
+  command.argv = {program.str()};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  command.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
+  command.cancel = &env.cancel;
+  PTPKG_TRY(const ExitStatus status, env.process.Run(command), doing);
+  if (status.ok()) return Ok();
+  Error error(ErrorCode::kIo, fmt::format("tar failed {}: {}", doing, Trim(status.output)));
+  // At its last block tar tells how much it wrote, and not why no more.
+  const bool full = status.output.find("No space left") != std::string::npos ||
+                    status.output.find("Wrote only") != std::string::npos;
+  if (!full) return error;
+  return std::move(error).WithHint("the disk is full: ptpkg cache clean, or a larger one with --cache-dir");
+}
+
+/// `members`: the rest of tar's command line.
+Result<void> Pack(Env& env, const WorkLayout& layout, const AbsPath& archive,
+                  const std::vector<std::string>& members) {
+  std::vector<std::string> arguments = {"--create",       "--file=" + archive.str(),
+                                        "--format=posix", "--pax-option=delete=atime,delete=ctime",
+                                        "--sort=name",    "--numeric-owner"};
+  arguments.insert(arguments.end(), members.begin(), members.end());
+  PTPKG_CHECK(RunTar(env, std::move(arguments), "while keeping what a staging output made"));
+  // Members lie one after the other, uncompressed, and a name of this length stands in a record of its own,
+  // without a checksum: so a text of the same length can be put in place of any.
+  PTPKG_TRY([[maybe_unused]] const std::size_t places,
+            ReplacePath(env.fs, archive, {.from = layout.root.str(), .to = layout.RootPlaceholder()}));
+  return env.fs.SetMode(archive, 0644);
+}
+
+Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& archives,
+                    const WorkLayout& layout, const AbsPath& folder) {
+  const std::string root = layout.root.str();
+  if (root.size() != archives.root.size()) {
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("the work folder's path has {} characters, that of the staging output had {}",
+                             root.size(), archives.root.size()))
+        .WithHint("name a cache folder with a shorter path: --cache-dir");
+  }
+  const AbsPath copy = layout.root / "inherited.tar";
+  PTPKG_CHECK(RemoveTree(env.fs, copy));  // of a run that was killed here
+  PTPKG_CHECK(env.fs.CopyFile(archive, copy));
+  PTPKG_TRY([[maybe_unused]] const std::size_t places,
+            ReplacePath(env.fs, copy, {.from = archives.root, .to = root}));
+  PTPKG_CHECK(RunTar(env,
+                     {"--extract", "--file=" + copy.str(), "--directory=" + folder.str(), "--no-same-owner",
+                      "--preserve-permissions", "--delay-directory-restore"},
+                     "while restoring what a staging output made"));
+  return env.fs.Remove(copy);
+}
+
+}  // namespace
+
+Result<void> NeedTar(Env& env) {
+  PTPKG_TRY([[maybe_unused]] const AbsPath program, FindTar(env));
+  return Ok();
+}
+
+Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const std::vector<RelPath>& files,
+                                    const AbsPath& folder) {
+  StagingArchives archives{.prefix = folder / "prefix.tar",
+                           .work = folder / "work.tar",
+                           .root = layout.RootPlaceholder(),
+                           .files = files};
+  std::string names;
+  for (const RelPath& file : files) names += file.str() + '\0';
+  const AbsPath list = layout.temp / "ptpkg-staging-files";
+  PTPKG_CHECK(WriteFile(env.fs, list, names));
+  PTPKG_CHECK(Pack(env, layout, archives.prefix,
+                   {"--directory=" + layout.prefix.str(), "--no-recursion", "--verbatim-files-from", "--null",
+                    "--files-from=" + list.str()}));
+  PTPKG_CHECK(Pack(env, layout, archives.work,
+                   {"--directory=" + layout.source.Parent().str(), std::string(layout.source.Name())}));
+  PTPKG_CHECK(env.fs.Remove(list));
+  return archives;
+}
+
+Result<void> RestorePrefix(Env& env, const StagingArchives& archives, const WorkLayout& layout) {
+  return Unpack(env, archives.prefix, archives, layout, layout.prefix);
+}
+
+Result<void> RestoreWork(Env& env, const StagingArchives& archives, const WorkLayout& layout) {
+  return Unpack(env, archives.work, archives, layout, layout.source.Parent());
+}
+
+Result<void> AddSources(Env& env, const AbsPath& extra, const AbsPath& folder) {
+  PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, extra));
+  for (const source::WalkEntry& entry : entries) {
+    PTPKG_CHECK(env.cancel.Check());
+    const AbsPath to = folder / entry.path;
+    PTPKG_CHECK(env.fs.MakeDirs(to.Parent()));
+    PTPKG_TRY(const bool there, Exists(env.fs, to));
+    if (there) {
+      env.reporter.Warn(fmt::format("a source of this output replaces '{}' of the inherited work folder",
+                                    entry.path.str()));
+    }
+    PTPKG_CHECK(env.fs.Rename(extra / entry.path, to));
+    // An archive's time is older than what was built of the file that it replaces: make would see no change.
+    if (there && entry.stat.kind == FileKind::kRegular) PTPKG_CHECK(env.fs.SetMtime(to, NowNs(env)));
+  }
+  return RemoveTree(env.fs, extra);
+}
+
+}  // namespace ptpkg::builder

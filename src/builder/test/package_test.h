@@ -1,0 +1,47 @@
+#pragma once
+// Runs the tests of a recipe on the package that was made of it. Layer: builder.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "builder/env/host.h"
+#include "builder/recipe_folder.h"
+#include "model/finding.h"
+
+namespace ptpkg::builder {
+
+struct PackageTestRequest {
+  const recipe::Recipe& recipe;        ///< Whose tests are run.
+  LocalPackage package;                ///< The packed artifact.
+  std::vector<LocalPackage> packages;  ///< Those of our channel that TestRequirements leads to, with theirs.
+  UnpackFunction unpack;
+  HostEnv host_env = HostEnv::kAuto;
+  ToolOptions options = {};
+  std::optional<GivenWheels> wheels = {};               ///< kWheels: what the plan chose.
+  AbsPath work = AbsPath::Literal("/nonexistent");      ///< An empty folder for prefix, HOME and scripts.
+  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
+  std::optional<RecipeFolder> recipe_folder = {};       ///< For scripts that are files; nullopt: read now.
+};
+
+/// False if TestPackage would have nothing to do.
+bool HasTests(const recipe::Recipe& recipe);
+
+/// What has to be in the prefix of a test besides the package: its `run` and what test scripts require.
+std::vector<recipe::MatchSpec> TestRequirements(const recipe::Recipe& recipe);
+
+/// Where the tools for the tests of `recipe` come from: what its test scripts require, and Python. Not all of
+/// `run`: a library that is missing shows in the test that needs it, under its own name. Errors:
+/// CheckTools's.
+Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
+
+/// Unpacks `packages` and then `package` into a fresh prefix and runs every test of the recipe there, in a
+/// folder that holds nothing else, with the environment of a build but CONDA_BUILD_STATE=TEST. kSystem:
+/// Python is the machine's, made the prefix's own, and sees the machine's packages behind those of the
+/// prefix; `pip check` speaks of the package's own distributions only, and not of what `run` names and the
+/// machine lacks. kConda: a prefix by the client. Every failing test is a finding "package-test" of kind
+/// error with its last 40 lines; a `pip check` without pip is a warning. Errors, when the tests cannot run:
+/// kNotFound (missing tools, with commands; a script's file), those of the unpack function, kIo, kCancelled.
+Result<Report> TestPackage(Env& env, const PackageTestRequest& request);
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,35 @@
+#pragma once
+// One test of a recipe as a program to run. Layer: builder.
+
+#include <map>
+#include <string>
+
+#include "builder/script/script.h"
+#include "model/finding.h"
+
+namespace ptpkg::builder {
+
+struct TestRun {
+  std::string title;  ///< What a person calls it.
+  std::string interpreter;
+  std::string text;
+  std::map<std::string, std::string> variables = {};
+};
+
+/// REQUIRES: it imports something.
+TestRun ImportRun(const recipe::PythonTest& test);
+/// `folder`: RECIPE_DIR. `preamble`: what a shell has to do first. Errors: ScriptText's.
+Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
+                      const std::string& preamble);
+
+/// Adds what a test has besides the variables of the script: it sees what is installed in `prefix`.
+void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables);
+
+/// Runs `run` at `place`, whose stage, title, interpreter and text it sets, with its variables added. Returns
+/// how it failed, with its last lines; "": it has not. Errors: RunScript's.
+Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place);
+
+/// "package-test" about the test with this number, from 1.
+Finding TestFinding(Severity severity, std::size_t number, const std::string& message, std::string fix);
+
+}  // namespace ptpkg::builder

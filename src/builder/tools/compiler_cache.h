@@ -1,0 +1,76 @@
+#pragma once
+// ccache between a build and its C and C++ compilers: --ccache. Layer: builder.
+// docs/decisions/0014-compiler-cache.md says why it is laid like this, and which faults of ccache 4.7 it
+// avoids.
+//
+//   <root>/ccache/launch       CMake's launcher: runs the compiler that it is given
+//   <root>/ccache/bin/<name>   the same for one compiler: CC and CXX of builds without CMake
+//   <root>/ccache/log          what became of each compilation
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "builder/resume/work_layout.h"
+#include "recipe/recipe.h"
+#include "support/files/lease.h"
+
+namespace ptpkg::builder {
+
+/// Where objects are kept.
+AbsPath CompilerCacheFolder(const Env& env);
+
+/// ccache of PATH. Errors: kNotFound with the command that installs it.
+Result<AbsPath> FindCompilerCache(const Env& env);
+
+struct OpenCompilerCache {
+  AbsPath program;
+  Lease lease;  ///< While it lives, `ptpkg cache clean` leaves the objects alone.
+};
+
+/// Makes the folder, and tries whether ccache takes it and the user's settings: it would fail each
+/// compilation. Errors: FindCompilerCache's, TakeSharedIn's; with what ccache said, but for the value of
+/// CCACHE_REMOTE_STORAGE, which may hold a password, kUsage of a setting and kIo of the folder.
+Result<OpenCompilerCache> OpenTheCompilerCache(Env& env);
+
+struct CompilerCacheInput {
+  std::optional<AbsPath> program = {};  ///< ccache; nullopt: the same programs, which only run the compiler.
+  const recipe::Recipe& recipe;
+  const WorkLayout& layout;
+  const std::map<std::string, std::string>& variables;  ///< Of the script.
+};
+
+struct CompilerCache {
+  std::map<std::string, std::string> variables =
+      {};                     ///< For the script, in place of those of the same names.
+  std::string preamble = {};  ///< For a shell, after compilers have been switched on.
+};
+
+/// Writes the programs. Compilers are CC and CXX of the variables, where their names are those of a compiler,
+/// those of the build and host prefix, and cc, c++, gcc and g++ of PATH. Only a gcc is cached: it is told
+/// apart by what it says and by the content of its driver, cc1, cc1plus and as (not of the libraries that
+/// these load). clang is not: its code is in such libraries; nor is a compiler that does not say its version
+/// and parts. A link to ccache stands for the next program of its name on PATH. Of the user's settings
+/// CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
+Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input);
+
+/// Says that a build is made of files which name these programs: HasCompilerCache is true from then on.
+/// Errors: kIo.
+Result<void> ExpectCompilerCache(Env& env, const WorkLayout& layout);
+
+/// LayCompilerCache or ExpectCompilerCache was called for `layout`, by this run or by an interrupted one that
+/// it goes on with. Errors: kIo.
+Result<bool> HasCompilerCache(Env& env, const WorkLayout& layout);
+
+/// "ccache_hits" and "ccache_misses" since LayCompilerCache. Errors: kIo.
+Result<std::map<std::string, std::uint64_t>> CompilerCacheCounts(Env& env, const WorkLayout& layout);
+
+/// A file below `folder` that holds the path of one of these programs would be another one in a build without
+/// them. Errors: kInvalidInput naming the first such file, with a hint for a build that inherits nothing;
+/// kIo.
+Result<void> RefuseTracesOfCompilerCache(Env& env, const WorkLayout& layout, const AbsPath& folder,
+                                         const std::vector<RelPath>& files);
+
+}  // namespace ptpkg::builder

@@ -1,0 +1,35 @@
+#pragma once
+// Prefixes made by a conda-compatible client: solving is its job. Layer: builder.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::builder {
+
+/// `named` (a path or a name), if it is not empty; else PTPKG_CONDA_EXE of env.variables, which is the same;
+/// else micromamba, mamba or conda on PATH.
+std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named = "");
+
+/// What `CLIENT create` would install for `specs`, by name: name, version, build string and digest of each
+/// package (its channel, where the client tells no digest). Empty without specs. Asks the client with
+/// --dry-run --json; nothing is written but its own caches. nullopt when its answer is none that we know.
+/// Errors: kCommandFailed with the last lines of its output, kCancelled.
+Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const AbsPath& client,
+                                                               const std::vector<recipe::MatchSpec>& specs);
+
+struct CondaPrefix {
+  AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty folder or none.
+  std::vector<recipe::MatchSpec> specs;               ///< Nothing to do when empty.
+};
+
+/// `CLIENT create --yes --prefix PREFIX SPEC…`, with the user's own environment and configuration
+/// (channels, proxies, caches). Output is appended to `log_file`.
+/// Errors: kCommandFailed with the last lines of its output, kCancelled.
+Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefix& wanted,
+                               const AbsPath& log_file);
+
+}  // namespace ptpkg::builder

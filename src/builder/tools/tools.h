@@ -1,0 +1,120 @@
+#pragma once
+// The machine's tools for one recipe: found, or reported by name. Layer: builder.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "builder/env/python.h"
+#include "builder/pip/wheel_resolve.h"
+#include "builder/tools/cuda_toolkit.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::builder {
+
+/// Where the tools and libraries that a recipe requires come from.
+enum class HostEnv : std::uint8_t {
+  /// Each requirement from the machine if that has it, else from the Python index; all of them from a conda
+  /// client if these two together lack one.
+  kAuto,
+  kSystem,  ///< The machine's own programs, plus packages of our output channel.
+  kConda,   ///< Prefixes made by micromamba, mamba or conda, plus packages of our output channel.
+  /// What data/wheels.yaml has and Python packages from the Python index, the rest from the machine, plus
+  /// packages of our output channel.
+  kWheels,
+};
+
+/// What the user chose instead of what PATH offers.
+struct ToolOptions {
+  std::string python = {};  ///< Interpreters, colon-separated paths or names; "" = PTPKG_PYTHON, else PATH.
+  std::string conda_exe = {};  ///< The conda client, a path or a name; "" = PTPKG_CONDA_EXE, else PATH.
+  std::string cuda_home = {};  ///< CUDA toolkits, colon-separated paths; "" = PTPKG_CUDA_HOME (FindNvccs).
+};
+
+/// One program of the machine.
+struct Tool {
+  std::string requirement;
+  AbsPath path = AbsPath::Literal("/nonexistent");
+  std::string variable;                     ///< "CC", "CXX", …; "" = none.
+  std::optional<CudaToolkit> toolkit = {};  ///< Of an nvcc of the machine.
+};
+
+/// One requirement that the machine does not meet.
+struct MissingTool {
+  std::string name;                ///< Of the requirement; "" for a Debian package of the recipe.
+  std::string requirement;         ///< "ninja", "setuptools >=77"
+  std::string reason;              ///< "program 'ninja' is not on PATH"
+  std::string debian_package;      ///< "" if none is known.
+  std::string unfit_program = {};  ///< Name of the program that is there in a version that does not fit.
+  std::string pip_requirement;     ///< "setuptools>=77"; "" unless pip can install it.
+};
+
+struct ToolSet {
+  std::vector<Tool> tools;
+  std::optional<Python> python;       ///< Set when the recipe requires Python, or a package that one has.
+  std::vector<AbsPath> headers = {};  ///< Of libraries that the recipe requires, one or two for each.
+  std::vector<MissingTool> missing;
+  /// extra.ptpkg.system_packages, and those that own `headers` → version.
+  std::map<std::string, std::string> debian_packages;
+};
+
+/// What has to be known besides the recipe to say where its tools come from.
+struct HostRequest {
+  HostEnv host_env = HostEnv::kAuto;
+  ToolOptions options = {};
+  std::set<std::string> provided =
+      {};  ///< Names of packages of our own channel: nobody else has to have them.
+  /// Names of requirements that the Python index meets: FindTools does not look for them. A Python package
+  /// among them still needs the interpreter.
+  std::set<std::string> from_index = {};
+  std::optional<GivenWheels> given = {};  ///< kWheels in a node: what its plan chose.
+};
+
+/// Where the tools of one recipe come from.
+struct HostPlan {
+  HostEnv host_env = HostEnv::kSystem;        ///< Never kAuto; kWheels if any of them is used.
+  ToolSet tools = {};                         ///< kSystem and kWheels: of the machine; nothing is missing.
+  std::optional<WheelPlan> wheels = {};       ///< kWheels.
+  std::optional<AbsPath> client = {};         ///< kConda.
+  std::vector<recipe::MatchSpec> build = {};  ///< kConda: what the client puts into the build prefix,
+  std::vector<recipe::MatchSpec> host = {};   ///< and what into the host prefix.
+};
+
+/// Looks for everything that `recipe` requires for build and host, but what `request.provided` names:
+/// programs on PATH of env.variables, the toolkit of CUDA (FindNvccs) that fits the recipe, headers in the
+/// usual include folders and beside nvcc, distributions of the interpreter; then for the Debian packages of
+/// extra.ptpkg.system_packages, on machines that have dpkg. Versions are compared where a requirement names
+/// one. Writes nothing. Errors: kCancelled, kIo, FindNvccs's; a tool that is not there is no error here.
+Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
+
+/// Decides where the tools come from, before any source is fetched. kWheels, and kAuto where the machine
+/// lacks something that the index has, fetches wheels into the cache, unless an answer is kept there
+/// (AskIndex). Errors: kNotFound with all that is missing and the commands that install it; FindTools's;
+/// kWheels: ResolveWheels's. kAuto tells those as the reason why something is missing.
+Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
+
+/// All of `tools.missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
+Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools);
+
+/// Several lacks as one kNotFound error, with all messages and hints; a single one stays as it is. REQUIRES:
+/// not empty.
+Error JoinLacks(const std::vector<Error>& lacks);
+
+/// The version in the output of "--version": every tool of the table prints its own before any other, but
+/// nvcc says "release 13.0, V13.0.88". "" if there is none.
+std::string ToolVersion(std::string_view output);
+/// What `path` --version says. Errors: kNotFound, kIo, kCancelled.
+Result<std::string> ProgramVersion(Env& env, const AbsPath& path);
+
+/// "3.11" when the recipe is for that Python: from the variant, else from its host or build
+/// requirement; "" when it does not say.
+std::string WantedPython(const recipe::Recipe& recipe);
+
+/// What pip calls a conda requirement: ("setuptools", ">=77,<80") → "setuptools>=77,<80"; a constraint that
+/// pip cannot say is left out.
+std::string PipRequirement(std::string_view name, std::string_view constraint);
+
+}  // namespace ptpkg::builder

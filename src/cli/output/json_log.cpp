@@ -1,0 +1,37 @@
+#include "cli/output/json_log.h"
+
+#include "support/secret.h"
+#include "support/text/display_json.h"
+#include "support/text/display_text.h"
+#include "support/text/json.h"
+
+namespace ptpkg::cli {
+
+namespace {
+std::string Masked(std::string_view text) { return MaskSecrets(MaskCredentials(text)); }
+}  // namespace
+
+std::string JsonLine(const Json& event) {
+  return DisplayJson(event.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+std::string JsonDocument(const Json& document) {
+  return DisplayJson(document.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+Json ErrorToJson(const Error& error) {
+  std::vector<std::string> context;
+  for (const std::string& frame : error.context()) context.push_back(Masked(frame));
+  Json object = {{"code", ErrorCodeName(error.code())},
+                 {"message", Masked(error.message())},
+                 {"context", context},
+                 {"hint", Masked(error.hint())}};
+  if (error.span()) {
+    object["file"] = error.span()->file.str();
+    object["line"] = error.span()->line;
+    object["column"] = error.span()->column;
+  }
+  return object;
+}
+
+}  // namespace ptpkg::cli

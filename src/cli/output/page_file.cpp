@@ -1,0 +1,31 @@
+#include "cli/output/page_file.h"
+
+#include <fmt/core.h>
+
+#include "cli/verbs/verbs.h"
+#include "pipeline/commands/html_page.h"
+
+namespace ptpkg::cli {
+
+Option HtmlOption(std::optional<std::string>& html, std::string_view shows) {
+  return {.names = "--html",
+          .value = "FILE",
+          .help = fmt::format(
+              "Also write a page for a browser, in place of an earlier one: {}; it needs no network", shows),
+          .target = &html};
+}
+
+Result<std::optional<AbsPath>> PageFile(Context& context, const std::optional<std::string>& flag) {
+  PTPKG_TRY(std::optional<AbsPath> file, ResolveFile(context, flag));
+  if (file) PTPKG_CHECK(pipeline::CheckPageFile(context.env(), *file));
+  return file;
+}
+
+Result<void> WritePage(Context& context, const std::optional<AbsPath>& file, const Json& document) {
+  if (!file) return Ok();
+  PTPKG_CHECK(pipeline::WriteHtmlPage(context.env(), *file, document));
+  context.env().reporter.Note(fmt::format("'{}' written", context.Shown(file->str())));
+  return Ok();
+}
+
+}  // namespace ptpkg::cli

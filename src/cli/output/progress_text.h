@@ -1,0 +1,68 @@
+#pragma once
+// The words of a progress report, fitted to a width: pure functions of values. Layer: cli.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/output/task_table.h"
+
+namespace ptpkg::cli {
+
+struct Style {
+  bool color = false;
+  /// No line has more columns; nullopt: no limit. Names are shortened in the middle, then text is cut at its
+  /// end.
+  std::optional<std::size_t> width = {};
+
+  /// `code`: parameters of the escape sequence, "31" for red.
+  [[nodiscard]] std::string Paint(std::string_view code, std::string_view text) const;
+};
+
+/// What is shown of a stage's name: "repack" of "repack-conda".
+[[nodiscard]] std::string_view StageWord(std::string_view stage);
+
+struct FinishedTask {
+  std::string stage;
+  std::string subject;
+  TaskOutcome outcome = TaskOutcome::kDone;
+  std::string detail;
+  double seconds = 0;
+  std::uint64_t done_bytes = 0;
+};
+
+/// "   conda  toytorch-1.0-0: done in 1.2 s, 3.4 MB, 3 files changed"
+[[nodiscard]] std::string FinishedLine(const Style& style, const FinishedTask& task);
+
+/// "          14 stages: inputs unchanged"
+[[nodiscard]] std::string FoldedLine(const Style& style, std::size_t count, std::string_view detail);
+
+/// What a task tells at its start, where it has something to tell: "   build  toy-1.0-0: 2 jobs: 2 cores;
+/// log: dist/logs/toy-1.0-0.build.log". Of two lines where one is too narrow: the path is never shortened, so
+/// that it can be copied, and may be wider than the rest. Empty when there is nothing. `log`: the path as
+/// shown.
+[[nodiscard]] std::vector<std::string> StartedLines(const Style& style, const TaskInfo& info,
+                                                    std::string_view log);
+
+/// "45/90 steps, 12/min, about 3 min left", or less of it; "45%, about 3 min left"; "45 steps, 12/min" where
+/// the total is not known; "" when nothing is. `age`: seconds since it was told.
+[[nodiscard]] std::string StepsText(const StepProgress& steps, double age, std::size_t columns);
+
+/// "about 40 s left", "about 3 min left", "about 2 h 10 min left": no more exact than it can be.
+[[nodiscard]] std::string TimeLeftText(double seconds);
+
+/// What still runs: "   build  toytorch-1.0-0  1 m 05 s  [12/80] Building CXX object a.o". Where steps are
+/// counted: "   build  libc10-2.6.0-0  1 m 05 s  [#####-----] 45/90 steps, 12/min, about 3 min left  a.o".
+struct RunningText {
+  const RunningTask* task = nullptr;  ///< Null: no stage is running, the program works between two.
+  double seconds = 0;
+  std::size_t others = 0;            ///< Tasks that run besides.
+  std::string_view child_line = {};  ///< What the child process printed last.
+  double steps_age = 0;              ///< Seconds since the task's steps were told.
+  bool bar = false;                  ///< Counted steps are drawn too.
+};
+[[nodiscard]] std::string RunningLine(const Style& style, const RunningText& text);
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,20 @@
+#pragma once
+// What reaches the terminal: results on stdout, everything else on stderr. Layer: cli. No other file of
+// the program writes to either. Remembered secrets (support/secret.h) are masked in both.
+
+#include <cstddef>
+#include <string_view>
+
+#include "cli/output/log_sink.h"
+
+namespace ptpkg::cli {
+
+/// One result line, or a JSON document. A closed pipe ends the program quietly, as for any filter.
+void PrintResult(std::string_view text);
+/// One line of log or diagnostics, with the line break added.
+void PrintLog(std::string_view line);
+
+/// Columns for --help: those of the terminal on stdout, at most 100; 80 without one.
+[[nodiscard]] std::size_t HelpWidth();
+
+}  // namespace ptpkg::cli

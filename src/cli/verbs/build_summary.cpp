@@ -1,0 +1,86 @@
+#include "cli/verbs/build_summary.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "cli/output/findings.h"
+#include "cli/output/progress_text.h"
+#include "cli/output/task_table.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+bool WouldRun(const StageTime& stage) { return !stage.ran && stage.reason.starts_with("would run"); }
+
+/// "3.1 MB, 28% of 11.2 MB unpacked"
+std::string Sizes(const std::vector<ArtifactRecord>& artifacts) {
+  std::uint64_t packed = 0;
+  std::uint64_t unpacked = 0;
+  bool known = true;
+  for (const ArtifactRecord& record : artifacts) {
+    packed += record.size_bytes;
+    unpacked += record.unpacked_bytes;
+    known = known && record.unpacked_bytes > 0;
+  }
+  if (!known) return HumanBytes(packed);
+  // Metadata outweighs a few bytes of content; a ratio would say nothing.
+  if (packed > unpacked) return fmt::format("{}, {} unpacked", HumanBytes(packed), HumanBytes(unpacked));
+  const double percent = 100 * static_cast<double>(packed) / static_cast<double>(unpacked);
+  return fmt::format("{}, {:.0f}% of {} unpacked", HumanBytes(packed), percent, HumanBytes(unpacked));
+}
+
+/// "; ccache: 88 of 90 found", or nothing when no build was asked to use it.
+std::string CacheUse(const std::vector<StageTime>& stages) {
+  std::uint64_t hits = 0;
+  std::uint64_t all = 0;
+  bool used = false;
+  for (const StageTime& stage : stages) {
+    for (const auto& [name, count] : stage.counts) {
+      if (name != "ccache_hits" && name != "ccache_misses") continue;
+      used = true;
+      all += count;
+      if (name == "ccache_hits") hits += count;
+    }
+  }
+  if (!used) return "";
+  return all == 0 ? "; ccache: nothing to compile" : fmt::format("; ccache: {} of {} found", hits, all);
+}
+
+}  // namespace
+
+std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts) {
+  std::vector<std::string> lines;
+  for (const StageTime& stage : summary.stages) {
+    if (facts.dry_run && WouldRun(stage)) continue;
+    std::string reason = stage.reason;
+    if (stage.ran) reason = reason.empty() ? "ran" : "ran: " + reason;
+    lines.push_back(fmt::format("{:>8}  {}: {}", StageWord(stage.stage), stage.subject, reason));
+  }
+  return lines;
+}
+
+std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFacts& facts) {
+  const std::vector<StageTime>& stages = summary.stages;
+  if (stages.empty() && !summary.skipped.empty()) return "every variant is skipped; nothing was written";
+  if (facts.dry_run) {
+    const auto would_run = static_cast<std::size_t>(std::count_if(stages.begin(), stages.end(), WouldRun));
+    return fmt::format("dry run: {} would run, {} unchanged; nothing was written", Plural(would_run, "stage"),
+                       stages.size() - would_run);
+  }
+  std::vector<ArtifactRecord> artifacts = summary.artifacts;
+  const auto beside =
+      std::erase_if(artifacts, [](const ArtifactRecord& record) { return record.IsBeside(); });
+  std::string line = fmt::format("{} in '{}'", Plural(artifacts.size(), "artifact"), facts.output);
+  if (!artifacts.empty()) line += ": " + Sizes(artifacts);
+  if (beside > 0) line += "; signed";
+  const bool idle =
+      std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
+  line += idle && !summary.artifacts.empty() ? "; everything was already there"
+                                             : "; " + CountFindings(summary.reports);
+  return line + CacheUse(stages) + "; " + FormatSeconds(facts.seconds);
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,26 @@
+#pragma once
+// What build, conda and wheel say at their end. Layer: cli.
+
+#include <string>
+#include <vector>
+
+#include "pipeline/plan/build_plan.h"
+
+namespace ptpkg::cli {
+
+struct ExplainFacts {
+  bool dry_run = false;  ///< Its progress has told already what would run.
+};
+/// One line a stage: "   build  x: ran: tools changed"; "inputs unchanged" and "would run: …" speak for
+/// themselves.
+std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts = {});
+
+struct SummaryFacts {
+  std::string output;  ///< The output folder.
+  double seconds = 0;  ///< Since the program started.
+  bool dry_run = false;
+};
+/// "2 artifacts in '/x/dist': 3.1 MB, 28% of 11.2 MB unpacked; 1 warning; 12 s"
+std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFacts& facts);
+
+}  // namespace ptpkg::cli

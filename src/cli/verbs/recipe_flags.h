@@ -1,0 +1,38 @@
+#pragma once
+// The flags of every verb that works on recipes: which variants, from which sources, with which tools. Layer:
+// cli.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/verbs/verbs.h"
+#include "pipeline/plan/build_plan.h"
+
+namespace ptpkg::cli {
+
+/// As typed.
+struct RecipeFlags {
+  std::vector<std::string> recipes;
+  std::vector<std::string> variant_files;
+  std::vector<std::string> select;
+  std::vector<std::string> sources;
+  std::string output = "dist";
+  std::string host_env = "auto";
+  std::string python_exe;
+  std::string conda_exe;
+  std::string cuda_home;
+  bool offline = false;
+};
+
+/// --variants, --select, --output, --source, --offline, --env, --python-exe, --conda-exe, --cuda-home; not
+/// the recipes themselves. `output`: help of --output.
+std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output);
+
+/// What they mean. Switches context.env() to offline. Errors: kUsage; those of pipeline::AddSource.
+Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags);
+
+/// "--format LIST", which may be repeated. Errors: kUsage.
+Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names);
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,231 @@
+// ptpkg check and index. Layer: cli.
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/output/findings.h"
+#include "cli/verbs/verbs.h"
+#include "pipeline/commands/check_command.h"
+#include "pipeline/commands/fix_command.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct CheckFlags {
+  std::vector<std::string> paths;
+  std::optional<std::string> verify_key;
+  bool fix = false;
+  std::optional<std::string> output;
+  pipeline::CheckRequest request;
+};
+
+/// Per path: its findings, what its ELF files need, and their GPU code (docs/cli/check.md has the fields).
+Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
+  Json list = Json::array();
+  for (const pipeline::CheckOutcome& outcome : outcomes) {
+    Json item = *outcome.facts;
+    item["subject"] = outcome.report.subject;
+    item["profile"] = outcome.profile;
+    item["ok"] = !outcome.report.HasErrors();
+    item["findings"] = FindingsToJson({outcome.report});
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+void PrintChecked(Context& context, const pipeline::CheckOutcome& outcome) {
+  Report shown = outcome.report;
+  shown.subject = context.Shown(shown.subject);
+  PrintFindings(context, {shown});
+  context.Print(fmt::format("{}: {}", shown.subject, shown.HasErrors() ? "errors" : "ok"));
+  if (!outcome.floor.empty()) context.Print(fmt::format("  {}", outcome.floor));
+  if (!outcome.device_code.empty()) context.Print(fmt::format("  {}", outcome.device_code));
+}
+
+/// As OutcomesToJson, with what was done.
+Json FixedToJson(const std::vector<pipeline::FixOutcome>& outcomes) {
+  std::vector<pipeline::CheckOutcome> checked;
+  for (const pipeline::FixOutcome& outcome : outcomes) checked.push_back(outcome.checked);
+  Json list = OutcomesToJson(checked);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const pipeline::FixOutcome& outcome = outcomes[i];
+    list[i]["written"] = outcome.written ? Json(outcome.written->str()) : Json(nullptr);
+    list[i]["fixed"] =
+        FindingsToJson({Report{.subject = outcome.checked.report.subject, .findings = outcome.fixed}});
+  }
+  return list;
+}
+
+void PrintFixed(Context& context, const pipeline::FixOutcome& outcome) {
+  for (const Finding& finding : outcome.fixed)
+    context.Print(fmt::format("fixed: {} [{}] {}", finding.file, finding.id, finding.message));
+  PrintChecked(context, outcome.checked);
+  context.env().reporter.Note(outcome.written
+                                  ? fmt::format("'{}' written", context.Shown(outcome.written->str()))
+                                  : "nothing that can be mended mechanically");
+}
+
+Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipeline::CheckRequest& request) {
+  PTPKG_TRY(const std::optional<AbsPath> output, ResolveFile(context, flags.output));
+  PTPKG_TRY(const pipeline::FixSummary summary, pipeline::Fix(context.env(), request, output));
+  const std::vector<pipeline::FixOutcome>& outcomes = summary.outcomes;
+  if (!context.json()) {
+    for (const pipeline::FixOutcome& outcome : outcomes) PrintFixed(context, outcome);
+  }
+  if (summary.failure) {  // the wheels before it are replaced already
+    Json details = Json::object();
+    details["outcomes"] = FixedToJson(outcomes);
+    context.SetErrorDetails(details);
+    return Error(*summary.failure);
+  }
+  if (context.json()) context.PrintJson(FixedToJson(outcomes));
+  const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
+                                  [](const auto& outcome) { return outcome.checked.report.HasErrors(); });
+  return errors ? kCheckFound : kDone;
+}
+
+Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
+  pipeline::CheckRequest request = flags.request;
+  PTPKG_TRY(request.paths, ResolveEach(context, flags.paths));
+  PTPKG_TRY(request.verify_key, ResolveFile(context, flags.verify_key));
+  if (flags.fix) return RunFix(context, flags, request);
+  PTPKG_TRY(const pipeline::CheckSummary summary, pipeline::Check(context.env(), request));
+  const std::vector<pipeline::CheckOutcome>& outcomes = summary.outcomes;
+  if (!context.json()) {
+    for (const pipeline::CheckOutcome& outcome : outcomes) PrintChecked(context, outcome);
+  }
+  if (summary.failure) {  // the others were looked at
+    if (!outcomes.empty()) context.SetErrorDetails({{"outcomes", OutcomesToJson(outcomes)}});
+    return Error(*summary.failure);
+  }
+  if (context.json()) context.PrintJson(OutcomesToJson(outcomes));
+  const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
+                                  [](const auto& outcome) { return outcome.report.HasErrors(); });
+  return errors ? kCheckFound : kDone;
+}
+
+struct IndexFlags {
+  std::string folder;
+  bool roots = false;
+};
+
+Json TextsOf(const std::vector<AbsPath>& paths) {
+  Json texts = Json::array();
+  for (const AbsPath& path : paths) texts.push_back(path.str());
+  return texts;
+}
+
+Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
+  PTPKG_TRY(const AbsPath folder, context.Path(flags.folder));
+  PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder, flags.roots));
+  const ExitCode code = CodeOfIndex(outcome.left_out.size());
+  if (context.json()) {
+    context.PrintJson({{"packages", outcome.packages},
+                       {"written", TextsOf(outcome.written)},
+                       {"left_out", TextsOf(outcome.left_out)},
+                       {"roots", outcome.roots},
+                       {"rootless", TextsOf(outcome.rootless)}});
+    return code;
+  }
+  for (const AbsPath& path : outcome.written) context.Print(path.str());
+  context.env().reporter.Note(fmt::format("{}, {} written", Plural(outcome.packages, "package"),
+                                          Plural(outcome.written.size(), "index file")));
+  return code;
+}
+
+}  // namespace
+
+Verb CheckVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<CheckFlags>();
+  pipeline::CheckRequest& request = flags->request;
+  return {
+      .name = "check",
+      .summary = "Check packages, wheels, zips or folders as their consumers read them",
+      .known_as = {"verify", "validate", "lint", "audit"},
+      .options =
+          {{.names = "ARTIFACT",
+            .help = ".conda, .tar.bz2, .whl and .zip files, or folders of files",
+            .target = &flags->paths},
+           {.names = "--profile",
+            .value = "NAME",
+            .help = "Where the artifacts go; decides severities (default: by file name)",
+            .target = &request.profile,
+            .choices = pipeline::ProfileNames()},
+           {.names = "--target",
+            .value = "LIST",
+            .help =
+                "Whose rules the wheels have to keep to, separated by commas; what one of them refuses is "
+                "an error, any other finding \"wheel-*\" is none. Of: pypi, channel, uv, pip, installer",
+            .target = &request.targets},
+           {.names = "--allow-unresolved",
+            .value = "GLOB",
+            .help = "Library names that the environment provides; may be repeated",
+            .target = &request.allow_unresolved},
+           {.names = "--device-code",
+            .value = "LIST",
+            .help =
+                "GPU architectures that each library with GPU code has exactly, \"8.0;9.0+PTX\", or of some "
+                "files only, 'GLOB=LIST'; may be repeated (default: what the package says)",
+            .target = &request.device_code},
+           {.names = "--forbid-path",
+            .value = "TEXT",
+            .help = "Text that no file may hold; may be repeated",
+            .target = &request.forbidden_paths},
+           {.names = "--dependency",
+            .value = "NAME",
+            .help =
+                "Package that the artifacts depend on, in addition to those they declare; may be repeated",
+            .target = &request.dependencies},
+           {.names = "--verify-key",
+            .value = "FILE",
+            .help = "Public key in PEM: the statement and the signature beside each artifact must be made "
+                    "with its private key, and about this very file",
+            .target = &flags->verify_key},
+           {.names = "--fix",
+            .help = "Mend what is mechanical in wheels, and check the result: search paths, RECORD, tags of "
+                    "WHEEL",
+            .target = &flags->fix},
+           {.names = "-o,--output",
+            .value = "DIR",
+            .help = "Where mended wheels go (default: in place of the old ones)",
+            .target = &flags->output,
+            .needs = "--fix"}},
+      .notes =
+          "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
+          "artifact or not a public key, 4 no such file: what the others are is printed\n"
+          "first. Warnings do not change it.\n"
+          "'ptpkg explain ID' explains a finding.\n"
+          "--fix: entries of search paths that are absolute, relative, empty, repeated,\n"
+          "pads or stubs go, and dead ones that no dependency can fill; WHEEL gets the tags\n"
+          "and build of the file name, by which installers choose; RECORD becomes true of\n"
+          "the files; file and folders get their names in normal form.",
+      .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
+                   "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
+                   "ptpkg check --target pypi,uv dist/wheels/*.whl",
+                   "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda",
+                   "ptpkg check dist --verify-key ptpkg-public.pem"},
+      .run = [flags](Context& context) { return RunCheck(context, *flags); }};
+}
+
+Verb IndexVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<IndexFlags>();
+  return {
+      .name = "index",
+      .summary = "Write the index of a conda channel or of a folder of wheels",
+      .options =
+          {{.names = "DIR", .help = "folder with conda subdirs, or with wheels", .target = &flags->folder},
+           {.names = "--roots",
+            .help = "Also an index for each backend, DIR/cu130/: of wheels whose local version names it "
+                    "(+cu130) or that lie in that folder. Later runs keep it up to date without the flag",
+            .target = &flags->roots}},
+      .examples = {"ptpkg index dist/conda", "ptpkg index --roots dist/wheels"},
+      .run = [flags](Context& context) { return RunIndex(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,194 @@
+// ptpkg dev and shell. Layer: cli. (verb_shell.cpp is about the shells that call ptpkg.)
+
+#include <fmt/core.h>
+#include <memory>
+#include <unistd.h>
+
+#include "cli/output/findings.h"
+#include "cli/verbs/recipe_flags.h"
+#include "pipeline/develop/dev.h"
+#include "pipeline/develop/shell.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct DevFlags {
+  RecipeFlags recipe;
+  std::string recipe_path;
+  std::string name;
+  bool fresh = false;
+  bool no_test = false;
+  bool no_preflight = false;
+  std::vector<std::string> command;  ///< Of shell.
+};
+
+Result<pipeline::NativeRequest> NativeRequestOf(Context& context, DevFlags& flags) {
+  flags.recipe.recipes = {flags.recipe_path};
+  pipeline::NativeRequest request{.build = {}, .name = flags.name};
+  PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
+  request.build.fresh = flags.fresh;
+  request.build.test = !flags.no_test;
+  request.build.preflight = !flags.no_preflight;
+  return request;
+}
+
+std::vector<std::string> Texts(const std::vector<RelPath>& paths) {
+  std::vector<std::string> texts;
+  texts.reserve(paths.size());
+  for (const RelPath& path : paths) texts.push_back(path.str());
+  return texts;
+}
+
+Json DevSummaryToJson(const pipeline::DevSummary& summary) {
+  return {{"subject", summary.subject},
+          {"source", summary.layout.source.str()},
+          {"prefix", summary.layout.prefix.str()},
+          {"environment", summary.layout.EnvironmentFile().str()},
+          {"log", summary.log.str()},
+          {"anew", summary.anew},
+          {"why_anew", summary.why_anew},
+          {"copied", Texts(summary.copied)},
+          {"removed", Texts(summary.removed)},
+          {"script", summary.script},
+          {"script_seconds", summary.script_seconds},
+          {"tests",
+           {{"ran", summary.tests.ran},
+            {"skipped", summary.tests.skipped},
+            {"seconds", summary.test_seconds},
+            {"findings", FindingsToJson({summary.tests.report})}}}};
+}
+
+std::string SourcesText(const pipeline::DevSummary& summary) {
+  if (summary.anew) return "all sources are new";
+  if (summary.copied.empty() && summary.removed.empty()) return "no source changed";
+  std::string text;
+  if (!summary.copied.empty()) {
+    text = fmt::format("{} copied: {}", Plural(summary.copied.size(), "file"),
+                       SomeOf(Texts(summary.copied), pipeline::kMostShown));
+  }
+  if (!summary.removed.empty()) {
+    text += fmt::format("{}{} removed: {}", text.empty() ? "" : "; ", Plural(summary.removed.size(), "file"),
+                        SomeOf(Texts(summary.removed), pipeline::kMostShown));
+  }
+  return text;
+}
+
+/// What was built again, and how long it took.
+std::string DevSummaryText(const pipeline::DevSummary& summary) {
+  std::string text = fmt::format("{}: {}; ", summary.subject, SourcesText(summary));
+  text += summary.script.empty() ? "no script"
+                                 : fmt::format("{} {:.1f} s", summary.script, summary.script_seconds);
+  const auto& tests = summary.tests;
+  if (!tests.ran.empty()) {
+    text += fmt::format("; {} {:.1f} s{}", Plural(tests.ran.size(), "test"), summary.test_seconds,
+                        tests.failed == 0 ? "" : fmt::format(", {} failed", tests.failed));
+  }
+  for (const std::string& skipped : tests.skipped) text += fmt::format("; skipped: {}", skipped);
+  return text;
+}
+
+Result<ExitCode> RunDev(Context& context, DevFlags& flags) {
+  PTPKG_TRY(const pipeline::NativeRequest request, NativeRequestOf(context, flags));
+  PTPKG_TRY(const pipeline::DevSummary summary, pipeline::Dev(context.env(), request));
+  if (context.json()) {
+    context.PrintJson(DevSummaryToJson(summary));
+  } else {
+    PrintFindings(context, {summary.tests.report});
+    context.Print(DevSummaryText(summary));
+  }
+  return summary.tests.report.HasErrors() ? kCheckFound : kDone;
+}
+
+Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
+  if (context.json() && !flags.command.empty()) {
+    return Error(ErrorCode::kUsage, "with --json nothing is run, and a command is given")
+        .WithHint("leave out --json, or the command");
+  }
+  if (!context.json() && flags.command.empty() && ::isatty(STDIN_FILENO) != 1) {
+    return Error(ErrorCode::kUsage, "a shell needs a terminal, and there is none")
+        .WithHint(
+            "give a command: 'ptpkg shell RECIPE -- COMMAND'; or take --json, which names a file with the "
+            "environment");
+  }
+  PTPKG_TRY(const pipeline::NativeRequest request, NativeRequestOf(context, flags));
+  PTPKG_TRY(const pipeline::ShellSummary summary,
+            pipeline::Shell(context.env(), {.native = request,
+                                            .command = flags.command,
+                                            .enters = !context.json(),
+                                            .on_enter = [&context] { context.SettleReporter(); }}));
+  if (!context.json()) return static_cast<ExitCode>(summary.status);
+  context.PrintJson({{"subject", summary.subject},
+                     {"source", summary.source.str()},
+                     {"environment", summary.environment.str()}});
+  return kDone;
+}
+
+std::vector<Option> DevOptions(DevFlags& flags) {
+  std::vector<Option> options = RecipeOptions(
+      flags.recipe, "Output folder of builds: its packages serve the host prefix (default: dist)");
+  options.push_back({.names = "--name",
+                     .value = "NAME",
+                     .help = "Which output or staging output, where the recipe has several",
+                     .target = &flags.name});
+  options.push_back({.names = "--no-preflight",
+                     .help = "Start without looking for what 'ptpkg doctor' knows to break builds",
+                     .target = &flags.no_preflight});
+  return options;
+}
+
+}  // namespace
+
+Verb DevVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<DevFlags>();
+  std::vector<Option> options = DevOptions(*flags);
+  options.insert(options.begin(),
+                 {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe_path});
+  options.push_back({.names = "--fresh", .help = "Make everything anew", .target = &flags->fresh});
+  options.push_back(
+      {.names = "--no-test", .help = "Do not run the recipe's tests", .target = &flags->no_test});
+  return {.name = "dev",
+          .summary = "Build in a folder that stays, and test: again after each edit, in seconds",
+          .options = std::move(options),
+          .notes =
+              "The first run makes sources and host prefix and runs the build script. Later\n"
+              "runs copy what has changed in local source folders, run the script again, or the\n"
+              "shorter extra.ptpkg.dev.script, and then the tests in the prefix, with\n"
+              "$PREFIX/lib in LD_LIBRARY_PATH. Nothing is packed. Exit codes as of build, and 1\n"
+              "when a test failed.",
+          .examples = {"ptpkg dev recipes/pytorch --source pytorch=../pytorch",
+                       "ptpkg dev fixtures/toytorch --select python=3.11 --select toy_backend=cpu"},
+          .run = [flags](Context& context) { return RunDev(context, *flags); }};
+}
+
+Verb ShellVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<DevFlags>();
+  std::vector<Option> options = DevOptions(*flags);
+  options.insert(
+      options.begin(),
+      {{.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe_path, .words = 1},
+       {.names = "COMMAND",
+        .help = "what to run there, after '--'; without it, an interactive bash",
+        .target = &flags->command,
+        .optional = true}});
+  return {
+      .name = "shell",
+      .summary = "Enter the environment of a build: of 'ptpkg dev', or of one that failed",
+      .options = std::move(options),
+      .notes =
+          "The folder is that of 'ptpkg dev' or one that a failed or interrupted build\n"
+          "has left, the newest; else what --keep-work kept; else a new one, made up to\n"
+          "the script. Only for a new one do --source, --env, --output and what else says\n"
+          "how to build count. The environment is that of the script alone; with --json\n"
+          "its file is named and nothing is run. A command stands after '--'.\n"
+          "The exit code is that of COMMAND.",
+      .examples = {"ptpkg shell recipes/pytorch", "ptpkg shell recipes/pytorch -- ninja -C build -t deps"},
+      .run = [flags](Context& context) { return RunShell(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

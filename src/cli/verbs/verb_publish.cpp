@@ -1,0 +1,126 @@
+// ptpkg publish. Layer: cli.
+
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/exit_code.h"
+#include "cli/output/findings.h"
+#include "cli/verbs/verbs.h"
+#include "pipeline/commands/publish.h"
+#include "support/process/core_dumps.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct PublishFlags {
+  std::vector<std::string> paths;
+  pipeline::PublishRequest request;
+};
+
+Json OutcomeToJson(const pipeline::PublishOutcome& outcome) {
+  Json items = Json::array();
+  for (const pipeline::PublishedItem& item : outcome.items) {
+    Json one = {{"name", item.name}, {"sha256", item.sha256}};
+    if (item.requests.empty()) {
+      one["outcome"] = item.fate;
+      one["remote_sha256"] = item.remote_sha256.empty() ? Json(nullptr) : Json(item.remote_sha256);
+      if (item.error) one["error"] = item.error->message();
+    } else {
+      one["requests"] = item.requests;
+    }
+    items.push_back(std::move(one));
+  }
+  return {{"target", outcome.target}, {"artifacts", items}};
+}
+
+void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
+  std::string told;
+  for (const pipeline::PublishedItem& item : outcome.items) {
+    if (item.requests.empty()) {
+      context.Print(fmt::format("{}: {}", item.name, item.fate));
+      // An index that cannot be written is the error of all of them.
+      if (item.error && FormatError(*item.error) != told) context.LogAlways(told = FormatError(*item.error));
+      continue;
+    }
+    context.Print(item.name);
+    for (const std::string& request : item.requests) context.Print("  " + request);
+  }
+}
+
+Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
+  ForbidCoreDumps();
+  pipeline::PublishRequest request = flags.request;
+  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
+  request.on_checked = [&](const std::vector<Report>& reports) { PrintFindings(context, reports); };
+  PTPKG_TRY(const pipeline::PublishOutcome outcome, pipeline::Publish(context.env(), request));
+  if (context.json()) {
+    context.PrintJson(OutcomeToJson(outcome));
+  } else {
+    PrintOutcome(context, outcome);
+  }
+  const Error* first = nullptr;
+  std::size_t failed = 0;
+  bool passes_by_itself = false;
+  for (const pipeline::PublishedItem& item : outcome.items) {
+    if (!item.error) continue;
+    ++failed;
+    if (first == nullptr) first = &*item.error;
+    passes_by_itself = passes_by_itself || item.error->code() == ErrorCode::kNetwork;
+  }
+  if (first == nullptr) {
+    if (context.env().cancel.cancelled()) return kInterrupted;
+    if (!request.dry_run) {
+      context.env().reporter.Note(
+          fmt::format("{} at {}", Plural(outcome.items.size(), "artifact"), outcome.target));
+    }
+    return kDone;
+  }
+  // A refusal repeats: each error has its own hint.
+  context.LogAlways(fmt::format("{} of {} failed{}", failed, Plural(outcome.items.size(), "artifact"),
+                                passes_by_itself ? "; publish again: what is there is not sent again" : ""));
+  return ExitCodeOf(first->code());
+}
+
+}  // namespace
+
+Verb PublishVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<PublishFlags>();
+  pipeline::PublishRequest& request = flags->request;
+  return {
+      .name = "publish",
+      .summary = "Send packages and wheels to a channel, an index or a folder, each exactly once",
+      .known_as = {"upload", "push", "deploy", "release"},
+      .options =
+          {{.names = "ARTIFACT",
+            .help = ".conda, .tar.bz2 and .whl files, or output folders: of these what manifest.json lists",
+            .target = &flags->paths},
+           {.names = "--to", .value = "TARGET", .help = "Where: see below", .target = &request.to},
+           {.names = "--server",
+            .value = "URL",
+            .help = "Base URL of the server, in place of the usual one",
+            .target = &request.server},
+           {.names = "--check-url",
+            .value = "URL",
+            .help = "Simple index that tells which files an index has (default: UV_PUBLISH_CHECK_URL)",
+            .target = &request.check_url},
+           {.names = "--force",
+            .help = "Replace other files of the same names, where the server can",
+            .target = &request.force},
+           {.names = "--dry-run",
+            .help = "Read and check everything, show the requests, send nothing",
+            .target = &request.dry_run}},
+      .notes = "Targets:\n" + pipeline::PublishTargets() +
+               "\nEach artifact is checked again first. What the server has decides: the same\n"
+               "file there is success, another one under the name is a conflict.\n"
+               "'ptpkg explain publishing' says where tokens are looked for; no option takes\n"
+               "one.",
+      .examples = {"ptpkg publish dist --to anaconda:me/dev", "ptpkg publish dist --to file:///srv/channel",
+                   "ptpkg publish dist/wheels/*.whl --to pypi:testpypi --dry-run"},
+      .run = [flags](Context& context) { return RunPublish(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,283 @@
+// ptpkg relink. Layer: cli.
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/verbs/verbs.h"
+#include "pipeline/commands/relink_command.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct RelinkFlags {
+  std::vector<std::string> paths;
+  std::string layout;
+  std::string recipe;
+  std::vector<std::string> select;
+  std::string root;
+  bool remove_rpath = false;
+  bool shrink_rpath = false;
+  std::optional<std::string> set_rpath;
+  std::optional<std::string> add_rpath;
+  std::vector<std::string> allowed_prefixes;
+  std::vector<std::string> replace_needed;
+  bool clear_execstack = false;
+  elf::EditRequest edits;
+  std::string verify = "auto";
+  std::string writer = "own";
+  bool keep_mtime = false;
+  bool allow_strip_hazard = false;
+  bool allow_payload = false;
+  bool plan = false;
+};
+
+/// The edits that the flags name; nullopt when they name none.
+Result<std::optional<elf::EditRequest>> EditsOf(const RelinkFlags& flags) {
+  elf::EditRequest edits = flags.edits;
+  using elf::PathAction;
+  if (flags.remove_rpath) edits.path_action = PathAction::kRemove;
+  if (flags.shrink_rpath) edits.path_action = PathAction::kShrink;
+  if (flags.set_rpath) {
+    edits.path_action = PathAction::kSet;
+    edits.path_text = *flags.set_rpath;
+  }
+  if (flags.add_rpath) {
+    edits.path_action = PathAction::kAdd;
+    edits.path_text = *flags.add_rpath;
+  }
+  edits.allowed_prefixes = flags.allowed_prefixes;
+  if (flags.clear_execstack) edits.executable_stack = false;
+  for (const std::string& text : flags.replace_needed) {
+    PTPKG_TRY(auto names, SplitAssignment("--replace-needed", text));
+    edits.replace_needed.push_back(std::move(names));
+  }
+  const bool any = edits.path_action != PathAction::kKeep || edits.interpreter || edits.soname ||
+                   !edits.add_needed.empty() || !edits.remove_needed.empty() ||
+                   !edits.replace_needed.empty() || edits.executable_stack;
+  return any ? std::optional(std::move(edits)) : std::nullopt;
+}
+
+elf::Verification VerificationOf(const std::string& name) {
+  if (name == "quick") return elf::Verification::kQuick;
+  if (name == "deep") return elf::Verification::kDeep;
+  return elf::Verification::kDeepIfGrown;
+}
+
+Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFlags& flags) {
+  pipeline::RelinkRequest request;
+  PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
+  request.layout = flags.layout;
+  if (!flags.recipe.empty()) {
+    PTPKG_TRY(request.recipe, context.Path(flags.recipe));
+    if (flags.layout.empty()) {
+      return Error(ErrorCode::kUsage,
+                   "--recipe needs --layout: conda, wheel or zip, as the recipe names them");
+    }
+  } else if (!flags.layout.empty()) {
+    const std::vector<std::string> names = pipeline::LayoutNames();
+    if (std::find(names.begin(), names.end(), flags.layout) == names.end()) {
+      return Error(ErrorCode::kUsage, fmt::format("there is no built-in layout '{}'", flags.layout))
+          .WithHint(fmt::format("choose {}, or name a recipe with --recipe", Join(names, ", ")));
+    }
+  }
+  const int paths = (flags.layout.empty() ? 0 : 1) + (flags.set_rpath ? 1 : 0) + (flags.add_rpath ? 1 : 0) +
+                    (flags.remove_rpath ? 1 : 0) + (flags.shrink_rpath ? 1 : 0);
+  if (paths > 1) {
+    return Error(ErrorCode::kUsage,
+                 "--layout, --set-rpath, --add-rpath, --remove-rpath and --shrink-rpath exclude each other");
+  }
+  PTPKG_TRY(request.select, ParseSelect(flags.select));
+  PTPKG_TRY(request.edits, EditsOf(flags));
+  const bool writes_path = flags.set_rpath || flags.add_rpath || flags.shrink_rpath;
+  if (flags.edits.rpath_tag && !writes_path) {
+    return Error(ErrorCode::kUsage, "--force-rpath needs --set-rpath, --add-rpath or --shrink-rpath")
+        .WithHint("a layout decides which tag its paths get");
+  }
+  if (!flags.root.empty()) {
+    PTPKG_TRY(request.root, context.Path(flags.root));
+  }
+  request.plan_only = flags.plan;
+  request.allow_strip_hazard = flags.allow_strip_hazard;
+  request.allow_payload = flags.allow_payload;
+  request.apply = {.keep_mtime = flags.keep_mtime,
+                   .verification = VerificationOf(flags.verify),
+                   .writer = flags.writer == "lief" ? elf::Writer::kLief : elf::Writer::kOwn};
+  return request;
+}
+
+Json ItemsToJson(const std::vector<pipeline::RelinkItem>& items) {
+  Json list = Json::array();
+  for (const pipeline::RelinkItem& item : items) {
+    list.push_back({{"file", item.file.str()},
+                    {"before", pipeline::LinkFactsToJson(item.before)},
+                    {"after", pipeline::LinkFactsToJson(item.after)},
+                    {"tier", item.tier},
+                    {"bytes_to_write", item.bytes_to_write},
+                    {"bytes_grown", item.bytes_grown}});
+  }
+  return list;
+}
+
+Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
+  PTPKG_TRY(const pipeline::RelinkRequest request, RequestOf(context, flags));
+  PTPKG_TRY(const std::vector<pipeline::RelinkItem> items, pipeline::Relink(context.env(), request));
+  if (context.json()) {
+    context.PrintJson(ItemsToJson(items));
+    return kDone;
+  }
+  std::uint64_t bytes = 0;
+  std::size_t changed = 0;
+  for (const pipeline::RelinkItem& item : items) {
+    bytes += item.bytes_to_write;
+    if (item.tier == "nothing") continue;
+    ++changed;
+    context.Print(item.file.str());
+    for (const std::string& line : pipeline::DescribeChanges(item.before, item.after)) {
+      context.Print(fmt::format("  {}", line));
+    }
+    context.Print(fmt::format("  {}: {} bytes to write, file grows by {}", item.tier, item.bytes_to_write,
+                              item.bytes_grown));
+  }
+  if (items.empty()) {
+    context.env().reporter.Warn("no dynamically linked ELF file was found; nothing was done");
+    return kDone;
+  }
+  context.env().reporter.Note(fmt::format("{} of {} ELF files {}, {} bytes", changed, items.size(),
+                                          flags.plan ? "would change" : "changed", bytes));
+  return kDone;
+}
+
+std::vector<Option> PathOptions(RelinkFlags& flags) {
+  const std::string one_of = "Search path, one of";
+  return {
+      {.names = "--layout",
+       .value = "NAME",
+       .help = "Layout for the files of a folder: " + Join(pipeline::LayoutNames(), ", ") +
+               "; or one of --recipe",
+       .target = &flags.layout,
+       .group = one_of},
+      {.names = "--set-rpath",
+       .value = "PATH",
+       .help = "Set this path; entries are separated by ':'",
+       .target = &flags.set_rpath,
+       .group = one_of,
+       .instead_of_empty = "'--remove-rpath' removes the path"},
+      {.names = "--add-rpath",
+       .value = "PATH",
+       .help = "Entries to append to the path",
+       .target = &flags.add_rpath,
+       .group = one_of},
+      {.names = "--remove-rpath", .help = "No search path", .target = &flags.remove_rpath, .group = one_of},
+      {.names = "--shrink-rpath",
+       .help = "Drop absolute entries whose folder holds none of the needed libraries",
+       .target = &flags.shrink_rpath,
+       .group = one_of},
+      {.names = "--recipe",
+       .value = "RECIPE",
+       .help = "Take --layout (conda, wheel or zip) from this recipe",
+       .target = &flags.recipe},
+      {.names = "--select",
+       .value = "KEY=VALUE",
+       .help = "With --recipe: only variants with this value; may be repeated",
+       .target = &flags.select,
+       .needs = "--recipe"},
+      {.names = "--allowed-rpath-prefix",
+       .value = "PREFIX",
+       .help =
+           "With --shrink-rpath: also drop absolute entries that do not begin with PREFIX; may be repeated",
+       .target = &flags.allowed_prefixes,
+       .needs = "--shrink-rpath"},
+      {.names = "--force-rpath",
+       .help = "Write DT_RPATH instead of DT_RUNPATH",
+       .target = &flags.edits.rpath_tag},
+      {.names = "--root",
+       .value = "DIR",
+       .help = "Folder to which entries are made relative; layouts match a single file by its path below it",
+       .target = &flags.root},
+  };
+}
+
+std::vector<Option> NameOptions(RelinkFlags& flags) {
+  return {
+      {.names = "--set-soname",
+       .value = "NAME",
+       .help = "SONAME of a library",
+       .target = &flags.edits.soname},
+      {.names = "--set-interpreter",
+       .value = "FILE",
+       .help = "Loader of a program",
+       .target = &flags.edits.interpreter},
+      {.names = "--add-needed",
+       .value = "NAME",
+       .help = "Add a needed library in front; may be repeated",
+       .target = &flags.edits.add_needed},
+      {.names = "--remove-needed",
+       .value = "NAME",
+       .help = "Remove a needed library and its version requirements; may be repeated",
+       .target = &flags.edits.remove_needed},
+      {.names = "--replace-needed",
+       .value = "OLD=NEW",
+       .help = "Rename a needed library, in version requirements too; may be repeated",
+       .target = &flags.replace_needed},
+      {.names = "--clear-execstack",
+       .help = "Remove the request for an executable stack",
+       .target = &flags.clear_execstack},
+  };
+}
+
+std::vector<Option> WriteOptions(RelinkFlags& flags) {
+  return {
+      {.names = "--plan,--dry-run", .help = "Print what would change; write nothing", .target = &flags.plan},
+      {.names = "--verify",
+       .help = "How to check a written file: quick reads it again; auto (default) also has LIEF compare the "
+               "tables if "
+               "the file grew; deep has LIEF compare all symbols, versions and notes, and compares the code "
+               "byte by "
+               "byte",
+       .target = &flags.verify,
+       .choices = {"auto", "quick", "deep"}},
+      {.names = "--writer",
+       .help = "Which code writes the file: own (default) only changes names and moves tables; lief has LIEF "
+               "write "
+               "a new file, in which every address may move, and checks it as --verify deep does",
+       .target = &flags.writer,
+       .choices = {"own", "lief"}},
+      {.names = "--allow-strip-hazard",
+       .help = "Also edit a file that can grow only by moving its program headers; strip would destroy it "
+               "afterwards",
+       .target = &flags.allow_strip_hazard},
+      {.names = "--allow-payload",
+       .help = "Let a file grow although a payload follows it",
+       .target = &flags.allow_payload},
+      {.names = "--keep-mtime",
+       .help = "Leave the time stamps of changed files as they were",
+       .target = &flags.keep_mtime},
+  };
+}
+
+}  // namespace
+
+Verb RelinkVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<RelinkFlags>();
+  std::vector<Option> options = {
+      {.names = "PATH", .help = "ELF files, or folders searched for them", .target = &flags->paths}};
+  for (std::vector<Option>& part :
+       std::array{PathOptions(*flags), NameOptions(*flags), WriteOptions(*flags)}) {
+    std::move(part.begin(), part.end(), std::back_inserter(options));
+  }
+  return {.name = "relink",
+          .summary = "Change search paths and names in ELF files, in place; by default: make paths relative",
+          .known_as = {"patchelf", "rpath"},
+          .options = std::move(options),
+          .notes = "The program patchelf beside ptpkg takes patchelf's command line.",
+          .examples = {"ptpkg relink site-packages --layout pytorch-conda --plan"},
+          .run = [flags](Context& context) { return RunRelink(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

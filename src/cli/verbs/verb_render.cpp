@@ -1,0 +1,72 @@
+// ptpkg render. Layer: cli.
+
+#include <fmt/core.h>
+#include <memory>
+#include <set>
+
+#include "cli/verbs/verbs.h"
+#include "pipeline/commands/render.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct RenderFlags {
+  std::vector<std::string> recipes;
+  std::vector<std::string> variant_files;
+  std::vector<std::string> select;
+};
+
+Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
+  pipeline::RenderRequest request;
+  PTPKG_TRY(request.recipes, ResolvePaths(context, flags.recipes));
+  PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
+  PTPKG_TRY(request.select, ParseSelect(flags.select));
+  PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
+  std::set<std::string> incomplete;
+  for (const recipe::Recipe& recipe : recipes) {
+    if (!recipe.detects.empty()) incomplete.insert(recipe.FileStem());
+  }
+  if (!incomplete.empty()) {
+    const std::string others =
+        incomplete.size() == 1 ? "" : fmt::format(" (and of {})", Plural(incomplete.size() - 1, "other"));
+    context.env().reporter.Note(fmt::format(
+        "the build string of '{}'{} asks for versions that 'ptpkg build' detects; 0.0.0 stands for them",
+        *incomplete.begin(), others));
+  }
+  if (context.json()) {
+    context.PrintJson(pipeline::RecipesToJson(recipes));
+    return kDone;
+  }
+  for (const recipe::Recipe& recipe : recipes) {
+    std::string variant;
+    for (const auto& [key, value] : recipe.variant) variant += fmt::format(" {}={}", key, value);
+    context.Print(fmt::format("{}{}{}", recipe.FileStem(), recipe.skip ? " (skipped)" : "", variant));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Verb RenderVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<RenderFlags>();
+  return {.name = "render",
+          .summary = "Show what a recipe evaluates to: names, build strings, hashes",
+          .options = {{.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipes},
+                      {.names = "--variants",
+                       .value = "FILE",
+                       .help = "Variant file, may be repeated; later ones win per key (default: "
+                               "variants.yaml beside the recipe)",
+                       .target = &flags->variant_files},
+                      {.names = "--select",
+                       .value = "KEY=VALUE",
+                       .help = "Only variants with this value; may be repeated",
+                       .target = &flags->select}},
+          .examples = {"ptpkg render fixtures/toytorch --select toy_backend=cpu"},
+          .run = [flags](Context& context) { return RunRender(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,76 @@
+// ptpkg completion and man: the program's own description for shells and man(1). Layer: cli.
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+
+#include "cli/build_info.h"
+#include "cli/completion.h"
+#include "cli/man_page.h"
+#include "cli/verbs/verbs.h"
+#include "support/text/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+/// Without the last line break, which printing adds.
+void PrintText(Context& context, std::string text) {
+  if (context.json()) return context.PrintJson({{"text", text}});
+  if (text.ends_with('\n')) text.pop_back();
+  context.Print(text);
+}
+
+Result<ExitCode> RunCompletion(Context& context, const std::string& shell) {
+  CommonFlags flags;
+  const Program program = MakeProgram(flags);
+  PrintText(context, shell == "bash"  ? BashCompletion(program)
+                     : shell == "zsh" ? ZshCompletion(program)
+                                      : FishCompletion(program));
+  return kDone;
+}
+
+Result<ExitCode> RunMan(Context& context, const std::optional<std::string>& name) {
+  CommonFlags flags;
+  const Program program = MakeProgram(flags);
+  if (!name) {
+    PrintText(context, ManPage(program, nullptr, ThisBuild().version));
+    return kDone;
+  }
+  const auto verb = std::find_if(program.verbs.begin(), program.verbs.end(),
+                                 [&](const Verb& candidate) { return candidate.name == *name; });
+  if (verb == program.verbs.end()) {
+    return Error(ErrorCode::kUsage, fmt::format("there is no verb '{}'", *name))
+        .WithHint("'ptpkg --help' lists the verbs");
+  }
+  PrintText(context, ManPage(program, &*verb, ThisBuild().version));
+  return kDone;
+}
+
+}  // namespace
+
+Verb CompletionVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto shell = std::make_shared<std::string>();
+  return {.name = "completion",
+          .summary = "Print the completion script of a shell",
+          .options = {{.names = "SHELL",
+                       .help = "bash, zsh or fish",
+                       .target = &*shell,
+                       .choices = {"bash", "zsh", "fish"}}},
+          .examples = {"ptpkg completion bash > ~/.local/share/bash-completion/completions/ptpkg",
+                       "ptpkg completion fish > ~/.config/fish/completions/ptpkg.fish"},
+          .run = [shell](Context& context) { return RunCompletion(context, *shell); }};
+}
+
+Verb ManVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto name = std::make_shared<std::optional<std::string>>();
+  return {.name = "man",
+          .summary = "Print a manual page in roff: of a verb, or of the program",
+          .options = {{.names = "VERB", .help = "a verb (default: the program)", .target = &*name}},
+          .examples = {"ptpkg man build | man -l -"},
+          .run = [name](Context& context) { return RunMan(context, *name); }};
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,242 @@
+// ptpkg slice. Layer: cli.
+
+#include <fmt/core.h>
+#include <memory>
+#include <set>
+
+#include "cli/output/page_file.h"
+#include "cli/output/size_table.h"
+#include "cli/verbs/verbs.h"
+#include "pipeline/slice/slice.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct SliceFlags {
+  std::string artifact;
+  std::string output;
+  std::string ptx = "drop";
+  std::optional<std::string> html;
+  pipeline::SliceRun run;
+};
+
+Json ReasonJson(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json CodeJson(const pipeline::CodeSizes& code) {
+  Json sizes = Json::object();
+  for (const auto& [name, size_bytes] : code) sizes[name] = size_bytes;
+  return sizes;
+}
+
+Json SliceJson(const pipeline::SliceOfArtifact& slice, bool dry_run) {
+  Json files = Json::array();
+  for (const pipeline::FileInSlice& file : slice.files) {
+    Json gaps = Json::object();
+    for (const auto& [gpu, containers] : file.gaps) gaps[gpu] = containers;
+    Json whole = Json::array();
+    for (const pipeline::WholeContainer& one : file.whole) {
+      whole.push_back({{"member", ReasonJson(one.member)},
+                       {"section", one.section},
+                       {"offset", one.offset},
+                       {"code", CodeJson(one.code)},
+                       {"gpus", one.gpus}});
+    }
+    files.push_back({{"path", file.path},
+                     {"size", file.size_bytes},
+                     {"code", CodeJson(file.code)},
+                     {"form", ReasonJson(file.form)},
+                     {"not_compact", ReasonJson(file.not_compact)},
+                     {"kept_because", ReasonJson(file.kept_because)},
+                     {"gaps", gaps},
+                     {"whole", whole}});
+  }
+  return {{"gpus", slice.gpus},
+          {"to", slice.to.str()},
+          {"size", dry_run ? Json(nullptr) : Json(slice.size_bytes)},
+          {"files", files}};
+}
+
+Json SliceOutcomeJson(const pipeline::SliceOutcome& outcome, bool dry_run) {
+  Json files = Json::array();
+  for (const pipeline::SliceableFile& file : outcome.files) {
+    files.push_back({{"path", file.path},
+                     {"size", file.size_bytes},
+                     {"code", CodeJson(file.code)},
+                     {"kept_because", ReasonJson(file.kept_because)}});
+  }
+  Json slices = Json::array();
+  for (const pipeline::SliceOfArtifact& slice : outcome.slices) slices.push_back(SliceJson(slice, dry_run));
+  Json fallback = nullptr;
+  if (outcome.fallback) fallback = SliceJson(*outcome.fallback, dry_run);
+  return {{"from", outcome.from.str()},
+          {"size", outcome.size_bytes},
+          {"files", files},
+          {"slices", slices},
+          {"fallback", fallback}};
+}
+
+/// One row for each architecture that the file has, or had.
+std::vector<SizeRow> CodeRows(const pipeline::CodeSizes& before, const pipeline::CodeSizes& after) {
+  std::vector<SizeRow> rows;
+  for (const auto& [name, size_bytes] : before) {
+    const auto kept = after.find(name);
+    rows.push_back(
+        {.name = "    " + name,
+         .cells = {HumanBytes(size_bytes), "->", kept == after.end() ? "0 B" : HumanBytes(kept->second)}});
+  }
+  return rows;
+}
+
+/// "libtoy.a(a.o), .nv_fatbin at 1024 (sm_75, sm_80)"
+std::string PlaceOf(const pipeline::WholeContainer& whole) {
+  std::vector<std::string> names;
+  for (const auto& [name, size_bytes] : whole.code) names.push_back(name);
+  return fmt::format("{}{} at {} ({})",
+                     whole.member.empty() ? "" : fmt::format("member '{}', ", whole.member), whole.section,
+                     whole.offset, Join(names, ", "));
+}
+
+void NoteGaps(Reporter& reporter, const pipeline::FileInSlice& file) {
+  constexpr std::size_t kNamed = 3;  // all of them are in the JSON
+  for (const auto& [gpu, containers] : file.gaps) {
+    reporter.Note(
+        fmt::format("    kept whole, without code for {}: {}", gpu, Plural(containers, "container")));
+  }
+  for (std::size_t i = 0; i < std::min(kNamed, file.whole.size()); ++i)
+    reporter.Note("      " + PlaceOf(file.whole[i]));
+  if (file.whole.size() > kNamed) reporter.Note(fmt::format("      and {} more", file.whole.size() - kNamed));
+}
+
+void NoteFile(Reporter& reporter, const pipeline::SliceableFile& before, const pipeline::FileInSlice& after) {
+  if (!after.kept_because.empty()) {
+    reporter.Note(fmt::format("  {} stays as it is: {}", after.path, after.kept_because));
+    NoteGaps(reporter, after);
+    return;
+  }
+  const std::string title = fmt::format("  {}: {} -> {}, {}", after.path, HumanBytes(before.size_bytes),
+                                        HumanBytes(after.size_bytes), after.form);
+  for (const std::string& line : SizeTable(title, CodeRows(before.code, after.code))) reporter.Note(line);
+  if (!after.not_compact.empty()) reporter.Note("    not compact: " + after.not_compact);
+  NoteGaps(reporter, after);
+}
+
+void PrintSlices(Context& context, const pipeline::SliceOutcome& outcome, bool dry_run) {
+  Reporter& reporter = context.env().reporter;
+  for (const pipeline::SliceOfArtifact& slice : outcome.slices) {
+    reporter.Note(fmt::format(
+        "for {}:{}", Join(slice.gpus, " and "),
+        dry_run ? std::string()
+                : fmt::format(" {} -> {}", HumanBytes(outcome.size_bytes), HumanBytes(slice.size_bytes))));
+    for (std::size_t i = 0; i < slice.files.size(); ++i) NoteFile(reporter, outcome.files[i], slice.files[i]);
+    context.Print(slice.to.str());
+  }
+  if (outcome.fallback) context.Print(outcome.fallback->to.str());
+  reporter.Note(
+      fmt::format("{} {}", Plural(outcome.slices.size(), "slice"), dry_run ? "would be written" : "written"));
+}
+
+Result<ExitCode> RunSlice(Context& context, const SliceFlags& flags) {
+  pipeline::SliceRun run = flags.run;
+  PTPKG_TRY(run.artifact, context.Path(flags.artifact));
+  if (!flags.output.empty()) {
+    PTPKG_TRY(run.output, context.Path(flags.output));
+  }
+  run.keep_ptx = flags.ptx == "keep";
+  PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
+  PTPKG_TRY(const pipeline::SliceOutcome outcome, pipeline::Slice(context.env(), run));
+  const Json document = SliceOutcomeJson(outcome, run.dry_run);
+  if (context.json()) {
+    context.PrintJson(document);
+  } else {
+    PrintSlices(context, outcome, run.dry_run);
+  }
+  PTPKG_CHECK(WritePage(context, page, document));
+  return kDone;
+}
+
+std::vector<Option> GpuOptions(SliceFlags& flags) {
+  const std::string group = "GPUs";
+  return {
+      {.names = "--gpu",
+       .value = "GPU",
+       .help =
+           "Compute capability that a slice is for: 9.0; of one slice for several: 8.0+8.6; may be repeated",
+       .target = &flags.run.gpus,
+       .group = group},
+      {.names = "--each",
+       .help = "A slice for each GPU that there is machine code of",
+       .target = &flags.run.each,
+       .group = group},
+      {.names = "--ptx",
+       .help = "Whether the latest PTX stays, which later GPUs can compile (default: drop)",
+       .target = &flags.ptx,
+       .choices = {"keep", "drop"},
+       .group = group},
+      {.names = "--in-place",
+       .help = "Let files keep their size: what is dropped becomes zeros, and nothing moves",
+       .target = &flags.run.in_place,
+       .group = group},
+      {.names = "--allow",
+       .value = "GLOB",
+       .help = "Libraries of NVIDIA that are sliced all the same, by path or name; may be repeated",
+       .target = &flags.run.allow,
+       .group = group},
+  };
+}
+
+}  // namespace
+
+Verb SliceVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<SliceFlags>();
+  std::vector<Option> options = {
+      {.names = "ARTIFACT",
+       .help = "A .whl, .conda or .tar.bz2 file, a library, object or static archive",
+       .target = &flags->artifact}};
+  for (Option& option : GpuOptions(*flags)) options.push_back(std::move(option));
+  const std::vector<Option> rest = {
+      {.names = "-o,--output",
+       .value = "DIR",
+       .help = "Where the slices go (default: beside the artifact)",
+       .target = &flags->output},
+      {.names = "--variant",
+       .help = "Wheels: write variant wheels (PEP 825 draft), and the wheel itself as null variant",
+       .target = &flags->run.variant},
+      {.names = "--cuda",
+       .value = "VERSION",
+       .help = "Lowest version of CUDA that variants state: 13.0 (default: by the local version, cu130)",
+       .target = &flags->run.cuda,
+       .needs = "--variant"},
+      {.names = "--force", .help = "Replace files of the new names", .target = &flags->run.force},
+      {.names = "--dry-run",
+       .help = "Say what would be done; write nothing but the page of --html",
+       .target = &flags->run.dry_run},
+      HtmlOption(flags->html, "sizes by slice, file and architecture, and why a file stays as it is")};
+  options.insert(options.end(), rest.begin(), rest.end());
+  return {.name = "slice",
+          .summary = "Make packages for one GPU each out of one that has code for many",
+          .options = std::move(options),
+          .notes =
+              "Of each container of GPU code stays what the GPU runs: machine code of the same\n"
+              "major and the highest minor number that is not above its own, else PTX. A\n"
+              "container without any stays whole and is named. No compiler is needed, no\n"
+              "address of host code changes, and each slice is compared with the original.\n"
+              "Names: a wheel toy-1.0+cu130 becomes toy-1.0+cu130.sm90, a conda package\n"
+              "toy-1.0-h1_0 becomes toy-1.0-h1_0_sm90, a library goes to sm90/. NVIDIA's own\n"
+              "libraries may not be changed by their licence, and stay as they are. Slices are\n"
+              "checked, and get their names together. Exit codes: 0 done, 1 a slice would have\n"
+              "an error that the artifact has not, 2 wrong command line, 3 a damaged artifact,\n"
+              "4 no such file, 6 something could not be read or written, 7 no code for a GPU, a\n"
+              "name that is taken, or an artifact that changed meanwhile.",
+          .examples = {"ptpkg slice torch-2.15.0+cu130-*.whl --gpu 9.0 --gpu 8.0+8.6 -o slices",
+                       "ptpkg slice dist/conda/linux-64/toy-1.0-h1_0.conda --each --ptx keep",
+                       "ptpkg slice torch-2.15.0+cu130-*.whl --each --dry-run --html slices.html",
+                       "ptpkg slice libtoy.so --gpu 12.0 --dry-run --json"},
+          .run = [flags](Context& context) { return RunSlice(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

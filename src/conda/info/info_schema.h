@@ -1,0 +1,31 @@
+#pragma once
+// Types of the fields of the documents below info/, as conda and rattler read them. Layer: conda.
+// Sources: CEP 34; rattler_conda_types (IndexJson, PackageRecord, AboutJson, LinkJson, RunExportsJson); conda
+// gateways/disk/read.py. tests/peers/conda_differential.py compares them with py-rattler.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::conda {
+
+/// info/index.json, and each field that repodata.json takes from it. Fields that no reader knows may hold
+/// anything. Names are not judged. Errors: kInvalidInput beginning with `where`.
+Result<void> CheckIndexSchema(const Json& index, std::string_view where);
+/// info/run_exports.json. Errors as above.
+Result<void> CheckRunExportsSchema(const Json& run_exports, std::string_view where);
+/// info/about.json. Errors as above.
+Result<void> CheckAboutSchema(const Json& about, std::string_view where);
+
+/// info/link.json, or info/package_metadata.json of older packages.
+struct LinkDocument {
+  std::string type;                       ///< "python" or "generic".
+  std::vector<std::string> entry_points;  ///< "name = module:object", each of that form.
+};
+/// Errors as above.
+Result<LinkDocument> ParseLinkJson(const Json& link, std::string_view where);
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,41 @@
+#pragma once
+// info/paths.json: every file of the payload with kind, size, digest and placeholder. Layer: conda.
+// Source: CEP 34.
+
+#include <optional>
+#include <vector>
+
+#include "model/staged_tree.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::conda {
+
+enum class FileMode : std::uint8_t { kText, kBinary };
+std::string_view FileModeName(FileMode mode);  ///< "text", "binary".
+
+enum class PathType : std::uint8_t { kHardLink, kSoftLink, kDirectory };
+
+struct PathsEntry {
+  std::string path;
+  PathType type = PathType::kHardLink;
+  Sha256 sha256;                 ///< Of the target file for a symlink; of nothing when it dangles.
+  std::uint64_t size_bytes = 0;  ///< The same.
+  std::string placeholder;       ///< "" = none.
+  FileMode mode = FileMode::kText;
+  bool no_link = false;
+  bool has_digest = true;  ///< False in packages of paths_version 1 that leave it out.
+};
+
+/// Entries in the given order.
+Json MakePathsJson(const std::vector<PathsEntry>& entries);
+
+/// Errors: kInvalidInput for a paths_version other than 1, an unknown path_type or file_mode, a digest
+/// that is none, a path that could leave the tree, a path below info/, and a path given twice.
+Result<std::vector<PathsEntry>> ParsePathsJson(const Json& document, std::string_view where);
+
+/// What size and digest of a symlink in paths.json are: those of the regular file that it leads to inside
+/// `tree`, over links of links and of folders. nullptr when it leads to a folder, nowhere, out, or in a
+/// circle: CEP 34 then wants the digest of nothing and size 0 (conda-build utils.sha256_checksum).
+const TreeEntry* LinkedFile(const StagedTree& tree, const TreeEntry& link);
+
+}  // namespace ptpkg::conda

@@ -1,0 +1,154 @@
+// Placeholder detection and replacement. Layer: conda.
+#include "conda/info/prefix.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "conda/byte_search.h"
+#include "support/text/text.h"
+
+namespace ptpkg::conda {
+namespace {
+
+constexpr std::uint64_t kMaxText = 256U << 20U;
+constexpr std::size_t kReadAhead = 4096;
+
+/// The end of the interpreter's path in a "#!" line: the first blank that no backslash escapes.
+std::size_t InterpreterEnd(std::string_view line, std::size_t begin) {
+  for (std::size_t i = begin; i < line.size(); ++i) {
+    if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == ' ') {
+      ++i;
+    } else if (line[i] == ' ' || line[i] == '\t' || line[i] == '\r') {
+      return i;
+    }
+  }
+  return line.size();
+}
+
+std::string WithShortShebang(std::string text) {
+  if (!text.starts_with("#!")) return text;
+  const std::size_t line_end = std::min(text.find('\n'), text.size());
+  const std::string_view line = std::string_view(text).substr(0, line_end);
+  const std::size_t begin = line.find_first_not_of(' ', 2);
+  if (begin == std::string_view::npos || line[begin] != '/') return text;
+  const std::size_t end = InterpreterEnd(line, begin);
+  const std::string_view interpreter = line.substr(begin, end - begin);
+  if (line.size() <= kMaxShebang && interpreter.find(' ') == std::string_view::npos) return text;
+  const std::string_view name = interpreter.substr(interpreter.rfind('/') + 1);
+  const std::string shorter = fmt::format("#!/usr/bin/env {}{}", name, line.substr(end));
+  return text.replace(0, line_end, shorter);
+}
+
+struct FileRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// From `begin` to the next NUL; nothing when the file ends before one.
+Result<std::optional<FileRange>> CStringAt(File& file, std::uint64_t begin) {
+  std::vector<std::byte> buffer(kReadAhead);
+  std::uint64_t at = begin;
+  while (true) {
+    PTPKG_TRY(const std::size_t count, file.ReadAt(at, buffer));
+    if (count == 0) return std::optional<FileRange>();
+    const auto used = Bytes(buffer).first(count);
+    const auto nul = std::find(used.begin(), used.end(), std::byte{0});
+    if (nul != used.end()) {
+      const auto length = static_cast<std::uint64_t>(nul - used.begin());
+      return std::optional<FileRange>(FileRange{begin, at + length});
+    }
+    at += count;
+    if (at - begin > kMaxText) {
+      return Error(ErrorCode::kInvalidInput, "a string that holds the prefix is longer than 256 MiB");
+    }
+  }
+}
+
+Result<void> ReplaceRange(File& file, const FileRange& range, std::string_view placeholder,
+                          std::string_view prefix) {
+  std::string text(range.end - range.begin, '\0');
+  PTPKG_TRY(const std::size_t count,
+            file.ReadAt(range.begin, std::as_writable_bytes(std::span(text.data(), text.size()))));
+  if (count != text.size()) return Error(ErrorCode::kIo, "file became shorter while its prefix was replaced");
+  PTPKG_TRY(const std::string replaced, ReplaceInCString(text, placeholder, prefix));
+  return file.WriteAt(range.begin, AsBytes(replaced));
+}
+
+Result<void> ReplaceInBinaryFile(Fs& fs, const AbsPath& path, const std::string& placeholder,
+                                 std::string_view prefix) {
+  std::vector<std::uint64_t> hits;
+  PTPKG_CHECK(SearchFile(fs, path, {placeholder}, [&](const SearchHit& hit) {
+    hits.push_back(hit.offset);
+    return true;
+  }));
+  PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(path, OpenMode::kReadWrite));
+  std::uint64_t done = 0;
+  for (const std::uint64_t hit : hits) {
+    if (hit < done) continue;  // part of the string that was just rewritten
+    PTPKG_TRY(const std::optional<FileRange> range, CStringAt(*file, hit));
+    if (!range) break;
+    PTPKG_CHECK(ReplaceRange(*file, *range, placeholder, prefix));
+    done = range->end;
+  }
+  return file->Close();
+}
+
+Result<void> ReplaceInTextFile(Fs& fs, const AbsPath& path, const std::string& placeholder,
+                               std::string_view prefix) {
+  PTPKG_TRY(std::string text, ReadFile(fs, path, kMaxText));
+  const std::string replaced = ReplaceInText(text, placeholder, prefix);
+  PTPKG_TRY(const std::unique_ptr<File> file, fs.Open(path, OpenMode::kReadWrite));
+  PTPKG_CHECK(file->WriteAt(0, AsBytes(replaced)));
+  PTPKG_CHECK(file->Truncate(replaced.size()));
+  return file->Close();
+}
+
+}  // namespace
+
+Result<std::optional<FileMode>> DetectPlaceholder(Fs& fs, const AbsPath& file,
+                                                  const std::string& placeholder) {
+  bool found = false;
+  bool binary = false;
+  PTPKG_CHECK(SearchFile(
+      fs, file, {placeholder},
+      [&](const SearchHit&) {
+        found = true;
+        return !binary;  // of a text file the rest is read too: a NUL may still come
+      },
+      [&](Bytes chunk) {
+        binary = binary || std::find(chunk.begin(), chunk.end(), std::byte{0}) != chunk.end();
+        return !(found && binary);
+      }));
+  if (!found) return std::optional<FileMode>();
+  return std::optional<FileMode>(binary ? FileMode::kBinary : FileMode::kText);
+}
+
+std::string ReplaceInText(std::string_view text, std::string_view placeholder, std::string_view prefix) {
+  return WithShortShebang(ReplaceAll(text, placeholder, prefix));
+}
+
+Result<std::string> ReplaceInCString(std::string_view text, std::string_view placeholder,
+                                     std::string_view prefix) {
+  if (prefix.size() > placeholder.size()) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("prefix '{}' is longer than the {} characters that the package leaves room for",
+                             prefix, placeholder.size()))
+        .WithHint("install into a shorter path");
+  }
+  std::string replaced = ReplaceAll(text, placeholder, prefix);
+  replaced.resize(text.size(), '\0');
+  return replaced;
+}
+
+Result<void> ReplacePrefix(Fs& fs, const AbsPath& file, const PathsEntry& entry, std::string_view prefix) {
+  if (entry.placeholder.empty()) return Ok();
+  const std::string frame = fmt::format("while replacing the prefix in '{}'", entry.path);
+  if (entry.mode == FileMode::kText) {
+    PTPKG_CHECK(ReplaceInTextFile(fs, file, entry.placeholder, prefix), frame);
+  } else {
+    PTPKG_CHECK(ReplaceInBinaryFile(fs, file, entry.placeholder, prefix), frame);
+  }
+  return Ok();
+}
+
+}  // namespace ptpkg::conda

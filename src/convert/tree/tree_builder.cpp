@@ -1,0 +1,93 @@
+#include "convert/tree/tree_builder.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+namespace ptpkg::convert {
+
+namespace {
+
+Result<TreeEntry> WriteTextEntry(Env& env, const AbsPath& root, const RelPath& path, std::string_view text,
+                                 std::uint32_t mode) {
+  const AbsPath place = root / path;
+  PTPKG_CHECK(env.fs.MakeDirs(place.Parent()));
+  PTPKG_CHECK(WriteFile(env.fs, place, text));
+  PTPKG_CHECK(env.fs.SetMode(place, mode));
+  return TreeEntry{.path = path, .mode = mode, .size_bytes = text.size(), .sha256 = HashText(text)};
+}
+
+Error FileAndFolder(const std::string& path, const std::string& below) {
+  return {ErrorCode::kAlreadyExists,
+          fmt::format("'{}' would be a file, and the folder of '{}'", path, below)};
+}
+
+}  // namespace
+
+Result<void> TreeBuilder::Reserve(const RelPath& path) {
+  if (entries_.contains(path.str())) {
+    return Error(ErrorCode::kAlreadyExists, fmt::format("two files would have the name '{}'", path.str()));
+  }
+  const std::string folder = path.str() + "/";
+  if (const auto below = entries_.lower_bound(folder);
+      below != entries_.end() && below->first.starts_with(folder)) {
+    return FileAndFolder(path.str(), below->first);
+  }
+  for (std::size_t end = folder.find('/'); end < path.str().size(); end = folder.find('/', end + 1)) {
+    const std::string above = folder.substr(0, end);
+    if (entries_.contains(above)) return FileAndFolder(above, path.str());
+  }
+  return env_.fs.MakeDirs((root_ / path).Parent());
+}
+
+Result<void> TreeBuilder::Link(const StagedTree& from, const TreeEntry& entry, const RelPath& path) {
+  PTPKG_CHECK(Reserve(path));
+  if (entry.kind == FileKind::kSymlink) {
+    PTPKG_CHECK(env_.fs.CreateSymlink(entry.link_target, root_ / path));
+  } else {
+    PTPKG_CHECK(env_.fs.CreateHardLink(from.root / entry.path, root_ / path));
+  }
+  TreeEntry added = entry;
+  added.path = path;
+  entries_.emplace(path.str(), std::move(added));
+  return Ok();
+}
+
+Result<void> TreeBuilder::Copy(const StagedTree& from, const TreeEntry& entry, const RelPath& path,
+                               std::uint32_t mode) {
+  PTPKG_CHECK(Reserve(path));
+  PTPKG_CHECK(env_.fs.CopyFile(from.root / entry.path, root_ / path));
+  PTPKG_CHECK(env_.fs.SetMode(root_ / path, mode));
+  TreeEntry added = entry;
+  added.path = path;
+  added.mode = mode;
+  entries_.emplace(path.str(), std::move(added));
+  return Ok();
+}
+
+Result<void> TreeBuilder::AddText(const RelPath& path, std::string_view text, std::uint32_t mode) {
+  PTPKG_CHECK(Reserve(path));
+  PTPKG_TRY(TreeEntry entry, WriteTextEntry(env_, root_, path, text, mode));
+  entries_.emplace(path.str(), std::move(entry));
+  return Ok();
+}
+
+StagedTree TreeBuilder::Finish() && {
+  StagedTree tree{.root = root_};
+  tree.entries.reserve(entries_.size());
+  for (auto& [path, entry] : entries_) tree.entries.push_back(std::move(entry));
+  return tree;
+}
+
+Result<void> AddTextToTree(Env& env, StagedTree& tree, const RelPath& path, std::string_view text) {
+  const auto place =
+      std::lower_bound(tree.entries.begin(), tree.entries.end(), path,
+                       [](const TreeEntry& entry, const RelPath& wanted) { return entry.path < wanted; });
+  if (place != tree.entries.end() && place->path == path) {
+    return Error(ErrorCode::kAlreadyExists, fmt::format("two files would have the name '{}'", path.str()));
+  }
+  PTPKG_TRY(TreeEntry entry, WriteTextEntry(env, tree.root, path, text, 0644));
+  tree.entries.insert(place, std::move(entry));
+  return Ok();
+}
+
+}  // namespace ptpkg::convert

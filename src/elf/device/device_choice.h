@@ -1,0 +1,25 @@
+#pragma once
+// Which elements of a container a slice keeps. Layer: elf, private to it.
+
+#include <vector>
+
+#include "elf/slice/device_slice.h"
+
+namespace ptpkg::elf {
+
+struct DeviceChoice {
+  /// Indices of the kept elements, ascending; all of them where there are gaps.
+  std::vector<std::size_t> kept = {};
+  /// The wanted GPUs that the container has nothing for, ascending. Of a container without elements none:
+  /// it never had code for anything.
+  std::vector<std::uint32_t> gaps = {};
+
+  [[nodiscard]] bool DropsFrom(const DeviceContainer& container) const {
+    return kept.size() != container.elements.size();
+  }
+};
+
+/// By the rules of PlanSlice.
+DeviceChoice ChooseElements(const DeviceContainer& container, const SliceRequest& request);
+
+}  // namespace ptpkg::elf

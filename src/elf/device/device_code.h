@@ -1,0 +1,68 @@
+#pragma once
+// The GPU code inside a library, program, object or static archive, by the headers of its containers. Layer:
+// elf. Source: fatbinary_section.h of CUDA 13 for the sections' names; the containers that fatbinary of CUDA
+// 12.8 and 13.0 writes; LLVM's clang-offload-bundler for AMD's code. docs/formats/device-code.md has them
+// field by field.
+
+#include <map>
+#include <optional>
+
+#include "elf/device/device_containers.h"
+
+namespace ptpkg::elf {
+
+struct DeviceAmount {
+  std::uint64_t elements = 0;    ///< Of containers: one for each translation unit that has the architecture.
+  std::uint64_t size_bytes = 0;  ///< In the file, headers included, compressed where they are.
+
+  bool operator==(const DeviceAmount&) const = default;
+};
+using DeviceAmounts = std::map<DeviceArchitecture, DeviceAmount>;
+
+struct DeviceShare {
+  DeviceAmounts sass = {};        ///< Machine code.
+  DeviceAmounts ptx = {};         ///< PTX or SPIR-V, which the driver compiles for later architectures.
+  std::uint64_t other_bytes = 0;  ///< Intermediate code for link-time optimisation, and kinds not known here.
+  std::uint64_t containers = 0;
+
+  bool operator==(const DeviceShare&) const = default;
+};
+
+void AddShare(const DeviceShare& more, DeviceShare& sum);
+void AddElement(const DeviceElement& element, DeviceShare& sum);
+DeviceShare ShareOf(const DeviceContainer& container);
+
+struct DeviceCode {
+  DeviceShare embedded = {};  ///< Sections .nv_fatbin and .hip_fatbin: what a process can run.
+  DeviceShare relocatable =
+      {};  ///< Sections __nv_relfatbin and, for AMD, __CLANG_OFFLOAD_BUNDLE__*: for the device linker.
+  /// Of the relocatable PTX, that in containers without machine code for other architectures than the
+  /// embedded one. The driver can link it; the rest came with a library of the device linker, such as
+  /// libcudadevrt.a.
+  DeviceAmounts linkable_ptx = {};
+  /// False for objects and archives, of which each part can be what a later link takes.
+  bool is_linked = false;
+
+  /// What counts as the file's architectures. Of a linked file its embedded code and the linkable PTX: the
+  /// device linker makes machine code alone. Without embedded machine code, or of objects and archives, all
+  /// that it holds.
+  [[nodiscard]] DeviceShare Judged() const;
+  /// Whether any of it is for GPUs of AMD.
+  [[nodiscard]] bool HasAmd() const;
+  /// Counts a container of relocatable code. REQUIRES: `is_linked` and `embedded` are complete.
+  void AddRelocatable(const DeviceShare& container);
+  bool operator==(const DeviceCode&) const = default;
+};
+
+/// nullopt: neither ELF file nor static archive, or one without device code. Payloads are not read.
+/// Of an archive the sum over its members; members that are no ELF files are passed over.
+/// Errors: kInvalidInput for containers that contradict their section, naming section and offset (and the
+/// member), and for archives that are cut short; kUnsupported for thin archives, whose members are elsewhere,
+/// for container versions that are not known and code of LLVM's offload packager; kCorrupt as ReadImage; kIo.
+/// Cost: a page per container. Memory: the section headers and their names.
+Result<std::optional<DeviceCode>> ReadDeviceCode(File& file);
+
+/// The same of an ELF file whose headers are read.
+Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,71 @@
+// Sums over device code. Layer: elf; apart from what reads it, which needs the libraries that unpack bundles.
+#include <algorithm>
+
+#include "elf/device/device_code.h"
+
+namespace ptpkg::elf {
+namespace {
+
+void Add(const DeviceAmounts& more, DeviceAmounts& sum) {
+  for (const auto& [architecture, amount] : more) {
+    sum[architecture].elements += amount.elements;
+    sum[architecture].size_bytes += amount.size_bytes;
+  }
+}
+
+bool IsWithin(const DeviceAmounts& some, const DeviceAmounts& all) {
+  return std::all_of(some.begin(), some.end(), [&](const auto& item) { return all.contains(item.first); });
+}
+
+}  // namespace
+
+void AddShare(const DeviceShare& more, DeviceShare& sum) {
+  Add(more.sass, sum.sass);
+  Add(more.ptx, sum.ptx);
+  sum.other_bytes += more.other_bytes;
+  sum.containers += more.containers;
+}
+
+void AddElement(const DeviceElement& element, DeviceShare& sum) {
+  if (element.kind == DeviceCodeKind::kOther) {
+    sum.other_bytes += element.size_bytes;
+    return;
+  }
+  DeviceAmounts& amounts = element.kind == DeviceCodeKind::kSass ? sum.sass : sum.ptx;
+  DeviceAmount& amount = amounts[element.architecture];
+  ++amount.elements;
+  amount.size_bytes += element.size_bytes;
+}
+
+DeviceShare ShareOf(const DeviceContainer& container) {
+  DeviceShare share{.containers = 1};
+  for (const DeviceElement& element : container.elements) AddElement(element, share);
+  return share;
+}
+
+DeviceShare DeviceCode::Judged() const {
+  DeviceShare judged = embedded;
+  if (is_linked && !embedded.sass.empty()) {
+    Add(linkable_ptx, judged.ptx);
+  } else {
+    AddShare(relocatable, judged);
+  }
+  return judged;
+}
+
+bool DeviceCode::HasAmd() const {
+  const auto is_amd = [](const auto& item) { return item.first.IsAmd(); };
+  for (const DeviceShare* share : {&embedded, &relocatable}) {
+    for (const DeviceAmounts* amounts : {&share->sass, &share->ptx}) {
+      if (std::any_of(amounts->begin(), amounts->end(), is_amd)) return true;
+    }
+  }
+  return false;
+}
+
+void DeviceCode::AddRelocatable(const DeviceShare& container) {
+  AddShare(container, relocatable);
+  if (is_linked && IsWithin(container.sass, embedded.sass)) Add(container.ptx, linkable_ptx);
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,128 @@
+#include "elf/edit/address_users.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+
+#include "elf/edit/string_slots.h"
+#include "elf/read/section_kinds.h"
+#include "elf/read/section_table.h"
+#include "elf/symbols/relocations.h"
+#include "elf/symbols/symbol_table.h"
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kSearchBytes = 1U << 20U;
+
+class UserSearch {
+ public:
+  UserSearch(File& file, const Image& image, const std::vector<AddressRange>& places,
+             const std::set<std::uint64_t>& starts)
+      : file_(file), image_(image), places_(places), starts_(starts) {}
+
+  Result<std::string> Run() {
+    PTPKG_TRY(std::string why, FindSymbol());
+    if (!why.empty() || !RelativeType(image_)) return why;
+    PTPKG_TRY(why, FindRelocation());
+    if (!why.empty()) return why;
+    const bool are_fixed = image_.header.type == kTypeExec;
+    PTPKG_TRY(
+        const auto code,
+        FindCodeReference(file_, image_,
+                          {.places = places_, .wholes = places_, .are_fixed = are_fixed, .starts = starts_}));
+    if (code) return fmt::format("code at address {:#x}", *code);
+    return are_fixed ? FindAbsolute() : Result<std::string>(std::string());
+  }
+
+ private:
+  [[nodiscard]] bool IsPlace(std::uint64_t address) const {
+    return std::any_of(places_.begin(), places_.end(), [&](const AddressRange& place) {
+      return address >= place.begin && address - place.begin < place.size_bytes;
+    });
+  }
+
+  Result<std::string> FindSymbol() {
+    PTPKG_TRY(const auto count, CountDynamicSymbols(file_, image_));
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    if (!table || count.value_or(0) == 0) return std::string();
+    const Codec& codec = image_.codec;
+    const std::uint64_t record = codec.SymbolSize();
+    PTPKG_TRY(const std::uint64_t begin, image_.OffsetOf(*table, *count * record, "the dynamic symbols"));
+    const std::uint64_t step = kSearchBytes / record * record;
+    for (std::uint64_t at = 0; at < *count * record; at += step) {
+      PTPKG_TRY(const auto bytes,
+                ReadExact(file_, begin + at, std::min(step, *count * record - at), "the dynamic symbols"));
+      for (std::size_t i = 0; i < bytes.size(); i += record) {
+        const SymbolRecord symbol = DecodeSymbol(codec, Bytes(bytes).subspan(i, record));
+        const bool has_address =
+            symbol.section != 0 && symbol.section != kAbsoluteIndex && symbol.type != kThreadLocalType;
+        if (has_address && IsPlace(symbol.value)) return std::string("a dynamic symbol");
+      }
+    }
+    return std::string();
+  }
+
+  Result<std::string> FindRelocation() {
+    std::string why;
+    const std::optional<std::uint32_t> relative = RelativeType(image_);
+    const Result<void> read = ForEachRelocation(file_, image_, [&](const Relocation& relocation) {
+      const bool writes = IsPlace(relocation.place);
+      const bool points = relocation.type == relative && IsPlace(relocation.addend);
+      if (why.empty() && (writes || points))
+        why = fmt::format("a relocation of address {:#x}", relocation.place);
+      return Ok();
+    });
+    if (!read && read.error().code() == ErrorCode::kUnsupported) return read.error().message();
+    PTPKG_CHECK(read);
+    return why;
+  }
+
+  /// FindCodeReference has searched the code of x86.
+  Result<std::string> FindAbsolute() {
+    PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file_, image_));
+    for (const NamedSection& section : named) {
+      if (section.name == ".got" || section.name == ".got.plt") tables_.insert(section.offset);
+    }
+    for (const Section& section : image_.sections) {
+      const bool is_code = (section.flags & kSectionExecute) != 0;
+      const bool is_read = section.type == kSectionProgbits && (section.flags & kSectionAlloc) != 0 &&
+                           !(is_code && IsX86(image_));
+      if (!is_read || IsPlace(section.addr)) continue;
+      PTPKG_TRY(std::string why, FindAbsoluteIn(section));
+      if (!why.empty()) return why;
+    }
+    return std::string();
+  }
+
+  /// Aligned words hold addresses.
+  Result<std::string> FindAbsoluteIn(const Section& section) {
+    const std::size_t width = image_.codec.WordSize();
+    for (std::uint64_t at = 0; at < section.size; at += kSearchBytes) {
+      PTPKG_TRY(const auto bytes, ReadExact(file_, section.offset + at,
+                                            std::min(kSearchBytes, section.size - at), "a section"));
+      for (std::size_t i = 0; i + width <= bytes.size(); i += width) {
+        // The linker puts the address of .dynamic at the begin of the GOT, and no code reads it there.
+        if (at + i == 0 && tables_.contains(section.offset)) continue;
+        if (IsPlace(image_.codec.Word(bytes, i)))
+          return fmt::format("a word at address {:#x}", section.addr + at + i);
+      }
+    }
+    return std::string();
+  }
+
+  File& file_;
+  const Image& image_;
+  const std::vector<AddressRange>& places_;
+  const std::set<std::uint64_t>& starts_;
+  std::set<std::uint64_t> tables_ = {};  ///< File offsets of .got and .got.plt.
+};
+
+}  // namespace
+
+Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places,
+                             const std::set<std::uint64_t>& starts) {
+  return UserSearch(file, image, places, starts).Run();
+}
+
+}  // namespace ptpkg::elf

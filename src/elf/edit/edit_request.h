@@ -1,0 +1,40 @@
+#pragma once
+// Edits as people ask for them, relative to what a file says today: add, shrink, replace. Layer: elf.
+// Source: patchelf 0.19 for what each does and in which order they work.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elf/edit/edit.h"
+
+namespace ptpkg::elf {
+
+enum class PathAction : std::uint8_t { kKeep, kSet, kAdd, kRemove, kShrink };
+
+struct EditRequest {
+  PathAction path_action = PathAction::kKeep;
+  std::string path_text = {};                      ///< kSet: the whole path; kAdd: put behind what is there.
+  std::vector<std::string> allowed_prefixes = {};  ///< kShrink: ShrinkInput::allowed_prefixes.
+  bool rpath_tag = false;                          ///< Where a path is written: DT_RPATH, else DT_RUNPATH.
+
+  std::optional<std::string> interpreter = {};
+  std::optional<std::string> soname = {};  ///< Of libraries; programs are left alone.
+  std::vector<std::string> add_needed = {};
+  std::vector<std::string> remove_needed = {};
+  std::vector<std::pair<std::string, std::string>> replace_needed = {};  ///< Old, new.
+  std::optional<bool> executable_stack = {};
+  bool no_default_libraries = false;
+  bool add_debug_entry = false;
+  bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard.
+  bool allow_payload = false;       ///< Edits::allow_payload.
+  char blank = '\0';                ///< Edits::blank.
+};
+
+/// The edits that `request` means for the file behind `image` and `facts`. kShrink looks for the needed
+/// libraries in the absolute folders of the path. The path of a file without dynamic section is left alone.
+/// Errors: those of ShrinkSearchPath.
+Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& image, const LinkFacts& facts);
+
+}  // namespace ptpkg::elf

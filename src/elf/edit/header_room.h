@@ -1,0 +1,39 @@
+#pragma once
+// Room for more program headers where the table stands: what lies behind it moves, if only headers and
+// .dynamic point to it. Layer: elf, private to it.
+
+#include <optional>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+/// File range behind the program headers that is to move as one block, gaps included.
+struct HeaderRoom {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t vaddr = 0;  ///< Of `begin`.
+
+  /// Whether a section or segment moves with the block: notes, the interpreter's name, hash tables and
+  /// .dynsym.
+  [[nodiscard]] bool Holds(const Image& image, const Section& section) const;
+  [[nodiscard]] bool Holds(const Segment& segment) const;
+};
+
+/// The block whose move makes room for `slots` program headers. nullopt when something else stands there (a
+/// note of an unknown kind may hold a distance from itself), when there are no section headers to tell, or
+/// when the table would not end in the first page, which one write switches. A table that stays is what strip
+/// expects, and what Linux before 5.18 computes AT_PHDR from. The block has the size of the tables that stand
+/// there: 640 KiB for 20,000 symbols. The caller asks whether code refers to it (elf/edit/address_users.h).
+/// Errors: kIo.
+Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image, std::size_t slots);
+
+/// Whether the file can do without its PT_PHDR, whose slot another segment may take: only the dynamic loader
+/// itself, of the program that it starts, reads it. gold, lld and mold give one to every library, GNU ld to
+/// none.
+bool CanSparePhdr(const Image& image);
+
+/// Whether section `section` is .hash, .gnu.hash or .dynsym, as .dynamic names it.
+bool IsLookupTable(const Image& image, const Section& section);
+
+}  // namespace ptpkg::elf

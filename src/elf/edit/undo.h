@@ -1,0 +1,56 @@
+#pragma once
+// The record that makes an edit in place reversible after a kill. Layer: elf, private to it.
+//
+// It stands in the file itself, behind everything that the edit writes: whoever may write the file may keep
+// a record, whatever its folder allows; whoever opens the file next finds it; and it cannot be lost when the
+// file is moved. Loaders, linkers and readers of ELF ignore bytes that no header names.
+//
+//   [old or new content][hole up to a 4 KiB page][closing block, 512 bytes]
+//                        ^ the ranges, written once the block stands
+//
+// The closing block is written twice, each time inside one page and so whole or not at all: first as "begun"
+// (only the old size counts), then, when the ranges are written, as "complete" with their digest. Cutting
+// the file to its new size ends the edit.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "elf/edit/edit.h"
+
+namespace ptpkg::elf {
+
+struct UndoRange {
+  std::uint64_t offset = 0;
+  std::string before;
+  std::string after;  ///< Empty: as many NULs.
+};
+
+struct UndoRecord {
+  std::uint64_t old_size = 0;
+  std::uint64_t new_size = 0;
+  std::vector<UndoRange> ranges;  ///< Below old_size, in the order of writing; may overlap.
+};
+
+/// The record of `plan`, with the old bytes read from `file`.
+Result<UndoRecord> MakeUndo(File& file, const EditPlan& plan);
+
+/// Puts `record` behind the new end of the file. Errors: kUnsupported if it would be too large to be read
+/// again, kIo; the caller rolls back then.
+Result<void> AppendUndo(File& file, const UndoRecord& record);
+
+/// The record at the end of the file, without ranges if its edit had not begun. nullopt: there is none.
+/// Errors: kCorrupt for a record that is damaged, kIo. Cost: 512 bytes read where there is none.
+Result<std::optional<UndoRecord>> ReadUndo(File& file);
+
+/// Whether the file may be put back: each byte of the record's ranges is the old one or one that the edit
+/// writes.
+Result<bool> IsUndoable(File& file, const UndoRecord& record);
+
+/// Puts the old bytes back, last range first, and cuts the file to its old size.
+Result<void> RollBack(File& file, const UndoRecord& record);
+
+/// `file` read as RollBack would leave it. Writes are refused (kInternal).
+std::unique_ptr<File> ViewAsBefore(std::unique_ptr<File> file, UndoRecord record);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,44 @@
+#pragma once
+// The reasons for which glibc's loader refuses one dynamic file, or dies of it. Layer: elf.
+// Source: glibc elf/dl-load.c, get-dynamic-info.h, dl-version.c, dl-init.c, dl-tls.c; the judge is ld.so
+// itself, tests/e2e/ld_so_files_test.py.
+
+#include <string>
+#include <vector>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+/// One reason. It holds whatever else the process loads.
+struct LoadFault {
+  enum class Part : std::uint8_t { kHeader, kSegments, kDynamic, kRelocation, kStart };
+  Part part = Part::kHeader;
+  std::string message;
+
+  bool operator==(const LoadFault&) const = default;
+};
+
+/// Faults of the ELF header of a file that processes of its own kind load as a library. Errors: kIo.
+Result<std::vector<LoadFault>> FindHeaderFaults(File& file, const Image& image);
+
+/// Faults of the program headers and the dynamic section. REQUIRES: image.dynamic. Cost: the version
+/// requirements and the head of the hash table. Errors: kIo.
+Result<std::vector<LoadFault>> FindLoadFaults(File& file, const Image& image);
+
+/// A feature that the file asks of the loader and that no symbol version states.
+struct LoaderNeed {
+  unsigned minor = 0;     ///< Of the first glibc 2.x whose loader has it.
+  std::string_view what;  ///< "DT_RELR"
+
+  bool operator==(const LoaderNeed&) const = default;
+};
+
+/// REQUIRES: image.dynamic.
+std::vector<LoaderNeed> FindLoaderNeeds(const Image& image);
+
+/// The first PT_LOAD of which ld.so maps the page of `vaddr`, or null. Pages have 4 KiB here: no machine has
+/// smaller ones.
+const Segment* PageOwner(const Image& image, std::uint64_t vaddr);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,39 @@
+#pragma once
+// What ld.so says to a file that it has opened while it searches for a library. Layer: elf.
+// Source: glibc elf/dl-load.c, open_verify and _dl_map_object_from_fd.
+
+#include <string_view>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+/// The processor of the process: that of the file it began with.
+struct Host {
+  ElfClass elf_class = ElfClass::k64;
+  ByteOrder order = ByteOrder::kLittle;
+  std::uint16_t machine = 0;
+
+  auto operator<=>(const Host&) const = default;
+};
+
+enum class Fit : std::uint8_t {
+  kLoads,       ///< As far as the header tells.
+  kPassedOver,  ///< Of another class or processor: ld.so goes on searching.
+  kRefused,     ///< ld.so ends the process, whatever else lies on the search path.
+};
+
+struct HostFit {
+  Fit fit = Fit::kLoads;
+  std::string_view reason;  ///< ld.so's own words for kRefused, else "".
+};
+
+inline constexpr std::size_t kHostFitBytes = 64;  ///< Of a file's beginning; the 64-bit ELF header.
+
+/// Judges a file by its first kHostFitBytes; `head` is shorter only if the file is.
+HostFit JudgeHeader(Bytes head, const Host& host);
+
+/// Judges a dynamic file that the header lets pass: programs cannot be loaded as libraries.
+HostFit JudgeFlags(const LinkFacts& facts);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,104 @@
+#include "elf/load/search_path.h"
+
+#include <algorithm>
+#include <array>
+
+#include "support/text/text.h"
+
+namespace ptpkg::elf {
+namespace {
+
+/// `path` below `folder`, both absolute and normalised; nullopt if it lies elsewhere. "" for the folder.
+std::optional<std::string> Below(const std::string& path, std::string_view folder) {
+  if (folder == "/") return path.substr(1);
+  if (path.compare(0, folder.size(), folder) != 0) return std::nullopt;
+  if (path.size() == folder.size()) return "";
+  if (path[folder.size()] != '/') return std::nullopt;
+  return path.substr(folder.size() + 1);
+}
+
+std::string OriginEntry(const std::string& file_folder, const std::string& target) {
+  const std::string relative = RelativeFrom(file_folder, target);
+  return relative == "." ? "$ORIGIN" : "$ORIGIN/" + relative;
+}
+
+bool IsIdentifier(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// How many characters behind a '$' spell `name`, braces included; 0 if they do not.
+std::size_t TokenLength(std::string_view behind, std::string_view name) {
+  const bool braces = behind.starts_with('{');
+  const std::string_view rest = behind.substr(braces ? 1 : 0);
+  if (!rest.starts_with(name)) return 0;
+  const char next = rest.size() > name.size() ? rest[name.size()] : '\0';
+  if (braces) return next == '}' ? name.size() + 2 : 0;
+  return IsIdentifier(next) ? 0 : name.size();
+}
+
+}  // namespace
+
+std::string ExpandTokens(std::string_view text, const TokenValues& values) {
+  const std::array<std::pair<std::string_view, const std::string*>, 3> tokens = {
+      {{"ORIGIN", &values.origin}, {"LIB", &values.lib}, {"PLATFORM", &values.platform}}};
+  std::string out;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t length = 0;
+    if (text[at] == '$') {
+      for (const auto& [name, value] : tokens) {
+        length = TokenLength(text.substr(at + 1), name);
+        if (length == 0) continue;
+        out += *value;
+        break;
+      }
+    }
+    if (length == 0) out += text[at];
+    at += 1 + length;
+  }
+  return out;
+}
+
+bool UsesToken(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find('$'); at != std::string_view::npos; at = text.find('$', at + 1)) {
+    if (TokenLength(text.substr(at + 1), name) != 0) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> SplitSearchPath(std::string_view text) {
+  if (text.empty()) return {};
+  return Split(text, ':');
+}
+
+std::string JoinSearchPath(const std::vector<std::string>& entries) { return Join(entries, ":"); }
+
+std::optional<std::string> AfterOrigin(std::string_view entry) {
+  static constexpr std::array<std::string_view, 2> kTokens = {"$ORIGIN", "${ORIGIN}"};
+  for (const std::string_view token : kTokens) {
+    if (entry.substr(0, token.size()) != token) continue;
+    const std::string_view rest = entry.substr(token.size());
+    if (rest.empty()) return "";
+    if (rest.front() == '/') return std::string(rest.substr(1));
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
+                                            std::string_view build_prefix) {
+  std::vector<std::string> kept;
+  const auto keep = [&kept](std::string entry) {
+    if (std::find(kept.begin(), kept.end(), entry) == kept.end()) kept.push_back(std::move(entry));
+  };
+  for (const std::string& entry : entries) {
+    if (AfterOrigin(entry)) {
+      keep(entry);
+    } else if (const auto absolute = AbsPath::Parse(entry); absolute) {
+      if (const auto below = Below(absolute->str(), build_prefix))
+        keep(OriginEntry(file.ParentText(), *below));
+    }
+  }
+  return kept;
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,35 @@
+#pragma once
+// The notes of an ELF file: owner, type, content. Layer: elf. Source: System V gABI chapter 5 "Note Section";
+// Linux gABI extensions for 8-byte alignment.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+/// A place of notes that is larger is passed over: property notes and build ids have some 100 bytes.
+inline constexpr std::uint64_t kMaxNoteBytes = 1U << 20U;
+
+struct Note {
+  std::string_view owner;  ///< "GNU", without the closing NUL.
+  std::uint32_t type = 0;
+  Bytes content;
+};
+using OnNote = std::function<Result<void>(const Note& note)>;
+
+/// Calls `visit` for each note of `notes`, the bytes of one note segment or section; `align`: 4 or 8. Errors:
+/// kCorrupt for a note that runs past the end; those of `visit`.
+Result<void> ForEachNote(const Codec& codec, Bytes notes, std::uint64_t align, const OnNote& visit);
+
+/// The same for all note segments of the file; of objects, which have no segments, for note sections. Errors:
+/// also kIo.
+Result<void> ForEachNote(File& file, const Image& image, const OnNote& visit);
+
+/// The build id (ld --build-id) as hexadecimal digits; nullopt where the file has none. Errors: kCorrupt,
+/// kIo.
+Result<std::optional<std::string>> ReadBuildId(File& file, const Image& image);
+
+}  // namespace ptpkg::elf

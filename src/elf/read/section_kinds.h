@@ -1,0 +1,47 @@
+#pragma once
+// What the sections of an ELF file hold, in the words of people who look at its size. Layer: elf. Source:
+// System V gABI chapter 4 "Special Sections"; names that GCC, binutils and nvcc give.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+enum class SectionKind : std::uint8_t {
+  kCode,
+  kReadOnlyData,
+  kData,
+  kDeviceCode,  ///< Containers of GPU code: .nv_fatbin, __nv_relfatbin, .hip_fatbin.
+  kSymbols,     ///< Tables of symbols, their names, hashes and versions.
+  kDebug,
+  kUnwind,  ///< Tables of exceptions and stack frames.
+  kRelocations,
+  kOther,
+};
+inline constexpr std::size_t kSectionKinds = 9;
+
+/// "read-only data", as JSON and text say it.
+std::string_view SectionKindName(SectionKind kind);
+
+struct NamedSection {
+  std::string name;
+  SectionKind kind = SectionKind::kOther;
+  std::uint32_t type = 0;  ///< sh_type
+  std::uint64_t address = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+/// Sections that have bytes in the file, in file order; none for a file without section headers. Errors:
+/// kCorrupt for a name table that is damaged, and for a section that leaves the file; kIo. Cost: the name
+/// table.
+Result<std::vector<NamedSection>> ReadNamedSections(File& file, const Image& image);
+
+/// Whether there is neither a full symbol table (.symtab) nor debug information. False also for a file
+/// without section headers: nobody can tell.
+bool IsStripped(const std::vector<NamedSection>& sections);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,61 @@
+#pragma once
+// What moved between a file and its slice: containers, and what stands behind them. Layer: elf, private to
+// it.
+
+#include <map>
+#include <vector>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+/// A file and its headers.
+struct OpenImage {
+  File& file;
+  const Image& image;
+};
+
+/// One section of containers in both files.
+struct ContainerMoves {
+  std::size_t section = 0;
+  struct Move {
+    std::uint64_t from = 0;  ///< Address in the original.
+    std::uint64_t to = 0;    ///< Address in the slice.
+    std::uint64_t from_size = 0;
+    std::uint64_t to_size = 0;
+  };
+  std::vector<Move> moves = {};  ///< Ascending by `from`.
+  std::uint64_t from_end = 0;    ///< Address behind the section, in the original.
+  std::uint64_t to_end = 0;      ///< In the slice.
+
+  /// The container that begins at `vaddr`; null when none does.
+  [[nodiscard]] const Move* Find(std::uint64_t vaddr) const;
+  /// Gives a 64-bit symbol of the original, which lies in the section, the value and size that it has to have
+  /// in the slice. That of the section itself stays.
+  void FollowSymbol(const Codec& codec, MutableBytes symbol) const;
+};
+
+/// Compares the ELF headers but for what `excused`, the header of the slice, has of the original. Errors:
+/// kInternal; those of reading.
+Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
+                                const FileHeader& excused);
+
+/// By how much what has bytes moved to the front of the file, by its place in the original.
+class MovesByPlace {
+ public:
+  /// Knows the file's begin and end, and the section headers.
+  MovesByPlace(const Image& original, const Image& sliced);
+
+  /// Something with bytes.
+  void Add(std::uint64_t original, std::uint64_t sliced) { moves_[original] = original - sliced; }
+  /// Whether something without bytes moved no less than what stands before it, and no more than what stands
+  /// behind.
+  [[nodiscard]] bool IsBetweenNeighbours(std::uint64_t original, std::uint64_t sliced) const;
+  /// That of all sections without bytes. Errors: kInternal naming the section.
+  [[nodiscard]] Result<void> CheckEmptySections(const Image& original, const Image& sliced) const;
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> moves_;
+};
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,28 @@
+#pragma once
+// Where an x86 instruction ends. Layer: elf, private to it. Source: Intel SDM volume 2, appendix A (opcode
+// maps) and chapter 2 (prefixes, ModRM, VEX, EVEX).
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "support/digest/stream.h"
+
+namespace ptpkg::elf {
+
+enum class X86Mode : std::uint8_t { k32Bit, k64Bit };
+
+struct X86Instruction {
+  std::size_t size = 0;   ///< Bytes, at most 15.
+  std::size_t modrm = 0;  ///< Where its ModRM byte stands; 0: it has none.
+  /// Where its displacement of four bytes begins, other than one from the next instruction; 0: it has none.
+  std::size_t displacement = 0;
+  /// Where its immediate of four or eight bytes begins, other than a distance to jump; 0: it has none.
+  std::size_t immediate = 0;
+};
+
+/// The instruction at the begin of `bytes`; nullopt for bytes that are none in this mode, or not all of one.
+/// AMD's XOP and 3DNow! and 16-bit addresses are not known.
+std::optional<X86Instruction> DecodeX86(Bytes bytes, X86Mode mode = X86Mode::k64Bit);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,133 @@
+#include "elf/symbols/offered_names.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "elf/read/corrupt.h"
+#include "elf/symbols/symbol_table.h"
+
+namespace ptpkg::elf {
+namespace {
+
+class HashTableReader {
+ public:
+  HashTableReader(File& file, const Image& image) : file_(file), image_(image) {}
+
+  Result<OfferedNames> Run(std::uint64_t symbols) && {
+    if (const auto gnu = image_.dynamic->Find(kDtGnuHash)) {
+      PTPKG_CHECK(ReadGnu(*gnu, symbols));
+    } else if (const auto hash = image_.dynamic->Find(kDtHash)) {
+      PTPKG_CHECK(ReadSysv(*hash, symbols));
+    }
+    std::sort(names_.keys.begin(), names_.keys.end());
+    return std::move(names_);
+  }
+
+ private:
+  Result<void> ReadGnu(std::uint64_t vaddr, std::uint64_t symbols) {
+    const Codec& codec = image_.codec;
+    const std::uint64_t word = codec.WordSize();
+    PTPKG_TRY(const auto head, ReadTable(vaddr, 16));
+    const std::uint64_t buckets = codec.U32(head, 0);
+    const std::uint64_t first = codec.U32(head, 4);
+    const std::uint64_t words = codec.U32(head, 8);
+    const unsigned shift = codec.U32(head, 12) % 32;
+    if (buckets == 0 || words == 0) return Ok();
+    names_.first = first;
+    const std::uint64_t fixed = words * word + buckets * 4;
+    PTPKG_TRY(const auto bytes, ReadTable(vaddr + 16, fixed));
+    const Bytes of_buckets = Bytes(bytes).subspan(words * word);
+    if (std::all_of(of_buckets.begin(), of_buckets.end(), [](std::byte one) { return one == std::byte{0}; }))
+      return Ok();  // linkers leave a chain of one zero there, or none
+    const std::uint64_t length = symbols > first ? symbols - first : 0;
+    PTPKG_TRY(const auto chain, ReadTable(vaddr + 16 + fixed, length * 4));
+    PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0), symbols));
+    const std::uint64_t bits = 8 * word;
+    const auto passes = [&](std::uint32_t hash) {
+      const std::uint64_t filter = codec.Word(bytes, (hash / bits) % words * word);
+      return ((filter >> (hash % bits)) & (filter >> ((hash >> shift) % bits)) & 1U) != 0;
+    };
+    for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
+      std::uint64_t number = codec.U32(bytes, words * word + bucket * 4);
+      if (number == 0) continue;
+      for (bool last = false; !last; ++number) {
+        if (number < first || number >= symbols || names_.keys.size() > symbols)
+          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
+        const std::uint32_t hash = codec.U32(chain, (number - first) * 4);
+        last = (hash & 1U) != 0;
+        // The lowest bit of the name's hash is not kept.
+        const std::uint32_t even = hash & ~1U;
+        const bool is_found = (passes(even) && even % buckets == bucket) ||
+                              (passes(even | 1U) && (even | 1U) % buckets == bucket);
+        if (!is_found) return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
+        names_.keys.push_back(hash | 1U);
+      }
+    }
+    return Ok();
+  }
+
+  Result<std::vector<std::byte>> ReadTable(std::uint64_t vaddr, std::uint64_t size) {
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, size, "the hash table"));
+    return ReadExact(file_, at, size, "the hash table");
+  }
+
+  /// The first entry of the table is for the symbol that the head names.
+  Result<void> CompareFirst(std::uint64_t number, std::uint32_t hash, std::uint64_t symbols) {
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    const std::uint64_t record = image_.codec.SymbolSize();
+    if (!table || number >= symbols) return Ok();
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(*table + number * record, record, "a symbol"));
+    PTPKG_TRY(const auto symbol, ReadExact(file_, at, record, "a symbol"));
+    PTPKG_TRY(const std::string name,
+              ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
+    if (SymbolKey(name) == (hash | 1U)) return Ok();
+    return Corrupt(fmt::format("the hash table has another name than '{}' for symbol {}", name, number));
+  }
+
+  Result<void> ReadSysv(std::uint64_t vaddr, std::uint64_t symbols) {
+    const Codec& codec = image_.codec;
+    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, 8, "the hash table"));
+    PTPKG_TRY(const auto head, ReadExact(file_, at, 8, "the hash table"));
+    const std::uint64_t buckets = codec.U32(head, 0);
+    const std::uint64_t chain = codec.U32(head, 4);
+    if (buckets == 0) return Ok();
+    PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 8, (buckets + chain) * 4, "the hash table"));
+    PTPKG_TRY(const auto bytes, ReadExact(file_, body, (buckets + chain) * 4, "the hash table"));
+    names_.first = 0;
+    const auto table = image_.dynamic->Find(kDtSymtab);
+    std::uint64_t followed = 0;
+    for (std::uint64_t bucket = 0; table && bucket < buckets; ++bucket) {
+      for (std::uint64_t number = codec.U32(bytes, bucket * 4); number != 0;
+           number = codec.U32(bytes, (buckets + number) * 4)) {
+        if (number >= chain || number >= symbols || ++followed > chain)
+          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
+        PTPKG_TRY(const std::uint64_t record,
+                  image_.OffsetOf(*table + number * codec.SymbolSize(), codec.SymbolSize(), "a symbol"));
+        PTPKG_TRY(const auto symbol, ReadExact(file_, record, codec.SymbolSize(), "a symbol"));
+        const SymbolRecord decoded = DecodeSymbol(codec, symbol);
+        if (decoded.section == 0) continue;
+        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, decoded.name, "a symbol"));
+        names_.keys.push_back(SymbolKey(name));
+      }
+    }
+    return Ok();
+  }
+
+  File& file_;
+  const Image& image_;
+  OfferedNames names_;
+};
+
+}  // namespace
+
+std::uint32_t SymbolKey(std::string_view name) {
+  std::uint32_t hash = 5381;
+  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  return hash | 1U;
+}
+
+Result<OfferedNames> ReadOfferedNames(File& file, const Image& image, std::uint64_t symbols) {
+  return HashTableReader(file, image).Run(symbols);
+}
+
+}  // namespace ptpkg::elf

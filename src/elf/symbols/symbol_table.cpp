@@ -1,0 +1,83 @@
+#include "elf/symbols/symbol_table.h"
+
+#include <algorithm>
+
+namespace ptpkg::elf {
+namespace {
+
+constexpr std::uint64_t kSymbolsAtOnce = 32U << 10U;
+
+/// Where a record holds its fields; values and sizes are words.
+struct SymbolLayout {
+  std::size_t info = 0;
+  std::size_t section = 0;
+  std::size_t value = 0;
+  std::size_t size = 0;
+};
+
+SymbolLayout LayoutOf(const Codec& codec) {
+  return codec.Is64() ? SymbolLayout{.info = 4, .section = 6, .value = 8, .size = 16}
+                      : SymbolLayout{.info = 12, .section = 14, .value = 4, .size = 8};
+}
+
+}  // namespace
+
+SymbolRecord DecodeSymbol(const Codec& codec, Bytes record) {
+  const SymbolLayout layout = LayoutOf(codec);
+  const auto info = std::to_integer<std::uint32_t>(record[layout.info]);
+  return {.name = codec.U32(record, 0),
+          .type = info & 0xfU,
+          .binding = info >> 4U,
+          .visibility = std::to_integer<std::uint32_t>(record[layout.info + 1]) & 3U,
+          .section = codec.U16(record, layout.section),
+          .value = codec.Word(record, layout.value)};
+}
+
+Result<std::string> ForEachSymbol(File& file, const Image& image, const Section& table,
+                                  const std::function<std::string(const TableSymbol&)>& take) {
+  const Codec& codec = image.codec;
+  const SymbolLayout layout = LayoutOf(codec);
+  const std::size_t record = codec.SymbolSize();
+  const std::uint64_t count = table.size / record;
+  for (std::uint64_t first = 0; first < count; first += kSymbolsAtOnce) {
+    const std::uint64_t size = std::min(kSymbolsAtOnce, count - first) * record;
+    const std::uint64_t offset = table.offset + first * record;
+    PTPKG_TRY(const auto bytes, ReadExact(file, offset, size, "the symbol table"));
+    for (std::uint64_t at = 0; at < size; at += record) {
+      std::string why = take({.number = first + at / record,
+                              .type = std::to_integer<std::uint32_t>(bytes[at + layout.info]) & 0xfU,
+                              .section = codec.U16(bytes, at + layout.section),
+                              .value = codec.Word(bytes, at + layout.value),
+                              .size = codec.Word(bytes, at + layout.size),
+                              .value_offset = offset + at + layout.value,
+                              .size_offset = offset + at + layout.size});
+      if (!why.empty()) return why;
+    }
+  }
+  return std::string();
+}
+
+const Section* FindSymbolTable(const Image& image) {
+  const auto table = std::find_if(image.sections.begin(), image.sections.end(),
+                                  [](const Section& section) { return section.type == kSectionSymtab; });
+  return table == image.sections.end() ? nullptr : &*table;
+}
+
+Result<std::vector<PlannedWrite>> PlanSymbolValues(File& file, const Image& image,
+                                                   const std::map<std::size_t, std::uint64_t>& moved) {
+  std::vector<PlannedWrite> writes;
+  const Section* table = FindSymbolTable(image);
+  if (moved.empty() || table == nullptr) return writes;
+  const Codec& codec = image.codec;
+  PTPKG_CHECK(ForEachSymbol(file, image, *table, [&](const TableSymbol& symbol) {
+    const auto delta = moved.find(symbol.section);
+    if (delta == moved.end() || delta->second == 0) return std::string();
+    PlannedWrite write{.offset = symbol.value_offset, .bytes = std::vector<std::byte>(codec.WordSize())};
+    codec.PutWord(write.bytes, 0, symbol.value + delta->second);
+    writes.push_back(std::move(write));
+    return std::string();
+  }));
+  return writes;
+}
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,48 @@
+#pragma once
+// The symbols that one dynamic file offers to its process and asks of it, and faults of its relocations.
+// Layer: elf. Source: glibc elf/dl-reloc.c, do-rel.h, dl-lookup.c, sysdeps/x86_64/dl-machine.h; gABI chapter
+// 5 "Hash Table", DT_RELR.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/load/load_faults.h"
+#include "elf/symbols/offered_names.h"
+
+namespace ptpkg::elf {
+
+/// A symbol that a relocation refers to and that the file does not offer itself.
+struct AskedSymbol {
+  std::string name;
+  std::uint16_t version = 0;  ///< Index as in .gnu.version; 0 and 1: none.
+  bool lazy =
+      false;  ///< Looked up at the first call, unless the process or the file binds everything at once.
+
+  bool operator==(const AskedSymbol&) const = default;
+};
+
+struct SymbolUse {
+  std::vector<std::uint32_t> offered;  ///< SymbolKey of each name that ld.so finds in the file, sorted.
+  std::vector<AskedSymbol> asked;      ///< Without weak ones, in the order of the symbol table.
+  bool binds_now = false;              ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
+  /// Bytes of the file's own thread-local variables that have to lie in the static block (initial-exec
+  /// access).
+  std::uint64_t static_tls_bytes = 0;
+
+  [[nodiscard]] bool Offers(std::string_view name) const;
+};
+
+struct RelocationFacts {
+  SymbolUse symbols;
+  std::vector<LoadFault> faults;  ///< At most one of a kind.
+};
+
+/// `passed_over`: indexes of versions whose symbols need not be named. REQUIRES: image.dynamic. Cost: the
+/// relocation tables, the hash table, the symbol table and the names in `asked`; nothing of MIPS, which has
+/// its own rules. Memory: 4 bytes for a symbol, beside the names. Errors: kIo.
+Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
+                                            std::span<const std::uint16_t> passed_over);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,52 @@
+#pragma once
+// Symbol versions: what a file requires, what it defines, and which symbols are bound to them. Layer: elf.
+// Source: Linux Standard Base 5.0 "Symbol Versioning".
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elf/read/image.h"
+
+namespace ptpkg::elf {
+
+inline constexpr std::uint16_t kVersionIndexMask =
+    0x7fff;  ///< Of entries of .gnu.version; bit 15 hides the symbol.
+inline constexpr std::uint64_t kSymbolsPerPiece =
+    2048;  ///< Of .dynsym, read at a time: 48 KiB of 64-bit symbols.
+
+/// One entry of .gnu.version_r.
+struct RequiredVersion {
+  std::string library;      ///< As DT_NEEDED names it.
+  std::string version;      ///< "GLIBC_2.14"
+  std::uint16_t index = 0;  ///< What .gnu.version holds for the symbols bound to it.
+
+  bool operator==(const RequiredVersion&) const = default;
+};
+
+/// In file order. Cost: .gnu.version_r and its strings. Errors: kCorrupt, kIo.
+Result<std::vector<RequiredVersion>> ReadRequiredVersions(File& file, const Image& image);
+
+/// Names that .gnu.version_d defines, sorted; empty when the file versions nothing. Errors: kCorrupt, kIo.
+Result<std::vector<std::string>> ReadDefinedVersions(File& file, const Image& image);
+
+/// An undefined symbol and the version index that it is bound to.
+struct BoundSymbol {
+  std::string name;
+  std::uint16_t index = 0;
+
+  bool operator==(const BoundSymbol&) const = default;
+};
+
+/// Those of `names` (sorted) that the file uses and does not define, sorted. Cost: one pass over .dynsym in
+/// pieces of 48 KiB, and the name of each undefined symbol. Errors: kCorrupt, kIo.
+Result<std::vector<std::string>> FindUndefinedSymbols(File& file, const Image& image,
+                                                      const std::vector<std::string>& names);
+
+/// For each of `indexes`, the first `limit` undefined symbols bound to it, in the order of the symbol table.
+/// Cost: one pass over .dynsym and .gnu.version in pieces of 64 KiB, ended as soon as all are found.
+/// Errors: kCorrupt, kIo.
+Result<std::vector<BoundSymbol>> FindBoundSymbols(File& file, const Image& image,
+                                                  std::span<const std::uint16_t> indexes, std::size_t limit);
+
+}  // namespace ptpkg::elf

@@ -1,0 +1,170 @@
+#include "graph/result_store.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "model/tree_json.h"
+#include "support/digest/hash.h"
+#include "support/files/atomic_file.h"
+#include "support/files/scratch.h"
+#include "support/text/json_utf8.h"
+
+namespace ptpkg::graph {
+
+namespace {
+
+constexpr std::string_view kAttempt = "attempt";
+
+Error Damaged(const AbsPath& folder, std::string_view what) {
+  return {ErrorCode::kCorrupt, fmt::format("the kept result '{}' is damaged: {}", folder.str(), what)};
+}
+
+/// The first difference between what was put and what lies there now; "" if there is none.
+std::string FirstDifference(const StagedTree& recorded, const StagedTree& found) {
+  const std::size_t common = std::min(recorded.entries.size(), found.entries.size());
+  for (std::size_t i = 0; i < common; ++i) {
+    const TreeEntry& before = recorded.entries[i];
+    const TreeEntry& now = found.entries[i];
+    if (before.path != now.path) {
+      return before.path < now.path ? fmt::format("'{}' is missing", before.path.str())
+                                    : fmt::format("'{}' was added", now.path.str());
+    }
+    if (!(before == now)) return fmt::format("'{}' has changed", before.path.str());
+  }
+  if (recorded.entries.size() > common)
+    return fmt::format("'{}' is missing", recorded.entries[common].path.str());
+  if (found.entries.size() > common) return fmt::format("'{}' was added", found.entries[common].path.str());
+  return "";
+}
+
+}  // namespace
+
+AbsPath Store::ResultPath(const std::string& stage, const std::string& key) const {
+  return root_ / "results" / stage / key;
+}
+
+Result<bool> Store::Holds(const std::string& stage, const std::string& key) {
+  return Exists(env_->fs, ResultPath(stage, key) / "result.json");
+}
+
+Result<bool> Store::Hold(const AbsPath& folder, const AbsPath& name) {
+  PTPKG_TRY(std::optional<Lease> lease, TakeShared(*env_, folder));
+  if (!lease) return false;
+  const std::lock_guard lock(mutex_);
+  held_.emplace(name.str(), *std::move(lease));
+  return true;
+}
+
+void Store::LetGo(const AbsPath& name) {
+  const std::lock_guard lock(mutex_);
+  held_.erase(name.str());
+}
+
+Result<NodeResult> Store::Read(const AbsPath& folder) {
+  const AbsPath path = folder / "result.json";
+  PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
+  const auto json = ParseJson(text, path.str());
+  if (!json || !json->is_object() || !json->contains("body") || !json->contains("digest")) {
+    return Damaged(folder, "result.json cannot be read");
+  }
+  const Json& body = (*json)["body"];
+  if ((*json)["digest"] != HashText(body.dump()).Hex() || !body.contains("value") ||
+      !body.contains("files")) {
+    return Damaged(folder, "result.json has changed");
+  }
+  NodeResult result{.value = body["value"], .key = std::string(folder.Name())};
+  PTPKG_TRY(result.files, TreeFromJson(body["files"], folder / "files", path.str()));
+  PTPKG_TRY(const StagedTree found, ScanTree(*env_, result.files.root));
+  const std::string difference = FirstDifference(result.files, found);
+  if (!difference.empty()) return Damaged(folder, difference);
+  return result;
+}
+
+Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const std::string& key) {
+  const AbsPath folder = ResultPath(stage, key);
+  const Result<FileStat> stat = env_->fs.Lstat(folder);
+  if (!stat && stat.error().code() == ErrorCode::kNotFound) return std::optional<NodeResult>();
+  if (!stat) return Error(stat.error());
+  if (stat->kind != FileKind::kDirectory) {
+    env_->reporter.Warn(
+        fmt::format("{}; it will be made again", Damaged(folder, "it is no folder").message()));
+    const Result<void> removed = env_->fs.Remove(folder);
+    const bool gone = !removed && removed.error().code() == ErrorCode::kNotFound;  // another run was faster
+    if (!removed && !gone) return Error(removed.error()).WithContext("while removing a damaged result");
+    return std::optional<NodeResult>();
+  }
+  PTPKG_TRY(const bool held, Hold(folder, folder));
+  if (!held) return std::optional<NodeResult>();
+  Result<NodeResult> result = Read(folder);
+  if (result) return std::optional(*std::move(result));
+  if (result.error().code() == ErrorCode::kCancelled) return std::move(result).error();
+  // A disk that cannot give a file back is no reason to stop either: the node can be run.
+  env_->reporter.Warn(fmt::format("{}; it will be made again", result.error().message()));
+  PTPKG_CHECK(Drop(stage, key), "while removing a damaged result");
+  return std::optional<NodeResult>();
+}
+
+Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
+                              const std::function<Result<NodeResult>(const AbsPath&)>& make,
+                              IfThere if_there) {
+  const AbsPath final_path = ResultPath(stage, key);
+  PTPKG_CHECK(env_->fs.MakeDirs(final_path.Parent()), "while preparing the store");
+  PTPKG_TRY(TempDir attempt, TempDir::Create(env_->fs, final_path.Parent(), kAttempt));
+  const AbsPath files = attempt.path() / "files";
+  PTPKG_CHECK(env_->fs.MakeDir(files));
+  PTPKG_TRY(NodeResult result, make(files));
+  PTPKG_ASSERT(result.files.entries.empty() || result.files.root == files);
+  const Json body = {{"value", result.value}, {"files", TreeToJson(result.files)}};
+  PTPKG_CHECK(CheckUtf8(body, "what is kept of a node"));
+  PTPKG_CHECK(WriteFile(env_->fs, attempt.path() / "result.json",
+                        DumpJson({{"digest", HashText(body.dump()).Hex()}, {"body", body}})));
+  // Held before it has its name, so that nobody who cleans the store can come between.
+  PTPKG_TRY([[maybe_unused]] const bool held, Hold(attempt.path(), final_path));
+  auto renamed = env_->fs.Rename(attempt.path(), final_path);
+  if (!renamed && renamed.error().code() == ErrorCode::kAlreadyExists) {
+    // Another run was faster: equal key means equal content, so its result serves as well, unless it is
+    // damaged. It is that result which has to be held then, not ours.
+    LetGo(final_path);
+    if (if_there == IfThere::kTake) {
+      PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
+      if (other) return *std::move(other);
+    }
+    PTPKG_CHECK(SetAside(final_path), "while making way for a result");
+    PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
+    renamed = env_->fs.Rename(attempt.path(), final_path);
+  }
+  if (!renamed) return std::move(renamed).error().WithContext("while keeping a result");
+  PTPKG_CHECK(env_->fs.SyncDir(final_path.Parent()));
+  result.files.root = final_path / "files";
+  result.key = key;
+  return result;
+}
+
+Result<void> Store::RemoveAbandoned() {
+  const AbsPath results = root_ / "results";
+  PTPKG_TRY(const bool there, Exists(env_->fs, results));
+  if (!there) return Ok();
+  PTPKG_TRY(const std::vector<std::string> stages, env_->fs.ListDir(results));
+  for (const std::string& stage : stages) PTPKG_CHECK(ptpkg::RemoveAbandoned(*env_, results / stage));
+  return Ok();
+}
+
+/// Whoever reads what is there keeps the files that he has open, and finds ours under the name: of a damaged
+/// result the same but whole.
+Result<void> Store::SetAside(const AbsPath& folder) {
+  Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("replaced"));
+  if (!renamed && renamed.error().code() == ErrorCode::kNotFound) return Ok();
+  return renamed;
+}
+
+Result<void> Store::Drop(const std::string& stage, const std::string& key) {
+  const AbsPath folder = ResultPath(stage, key);
+  LetGo(folder);
+  PTPKG_TRY(const bool there, Exists(env_->fs, folder));
+  if (!there) return Ok();
+  PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env_->fs, folder, LockKind::kExclusive));
+  if (!lease) return Ok();
+  return (*std::move(lease)).Remove();
+}
+
+}  // namespace ptpkg::graph

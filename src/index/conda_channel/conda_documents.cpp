@@ -1,0 +1,69 @@
+#include "index/conda_channel/conda_documents.h"
+
+#include <fmt/core.h>
+
+namespace ptpkg::index {
+namespace {
+
+constexpr int kRepodataVersion = 1;
+constexpr int kRunExportsVersion = 1;
+
+/// The object of a document that lists files of this name's kind.
+Result<Json*> RowsOf(Json& document, const std::string& file_name) {
+  const char* key = file_name.ends_with(".conda") ? "packages.conda" : "packages";
+  if (document.is_object()) {
+    Json& rows = document[key];
+    if (rows.is_null()) rows = Json::object();
+    if (rows.is_object()) return &rows;
+  }
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is no object", key));
+}
+
+}  // namespace
+
+Json EmptyRepodata(const std::string& subdir) {
+  return {{"info", {{"subdir", subdir}}},
+          {"packages", Json::object()},
+          {"packages.conda", Json::object()},
+          {"removed", Json::array()},
+          {"repodata_version", kRepodataVersion}};
+}
+
+Json EmptyRunExports(const std::string& subdir) {
+  return {{"info", {{"subdir", subdir}, {"version", kRunExportsVersion}}},
+          {"packages", Json::object()},
+          {"packages.conda", Json::object()}};
+}
+
+Result<void> AddToRepodata(Json& repodata, const CondaRecords& records) {
+  for (const auto& [name, record] : records) {
+    PTPKG_TRY(Json* const rows, RowsOf(repodata, name));
+    (*rows)[name] = record.repodata;
+  }
+  return Ok();
+}
+
+Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records) {
+  for (const auto& [name, record] : records) {
+    PTPKG_TRY(Json* const rows, RowsOf(run_exports, name));
+    (*rows)[name] = {{"run_exports", record.run_exports}};
+  }
+  return Ok();
+}
+
+Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests) {
+  for (const auto& [name, sha256] : digests) {
+    PTPKG_TRY(Json* const rows, RowsOf(document, name));
+    const auto row = rows->find(name);
+    if (row == rows->end()) continue;
+    const std::string told = row->is_object() ? row->value("sha256", std::string()) : "";
+    if (sha256.empty() || told.empty() || told == sha256) rows->erase(row);
+  }
+  return Ok();
+}
+
+std::string CompactJson(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace ptpkg::index

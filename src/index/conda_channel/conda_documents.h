@@ -1,0 +1,29 @@
+#pragma once
+// What an index says of one subdir of a conda channel. Layer: index. Source: CEP 36 (repodata), CEP 12
+// (run_exports); conda-index 0.13 index_subdir.
+
+#include <map>
+#include <string>
+
+#include "index/conda_channel/conda_record.h"
+
+namespace ptpkg::index {
+
+/// repodata.json and run_exports.json of a subdir with no package.
+Json EmptyRepodata(const std::string& subdir);
+Json EmptyRunExports(const std::string& subdir);
+
+/// Adds the rows of `records`, in place of those of the same files; all else of the document stays. Every
+/// package is listed in run_exports, with an empty object when it exports nothing. Errors: kInvalidInput for
+/// a document that is not of this form.
+Result<void> AddToRepodata(Json& repodata, const CondaRecords& records);
+Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
+
+/// Takes the rows of these files out of either document; all else of it stays. `digests`: by file name. A row
+/// that tells another one stays; "" fits any. Errors: as above.
+Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests);
+
+/// One line, keys sorted: the compact form that conda-index writes by default.
+std::string CompactJson(const Json& value);
+
+}  // namespace ptpkg::index

@@ -1,0 +1,25 @@
+#include "index/conda_channel/skipped_packages.h"
+
+#include <fmt/core.h>
+
+namespace ptpkg::index {
+
+Result<bool> LeavesOut(Env& env, const AbsPath& package, const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kInvalidInput:
+    case ErrorCode::kUnsupported:
+      return true;
+    case ErrorCode::kNotFound:
+      return Exists(env.fs, package);
+    default:
+      return false;
+  }
+}
+
+void LeaveOut(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary) {
+  env.reporter.Warn(fmt::format("'{}' is left out of the index: {}", package.str(), reason.message()));
+  summary.left_out.push_back({.package = package, .reason = reason});
+}
+
+}  // namespace ptpkg::index

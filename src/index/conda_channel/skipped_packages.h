@@ -1,0 +1,36 @@
+#pragma once
+// Which errors of one package leave it out of an index instead of ending the run. Layer: index.
+
+#include <optional>
+#include <vector>
+
+#include "index/index.h"
+
+namespace ptpkg::index {
+
+/// What the reading of one package came to: a record, a reason to leave it out, or neither when it was
+/// deleted meanwhile.
+template <class T>
+struct Reading {
+  std::optional<T> record = {};
+  std::optional<Error> reason = {};
+};
+
+/// True for errors that speak of the package: kCorrupt, kInvalidInput, kUnsupported, and kNotFound where the
+/// file is still there.
+Result<bool> LeavesOut(Env& env, const AbsPath& package, const Error& error);
+
+/// Errors: those that say nothing about the package.
+template <class T>
+Result<Reading<T>> JudgeReading(Env& env, const AbsPath& package, Result<T> read) {
+  if (read) return Reading<T>{.record = *std::move(read), .reason = {}};
+  PTPKG_TRY(const bool leaves_out, LeavesOut(env, package, read.error()));
+  if (leaves_out) return Reading<T>{.record = {}, .reason = std::move(read).error()};
+  if (read.error().code() == ErrorCode::kNotFound) return Reading<T>{};
+  return std::move(read).error();
+}
+
+/// Adds to `summary`, and warns.
+void LeaveOut(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary);
+
+}  // namespace ptpkg::index

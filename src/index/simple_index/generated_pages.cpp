@@ -1,0 +1,82 @@
+#include "index/simple_index/generated_pages.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "index/simple_index/simple_index_pages.h"
+#include "support/text/json.h"
+
+namespace ptpkg::index {
+namespace {
+
+bool IsRegular(Env& env, const AbsPath& path) {
+  const auto stat = env.fs.Lstat(path);
+  return stat && stat->kind == FileKind::kRegular;
+}
+
+/// nullopt unless `path` is a file with an object that says which API it is of.
+std::optional<Json> ReadPage(Env& env, const AbsPath& path) {
+  if (!IsRegular(env, path)) return std::nullopt;
+  const Result<std::string> text = ReadFile(env.fs, path);
+  if (!text) return std::nullopt;
+  Result<Json> page = ParseJson(*text, path.str());
+  if (!page || !page->is_object()) return std::nullopt;
+  const auto meta = page->find("meta");
+  if (meta == page->end() || !meta->is_object() || !JsonString(*meta, "api-version", "")) return std::nullopt;
+  return *std::move(page);
+}
+
+/// The list under `key`; nullptr if there is none, or not of objects alone.
+const Json* ObjectsOf(const Json& page, const char* key) {
+  const auto list = page.find(key);
+  if (list == page.end() || !list->is_array()) return nullptr;
+  const bool objects =
+      std::all_of(list->begin(), list->end(), [](const Json& item) { return item.is_object(); });
+  return objects ? &*list : nullptr;
+}
+
+/// `projects`: those whose pages are ours.
+bool IsOwnRootPage(Env& env, const AbsPath& path, const std::set<std::string>& projects) {
+  const std::optional<Json> page = ReadPage(env, path);
+  const Json* const listed = page ? ObjectsOf(*page, "projects") : nullptr;
+  if (listed == nullptr) return false;
+  if (page->contains(kRootPageKey)) return true;
+  return std::any_of(listed->begin(), listed->end(), [&](const Json& project) {
+    const Result<std::string> name = JsonString(project, "name", "");
+    return name && projects.contains(*name);
+  });
+}
+
+}  // namespace
+
+Result<OwnPages> FindOwnPages(Env& env, const AbsPath& folder) {
+  OwnPages own;
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));
+  for (const std::string& name : names) {
+    PTPKG_CHECK(env.cancel.Check());
+    const AbsPath place = folder / RelPath::Literal(name);
+    const auto stat = env.fs.Lstat(place);
+    const bool is_folder = stat && stat->kind == FileKind::kDirectory;
+    if (is_folder && IsOwnProjectPage(env, place / "index.json")) own.projects.insert(name);
+  }
+  own.root = IsOwnRootPage(env, folder / "index.json", own.projects);
+  return own;
+}
+
+bool IsOwnProjectPage(Env& env, const AbsPath& page) {
+  const std::optional<Json> json = ReadPage(env, page);
+  const Json* const files = json ? ObjectsOf(*json, "files") : nullptr;
+  if (files == nullptr || files->empty()) return false;
+  const Result<std::string> name = JsonString(*json, "name", "");
+  return name && *name == page.Parent().Name() &&
+         std::all_of(files->begin(), files->end(),
+                     [](const Json& file) { return file.contains(kWheelDirectoryKey); });
+}
+
+bool IsOwnHtmlPage(Env& env, const AbsPath& page) {
+  if (!IsRegular(env, page)) return false;
+  const Result<std::string> text = ReadFile(env.fs, page);
+  return text && IsOwnHtml(*text);
+}
+
+}  // namespace ptpkg::index

@@ -1,0 +1,30 @@
+#pragma once
+// Which pages of a simple index an earlier run wrote: no others are ever removed. Layer: index, internal to
+// it. A folder called cpu or simple/torch, and an index.json in it, may be somebody else's.
+
+#include <set>
+#include <string>
+
+#include "support/env.h"
+
+namespace ptpkg::index {
+
+struct OwnPages {
+  bool root = false;                    ///< The index.json of the folder itself.
+  std::set<std::string> projects = {};  ///< Folders directly in it whose index.json is ours.
+
+  /// A first run and a removal that were killed leave project pages alone.
+  [[nodiscard]] bool Any() const { return root || !projects.empty(); }
+};
+
+/// A root page is ours if it has kRootPageKey, or lists a project whose page is. Links are not followed. What
+/// cannot be read or understood is not ours. Errors: kIo (the folder), kCancelled.
+Result<OwnPages> FindOwnPages(Env& env, const AbsPath& folder);
+
+/// Whether `page` is the index.json of the project that its folder is named after, as we write it: each of
+/// its files, and it has one, has our mark (kWheelDirectoryKey). False if it is not there.
+bool IsOwnProjectPage(Env& env, const AbsPath& page);
+/// Whether `page` begins as our index.html of a root or project does. False if it is not there.
+bool IsOwnHtmlPage(Env& env, const AbsPath& page);
+
+}  // namespace ptpkg::index

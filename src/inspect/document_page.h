@@ -1,0 +1,23 @@
+#pragma once
+// What `inspect`, `diff` and `slice` say, as one page for a browser that needs nothing else: no network, no
+// other file. Layer: inspect. The page's own text is in data/; it is written for browsers of 2023 or later.
+
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::inspect {
+
+/// `document`: as docs/json/inspect.json, diff.json or slice.json. The page holds it deflated and in base64,
+/// so that no name in it can end the element that it stands in, and as PlainTables for browsers without
+/// scripts. The page's policy (Content Security Policy level 3) allows the script and the style of these
+/// digests, and no request. Same document, same bytes, of one version of libdeflate. Text that is not UTF-8
+/// is shown with U+FFFD. Errors: kInternal of libdeflate.
+Result<std::string> HtmlPage(const Json& document);
+
+/// What every page begins with, and hardly any other file.
+std::string_view HtmlPageBeginning();
+
+}  // namespace ptpkg::inspect

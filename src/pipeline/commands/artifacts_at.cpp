@@ -1,0 +1,58 @@
+#include "pipeline/commands/artifacts_at.h"
+
+#include <fmt/core.h>
+
+#include "publish/output/output_folder.h"
+#include "support/reporter.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// What the manifest of an output folder lists, as far as the taker takes it.
+Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Taker& taker) {
+  PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
+  if (!there) {
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("'{}' has no manifest.json: it is no output folder", folder.str()))
+        .WithHint("name the artifacts themselves");
+  }
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, folder));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.Listed());
+  std::vector<AbsPath> files;
+  std::vector<std::string> left_out;
+  for (const ArtifactRecord& record : records) {
+    if (record.IsBeside()) continue;  // goes where its artifact goes
+    PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
+    const auto format = ParseArtifactFormat(record.format);
+    if (format && taker.takes(*format)) {
+      files.push_back(folder / path);
+    } else {
+      left_out.emplace_back(path.Name());
+    }
+  }
+  if (!left_out.empty()) {
+    env.reporter.Note(fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), taker.title));
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<std::vector<AbsPath>> ArtifactsAt(Env& env, const std::vector<AbsPath>& paths, const Taker& taker) {
+  std::vector<AbsPath> files;
+  for (const AbsPath& path : paths) {
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+    if (stat.kind != FileKind::kDirectory) {
+      files.push_back(path);
+      continue;
+    }
+    PTPKG_TRY(const std::vector<AbsPath> listed, ListedIn(env, path, taker));
+    files.insert(files.end(), listed.begin(), listed.end());
+  }
+  if (!files.empty()) return files;
+  return Error(ErrorCode::kNotFound, fmt::format("there is nothing for {}", taker.title))
+      .WithHint("name artifacts, or an output folder that has some of its kind");
+}
+
+}  // namespace ptpkg::pipeline

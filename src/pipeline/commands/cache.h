@@ -1,0 +1,97 @@
+#pragma once
+// What lies in the cache, and removing what nobody uses: `ptpkg cache`. Layer: pipeline.
+//
+//   stages/results/<stage>/<key>/   results, each leased by its readers (support/files/lease.h)
+//   waiting/<16 hex digits>/        the same, of artifacts that wait for their publication (packed.h)
+//   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
+//   downloads/<sha256>/<name>       sources, and wheels of the Python index; .partial-…: what a cut download
+//                                   brought
+//   git/<sha256 of the URL>/        mirrors of git repositories
+//   wheels/<key>/pins.json          answers of the Python index (builder/pip/python_index.h): a few kB each
+//   work/<16 hex digits>/           builds: running, or interrupted, to be gone on with (build_folder.h)
+//   dev/<16 hex digits>/            folders of `ptpkg dev` (dev_folder.h)
+//   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
+//                                   work/ under another name
+//   ccache/                         objects that --ccache keeps (builder/tools/compiler_cache.h), one entry
+//   anywhere: scratch               folders and files of running and of killed runs (support/files/scratch.h)
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+enum class CacheKind : std::uint8_t {
+  kResult,
+  kDownload,
+  kAnswer,
+  kWork,
+  kDev,
+  kPartial,  ///< A download that is not whole: the next run goes on with it.
+  kGit,
+  kKept,
+  kCcache,
+  kScratch,
+  kOther,  ///< Not ptpkg's, or records: listed, and never removed.
+};
+
+enum class CacheState : std::uint8_t {
+  kFree,
+  kInUse,    ///< A process of this or another host, or container, holds it.
+  kUnknown,  ///< The file system has no locks, so nobody can tell.
+  kForeign,  ///< Of kOther.
+};
+
+struct CacheItem {
+  CacheKind kind = CacheKind::kOther;
+  CacheState state = CacheState::kForeign;
+  AbsPath path = AbsPath::Literal("/nonexistent");
+  std::string stage = {};  ///< Of results.
+  /// Of results and answers: 64 hex digits. Of downloads, whole or not: the sha256.
+  std::string key = {};
+  /// Of results: what it was last made for, "" if no record says. Of work and dev: what is built. Of
+  /// downloads: the file. Of mirrors: the URL.
+  std::string subject = {};
+  std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
+  /// Unix time. A result or a source: when a run last took it. Work and dev: when it was last gone on with.
+  /// Else the last change.
+  std::int64_t last_use_ns = 0;
+};
+
+/// Everything below env.cache_dir, in the order of the kinds, then by path; a missing cache is empty. What
+/// vanishes meanwhile counts nothing. Takes locks for moments, but changes nothing. Errors: kIo.
+Result<std::vector<CacheItem>> ListCache(Env& env);
+
+struct CacheCleanRequest {
+  std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
+  /// Removes the least recently used until results, sources, answers, work, dev and kept folders and the
+  /// compiler cache together fit this size.
+  std::optional<std::uint64_t> max_size_bytes = {};
+  bool dry_run = false;  ///< Tell what would be removed.
+};
+
+struct CacheCleanOutcome {
+  std::vector<CacheItem> removed;     ///< In the order of removal.
+  std::vector<CacheItem> in_use;      ///< Would have been removed, but somebody holds it, or nobody can tell.
+  std::vector<std::string> failures;  ///< One message for each that could not be removed.
+  std::uint64_t freed_bytes = 0;
+  std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
+};
+
+/// Removes results, sources, answers, work, dev and kept folders that nobody holds: all of them, or those
+/// that the request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same
+/// time either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
+/// kCancelled.
+Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
+
+/// "result", "download", "partial", "git", "answer", "work", "dev", "kept", "ccache", "scratch",
+/// "other".
+std::string_view CacheKindName(CacheKind kind);
+/// "free", "in_use", "unknown", "foreign".
+std::string_view CacheStateName(CacheState state);
+
+}  // namespace ptpkg::pipeline

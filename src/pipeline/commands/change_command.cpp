@@ -1,0 +1,129 @@
+#include "pipeline/commands/change_command.h"
+
+#include <fmt/core.h>
+#include <map>
+
+#include "pipeline/commands/artifacts_at.h"
+#include "publish/change_artifacts.h"
+#include "publish/publish_target.h"
+#include "publish/upload.h"
+#include "support/text/text.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// "linux-64/toy-1.0-0.conda#sha256=…"
+Result<publish::Change> NamedChange(const std::string& text) {
+  constexpr std::string_view kMark = "sha256=";
+  const std::size_t hash = text.find('#');
+  publish::Change change;
+  PTPKG_TRY(change.artifact, publish::ParseArtifactId(text.substr(0, hash)));
+  if (hash == std::string::npos) return change;
+  const std::string fragment = text.substr(hash + 1);
+  const auto digest =
+      Sha256::FromHex(fragment.starts_with(kMark) ? fragment.substr(kMark.size()) : std::string());
+  if (!digest) {
+    return Error(ErrorCode::kUsage, fmt::format("--name {}: no SHA-256 behind '#'", text))
+        .WithHint("write it as NAME#sha256=HEX, 64 digits");
+  }
+  change.sha256 = digest->Hex();
+  return change;
+}
+
+/// Of several output folders one artifact may lie in each.
+Result<std::vector<publish::Change>> OfEachOne(const std::vector<publish::Change>& changes) {
+  std::vector<publish::Change> once;
+  std::map<std::string, std::string> digests;
+  for (const publish::Change& change : changes) {
+    const std::string place = change.artifact.ChannelPath();
+    const auto [known, is_new] = digests.emplace(place, change.sha256);
+    if (is_new) {
+      once.push_back(change);
+    } else if (known->second != change.sha256) {
+      return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice, with two digests: {} and {}", place,
+                                                  known->second.empty() ? "any" : known->second,
+                                                  change.sha256.empty() ? "any" : change.sha256))
+          .WithHint("name the one that is meant");
+    }
+  }
+  return once;
+}
+
+/// One for each artifact; what is done with them is not in it yet.
+Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& request,
+                                               const publish::Store& store, publish::Action action) {
+  const bool wheels_alone = action == publish::Action::kYank || action == publish::Action::kUnyank;
+  std::vector<publish::Change> changes;
+  if (!request.paths.empty()) {
+    PTPKG_TRY(const std::vector<AbsPath> files,
+              ArtifactsAt(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
+                                                 return store.Takes(format) &&
+                                                        (!wheels_alone || format == ArtifactFormat::kWheel);
+                                               }}));
+    for (const AbsPath& file : files) {
+      PTPKG_CHECK(env.cancel.Check());
+      PTPKG_TRY(const publish::Upload upload, publish::ReadUpload(env, file),
+                fmt::format("while reading '{}'", file.str()));
+      changes.push_back({.artifact = upload.Id(), .sha256 = upload.digests.sha256.Hex()});
+    }
+  }
+  for (const std::string& name : request.names) {
+    PTPKG_TRY(publish::Change change, NamedChange(name));
+    changes.push_back(std::move(change));
+  }
+  if (changes.empty()) {
+    return Error(ErrorCode::kUsage, "no artifact is named")
+        .WithHint("name files, output folders, or what the target has: --name linux-64/toy-1.0-0.conda");
+  }
+  return OfEachOne(changes);
+}
+
+Result<ChangeSummary> RunChanges(Env& env, const ChangeRequest& request, publish::Action action) {
+  PTPKG_TRY(const std::unique_ptr<publish::Store> store,
+            publish::MakeStore(env, {.from = request.from, .to = request.to, .server = request.server}));
+  PTPKG_TRY(std::vector<publish::Change> changes, ChangesOf(env, request, *store, action));
+  for (publish::Change& change : changes) {
+    change.action = action;
+    change.reason = request.reason;
+  }
+  ChangeSummary summary{.target = store->Title(), .items = {}};
+  if (request.dry_run) {
+    for (const publish::Change& change : changes) {
+      PTPKG_CHECK(store->Check(change));
+      summary.items.push_back({.name = change.artifact.ChannelPath(),
+                               .sha256 = change.sha256,
+                               .fate = "",
+                               .requests = store->Requests(change)});
+    }
+    return summary;
+  }
+  PTPKG_TRY(std::vector<publish::ChangeOutcome> outcomes,
+            publish::ChangeAll(env, *store, std::move(changes), {.any_digest = request.any_digest}));
+  for (publish::ChangeOutcome& one : outcomes) {
+    summary.items.push_back({.name = std::move(one.name),
+                             .sha256 = std::move(one.sha256),
+                             .fate = std::string(publish::ChangeFateName(one.fate, action)),
+                             .error = std::move(one.error)});
+  }
+  return summary;
+}
+
+}  // namespace
+
+Result<ChangeSummary> Promote(Env& env, const ChangeRequest& request) {
+  if (request.to.empty())
+    return Error(ErrorCode::kUsage, "--to TARGET is missing").WithHint("ptpkg promote --help shows examples");
+  return RunChanges(env, request, request.move ? publish::Action::kMove : publish::Action::kCopy);
+}
+
+Result<ChangeSummary> Yank(Env& env, const ChangeRequest& request) {
+  if (request.undo && !request.reason.empty())
+    return Error(ErrorCode::kUsage, "--reason has no meaning with --undo");
+  return RunChanges(env, request, request.undo ? publish::Action::kUnyank : publish::Action::kYank);
+}
+
+Result<ChangeSummary> Remove(Env& env, const ChangeRequest& request) {
+  return RunChanges(env, request, publish::Action::kRemove);
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,70 @@
+#pragma once
+// `ptpkg ci`: the workflow of a CI service for recipes. Layer: pipeline.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/plan/build_plan.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+enum class CiService : std::uint8_t { kGithub, kGitlab };
+
+/// A value for all jobs, or for those with a variant whose `key` has this value.
+struct CiRule {
+  std::string key = {};    ///< "": all.
+  std::string value = {};  ///< Of the key.
+  std::string text = {};
+
+  /// "TEXT", or "KEY=VALUE:TEXT". Errors: kUsage naming `flag` for an empty part.
+  static Result<CiRule> Parse(const std::string& flag, const std::string& text);
+};
+
+struct CiRequest {
+  CiService service = CiService::kGithub;
+  /// Recipes in the order in which they need each other, variant files, selection, formats, where libraries
+  /// come from, whether tests run. The sources are also here as they were given.
+  BuildRequest build = {};
+  std::vector<std::pair<std::string, std::string>> sources = {};
+  /// As in PublishRequest, and the next two. nullopt: nothing is published.
+  std::optional<std::string> to = {};
+  std::string server = {};
+  std::string check_url = {};
+  bool publish_on_branch = false;
+  std::string branch = "main";
+  std::vector<CiRule> images = {};   ///< The last one that fits counts, here and below.
+  std::vector<CiRule> runners = {};  ///< Labels, separated by commas.
+  std::uint64_t timeout_minutes = 330;
+  std::string cache_size = "5G";
+  std::optional<AbsPath> output = {};  ///< Default: where the service looks for it.
+  bool print = false;                  ///< Write no file.
+  bool force = false;                  ///< Replace a file that others wrote or edited.
+  bool check = false;                  ///< Write nothing: the file must be there as it would be written.
+  bool dry_run = false;                ///< Write nothing.
+};
+
+struct CiJob {
+  std::string id;
+  std::vector<std::string> arguments;  ///< Of `ptpkg build`.
+  std::vector<std::string> packages;   ///< FileStem() of each.
+};
+
+struct CiOutcome {
+  std::string text;             ///< The workflow.
+  std::optional<AbsPath> file;  ///< nullopt with `print`.
+  bool differs = false;         ///< The file was, or is to be, written; false: it says so already.
+  std::vector<CiJob> jobs;
+};
+
+/// Renders the recipes, makes a job of each group of variants (variant_groups.h), and writes the file, by
+/// rename. Paths in it are relative to the repository: the nearest folder above the first recipe with `.git`
+/// in it, else the working directory. Errors: those of Render, GroupVariants and MakeTarget; kUsage for an
+/// image without digest, a rule or source that fits nothing, a path that no checkout has, a password in a
+/// URL, a folder to publish to that no runner keeps; kInvalidInput for a key or value that is no line of
+/// text; kAlreadyExists for a file that others wrote or edited; kCheckFailed with `check`; kIo.
+Result<CiOutcome> WriteCi(Env& env, const CiRequest& request);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,27 @@
+#pragma once
+// From recipes to the values of a workflow: jobs, their arguments, what publishes. Layer: pipeline.
+
+#include <vector>
+
+#include "ci/workflow.h"
+#include "pipeline/commands/ci.h"
+
+namespace ptpkg::pipeline {
+
+struct PlannedCi {
+  ci::Workflow workflow;
+  std::vector<CiJob> jobs;
+};
+
+/// `root`: what relative paths lie below. The workflow's `arguments` lack --output. Errors: as of WriteCi.
+Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root);
+
+/// `path` as a word of a command in `root`: never one that begins with '-'. Errors: kUsage (not below
+/// `root`).
+Result<std::string> WordOf(const AbsPath& path, const AbsPath& root);
+
+/// Errors: kInvalidInput for what is no UTF-8, has control characters or breaks lines. `what`: "the variant
+/// value".
+Result<void> CheckWord(const std::string& what, const std::string& text);
+
+}  // namespace ptpkg::pipeline

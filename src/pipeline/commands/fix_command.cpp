@@ -1,0 +1,137 @@
+#include "pipeline/commands/fix_command.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <set>
+
+#include "pipeline/edit_wheel/edited_wheel.h"
+#include "pipeline/plan/result_names.h"
+#include "repair/fix_wheel.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// What mending could do wrong.
+constexpr std::array<std::string_view, 11> kFindingsOfFix = {"elf-damaged",
+                                                             "elf-unreachable-needed",
+                                                             "elf-unresolved-needed",
+                                                             "elf-version-requirement",
+                                                             "wheel-record-digest",
+                                                             "wheel-record-invalid",
+                                                             "wheel-record-missing",
+                                                             "wheel-record-row",
+                                                             "wheel-record-unlisted",
+                                                             "wheel-tag-mismatch",
+                                                             "wheel-zip"};
+
+/// Of a plan: the wheel stays as it is, and the next one is looked at.
+constexpr std::array<ErrorCode, 3> kNotMended = {ErrorCode::kInvalidInput, ErrorCode::kCorrupt,
+                                                 ErrorCode::kUnsupported};
+
+Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPath& wheel) {
+  CheckRequest one = request;
+  one.paths = {wheel};
+  PTPKG_TRY(CheckSummary summary, Check(env, one));
+  if (summary.failure) return *std::move(summary.failure);
+  return std::move(summary.outcomes.front());
+}
+
+/// What the mended wheel must not have: errors that are not among `had`.
+Judgement JudgementBeside(OldFindings had) {
+  return {.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
+          .hint = "leave --fix out, and mend it by hand",
+          .had = std::move(had),
+          .can_be_skipped = false};
+}
+
+/// The file to replace: what a link leads to, so that the link stays one.
+Result<AbsPath> FileToReplace(Env& env, const AbsPath& wheel) {
+  PTPKG_TRY(const FileStat stat, env.fs.Lstat(wheel));
+  if (stat.kind != FileKind::kSymlink) return wheel;
+  PTPKG_TRY(AbsPath file, env.fs.RealPath(wheel.str()));
+  if (file.Name().ends_with(".whl")) return file;
+  return Error(ErrorCode::kUsage,
+               fmt::format("'{}' is a link to '{}', which does not have the name of a wheel", wheel.str(),
+                           file.str()))
+      .WithHint("name a folder for the mended wheel with --output");
+}
+
+/// Where the mended wheel goes. Errors: kAlreadyExists, kRefused.
+Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, const AbsPath& to) {
+  if (to == wheel) return to;
+  if (given != wheel && to.Parent() == wheel.Parent()) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' is a link to '{}', which would get the name '{}': it would lead nowhere",
+                             given.str(), wheel.str(), to.Name()))
+        .WithHint("name the file itself, or a folder with --output");
+  }
+  PTPKG_TRY(const bool taken, Exists(env.fs, to));
+  if (!taken) return to;
+  return IsInTheWay(to, false);
+}
+
+Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& given,
+                          const std::optional<AbsPath>& output) {
+  const bool in_place = !output || *output == given.Parent();
+  PTPKG_TRY(const AbsPath wheel, in_place ? FileToReplace(env, given) : Result<AbsPath>(given));
+  RemoveLeft(env, output.value_or(wheel.Parent()));
+  PTPKG_TRY(CheckOutcome before, CheckOne(env, request, wheel));
+  Result<repair::WheelFix> fix = repair::PlanFix(env, wheel);
+  if (!fix) {
+    const ErrorCode code = fix.error().code();
+    if (std::find(kNotMended.begin(), kNotMended.end(), code) == kNotMended.end())
+      return std::move(fix).error();
+    env.reporter.Warn(fmt::format("'{}' is not mended: {}", wheel.str(), fix.error().message()));
+    return FixOutcome{.checked = std::move(before)};
+  }
+  const AbsPath wanted = (in_place ? wheel.Parent() : *output) / fix->name.str();
+  if (!fix->ChangesAnything() && wanted.Name() == wheel.Name())
+    return FixOutcome{.checked = std::move(before)};
+
+  PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
+  const std::set<std::string> names = NamesOfBoth(wheel.Name(), fix->name, fix->edits);
+  Judgement judgement = JudgementBeside(OldFindings(before.report.findings, names));
+  judgement.options.allow_unresolved = request.allow_unresolved;
+  judgement.options.dependencies = request.dependencies;
+  const OnExisting on_existing = to == wheel ? OnExisting::kReplace : OnExisting::kRefuse;
+  PTPKG_CHECK(WriteEditedWheel(env, {.from = wheel, .to = to, .edits = fix->edits}, on_existing, judgement));
+  if (in_place) PTPKG_CHECK(RemoveReplaced(env, wheel, to));
+  PTPKG_TRY(CheckOutcome after, CheckOne(env, request, to));
+  FixOutcome outcome{.checked = std::move(after), .fixed = {}, .written = to};
+  const OldFindings left(outcome.checked.report.findings, names);
+  for (Finding& finding : before.report.findings) {
+    if (!left.Has(finding)) outcome.fixed.push_back(std::move(finding));
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optional<AbsPath>& output) {
+  for (const AbsPath& path : request.paths) {
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+    if (stat.kind == FileKind::kRegular && path.Name().ends_with(".whl")) continue;
+    return Error(ErrorCode::kUsage, fmt::format("--fix is for wheels, and '{}' is none", path.str()))
+        .WithHint("make packages and folders anew; 'ptpkg relink' changes search paths in a folder");
+  }
+  if (output) PTPKG_CHECK(env.fs.MakeDirs(*output));
+  FixSummary summary;
+  for (const AbsPath& path : request.paths) {
+    const Result<void> cancelled = env.cancel.Check();
+    Result<FixOutcome> outcome =
+        cancelled ? FixOne(env, request, path, output) : Result<FixOutcome>(cancelled.error());
+    if (!outcome) {
+      summary.failure = std::move(outcome).error().WithContext(fmt::format("while mending '{}'", path.str()));
+      break;
+    }
+    summary.outcomes.push_back(*std::move(outcome));
+  }
+  std::vector<CheckOutcome*> checked;
+  for (FixOutcome& outcome : summary.outcomes) checked.push_back(&outcome.checked);
+  Result<void> matrix = AddMatrixFindings(env, request, checked);
+  if (!matrix && !summary.failure) summary.failure = std::move(matrix).error();
+  return summary;
+}
+
+}  // namespace ptpkg::pipeline

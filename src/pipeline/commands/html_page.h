@@ -1,0 +1,17 @@
+#pragma once
+// The file of --html of `ptpkg inspect`, `diff` and `slice`. Layer: pipeline.
+
+#include "support/env.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::pipeline {
+
+/// Whether WriteHtmlPage would write to `file`: asked before the work. Errors: kAlreadyExists for a file that
+/// is something else than an earlier page, kInvalidInput for a folder, kIo.
+Result<void> CheckPageFile(Env& env, const AbsPath& file);
+
+/// Writes the page of `document` (inspect::HtmlPage), whole or not at all; makes the folders above it.
+/// Errors: as CheckPageFile.
+Result<void> WriteHtmlPage(Env& env, const AbsPath& file, const Json& document);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,45 @@
+#pragma once
+// What is in artifacts, and in what two of them differ: `ptpkg inspect`, `ptpkg diff`. Layer: pipeline.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+#include "support/env.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::pipeline {
+
+struct InspectRequest {
+  std::vector<AbsPath> artifacts = {};  ///< .conda, .tar.bz2, .whl and .zip files.
+  bool quick = false;                   ///< Directories and metadata alone; the rest then has no effect.
+  std::vector<std::string> device_code = {};       ///< As of CheckRequest.
+  std::vector<std::string> allow_unresolved = {};  ///< The same.
+  std::vector<std::string> dependencies = {};      ///< The same.
+};
+
+struct InspectOutcome {
+  Report report;     ///< Its findings; they are not in `document`.
+  JsonBox document;  ///< One item of docs/json/inspect.json.
+};
+
+struct InspectSummary {
+  std::vector<InspectOutcome> outcomes = {};
+  std::optional<Error> failure = {};  ///< Of the first artifact that could not be looked at.
+};
+
+/// One outcome for each artifact, in order. One that is not there, is none or cannot be read as one is a
+/// failure, and the next one is looked at (FirstFailure). Errors before the first is read: kUsage (no list of
+/// architectures).
+Result<InspectSummary> Inspect(Env& env, const InspectRequest& request);
+
+struct DiffOutcome {
+  bool identical = false;  ///< Byte by byte.
+  JsonBox document;        ///< docs/json/diff.json
+};
+
+/// Errors: kNotFound; kInvalidInput and kCorrupt for what is no artifact or cannot be read as one.
+Result<DiffOutcome> Diff(Env& env, const AbsPath& before, const AbsPath& after);
+
+}  // namespace ptpkg::pipeline

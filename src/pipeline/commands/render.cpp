@@ -1,0 +1,161 @@
+#include "pipeline/commands/render.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <iterator>
+#include <set>
+
+#include "support/process/shared_variables.h"
+#include "support/secret.h"
+#include "support/text/display_text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+#include "variant/render_json.h"
+#include "variant/render_variants.h"
+#include "wheel/metadata/requirement.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+/// A folder stands for the recipe.yaml in it.
+Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+  if (stat.kind != FileKind::kDirectory) return path;
+  const AbsPath file = path / "recipe.yaml";
+  PTPKG_TRY(const bool there, Exists(env.fs, file));
+  PTPKG_TRY(const bool older, Exists(env.fs, path / "meta.yaml"));
+  if (!there && older) return path / "meta.yaml";  // refused by that name, with what to do
+  if (!there) {
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' holds no recipe.yaml", path.str()))
+        .WithHint("a recipe is a file recipe.yaml in a folder of its own");
+  }
+  return file;
+}
+
+Result<void> CheckWheelRequirement(const std::string& text) {
+  const Result<wheel::Requirement> parsed = wheel::ParseRequirement(text);
+  return parsed ? Ok() : Result<void>(parsed.error());
+}
+
+/// True the first time for a URL that holds a password or a token: it joins `told`, and its secrets are
+/// masked from now on.
+bool TellsSecret(const std::string& url, std::set<std::string>& told) {
+  if (CredentialsIn(url).empty() || !told.insert(url).second) return false;
+  RememberSecretsOf(url);
+  return true;
+}
+
+void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::string>& told) {
+  std::vector<std::string> urls = source.urls;
+  urls.push_back(source.git.url);
+  for (const std::string& url : urls) {
+    if (!TellsSecret(url, told)) continue;
+    env.reporter.Warn(
+        fmt::format("the source '{}' has a password or a token in its URL, which the recipe in packages "
+                    "loses: leave it out{}",
+                    MaskCredentials(url), url == source.git.url ? ", git asks the credential helper" : ""));
+  }
+}
+
+void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::string>& told) {
+  for (const std::string& url : {about.homepage, about.repository, about.documentation}) {
+    if (!TellsSecret(url, told)) continue;
+    env.reporter.Warn(
+        fmt::format("the URL '{}' under 'about' has a password or a token, which packages lose: leave it out",
+                    MaskCredentials(url)));
+  }
+}
+
+/// What the recipes can read of a variant.
+std::set<std::string> UsedKeys(const std::vector<recipe::Recipe>& rendered) {
+  std::set<std::string> used;
+  for (const recipe::Recipe& recipe : rendered) {
+    for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+      for (const auto& [key, value] : part->variant) used.insert(key);
+      for (const auto* specs : {&part->requirements.build, &part->requirements.host}) {
+        for (const auto& spec : *specs) used.insert(ReplaceAll(spec.name, "-", "_"));
+      }
+    }
+  }
+  return used;
+}
+
+/// One letter more, less, another, or two in each other's place.
+bool IsOneSlip(std::string_view a, std::string_view b) {
+  const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  a.remove_prefix(static_cast<std::size_t>(left - a.begin()));
+  b.remove_prefix(static_cast<std::size_t>(right - b.begin()));
+  if (a.empty() || b.empty()) return a.size() + b.size() == 1;
+  const bool swapped =
+      a.size() > 1 && b.size() > 1 && a[0] == b[1] && a[1] == b[0] && a.substr(2) == b.substr(2);
+  return swapped || a.substr(1) == b.substr(1) || a.substr(1) == b || a == b.substr(1);
+}
+
+/// A key that no recipe reads has no effect, and may be meant for other recipes; a slip is told.
+void WarnOfMisspeltKeys(Env& env, const RenderRequest& request, const std::vector<recipe::Recipe>& rendered) {
+  variant::RenderOptions options;
+  options.variant_files = request.variant_files;
+  const std::set<std::string> used = UsedKeys(rendered);
+  std::set<std::string> told;
+  for (const AbsPath& path : request.recipes) {
+    const auto file = RecipeFile(env, path);
+    if (!file) continue;  // refused when it was rendered
+    const auto keys = variant::VariantKeys(env.fs, *file, options);
+    if (!keys) continue;
+    for (const std::string& key : *keys) {
+      if (used.contains(key) || !told.insert(key).second) continue;
+      const auto meant =
+          std::find_if(used.begin(), used.end(), [&](const std::string& one) { return IsOneSlip(key, one); });
+      if (meant == used.end()) continue;
+      env.reporter.Warn(fmt::format("no recipe uses the variant key '{}'; did you mean '{}'?", key, *meant));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request) {
+  std::vector<recipe::Recipe> all;
+  for (const AbsPath& path : request.recipes) {
+    PTPKG_TRY(const AbsPath file, RecipeFile(env, path));
+    PTPKG_TRY(std::vector<recipe::Recipe> recipes,
+              variant::Render(env.fs, file,
+                              {.variant_files = request.variant_files,
+                               .select = request.select,
+                               .variables = SharedVariables(env),
+                               .check_wheel_requirement = CheckWheelRequirement,
+                               .detected = request.detected}));
+    std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
+                           const std::vector<recipe::Recipe>& rendered) {
+  for (const AbsPath& path : request.recipes) {
+    const bool any = std::any_of(rendered.begin(), rendered.end(), [&](const recipe::Recipe& recipe) {
+      return recipe.recipe_file == path || recipe.recipe_dir == path;
+    });
+    if (!any && request.select.empty()) {
+      env.reporter.Warn(fmt::format(
+          "'{}' makes no package: it has staging outputs alone, which nothing inherits", path.str()));
+    }
+  }
+  WarnOfMisspeltKeys(env, request, rendered);
+  std::set<std::string> told;
+  for (const recipe::Recipe& recipe : rendered) {
+    for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+      for (const recipe::Source& source : part->sources) WarnOfCredentials(env, source, told);
+      WarnOfCredentials(env, part->about, told);
+    }
+  }
+}
+
+Json RecipesToJson(const std::vector<recipe::Recipe>& recipes) {
+  Json list = Json::array();
+  for (const recipe::Recipe& recipe : recipes) list.push_back(variant::RenderedToJson(recipe));
+  return list;
+}
+
+}  // namespace ptpkg::pipeline

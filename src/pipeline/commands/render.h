@@ -1,0 +1,32 @@
+#pragma once
+// Recipes as they evaluate: for `ptpkg render`, and the first step of planning. Layer: pipeline.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipe/expression/scope.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
+#include "support/text/json_fwd.h"
+
+namespace ptpkg::pipeline {
+
+struct RenderRequest {
+  std::vector<AbsPath> recipes;        ///< recipe.yaml files, or folders that hold one.
+  std::vector<AbsPath> variant_files;  ///< Empty: variants.yaml beside each recipe.
+  std::map<std::string, std::vector<std::string>> select;
+  recipe::DetectedVersions detected = {};  ///< Of variant::RenderOptions.
+};
+
+/// Every variant of every recipe, in the order given. Errors: those of variant::Render.
+Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request);
+
+/// Warns of what is allowed and hardly meant: a recipe without a package, a URL with a password. `rendered`:
+/// Render's answer to `request`.
+void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
+                           const std::vector<recipe::Recipe>& rendered);
+
+Json RecipesToJson(const std::vector<recipe::Recipe>& recipes);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,37 @@
+#pragma once
+// The sources of a recipe in `ptpkg dev`: folders that are synchronised, and the rest. Layer: pipeline.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "builder/resume/source_sync.h"
+#include "recipe/recipe.h"
+#include "source/prepare.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+struct DevSources {
+  /// Local folders without patches: an edit there is copied file by file.
+  std::vector<builder::SyncOrigin> synchronised = {};
+  /// The recipe with its other sources alone: archives, git, what is patched. A change of one of these makes
+  /// the folder anew, because nobody can tell its files from those that a build has changed.
+  recipe::Recipe fixed = {};
+  source::SourceOptions options = {};  ///< For these.
+
+  [[nodiscard]] bool HasFixed() const { return !fixed.sources.empty(); }
+};
+
+/// `given`: of --source, in place of the first; `left_out`: of source::SourceOptions. Errors: kIo;
+/// source::Prepare's for a local source that does not exist.
+Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const std::optional<AbsPath>& given,
+                                const std::vector<AbsPath>& left_out);
+
+/// Changes when a fixed source may have changed: sizes and times of local files, digests of patches, what the
+/// recipe says of the others. "" without fixed sources. Errors: those of source::Prepare for local paths.
+Result<std::string> FixedStamp(Env& env, const DevSources& sources);
+/// source::SourceKey of the fixed ones: reads all of them that are local. "" without any.
+Result<std::string> FixedKey(Env& env, const DevSources& sources);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,25 @@
+#pragma once
+// Which native build `ptpkg dev` and `ptpkg shell` are about. Layer: pipeline.
+
+#include <string>
+#include <vector>
+
+#include "pipeline/plan/build_plan.h"
+
+namespace ptpkg::pipeline {
+
+struct NativeRequest {
+  BuildRequest build;     ///< Of one recipe.
+  std::string name = {};  ///< Of an output or a staging output; "": the recipe has one.
+};
+
+struct NativeChoice {
+  recipe::Recipe recipe;
+  std::vector<recipe::Recipe> rendered;  ///< What --select leaves of all variants and outputs.
+};
+
+/// Errors: those of Render and DetectInBuildStrings; kUsage when more than one is left, with all of them and
+/// the flag that picks one, and for a name that no output has; kInvalidInput when the recipe skips all.
+Result<NativeChoice> ChooseNative(Env& env, const NativeRequest& request);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,37 @@
+#include "pipeline/edit_wheel/edited_wheel.h"
+
+#include "pipeline/plan/result_names.h"
+
+namespace ptpkg::pipeline {
+
+Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
+                                     const std::optional<Judgement>& judgement) {
+  PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, folder, "edited"));
+  StagedWheel staged{.scratch = std::move(scratch), .file = folder};
+  staged.file = staged.scratch.path() / wheel.to.Name();
+  PTPKG_CHECK(archive::WriteEditedZip(env, wheel.from, staged.file, OnExisting::kRefuse, wheel.edits));
+  if (judgement) PTPKG_CHECK(JudgeArtifact(env, staged.file, *judgement));
+  return staged;
+}
+
+Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
+                              const std::optional<Judgement>& judgement) {
+  PTPKG_TRY(const bool replaces, Exists(env.fs, wheel.to));
+  if (judgement) {
+    PTPKG_TRY(const StagedWheel staged, StageEditedWheel(env, wheel, wheel.to.Parent(), judgement));
+    PTPKG_CHECK(RenameAs(env.fs, staged.file, wheel.to, on_existing));
+  } else {
+    PTPKG_CHECK(archive::WriteEditedZip(env, wheel.from, wheel.to, on_existing, wheel.edits));
+  }
+  return replaces ? RemoveBeside(env, wheel.to) : Ok();
+}
+
+Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to) {
+  PTPKG_TRY(const bool replaced, IsOneFile(env, from, to));
+  if (replaced) return Ok();
+  // The wheel last: what is left of a removal that fails can be removed again.
+  PTPKG_CHECK(RemoveBeside(env, from));
+  return env.fs.Remove(from);
+}
+
+}  // namespace ptpkg::pipeline

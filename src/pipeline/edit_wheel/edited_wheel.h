@@ -1,0 +1,41 @@
+#pragma once
+// A wheel written from another one, and judged before it gets its name. Layer: pipeline.
+
+#include <optional>
+
+#include "archive/zip/zip_edit.h"
+#include "pipeline/edit_wheel/regression_check.h"
+#include "support/env.h"
+#include "support/files/scratch.h"
+
+namespace ptpkg::pipeline {
+
+/// What to write; borrowed.
+struct EditedWheel {
+  const AbsPath& from;
+  const AbsPath& to;  ///< May be `from`.
+  const archive::ZipEdits& edits;
+};
+
+/// A wheel that waits in a scratch folder for its name.
+struct StagedWheel {
+  TempDir scratch;
+  AbsPath file;
+};
+
+/// Writes the wheel under its name, which the check reads tags from, into a scratch folder of `folder`, and
+/// judges it there. Errors: kCheckFailed with the findings; those of archive::WriteEditedZip.
+Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
+                                     const std::optional<Judgement>& judgement);
+
+/// Writes wheel.to, and removes what vouched for another file of that name. With `judgement` the new wheel is
+/// read again first, in a scratch folder beside its place. Post: wheel.to exists whole, or is as it was.
+/// Errors: kCheckFailed with the findings; kAlreadyExists (kRefuse only), and those of
+/// archive::WriteEditedZip.
+Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
+                              const std::optional<Judgement>& judgement);
+
+/// Removes `from`, and what vouches for it, when `to`, another file, took its place. Errors: kNotFound, kIo.
+Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to);
+
+}  // namespace ptpkg::pipeline

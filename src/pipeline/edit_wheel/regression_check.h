@@ -1,0 +1,67 @@
+#pragma once
+// What a fresh artifact must not have, read the way `ptpkg check` reads it, before it gets its name. Layer:
+// pipeline.
+
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "archive/zip/zip_edit.h"
+#include "support/env.h"
+#include "verify/check_artifact.h"
+#include "wheel/file_name.h"
+
+namespace ptpkg::pipeline {
+
+/// Findings about what tags promise.
+inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
+    "elf-glibc-floor", "elf-libc-mismatch",  "elf-machine-mismatch",
+    "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
+
+/// The findings of an artifact that another one was made of, which may have them too.
+class OldFindings {
+ public:
+  OldFindings() = default;
+  /// `names`: what the two call themselves, where they differ: file names, versions, folders named by them.
+  /// Findings that differ in nothing else are the same.
+  explicit OldFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
+
+  /// Whether it was there before: id, file and message are equal. Also of an id and severity of which not all
+  /// were listed, so that nobody can tell which are new.
+  [[nodiscard]] bool Has(const Finding& finding) const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // id, file, message
+  [[nodiscard]] Key KeyOf(const Finding& finding) const;
+
+  std::vector<std::string> names_;  // longest first: one may be in another
+  std::set<Key> keys_;
+  std::set<std::pair<std::string, Severity>> not_listed_;
+};
+
+/// The names of a wheel and of what `edits` make of it, where they differ. `before`: a file name, in any
+/// form.
+std::set<std::string> NamesOfBoth(std::string_view before, const wheel::FileName& after,
+                                  const archive::ZipEdits& edits);
+
+/// What an artifact must not have. Other findings were there before, and stay.
+struct Judgement {
+  std::vector<std::string_view> refused = {};  ///< Ids of findings; they count where they are errors.
+  bool refuses_all = false;                    ///< Every error counts.
+  std::string hint = {};                       ///< What to do about them.
+  verify::CheckOptions options = {};
+  OldFindings had = {};        ///< May stay.
+  bool can_be_skipped = true;  ///< The verb has --no-check, which the hint then names.
+  bool platform = false;       ///< Of a wheel: its files have to deserve the platform tag
+                               ///< (verify::CheckDeserved).
+};
+
+/// The number of errors that the artifact may have, and has. Errors: kCheckFailed with the findings that it
+/// must not have; those of verify::ExamineArtifact.
+Result<std::uint64_t> JudgeArtifact(Env& env, const AbsPath& artifact, const Judgement& judgement);
+
+}  // namespace ptpkg::pipeline

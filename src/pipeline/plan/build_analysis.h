@@ -1,0 +1,16 @@
+#pragma once
+// What is known of builds before any of them starts. Layer: pipeline.
+
+#include <vector>
+
+#include "graph/stage.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+/// Stage::foresee of the stage "build": the rules of builder/preflight/preflight.h for each node without the
+/// option "no-preflight". No source and no package is read. Errors: builder::RefuseWhatWillFail's, of all
+/// nodes together; those of builder::CheckTools; kInvalidInput (the plan).
+Result<void> RefuseFailingBuilds(Env& env, const std::vector<graph::NodeRun>& runs);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,83 @@
+#pragma once
+// The plan of `ptpkg build`: recipe → variant → build → packages → checks → publication → index. Layer:
+// pipeline. PlanRecipe (build.cpp) reads top to bottom.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "builder/run_build.h"
+#include "graph/plan.h"
+#include "model/artifact.h"
+#include "pipeline/edit_wheel/wheel_form.h"
+#include "pipeline/plan/summary.h"
+#include "recipe/recipe.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+struct BuildRequest {
+  std::vector<AbsPath> recipes = {};        ///< recipe.yaml files, or folders that hold one.
+  std::vector<AbsPath> variant_files = {};  ///< Empty: variants.yaml beside each recipe.
+  std::map<std::string, std::vector<std::string>> select = {};
+  std::set<ArtifactFormat> formats = {};  ///< Empty: what each recipe names.
+  WheelForm wheel_form = {};              ///< Of the wheels.
+  AbsPath output = AbsPath::Literal("/nonexistent");
+  std::map<std::string, AbsPath> sources = {};  ///< "--source NAME=PATH".
+  /// "--source NAME=REPOSITORY@REF": takes the place of the first source, whose patches still apply.
+  std::map<std::string, recipe::GitSource> git_sources = {};
+  builder::HostEnv host_env = builder::HostEnv::kAuto;
+  builder::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
+  bool force = false;               ///< Replace artifacts that ptpkg did not make.
+  bool keep_work = false;           ///< Leave the work folder of each node that has one, and say where it is.
+  bool ccache = false;              ///< ccache before the C and C++ compilers.
+  bool fresh = false;               ///< Builds start anew, though an interrupted run has left something.
+  bool refresh = false;             ///< Builds run, and all that follows, though their results are stored.
+  bool preflight = true;  ///< A build that is known to fail is refused before its sources are fetched.
+  bool dry_run = false;   ///< Report which stages would run; write nothing.
+  std::optional<AbsPath> sign_key = {};  ///< Private key that all artifacts are signed with.
+  bool test = true;                      ///< Run the recipes' tests; false is told loudly.
+};
+
+/// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: kUsage for a name that is there
+/// already; those of source::ParseOverride.
+Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request);
+
+/// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
+/// Errors: kUsage.
+Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes);
+
+struct BuildPlan {
+  graph::Plan plan;
+  std::vector<std::string> skipped;  ///< Variants whose recipe says `skip`.
+  std::vector<std::string> tools;    ///< For each build: where each of its tools comes from.
+};
+
+/// The plan for every variant of every recipe, recipes that others need first. Everything that can be known
+/// is looked at: sources, tools, packages of the output channel; servers of git sources are asked what tags
+/// and branches are. Nothing is written. Errors: those of recipe, variant, source, builder::CheckTools and
+/// index::Resolve; kUsage for a --source that fits no recipe, a format that a recipe does not offer, or an
+/// output or cache folder inside a source.
+Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
+
+struct NativePlan {
+  recipe::Recipe recipe;  ///< With the commits of its git sources.
+  graph::Plan plan;       ///< Its build node, after those of the staging outputs that it goes on from.
+};
+
+/// The build of `recipe` alone, which is one of `rendered` or what one of these inherits. Its own local
+/// sources are not read: the input "source" of its node, the last of the plan, is empty. `known_tools`: its
+/// input "tools" of an earlier plan, if the machine's tools are the same; they are not looked at then.
+/// Errors: those of PlanBuild.
+Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                              const std::vector<recipe::Recipe>& rendered,
+                              const std::optional<std::string>& known_tools = std::nullopt);
+
+/// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed
+/// their checks and tests. When every variant is skipped nothing is written, and that is no error. Errors:
+/// those of PlanBuild and RunPlan.
+Result<BuildSummary> Build(Env& env, const BuildRequest& request);
+
+}  // namespace ptpkg::pipeline

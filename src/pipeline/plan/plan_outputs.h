@@ -1,0 +1,35 @@
+#pragma once
+// The packages of one plan that belong together. Layer: pipeline. The stages are in outputs_stage.cpp.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/plan.h"
+#include "graph/stage.h"
+#include "index/conda_channel/local_resolver.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::pipeline {
+
+/// Whether `recipe` names the package `name` among what it requires to run.
+bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name);
+
+/// The dependencies of the conda package of `recipe`, as far as `candidates` have it in versions that fit
+/// together; none if they do not. Installers then refuse the package; its build goes on.
+std::vector<index::Candidate> DependenciesOf(const std::vector<index::Candidate>& candidates,
+                                             const recipe::Recipe& recipe,
+                                             const index::Resolution& built_with);
+
+/// Inserts `node` behind the last of those that it needs, as early as can be: a test that fails because two
+/// outputs clash must not come first. Returns the place behind it.
+std::vector<graph::Node>::iterator InsertAfterNeeds(graph::Node node, graph::Plan& plan);
+
+/// The outputs that a plan builds: recipe file → id of the build → its recipe.
+using OutputsTogether = std::map<std::string, std::map<std::string, const recipe::Recipe*>>;
+
+/// Adds, for each recipe with several, a node that compares their files; what is published after it waits for
+/// it. REQUIRES: the builds are in the plan.
+void AddClashes(const graph::StageTable& stages, const OutputsTogether& together, graph::Plan& plan);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,40 @@
+#pragma once
+// The sources of a plan: what --source puts in their place, which commits they are, and where they lie.
+// Layer: pipeline. Where a source is taken from is in no key of a build and, for a place of this machine, in
+// no package: a node keeps it as an option, and what is fetched from there is compared with the key. URLs
+// that the recipe declares are in the packages, and so in the keys of the nodes that write those.
+
+#include <string>
+#include <vector>
+
+#include "graph/stage.h"
+#include "pipeline/plan/build_plan.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::pipeline {
+
+/// Puts the repositories of --source into `recipes` and into the staging outputs that they inherit from, and
+/// says which commits all git sources are. A repository of this machine is shown by the URL that the recipe
+/// declares, else as "./NAME" with the name of --source: its place says nothing elsewhere. Errors:
+/// source::ResolveGit's.
+Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes);
+
+/// The sources of a recipe that went through ResolveSources, with the repositories of --source where they
+/// lie.
+std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const recipe::Recipe& recipe);
+/// Sets the option "sources" to SourcesToFetch, and "source spans" to where they stand in the recipe.
+void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
+
+/// What is no source though a source folder of `recipe` holds it: the recipe file and the variant files,
+/// which are keyed by their values, and the output and cache folders. `given`: of --source. A file that one
+/// of `texts` (of the build script and its files) names is a source: the script may read it.
+std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                                      const std::optional<AbsPath>& given,
+                                      const std::vector<std::string>& texts);
+/// The places of the node that SetLeftOut has given it.
+std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run);
+void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out);
+/// Errors: kInvalidInput.
+Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,50 @@
+#pragma once
+// The plan of repacking: an artifact of one family from a finished artifact of the other. Layer: pipeline.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/plan.h"
+#include "model/artifact.h"
+#include "pipeline/edit_wheel/wheel_form.h"
+#include "pipeline/plan/summary.h"
+#include "support/env.h"
+
+namespace ptpkg::pipeline {
+
+struct RepackRequest {
+  AbsPath input = AbsPath::Literal("/nonexistent");   ///< .whl, .conda or .tar.bz2 file, or a folder.
+  AbsPath output = AbsPath::Literal("/nonexistent");  ///< As for Build.
+  std::set<ArtifactFormat> formats;                   ///< Empty: all of the target family.
+  std::string layout;        ///< Name of a built-in search-path layout; "" = chosen by the distribution.
+  std::string build_string;  ///< Conda: "" = derived.
+  std::uint64_t build_number = 0;
+  std::string distribution;  ///< Wheel: which of several .dist-info; "" = the only one.
+  /// Conda: of a wheel that fits several Pythons (abi3), one package for each of these; empty: one for all.
+  std::vector<std::string> pythons = {};
+  WheelForm wheel_form = {};  ///< Of wheels.
+  bool force = false;
+  bool keep_work = false;
+  bool dry_run = false;
+  std::optional<AbsPath> sign_key = {};  ///< As of BuildRequest.
+};
+
+/// Whether `path` is a folder that becomes a wheel: one that holds a distribution
+/// (convert/tree/tree_to_wheel.h) and no recipe.yaml. False for what is not there. Errors: kIo.
+Result<bool> IsWheelTree(Env& env, const AbsPath& path);
+
+/// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package
+/// or a folder a wheel. The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for formats
+/// that are not of the target family, for one of `pythons` that is none, and for several of a wheel without
+/// binaries.
+Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request);
+
+/// What ParseWheelForm takes for a compression, the fastest first.
+std::vector<std::string> CompressionNames();
+
+/// Plans and runs. Errors: those of PlanRepack and RunPlan.
+Result<BuildSummary> Repack(Env& env, const RepackRequest& request);
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,125 @@
+#include "pipeline/plan/result_names.h"
+
+#include <fmt/core.h>
+
+#include "model/artifact.h"
+#include "publish/output/sidecar.h"
+#include "support/files/scratch.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+/// What vouches for the artifact. Of a file of another kind there is nothing.
+Result<std::vector<AbsPath>> PathsBeside(Env& env, const AbsPath& artifact) {
+  std::vector<AbsPath> paths;
+  const std::optional<ArtifactFormat> format = FormatOfFileName(artifact.Name());
+  if (!format) return paths;
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(artifact.Parent()));
+  const publish::ArtifactId id = {.file_name = std::string(artifact.Name()), .format = *format};
+  for (const publish::ArtifactId& beside : publish::IdsBeside(id, names))
+    paths.push_back(artifact.Parent() / beside.file_name);
+  return paths;
+}
+
+}  // namespace
+
+Result<void> NewNames::Take(const AbsPath& to, std::string_view verb) {
+  if (taken_.insert(to.str()).second) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
+      .WithHint(fmt::format("{} them one at a time, into different folders", verb));
+}
+
+Error IsInTheWay(const AbsPath& path, bool has_force) {
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
+      .WithHint(has_force ? "name another folder with --output, or replace it with --force"
+                          : "name another folder with --output");
+}
+
+Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right) {
+  PTPKG_TRY(const FileStat one, env.fs.Stat(left));
+  PTPKG_TRY(const FileStat other, env.fs.Stat(right));
+  return one.inode == other.inode && one.device == other.device;
+}
+
+Result<void> RemoveBeside(Env& env, const AbsPath& artifact) {
+  PTPKG_TRY(const std::vector<AbsPath> paths, PathsBeside(env, artifact));
+  for (const AbsPath& path : paths) PTPKG_CHECK(env.fs.Remove(path));
+  return Ok();
+}
+
+void RemoveLeft(Env& env, const AbsPath& folder) { static_cast<void>(RemoveAbandoned(env, folder)); }
+
+Placement::~Placement() {
+  // One with content stays: that is what Remove fails of.
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
+    static_cast<void>(env_.fs.Remove(*folder));
+}
+
+Result<void> Placement::MakeDirs(const AbsPath& folder) {
+  std::vector<AbsPath> missing;
+  for (AbsPath at = folder;; at = at.Parent()) {
+    PTPKG_TRY(const bool is_there, Exists(env_.fs, at));
+    if (is_there) break;
+    missing.push_back(at);
+  }
+  for (auto one = missing.rbegin(); one != missing.rend(); ++one) {
+    const Result<void> made = env_.fs.MakeDir(*one);
+    if (made) made_.push_back(*one);
+    // Another process may have been faster; if it made a file, MakeDirs says so.
+    if (!made && made.error().code() != ErrorCode::kAlreadyExists) return made.error();
+  }
+  return env_.fs.MakeDirs(folder);
+}
+
+void Placement::Add(AbsPath staged, AbsPath to) {
+  moves_.push_back({.staged = std::move(staged), .to = std::move(to)});
+}
+
+/// `kept`: a folder for what it replaces.
+Result<void> Placement::PlaceOne(const Move& move, const AbsPath& kept) {
+  PTPKG_CHECK(MakeDirs(move.to.Parent()));
+  Result<void> placed = env_.fs.RenameNoReplace(move.staged, move.to);
+  if (placed) {
+    new_.push_back(move.to);
+    return Ok();
+  }
+  if (placed.error().code() != ErrorCode::kAlreadyExists) return placed;
+  if (on_existing_ == OnExisting::kRefuse) return IsInTheWay(move.to, true);
+  return Replace(move, kept);
+}
+
+/// What vouched for the old file goes first, so that at no time it seems to vouch for the new one.
+Result<void> Placement::Replace(const Move& move, const AbsPath& kept) {
+  PTPKG_CHECK(env_.fs.MakeDirs(kept));
+  PTPKG_TRY(const std::vector<AbsPath> beside, PathsBeside(env_, move.to));
+  for (const AbsPath& path : beside) {
+    const AbsPath away = kept / path.Name();
+    PTPKG_CHECK(env_.fs.Rename(path, away));
+    done_.push_back({.staged = path, .to = away});
+  }
+  const AbsPath old = kept / move.to.Name();
+  PTPKG_CHECK(env_.fs.CreateHardLink(move.to, old));
+  PTPKG_CHECK(env_.fs.Rename(move.staged, move.to));
+  done_.push_back({.staged = move.to, .to = old});
+  return Ok();
+}
+
+/// What cannot be taken back stays: each file is whole.
+void Placement::Undo() {
+  for (const AbsPath& file : new_) static_cast<void>(env_.fs.Remove(file));
+  for (auto move = done_.rbegin(); move != done_.rend(); ++move)
+    static_cast<void>(env_.fs.Rename(move->to, move->staged));
+}
+
+Result<void> Placement::Place(const AbsPath& scratch) {
+  for (std::size_t i = 0; i < moves_.size(); ++i) {
+    Result<void> placed = PlaceOne(moves_[i], scratch / fmt::format("{}", i));
+    if (placed) continue;
+    Undo();
+    return placed;
+  }
+  made_.clear();
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,75 @@
+#pragma once
+// The names of a run's results: which are free, and how finished files get them. Layer: pipeline.
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/env.h"
+#include "support/files/atomic_file.h"
+
+namespace ptpkg::pipeline {
+
+/// The names that one run gives to its results.
+class NewNames {
+ public:
+  /// `verb`: "retag". Errors: kUsage for a name that was given before.
+  Result<void> Take(const AbsPath& to, std::string_view verb);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+/// kAlreadyExists; the hint names what the verb offers.
+Error IsInTheWay(const AbsPath& path, bool has_force);
+
+/// Whether both paths lead to one file, through links too. Errors: kNotFound, kIo.
+Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
+
+/// Removes what vouches for `artifact` beside it: for bytes that go, or are gone. Errors: kIo.
+Result<void> RemoveBeside(Env& env, const AbsPath& artifact);
+
+/// Removes what killed runs left in `folder` (support/files/scratch.h), as far as that is possible. Verbs
+/// that write beside their files begin with it, also when there is nothing to do.
+void RemoveLeft(Env& env, const AbsPath& folder);
+
+/// Gives finished files their names, all of them or none: whoever publishes what lies in a folder must not
+/// find a part of a set there.
+class Placement {
+ public:
+  Placement(Env& env, OnExisting on_existing) : env_(env), on_existing_(on_existing) {}
+  Placement(const Placement&) = delete;
+  Placement& operator=(const Placement&) = delete;
+  /// Removes the folders that MakeDirs made, where they are empty, unless Place succeeded.
+  ~Placement();
+
+  /// Makes a folder that results go to, with its parents. Errors: kIo.
+  Result<void> MakeDirs(const AbsPath& folder);
+  /// `staged`: a file on the file system that `to` will be on.
+  void Add(AbsPath staged, AbsPath to);
+  /// Makes the folders and renames the files, in the order of Add. `scratch`: an empty folder on their file
+  /// system, which gets the files that they replace, and what vouched for those: the caller removes it. Post:
+  /// each has its name; or, after an error, all is as it was. A process that is killed meanwhile leaves a
+  /// part, each file whole. Errors: kAlreadyExists (kRefuse only), kIo.
+  Result<void> Place(const AbsPath& scratch);
+
+ private:
+  struct Move {
+    AbsPath staged;
+    AbsPath to;
+  };
+  Result<void> PlaceOne(const Move& move, const AbsPath& kept);
+  Result<void> Replace(const Move& move, const AbsPath& kept);
+  void Undo();
+
+  Env& env_;
+  OnExisting on_existing_;
+  std::vector<AbsPath> made_;  // folders, parents first
+  std::vector<Move> moves_;
+  /// To be taken back: a file at `to` that was at `staged`.
+  std::vector<Move> done_;
+  std::vector<AbsPath> new_;  // files that are to be removed then
+};
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,97 @@
+#pragma once
+// What `ptpkg slice` reads from and writes to, one class for each kind of artifact. Layer: pipeline, internal
+// to it.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/entry_set.h"
+#include "pipeline/edit_wheel/regression_check.h"
+#include "support/digest/hash.h"
+#include "support/env.h"
+#include "versions/gpu_slice.h"
+
+namespace ptpkg::pipeline {
+
+/// A file of the artifact on disk.
+struct UnpackedFile {
+  RelPath path;  ///< In the artifact.
+  AbsPath file;
+  std::uint32_t mode = 0644;
+  std::uint64_t size_bytes = 0;
+  std::optional<Sha256> sha256 =
+      {};  ///< As the artifact has it; nullopt: `file` is the artifact, or not said.
+};
+
+/// One that differs in a slice.
+struct SlicedEntry {
+  RelPath path;  ///< In the artifact.
+  AbsPath file;  ///< On disk, or one that the environment of Stage shows (MadeFilesFs).
+  std::uint32_t mode = 0644;
+  Sha256 sha256;  ///< All zero with SliceSource::WantsFiles.
+  std::uint64_t size_bytes = 0;
+  std::vector<archive::SharedRange> shared = {};  ///< What it has of the whole file.
+};
+
+/// An artifact that waits for its name.
+struct StagedSlice {
+  AbsPath file;
+  std::uint64_t errors = 0;  ///< What `ptpkg check` calls an error in it; the artifact has them too.
+};
+
+class SliceSource {
+ public:
+  virtual ~SliceSource() = default;
+
+  /// Whether Stage moves the files to their place, and lists no digests: they have to be on disk then.
+  [[nodiscard]] virtual bool WantsFiles() const { return false; }
+
+  /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
+  /// the object may use what lies there later. Call it once, first. Errors: kCorrupt for an artifact that
+  /// cannot be read, or with a file that is not what it lists; kIo, kCancelled.
+  virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
+  /// The licence of the artifact if it is one of NVIDIA's (VendorLicenceOf): its path; else "".
+  virtual Result<std::string> VendorLicence() = 0;
+  /// The path of a slice below the output folder. Errors: kRefused for a name that is too long.
+  virtual Result<RelPath> NameOf(const versions::GpuSlice& slice) = 0;
+  /// Called once before Stage, with the number of slices; `scratch` stays until the last one. Errors: kIo.
+  virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
+  /// Writes the slice under its file name into `folder`, which exists and has nothing of that name. Several
+  /// at once. With SliceSourceOptions::check it is read again. `env` has `files`. Errors: kCheckFailed with
+  /// the errors that the artifact has not; those of writing the format.
+  virtual Result<StagedSlice> Stage(Env& env, const versions::GpuSlice& slice,
+                                    const std::vector<SlicedEntry>& files, const AbsPath& folder) = 0;
+  /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
+  virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
+  /// The same of the artifact as it is. REQUIRES: FallbackName() gives a name.
+  virtual Result<StagedSlice> StageFallback(const AbsPath& folder);
+};
+
+/// The package's own note (model/package_note.h) as a slice has it: it asks for no architectures any more,
+/// which were those of the whole package. nullopt: it stays. Errors: those of ParsePackageNote.
+Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
+
+/// What a slice must not have: errors that the artifact has not itself.
+Judgement JudgementOfSlice(OldFindings of_artifact);
+
+struct SliceSourceOptions {
+  bool variant = false;   ///< SliceRun::variant
+  std::string cuda = {};  ///< SliceRun::cuda
+  bool check = true;  ///< Artifacts are read again before they get their names. Else somebody else does it.
+};
+
+/// By the name of the file. Errors: kNotFound; kUsage for a folder, and for options that are not of that
+/// kind.
+Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
+                                                     const SliceSourceOptions& options);
+
+/// Errors: kInvalidInput for a name that is none of a wheel; kUsage for a variant wheel without
+/// `options.variant`, and for an `options.cuda` that is none.
+Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wheel,
+                                                     const SliceSourceOptions& options);
+std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package,
+                                             const SliceSourceOptions& options);
+
+}  // namespace ptpkg::pipeline

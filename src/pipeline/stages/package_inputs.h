@@ -1,0 +1,66 @@
+#pragma once
+// What the build and the tests of a recipe take from the machine and from the output channel, as inputs of a
+// node and back. Layer: pipeline. Each of these is looked at again when the node runs, and has to be what the
+// plan says.
+
+#include <map>
+#include <string>
+
+#include "builder/recipe_folder.h"
+#include "builder/run_build.h"
+#include "builder/test/package_test.h"
+#include "builder/tools/tools.h"
+#include "graph/stage.h"
+#include "index/conda_channel/local_resolver.h"
+
+namespace ptpkg::pipeline {
+
+/// Sets the input "packages", the place "channel" and the needs "package NAME" for what a plan will make
+/// itself.
+void SetPackages(graph::Node& node, const std::vector<index::Candidate>& packages, const AbsPath& channel);
+
+/// Errors: kRefused for a package whose digest is not the one that the plan names.
+Result<std::vector<builder::LocalPackage>> ReadPackages(Env& env, const graph::NodeRun& run);
+
+/// Sets the input "recipe folder" and the place "recipe".
+void SetRecipeFolder(graph::Node& node, const builder::RecipeFolder& folder);
+/// Errors: kRefused when a file of the folder is not as the plan says.
+Result<builder::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run);
+
+/// Sets the input and the place "recipe file". Errors: kIo.
+Result<void> SetRecipeFile(Env& env, graph::Node& node, const AbsPath& file);
+/// Its text. Errors: kRefused when it is not as the plan says.
+Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run);
+
+/// Sets the input and the place "artifact": a package that is repacked. Errors: kIo.
+Result<void> SetArtifact(Env& env, graph::Node& node, const AbsPath& file);
+/// Where it lies. Errors: kRefused when it is not as the plan says.
+Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
+
+/// Sets the input "tree" (name of the folder, digest over its files) and the place "tree". Errors: those of
+/// ScanTree.
+Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder);
+/// The tree there. Errors: kRefused when it is not as the plan says.
+Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run);
+/// The same without digests, not compared with the plan: for who reads the files anyway, once. CompareTree
+/// has to follow.
+Result<StagedTree> ListTreePlace(Env& env, const graph::NodeRun& run);
+/// Errors: kRefused when `tree`, of ListTreePlace, is not as the plan says. `digests`: by path, of content
+/// that was used; files that it does not name are read.
+Result<void> CompareTree(Env& env, const graph::NodeRun& run, StagedTree tree,
+                         const std::map<std::string, Sha256>& digests);
+
+/// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
+Result<void> SetHost(Env& env, graph::Node& node, const builder::HostPlan& host,
+                     const builder::ToolOptions& options);
+/// The same for tools of the machine alone, by the input "tools" of an earlier plan.
+void SetKnownHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options);
+/// What the node's tools have to be looked for with; reads no package. Errors: kInvalidInput.
+Result<builder::HostRequest> ReadHostRequest(const graph::NodeRun& run);
+/// Errors: kRefused when the tools are not those of the plan; those of ToolKey.
+Result<void> CompareHost(Env& env, const graph::NodeRun& run, const builder::HostPlan& host);
+
+/// builder::UnpackFunction for conda packages.
+Result<void> UnpackInto(Env& env, const AbsPath& package, const builder::UnpackInto& target);
+
+}  // namespace ptpkg::pipeline

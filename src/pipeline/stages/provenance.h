@@ -1,0 +1,58 @@
+#pragma once
+// Signed statements of how artifacts were made: what they say, and the nodes that make them. Layer: pipeline.
+// docs/formats/provenance.md has each field.
+
+#include <map>
+#include <string>
+
+#include "graph/stage.h"
+#include "pipeline/plan/build_plan.h"
+#include "recipe/recipe.h"
+
+namespace ptpkg::pipeline {
+
+/// Who signs the artifacts of a plan. A plan holds the place of the private key and the id of its public one,
+/// nothing else of it.
+struct Signer {
+  AbsPath key = AbsPath::Literal("/nonexistent");
+  std::string key_id = {};  ///< As SigningKey::id().
+};
+
+/// Reads the key before anything is built. Errors: provenance::ReadSigningKey's.
+Result<Signer> ReadSigner(Env& env, const AbsPath& key);
+
+/// How artifacts come about, as their plan knows it.
+struct Making {
+  JsonBox definition;  ///< buildType, externalParameters and resolvedDependencies of SLSA's predicate.
+  /// Role → id of the nodes that make packages which the build uses: their digests are known when it is over.
+  std::map<std::string, std::string> packages = {};
+};
+
+/// `built`: the id of the node that builds `recipe`. Errors: kIo (the recipe's file).
+Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::string& built,
+                             const BuildRequest& request, const recipe::Recipe& recipe);
+
+/// What the files of a build come from, for the bill of materials of its wheel (recipe_sbom.h): "sources"
+/// (name, digest, uri), "patches" (name, of which source, sha256) and "tools" (the same as sources, or name
+/// and version). Unlike the Making it does not name the recipe, whose build number and tests leave a wheel as
+/// it is. `toolchains`: builder::ToolVersions, by the id of the node that builds with them.
+using Toolchains = std::map<std::string, std::map<std::string, std::string>>;
+Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const BuildRequest& request,
+                      const recipe::Recipe& recipe, const Toolchains& toolchains);
+
+/// `node`: the one that repacks.
+Making MakingOfRepack(const graph::Node& node);
+
+struct Signing {
+  Signer signer;
+  Making making;
+};
+
+/// Begins the roles of `Making::packages`.
+inline constexpr std::string_view kBuiltWithRole = "package ";
+
+/// Adds the node that states and signs how the artifacts of node `pack` were made. Returns its id.
+std::string AddSigning(const graph::StageTable& stages, const Signing& signing, const std::string& pack,
+                       graph::Plan& plan);
+
+}  // namespace ptpkg::pipeline

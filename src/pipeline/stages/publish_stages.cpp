@@ -1,0 +1,223 @@
+// The stages after packing: check, test, publish, index. Layer: pipeline.
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "conda/info/package_info.h"
+#include "conda/info/paths_json.h"
+#include "index/index.h"
+#include "model/finding_json.h"
+#include "pipeline/edit_wheel/wheel_form.h"
+#include "pipeline/plan/publication.h"
+#include "pipeline/stages/pack_result.h"
+#include "pipeline/stages/package_inputs.h"
+#include "pipeline/stages/stages.h"
+#include "pipeline/stages/work_folder.h"
+#include "publish/output/gate.h"
+#include "publish/output/output_folder.h"
+#include "recipe/recipe_codec.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using graph::Node;
+using graph::NodeResult;
+using graph::NodeRun;
+
+// Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked
+// again.
+constexpr int kCheckVersion = 5;
+
+/// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
+/// that are in the output folder already say nothing; of a repacked package, what its packing says.
+Result<std::vector<std::string>> ForbiddenIn(const NodeRun& run, const Packed& packed) {
+  const auto staged = run.needs().find("staged tree");
+  if (staged == run.needs().end()) return packed.forbidden;
+  const Json& value = staged->second.value;
+  PTPKG_TRY(std::vector<std::string> texts, JsonStringsOr(value, "forbidden", {}, "the staged tree"));
+  PTPKG_TRY(std::string prefix, JsonString(value, "prefix", "the staged tree"));
+  PTPKG_TRY(const Json may_stay, run.Input("prefix may stay"));
+  if (may_stay != true) texts.push_back(std::move(prefix));
+  return texts;
+}
+
+/// Adds the names of all files in the packages that the artifacts depend on, as far as the plan has these.
+Result<void> AllowWhatDependenciesHave(Env& env, const NodeRun& run, verify::CheckOptions& options) {
+  if (!run.Input("packages").has_value()) return Ok();
+  PTPKG_TRY(const std::vector<builder::LocalPackage> packages, ReadPackages(env, run));
+  for (const builder::LocalPackage& package : packages) {
+    PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package.path));
+    if (info.paths.empty()) continue;
+    PTPKG_TRY(const std::vector<conda::PathsEntry> files,
+              conda::ParsePathsJson(info.paths, package.path.str()));
+    for (const conda::PathsEntry& file : files)
+      options.allow_unresolved.push_back(file.path.substr(file.path.rfind('/') + 1));
+  }
+  return Ok();
+}
+
+Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
+  PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
+  verify::CheckOptions options;
+  PTPKG_TRY(options.allow_unresolved, run.Texts("allow unresolved"));
+  PTPKG_TRY(options.device_code, run.Texts("device code"));
+  PTPKG_TRY(options.forbidden_paths, ForbiddenIn(run, packed));
+  PTPKG_CHECK(AllowWhatDependenciesHave(env, run, options));
+  PTPKG_TRY(const Json linux_may, run.Input("linux may need more"));
+  Json reports = Json::array();
+  for (const ArtifactRecord& record : packed.artifacts) {
+    const AbsPath file = FileOf(artifacts, record);
+    verify::CheckOptions here = options;
+    // The tag says what public indexes refuse it for, and 'ptpkg repair' needs the wheel to begin with.
+    if (linux_may == true && IsForLinuxAlone(file.Name()))
+      here.never_errors.emplace_back("elf-unresolved-needed");
+    PTPKG_TRY(const Report report, publish::PassGate(env, file, here));
+    if (!report.findings.empty()) reports.push_back(ReportToJson(report));
+  }
+  return NodeResult{.value = {{"reports", reports}}};
+}
+
+/// A check need not run again while what passed it is in the output folder.
+Result<std::optional<NodeResult>> FindChecked(Env& env, const Node& node, const std::string& key) {
+  const std::optional<AbsPath> place = OutputOf(node);
+  if (!place) return std::optional<NodeResult>();
+  PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
+  if (output.CheckedBy(key).empty()) return std::optional<NodeResult>();
+  return std::optional(NodeResult{.value = {{"reports", Json::array()}}});
+}
+
+Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const NodeResult artifacts, run.Need("artifacts"));
+  PTPKG_TRY(const Packed packed, ReadPacked(artifacts));
+  PTPKG_TRY(const Json encoded, run.Input("recipe"));
+  PTPKG_TRY(recipe::Recipe recipe, recipe::DecodeRecipe(encoded, run.subject()));
+  PTPKG_TRY(recipe.recipe_dir, run.Place("recipe"));
+  PTPKG_TRY(const std::vector<builder::LocalPackage> packages, ReadPackages(env, run));
+  PTPKG_TRY(const builder::RecipeFolder folder, ReadRecipeFolder(env, run));
+  PTPKG_TRY(const builder::HostRequest request, ReadHostRequest(run));
+  PTPKG_TRY(const builder::HostPlan host, builder::CheckTestTools(env, recipe, request));
+  PTPKG_CHECK(CompareHost(env, run, host));
+  PTPKG_TRY(const AbsPath log, run.Place("log"));
+  PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
+  PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
+  PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
+  auto tested = builder::TestPackage(
+      env, {.recipe = recipe,
+            .package = {.name = recipe.name, .path = FileOf(artifacts, record), .sha256 = sha256},
+            .packages = packages,
+            .unpack = UnpackInto,
+            .host_env = request.host_env,
+            .options = request.options,
+            .wheels = request.given,
+            .work = work.path(),
+            .log_file = log,
+            .recipe_folder = folder});
+  PTPKG_CHECK(std::move(work).Finish());
+  PTPKG_TRY(Report report, std::move(tested));
+  report.subject = record.path.substr(record.path.rfind('/') + 1);
+  if (report.HasErrors()) return publish::RefusedBy(report);
+  Json reports = Json::array();
+  if (!report.findings.empty()) reports.push_back(ReportToJson(report));
+  return NodeResult{.value = {{"reports", reports}}};
+}
+
+/// All artifacts of a variant get their names, or none does.
+Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const AbsPath root, run.Place("output"));
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, root));
+  std::vector<publish::PublishItem> items;
+  for (const auto& [role, need] : run.needs()) {
+    if (role.starts_with("passed ")) continue;
+    PTPKG_TRY(const Packed packed, ReadPacked(need));
+    for (const ArtifactRecord& made : packed.artifacts) {
+      publish::PublishItem item{
+          .file = FileOf(need, made), .record = made, .build_number = run.Option("build-number")};
+      item.record.key = need.key;
+      item.record.publication = run.key();
+      item.record.variant = run.subject();
+      item.record.siblings = run.Option("siblings");
+      item.record.checks.clear();
+      for (const auto& [other, passed] : run.needs()) {
+        if (VouchesFor(other, role)) item.record.checks.push_back(passed.key);
+      }
+      items.push_back(std::move(item));
+    }
+  }
+  for (publish::PublishItem& item : items) item.record.publication_size = items.size();
+  PTPKG_CHECK(
+      output.Publish(items, run.Has("force") ? publish::OnForeign::kReplace : publish::OnForeign::kRefuse),
+      fmt::format("while publishing '{}'", run.subject()));
+  std::vector<ArtifactRecord> records;
+  for (const publish::PublishItem& item : items) records.push_back(item.record);
+  return PublishedResult(root, records);
+}
+
+Result<std::optional<NodeResult>> FindPublished(Env& env, const Node& node, const std::string& key) {
+  const std::optional<AbsPath> place = OutputOf(node);
+  if (!place) return std::optional<NodeResult>();
+  PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.PublishedBy(key));
+  if (records.empty()) return std::optional<NodeResult>();
+  return std::optional(PublishedResult(*place, records));
+}
+
+/// What the publications of this run brought, so that the index need not hash it.
+Result<std::vector<Artifact>> KnownArtifacts(const NodeRun& run, const AbsPath& root) {
+  std::vector<Artifact> known;
+  for (const auto& [role, need] : run.needs()) {
+    PTPKG_TRY(const Packed packed, ReadPacked(need));
+    for (const ArtifactRecord& record : packed.artifacts) {
+      const auto format = ParseArtifactFormat(record.format);
+      if (!format) continue;
+      Artifact artifact{.format = *format, .path = root / record.path, .digests = {}};
+      PTPKG_TRY(artifact.digests.sha256, Sha256::FromHex(record.sha256));
+      PTPKG_TRY(artifact.digests.md5, Md5::FromHex(record.md5));
+      artifact.digests.size_bytes = record.size_bytes;
+      known.push_back(std::move(artifact));
+    }
+  }
+  return known;
+}
+
+Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
+  PTPKG_TRY(const AbsPath root, run.Place("output"));
+  PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, root));
+  PTPKG_TRY(const std::vector<Artifact> known, KnownArtifacts(run, root));
+  Task task(env.reporter, {.stage = "index", .subject = run.subject()});
+  PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot(), known));
+  PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot(), {.known = known}));
+  const std::size_t written = conda.written.size() + wheels.written.size();
+  Json left_out = Json::array();
+  for (const index::IndexSummary* index : {&conda, &wheels}) {
+    for (const index::LeftOut& package : index->left_out) left_out.push_back(package.package.str());
+  }
+  NodeResult result{.value = {{"written", written}, {"left_out", left_out}}};
+  if (written == 0) {
+    result.idle = "no package changed";
+    task.Skipped(result.idle);
+  } else {
+    task.Done(Plural(written, "index file") + " written");
+  }
+  return result;
+}
+
+}  // namespace
+
+void AddPublishStages(graph::StageTable& stages) {
+  // What was found waits with the artifacts for their publication, which may run on another machine.
+  stages.Add({.name = "check",
+              .version = kCheckVersion,
+              .keep = graph::Keep::kStaging,
+              .parallel = true,
+              .run = RunCheck,
+              .find = FindChecked});
+  stages.Add(
+      {.name = "test", .keep = graph::Keep::kStaging, .parallel = true, .run = RunTest, .find = FindChecked});
+  stages.Add({.name = "publish", .run = RunPublish, .find = FindPublished});
+  stages.Add({.name = "index", .parallel = true, .after_failures = true, .run = RunIndex});
+}
+
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,156 @@
+#include "publish/auth/credential.h"
+
+#include <fmt/core.h>
+#include <vector>
+
+#include "publish/auth/exchange.h"
+#include "publish/auth/ini.h"
+#include "publish/auth/trusted.h"
+#include "support/process/shared_variables.h"
+#include "support/text/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+constexpr std::uint64_t kTokenFileBytes = 64U << 10U;
+constexpr std::chrono::seconds kKeyringTimeout{30};
+
+std::optional<Secret> FirstVariable(const Env& env, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    std::string value(Trim(env.Variable(name)));
+    if (!value.empty()) return Secret(std::move(value));
+  }
+  return std::nullopt;
+}
+
+/// As urllib.parse.quote_plus quotes a URL: '/' and ':' too.
+std::string QuotePlus(const std::string& url) { return ReplaceAll(PercentEncode(url), "%20", "+"); }
+
+/// The text of a token file; nullopt if there is none.
+Result<std::optional<Secret>> ReadTokenFile(Env& env, const AbsPath& path) {
+  PTPKG_TRY(const bool there, Exists(env.fs, path));
+  if (!there) return std::optional<Secret>();
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kTokenFileBytes));
+  std::string token(Trim(text));
+  if (token.empty()) return std::optional<Secret>();
+  return std::optional(Secret(std::move(token)));
+}
+
+std::vector<AbsPath> AnacondaTokenFolders(const Env& env) {
+  std::vector<AbsPath> folders;
+  if (const auto path = PathOfVariable(env, "BINSTAR_CONFIG_DIR")) folders.push_back(*path / "tokens");
+  const auto home = PathOfVariable(env, "HOME");
+  const auto data = PathOfVariable(env, "XDG_DATA_HOME");
+  if (data) folders.push_back(*data / "binstar");
+  if (home && !data) folders.push_back(*home / ".local/share/binstar");
+  if (home) folders.push_back(*home / ".continuum/anaconda-client/tokens");
+  return folders;
+}
+
+/// What the program `keyring` knows; nullopt without the program, or if it knows nothing. The token is in its
+/// output alone, which is neither logged nor kept.
+Result<std::optional<Secret>> AskKeyring(Env& env, const std::string& service, const std::string& user) {
+  const auto program = FindProgram("keyring", PathVariable(env.variables));
+  if (!program) return std::optional<Secret>();
+  PTPKG_TRY(const ExitStatus status, env.process.Run({.argv = {program->str(), "get", service, user},
+                                                      .env = SharedVariables(env),
+                                                      .timeout = kKeyringTimeout,
+                                                      .cancel = &env.cancel}));
+  std::string token(Trim(status.output));
+  if (!status.ok() || token.empty()) return std::optional<Secret>();
+  if (token.find('\n') != std::string::npos) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{} get {} {}' prints more than the token", program->str(), service, user))
+        .WithHint("run it by hand: a warning of its own would become part of the token");
+  }
+  return std::optional(Secret(std::move(token)));
+}
+
+/// The last place that is looked at: without a token there, `variable` is what to set.
+Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& user,
+                         const std::string& variable) {
+  PTPKG_TRY(auto token, AskKeyring(env, url, user));
+  if (token) return *std::move(token);
+  return Error(ErrorCode::kRefused, fmt::format("no token for '{}' was found", url))
+      .WithHint(fmt::format("set {}; 'ptpkg explain publishing' says where else it is looked for", variable));
+}
+
+std::optional<AbsPath> PypircPath(const Env& env) {
+  if (auto named = PathOfVariable(env, "TWINE_CONFIG_FILE")) return named;
+  const auto home = PathOfVariable(env, "HOME");
+  return home ? std::optional(*home / ".pypirc") : std::nullopt;
+}
+
+/// Whether the section's password is one of the server of `url`: --server may name another.
+Result<bool> IsMeantFor(const std::optional<PypircSection>& section, const std::string& name,
+                        const std::string& url) {
+  if (!section) return false;
+  PTPKG_TRY(const std::string origin, OriginOf(url));
+  if (section->repository.empty()) {
+    return (name != "pypi" || origin == "https://upload.pypi.org") &&
+           (name != "testpypi" || origin == "https://test.pypi.org");
+  }
+  PTPKG_TRY(const std::string own, OriginOf(section->repository));
+  return own == origin;
+}
+
+}  // namespace
+
+Result<Secret> AnacondaToken(Env& env, const std::string& api) {
+  if (auto token = FirstVariable(env, {"BINSTAR_API_TOKEN", "ANACONDA_API_TOKEN", "ANACONDA_API_KEY"}))
+    return *std::move(token);
+  for (const AbsPath& folder : AnacondaTokenFolders(env)) {
+    PTPKG_TRY(auto token, ReadTokenFile(env, folder / (QuotePlus(api) + ".token")));
+    if (token) return *std::move(token);
+  }
+  return OfKeyring(env, api, "token", "ANACONDA_API_TOKEN");
+}
+
+Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url,
+                         TrustedToken* trusted) {
+  if (auto token = FirstVariable(env, variables)) return *std::move(token);
+  if (trusted != nullptr) {
+    PTPKG_TRY(auto minted, trusted(env, url));
+    if (minted) return *std::move(minted);
+  }
+  return OfKeyring(env, url, "token", variables.front());
+}
+
+Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name) {
+  const std::optional<AbsPath> path = PypircPath(env);
+  if (!path) return std::optional<PypircSection>();
+  PTPKG_TRY(std::optional<IniSection> lines, ReadIniSection(env, *path, name));
+  if (!lines) return std::optional<PypircSection>();
+  PypircSection section{.repository = (*lines)["repository"]};
+  if (lines->contains("username")) section.user = lines->at("username");
+  if (lines->contains("password")) section.password = Secret(lines->at("password"));
+  return std::optional(std::move(section));
+}
+
+Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& url) {
+  constexpr const char* kTokenUser = "__token__";
+  struct Pair {
+    const char* user;
+    const char* password;
+  };
+  if (auto token = FirstVariable(env, {"UV_PUBLISH_TOKEN"}))
+    return Login{.user = kTokenUser, .password = *std::move(token)};
+  for (const Pair& pair :
+       {Pair{"UV_PUBLISH_USERNAME", "UV_PUBLISH_PASSWORD"}, Pair{"TWINE_USERNAME", "TWINE_PASSWORD"}}) {
+    auto password = FirstVariable(env, {pair.password});
+    if (!password) continue;
+    const std::string user = env.Variable(pair.user);
+    return Login{.user = user.empty() ? kTokenUser : user, .password = *std::move(password)};
+  }
+  PTPKG_TRY(std::optional<PypircSection> section, ReadPypirc(env, name));
+  PTPKG_TRY(const bool meant, IsMeantFor(section, name, url));
+  if (!meant) section.reset();
+  const std::string user = section && section->user ? *section->user : kTokenUser;
+  if (section && section->password) return Login{.user = user, .password = *section->password};
+  PTPKG_TRY(auto trusted, TrustedPublishingToken(env, url));
+  if (trusted) return Login{.user = kTokenUser, .password = *std::move(trusted), .minted = true};
+  PTPKG_TRY(Secret token, OfKeyring(env, url, user, "TWINE_PASSWORD"));
+  return Login{.user = user, .password = std::move(token)};
+}
+
+}  // namespace ptpkg::publish

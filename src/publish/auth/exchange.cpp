@@ -1,0 +1,291 @@
+#include "publish/auth/exchange.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "support/digest/hash.h"
+#include "support/net/resolve_url.h"
+#include "support/net/retry_after.h"
+#include "support/secret.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstPause{500};
+constexpr int kMostRedirects = 5;
+constexpr std::size_t kShownBytes = 200;  // of what a server says
+
+/// Text, file, text, one after another.
+class BodySource final : public ByteSource {
+ public:
+  BodySource(const Body& body, std::unique_ptr<File> file)
+      : before_(body.before),
+        after_(body.after),
+        file_(std::move(file)),
+        file_rest_(body.file_bytes),
+        offset_(body.file_offset) {}
+
+  Result<std::size_t> Read(MutableBytes buffer) override {
+    if (const std::size_t count = Take(before_, buffer); count > 0) return count;
+    if (file_ && file_rest_ > 0) {
+      const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file_rest_));
+      PTPKG_TRY(const std::size_t count, file_->ReadAt(offset_, buffer.first(wanted)));
+      if (count == 0) return Error(ErrorCode::kRefused, "a file became shorter while it was sent");
+      offset_ += count;
+      file_rest_ -= count;
+      return count;
+    }
+    return Take(after_, buffer);
+  }
+
+ private:
+  static std::size_t Take(std::string_view& text, MutableBytes buffer) {
+    const std::size_t count = std::min(text.size(), buffer.size());
+    std::copy_n(AsBytes(text).begin(), count, buffer.begin());
+    text.remove_prefix(count);
+    return count;
+  }
+
+  std::string_view before_;
+  std::string_view after_;
+  std::unique_ptr<File> file_;
+  std::uint64_t file_rest_;
+  std::uint64_t offset_;
+};
+
+Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {
+  std::unique_ptr<File> file;
+  if (body.file) {
+    PTPKG_TRY(file, fs.Open(*body.file, OpenMode::kRead));
+  }
+  return std::unique_ptr<ByteSource>(std::make_unique<BodySource>(body, std::move(file)));
+}
+
+bool PassesByItself(long status) {
+  constexpr long kNotImplemented = 501;
+  constexpr long kNoSuchVersion = 505;
+  return status == 408 || status == 429 ||
+         (status / 100 == 5 && status != kNotImplemented && status != kNoSuchVersion);
+}
+
+bool IsWorthAnother(const Result<HttpAnswer>& answer, Repeat repeat) {
+  if (!answer) return repeat == Repeat::kSafe && answer.error().code() == ErrorCode::kNetwork;
+  return repeat == Repeat::kSafe ? PassesByItself(answer->status) : answer->status == 429;
+}
+
+/// Servers repeat the request that they do not take: whoever has its signature can send it again for a while.
+std::string WithoutSignatures(std::string text) {
+  constexpr std::string_view kMark = "ignature=";
+  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, at)) {
+    at += kMark.size();
+    const std::size_t end = std::min(text.find_first_not_of("0123456789abcdefABCDEF%+/=", at), text.size());
+    text.replace(at, end - at, "****");
+  }
+  return text;
+}
+
+/// What an answer says in words: "error" or "message" of a JSON object, else its text.
+std::string WordsOf(const HttpAnswer& answer) {
+  std::string words = answer.body;
+  const auto json = ParseJson(answer.body, "answer");
+  if (json && json->is_object()) {
+    for (const char* key : {"error", "message", "detail", "reason"}) {
+      if (!json->contains(key) || !(*json)[key].is_string()) continue;
+      words = (*json)[key].get<std::string>();
+      break;
+    }
+  }
+  // A page for browsers says nothing here.
+  if (words.find('<') != std::string::npos) words.clear();
+  // Before it is shortened: a part of a token would be recognised no more.
+  words = WithoutSignatures(MaskSecrets(Trim(words)));
+  if (words.size() > kShownBytes) words = words.substr(0, kShownBytes) + "…";
+  return words;
+}
+
+ErrorCode CodeOf(long status) {
+  if (status == 404 || status == 410) return ErrorCode::kNotFound;
+  if (status == 409) return ErrorCode::kAlreadyExists;
+  if (status == 507) return ErrorCode::kRefused;
+  const bool passes = status == 408 || status == 425 || status == 429 || status / 100 == 5;
+  return passes ? ErrorCode::kNetwork : ErrorCode::kRefused;
+}
+
+std::string_view HintOf(long status) {
+  switch (status) {
+    case 401:
+      return "the server does not accept the token: check it; 'ptpkg explain publishing' says where it is "
+             "looked for";
+    case 403:
+      return "check the token, and that it may write there; 'ptpkg explain publishing' says where it is "
+             "looked for";
+    case 407:
+      return "the proxy wants a user and a password: check the proxy variables";
+    case 402:
+    case 507:
+      return "the storage of that account is full: make room first";
+    case 404:
+    case 410:
+      return "check the names in --to, and the URL in --server or --check-url";
+    case 405:
+      return "the URL takes no uploads: check --server";
+    case 409:
+      return "the server has a file of this name: raise the build number, or look whether another run sends "
+             "it";
+    case 413:
+      return "the file is larger than this server takes";
+    default:
+      break;
+  }
+  const bool passes = CodeOf(status) == ErrorCode::kNetwork;
+  return passes ? "publish again later: what is there is not sent again" : "";
+}
+
+/// "host:port" of an origin.
+std::string_view AuthorityOf(std::string_view origin) { return origin.substr(origin.find("://") + 3); }
+
+}  // namespace
+
+Result<std::string> OriginOf(const std::string& url) {
+  const std::size_t scheme_end = url.find("://");
+  const std::string scheme = ToLower(url.substr(0, scheme_end));
+  if (scheme_end == std::string::npos || (scheme != "http" && scheme != "https")) {
+    return Error(ErrorCode::kInvalidInput, "a server's URL begins with https:// or http://");
+  }
+  const std::size_t begin = scheme_end + 3;
+  const std::string authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
+  if (authority.empty()) return Error(ErrorCode::kInvalidInput, "a server's URL names a host");
+  if (authority.find('@') != std::string::npos) {
+    // Not shown: it holds what the message is about.
+    return Error(ErrorCode::kInvalidInput, "a server's URL holds a user name or password")
+        .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
+  }
+  return scheme + "://" + ToLower(authority);
+}
+
+std::string PercentEncode(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return encoded;
+}
+
+std::string EncodePath(std::string_view path) {
+  std::vector<std::string> parts = Split(path, '/');
+  for (std::string& part : parts) part = PercentEncode(part);
+  return Join(parts, "/");
+}
+
+Error AnswerError(const HttpAnswer& answer, const std::string& doing) {
+  const std::string words = WordsOf(answer);
+  const std::string message = fmt::format("the server answered {} when {}{}{}", answer.status, doing,
+                                          words.empty() ? "" : ": ", words);
+  return Error(CodeOf(answer.status), message).WithHint(std::string(HintOf(answer.status)));
+}
+
+Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
+  // Half to whole of the pause: of many clients that were cut off at once, not all come back at once.
+  const auto now = static_cast<std::uint64_t>(clock.Now().time_since_epoch().count());
+  const auto longest = kFirstPause * (1U << static_cast<unsigned>(std::clamp(attempt - 2, 0, 6)));
+  const auto half = static_cast<std::uint64_t>(longest.count() / 2);
+  return SleepUnlessCancelled(clock, std::chrono::milliseconds(half + now / 1000 % half), cancel);
+}
+
+Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
+                                const std::function<Result<HttpAnswer>(ByteSink&)>& get) {
+  for (int attempt = 1;; ++attempt) {
+    DroppingSink rest(limit_bytes);
+    HashingSink sink(&rest);
+    auto answer = get(sink);
+    if (answer) return HashedAnswer{.answer = *std::move(answer), .sha256 = sink.Finish().sha256};
+    if (answer.error().code() != ErrorCode::kNetwork || attempt == kAttempts) return answer.error();
+    PTPKG_CHECK(PauseBefore(env.clock, attempt + 1, env.cancel));
+  }
+}
+
+Exchange::Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers)
+    : env_(&env), origin_(std::move(origin)), headers_(std::move(headers)) {}
+
+void Exchange::NoteRetryAfter(const HttpAnswer& answer) {
+  const auto wait = RetryAfter(answer.headers, env_->clock.WallNow());
+  if (!wait) return;
+  const std::lock_guard lock(mutex_);
+  const auto until = env_->clock.Now() + *wait;
+  if (!not_before_ || until > *not_before_) not_before_ = until;
+}
+
+Result<void> Exchange::WaitUntilAllowed() {
+  std::chrono::milliseconds wait{0};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!not_before_) return Ok();
+    wait = std::chrono::ceil<std::chrono::milliseconds>(*not_before_ - env_->clock.Now());
+  }
+  if (wait.count() <= 0) return Ok();
+  if (wait > kLongestRetryAfter) {
+    return Error(ErrorCode::kNetwork,
+                 fmt::format("'{}' asks to be left alone for {} minutes", origin_, wait.count() / 60'000))
+        .WithHint("publish again later: what was sent is not sent again");
+  }
+  return SleepUnlessCancelled(env_->clock, wait, cancel());
+}
+
+Result<HttpAnswer> Exchange::SendOnce(const Request& request, const std::string& url) {
+  HttpCall call{.method = request.method,
+                .url = url,
+                .headers = request.headers,
+                .body_bytes = request.body.size(),
+                .on_sent = request.on_sent,
+                .cancel = &cancel(),
+                .answer_limit_bytes = request.answer_limit_bytes,
+                .answer_sink = request.answer_sink};
+  PTPKG_TRY(const std::string origin, OriginOf(url));
+  if (origin == origin_) {
+    call.headers.insert(headers_.begin(), headers_.end());
+    if (sign_) sign_(call);
+  }
+  if (call.body_bytes > 0) call.open_body = [&] { return OpenBody(env_->fs, request.body); };
+  return env_->http.Call(call);
+}
+
+Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
+  std::string url = request.url;
+  for (int redirects = 0;; ++redirects) {
+    PTPKG_TRY(HttpAnswer answer, SendOnce(request, url));
+    if (answer.status / 100 != 3 || answer.status == 304 || request.gives_redirects) return answer;
+    const auto location = answer.headers.find("location");
+    const bool harmless = request.method == "GET" || request.method == "HEAD";
+    if (!harmless || location == answer.headers.end() || redirects == kMostRedirects) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' answered {} to {}: a redirect that is not followed",
+                                                    origin_, answer.status, request.method))
+          .WithHint("give the URL that it leads to, if that server is meant");
+    }
+    const auto next = ResolveUrl(url, location->second);
+    const auto there = next ? OriginOf(*next) : Result<std::string>(next.error());
+    if (!there)
+      return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to what is no address", origin_));
+    PTPKG_TRY(const std::string here, OriginOf(url));
+    if (request.stays_at_server && AuthorityOf(*there) != AuthorityOf(here)) return answer;
+    url = *next;
+  }
+}
+
+Result<HttpAnswer> Exchange::Send(const Request& request) {
+  for (int attempt = 1;; ++attempt) {
+    PTPKG_CHECK(WaitUntilAllowed());
+    Result<HttpAnswer> answer = FollowRedirects(request);
+    if (answer) NoteRetryAfter(*answer);
+    // A sink that may have bytes of this try cannot take another one's.
+    const bool sink_is_fresh = request.answer_sink == nullptr || answer.has_value();
+    const bool again = IsWorthAnother(answer, request.repeat) && sink_is_fresh;
+    if (!again || attempt == kAttempts) return answer;
+    PTPKG_CHECK(PauseBefore(env_->clock, attempt + 1, cancel()));
+  }
+}
+
+}  // namespace ptpkg::publish

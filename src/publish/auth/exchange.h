@@ -1,0 +1,138 @@
+#pragma once
+// Requests to one server, tried again where that is safe. Layer: publish.
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "support/digest/hash.h"
+#include "support/digest/stream.h"
+#include "support/env.h"
+
+namespace ptpkg::publish {
+
+/// A body of fixed length: text around at most one file, read as it is sent.
+struct Body {
+  std::string before = {};
+  std::optional<AbsPath> file = {};
+  std::uint64_t file_bytes = 0;
+  std::uint64_t file_offset = 0;  ///< Of the first byte of the file that is sent.
+  std::string after = {};
+
+  [[nodiscard]] std::uint64_t size() const { return before.size() + file_bytes + after.size(); }
+};
+
+enum class Repeat : std::uint8_t {
+  /// Carried out twice it does what it does once (GET, HEAD, PUT, DELETE): whatever may pass by itself is
+  /// tried again, at most kAttempts times: no connection, a cut answer, 408, 429 and 5xx but 501 and 505.
+  kSafe,
+  /// It may have been carried out although no answer came: only 429 is tried again here, because that one
+  /// says that nothing was done. Of all others the caller finds out first what the server has.
+  kOnce,
+};
+
+struct Request {
+  std::string method = "GET";
+  std::string url = {};  ///< Without credentials.
+  std::map<std::string, std::string> headers = {};
+  Body body = {};
+  Repeat repeat = Repeat::kSafe;
+  std::function<void(std::uint64_t)> on_sent = {};  ///< As of HttpCall; starts anew with each try.
+  std::uint64_t answer_limit_bytes = 4U << 20U;     ///< As of HttpCall.
+  ByteSink* answer_sink = nullptr;  ///< As of HttpCall; a try that was cut is not repeated then.
+  bool gives_redirects = false;     ///< A redirect is an answer as any other: the caller knows what it means.
+  bool stays_at_server = false;     ///< So is one that leads to another host or port.
+};
+
+/// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
+class DroppingSink final : public ByteSink {
+ public:
+  explicit DroppingSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
+  Result<void> Write(Bytes bytes) override {
+    if (bytes.size() > left_)
+      return Error(ErrorCode::kRefused, "the server's answer is longer than it may be");
+    left_ -= bytes.size();
+    return Ok();
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+inline constexpr int kAttempts = 4;
+
+class Exchange {
+ public:
+  /// `headers` (credentials, user agent) go with every request below `origin`, and to no other server.
+  Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers);
+
+  /// From now on requests are made although the user interrupted: to take back what was begun.
+  void GoOnDespiteCancel() { despite_cancel_ = true; }
+
+  /// Credentials that came later.
+  void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
+
+  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets
+  /// its own.
+  void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
+
+  /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
+  /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestRetryAfter, more is
+  /// kNetwork. A redirect is followed for GET and HEAD alone, within http or https at most 5 times, and
+  /// without the headers of this exchange where it leads to another server. Errors: as Http::Call; kRefused
+  /// for another redirect.
+  Result<HttpAnswer> Send(const Request& request);
+
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+  [[nodiscard]] Env& env() const { return *env_; }
+
+ private:
+  Result<HttpAnswer> SendOnce(const Request& request, const std::string& url);
+  Result<HttpAnswer> FollowRedirects(const Request& request);
+  Result<void> WaitUntilAllowed();
+  [[nodiscard]] const CancelToken& cancel() const { return despite_cancel_ ? never_ : env_->cancel; }
+  void NoteRetryAfter(const HttpAnswer& answer);
+
+  Env* env_;
+  std::string origin_;  // "https://host:port"
+  std::map<std::string, std::string> headers_;
+  std::function<void(HttpCall&)> sign_;
+  CancelToken never_;
+  bool despite_cancel_ = false;
+  std::mutex mutex_;
+  std::optional<std::chrono::steady_clock::time_point> not_before_;  // under mutex_
+};
+
+/// An answer, and the digest of its body where its status is 200.
+struct HashedAnswer {
+  HttpAnswer answer;
+  Sha256 sha256 = {};
+};
+
+/// Has `get` send a GET whose answer goes to the sink, at most kAttempts times: a body that was cut is read
+/// anew. Errors: kRefused for a body longer than `limit_bytes`; those of `get`.
+Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
+                                const std::function<Result<HttpAnswer>(ByteSink&)>& get);
+
+/// Waits before try number `attempt`, from 2: longer each time, and not equally long in each process. Errors:
+/// kCancelled.
+Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel);
+
+/// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
+/// host, and no user name.
+Result<std::string> OriginOf(const std::string& url);
+
+/// What a status that is not the wanted one means. `doing`: "asking for the package 'toy'". The message holds
+/// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
+/// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
+Error AnswerError(const HttpAnswer& answer, const std::string& doing);
+
+/// Percent-encoding of one path segment or query value: all but letters, digits and -._~ (RFC 3986, 2.3).
+std::string PercentEncode(std::string_view text);
+
+/// Each segment of a path: "a/b c" → "a/b%20c".
+std::string EncodePath(std::string_view path);
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,229 @@
+#include "publish/change_artifacts.h"
+
+#include <fmt/core.h>
+
+#include "publish/auth/exchange.h"
+#include "publish/join_errors.h"
+#include "support/process/parallel.h"
+#include "support/reporter.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::publish {
+namespace {
+
+constexpr int kMostLooks = 6;  // a quarter of a minute, pauses and all
+
+class Changer {
+ public:
+  Changer(Env& env, Store& store, std::vector<Change> changes, const ChangeOptions& options)
+      : env_(env), store_(store), changes_(std::move(changes)), options_(options) {
+    for (const Change& change : changes_)
+      outcomes_.push_back({.name = change.artifact.ChannelPath(), .sha256 = change.sha256});
+    standings_.resize(changes_.size());
+  }
+
+  Result<std::vector<ChangeOutcome>> Run() {
+    PTPKG_CHECK(CheckAll());
+    PTPKG_CHECK(store_.LogIn());
+    PTPKG_CHECK(LookAtAll());
+    // What is not there may be listed all the same.
+    std::vector<Change> left;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const ChangeFate fate = outcomes_[i].fate;
+      if (fate == ChangeFate::kNotTried || fate == ChangeFate::kNotThere) left.push_back(changes_[i]);
+    }
+    if (left.empty()) return std::move(outcomes_);
+    PTPKG_CHECK(env_.cancel.Check());
+    PTPKG_CHECK(store_.Edit(left));
+    const auto make = [&](std::size_t i) -> Result<void> {
+      // Each has its outcome: an error of one ends none of the others.
+      if (outcomes_[i].fate == ChangeFate::kNotTried && !env_.cancel.cancelled()) MakeNumber(i);
+      return Ok();
+    };
+    PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), make));
+    if (const auto finished = store_.Finish(); !finished) {
+      env_.reporter.Warn(fmt::format("{} is not tidied up: {}", store_.Title(), finished.error().message()));
+    }
+    WarnOfUnlisted();
+    return std::move(outcomes_);
+  }
+
+ private:
+  Result<void> CheckAll() {
+    std::vector<Error> errors;
+    for (const Change& change : changes_) {
+      Result<void> checked = store_.Check(change);
+      if (!checked) errors.push_back(std::move(checked).error());
+    }
+    return errors.empty() ? Ok() : Result<void>(AllCauses(errors, "nothing was changed"));
+  }
+
+  /// Of removals that failed, or that nobody came to.
+  void WarnOfUnlisted() {
+    if (!store_.HasIndex()) return;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const ChangeFate fate = outcomes_[i].fate;
+      const bool stays = fate == ChangeFate::kFailed || fate == ChangeFate::kNotTried;
+      if (stays && changes_[i].action == Action::kRemove) names.push_back(outcomes_[i].name);
+    }
+    if (names.empty()) return;
+    env_.reporter.Warn(
+        fmt::format("still there, and perhaps no longer in the index of {}: {}; remove again, or "
+                    "publish again what is to stay",
+                    store_.Title(), SomeOf(names, 5)));
+  }
+
+  Result<void> LookAtAll() {
+    std::vector<std::optional<Error>> wrong(changes_.size());
+    const auto look = [&](std::size_t i) -> Result<void> {
+      auto standing = store_.Look(changes_[i]);
+      auto judged = standing ? Judge(i, *standing) : Result<void>(standing.error());
+      if (judged) return Ok();
+      const ErrorCode code = judged.error().code();
+      if (code == ErrorCode::kNetwork || code == ErrorCode::kCancelled) return judged;
+      wrong[i] = judged.error();
+      return Ok();
+    };
+    PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), look));
+    std::vector<Error> errors;
+    for (std::optional<Error>& error : wrong) {
+      if (error) errors.push_back(*std::move(error));
+    }
+    return errors.empty() ? Ok() : Result<void>(AllCauses(errors, "nothing was changed"));
+  }
+
+  Result<void> Judge(std::size_t i, const Standing& standing) {
+    Change& change = changes_[i];
+    const std::string name = change.artifact.ChannelPath();
+    if (standing.state == ChangeState::kAbsent) {
+      if (change.action != Action::kRemove)
+        return Error(ErrorCode::kNotFound, fmt::format("{} has no '{}'", store_.Title(), name));
+      outcomes_[i].fate = ChangeFate::kNotThere;
+      return Ok();
+    }
+    if (!change.sha256.empty() && standing.sha256 != change.sha256) {
+      return Error(ErrorCode::kAlreadyExists,
+                   fmt::format("{} has another '{}': {} there, sha256 {} here", store_.Title(), name,
+                               standing.sha256.empty() ? "no sha256 told" : "sha256 " + standing.sha256,
+                               change.sha256))
+          .WithHint("it is left as it is; name the file that is meant");
+    }
+    if (change.action == Action::kRemove && change.sha256.empty() && !options_.any_digest) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' has the {} at {}: say that this one is to go", name,
+                                                    standing.sha256.empty() ? "sha256 that nobody tells"
+                                                                            : "sha256 " + standing.sha256,
+                                                    store_.Title()))
+          .WithHint(standing.sha256.empty()
+                        ? "--yes removes whatever has the name"
+                        : fmt::format("--name {}#sha256={}, or --yes for whatever has the name", name,
+                                      standing.sha256));
+    }
+    // From here on it is this file, and no other one of the name.
+    change.sha256 = standing.sha256;
+    outcomes_[i].sha256 = standing.sha256;
+    standings_[i] = standing;
+    if (standing.state == ChangeState::kDone) outcomes_[i].fate = ChangeFate::kWasSo;
+    return Ok();
+  }
+
+  void MakeNumber(std::size_t i) {
+    Task task(env_.reporter, {.stage = "change", .subject = outcomes_[i].name});
+    const Result<void> made = MakeUntilSo(i);
+    outcomes_[i].fate = made ? ChangeFate::kMade : ChangeFate::kFailed;
+    if (made) {
+      task.Done(store_.Title());
+    } else {
+      outcomes_[i].error = made.error();
+    }
+  }
+
+  /// After a try whose end is not known the store is asked before the next one.
+  Result<void> MakeUntilSo(std::size_t i) {
+    for (int attempt = 1;; ++attempt) {
+      Result<void> made = store_.Make(changes_[i], standings_[i]);
+      if (!made && !OnlyLookTells(made.error())) return made;
+      PTPKG_TRY(const bool so, IsSo(i, made.has_value()));
+      if (so) return Ok();
+      if (made) {
+        return Error(ErrorCode::kNetwork, fmt::format("{} has agreed to change '{}', and does not show it",
+                                                      store_.Title(), outcomes_[i].name))
+            .WithHint("run it again in some minutes: what is so already is success");
+      }
+      if (attempt == kAttempts) return made;
+      PTPKG_CHECK(PauseBefore(env_.clock, attempt + 1, env_.cancel));
+    }
+  }
+
+  static bool OnlyLookTells(const Error& error) {
+    return error.code() == ErrorCode::kNetwork || error.code() == ErrorCode::kAlreadyExists ||
+           error.code() == ErrorCode::kNotFound;
+  }
+
+  /// `agreed`: the store said that it did it, and may show that some seconds later.
+  Result<bool> IsSo(std::size_t i, bool agreed) {
+    const Change& change = changes_[i];
+    for (int look = 1;; ++look) {
+      PTPKG_TRY(standings_[i], store_.Look(change));
+      const Standing& standing = standings_[i];
+      const bool other = standing.sha256 != change.sha256;
+      if (change.action == Action::kRemove) {
+        if (standing.state == ChangeState::kAbsent || other) return true;
+      } else if (standing.state == ChangeState::kAbsent || other) {
+        return Error(ErrorCode::kAlreadyExists,
+                     fmt::format("somebody else changes '{}' at {}", outcomes_[i].name, store_.Title()));
+      }
+      if (standing.state == ChangeState::kDone) return true;
+      if (!agreed || look == kMostLooks) return false;
+      PTPKG_CHECK(PauseBefore(env_.clock, look + 1, env_.cancel));
+    }
+  }
+
+  Env& env_;
+  Store& store_;
+  std::vector<Change> changes_;
+  const ChangeOptions& options_;
+  std::vector<ChangeOutcome> outcomes_;
+  std::vector<Standing> standings_;
+};
+
+std::string_view MadeName(Action action) {
+  switch (action) {
+    case Action::kCopy:
+      return "promoted";
+    case Action::kMove:
+      return "moved";
+    case Action::kYank:
+      return "yanked";
+    case Action::kUnyank:
+      return "unyanked";
+    case Action::kRemove:
+      break;
+  }
+  return "removed";
+}
+
+}  // namespace
+
+std::string_view ChangeFateName(ChangeFate fate, Action action) {
+  switch (fate) {
+    case ChangeFate::kMade:
+      return MadeName(action);
+    case ChangeFate::kWasSo:
+      return "already so";
+    case ChangeFate::kNotThere:
+      return "not there";
+    case ChangeFate::kFailed:
+      return "failed";
+    case ChangeFate::kNotTried:
+      break;
+  }
+  return "not tried";
+}
+
+Result<std::vector<ChangeOutcome>> ChangeAll(Env& env, Store& store, std::vector<Change> changes,
+                                             const ChangeOptions& options) {
+  return Changer(env, store, std::move(changes), options).Run();
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,115 @@
+#include "publish/output/folder_target.h"
+
+#include <fmt/core.h>
+
+#include "index/index.h"
+#include "publish/output/output_folder.h"
+#include "support/files/scratch.h"
+#include "support/reporter.h"
+
+namespace ptpkg::publish {
+namespace {
+
+RelPath PlaceOf(const Upload& upload) {
+  return OutputFolder::PlaceOf(upload.format, upload.conda ? upload.conda->subdir : "", upload.Name());
+}
+
+/// Of what is at the artifact's place; nullopt: nothing.
+Result<std::optional<Sha256>> DigestThere(Env& env, const AbsPath& root, const Upload& upload) {
+  const AbsPath path = root / PlaceOf(upload);
+  PTPKG_TRY(const bool there, Exists(env.fs, path));
+  if (!there) return std::optional<Sha256>();
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
+  return std::optional(digests.sha256);
+}
+
+ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
+  return {.path = PlaceOf(upload).str(),
+          .format = upload.beside.empty() ? std::string(ArtifactFormatName(upload.format)) : upload.beside,
+          .sha256 = upload.digests.sha256.Hex(),
+          .md5 = upload.digests.md5.Hex(),
+          .size_bytes = upload.digests.size_bytes,
+          .publication_size = batch};
+}
+
+Result<void> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
+  Task task(env.reporter, {.stage = "index", .subject = std::string(shown.Name())});
+  const std::string frame =
+      root == shown ? fmt::format(
+                          "while indexing '{0}': the files are there, and 'ptpkg index {0}' completes "
+                          "their index",
+                          shown.str())
+                    : fmt::format("while indexing what '{}' gets", shown.str());
+  PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot()), frame);
+  PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot()), frame);
+  task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
+  return Ok();
+}
+
+/// Sends to `root`, which becomes or is `shown`.
+Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const AbsPath& shown,
+                                          const std::vector<Upload>& uploads, bool force) {
+  PTPKG_TRY(OutputFolder output, OutputFolder::Open(env, root));
+  PTPKG_CHECK(output.Prepare());
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, output.StagingRoot(), "publish"));
+  std::vector<SendOutcome> outcomes;
+  std::vector<PublishItem> items;
+  for (const Upload& upload : uploads) {
+    PTPKG_CHECK(env.cancel.Check());
+    const std::string sha256 = upload.digests.sha256.Hex();
+    PTPKG_TRY(const std::optional<Sha256> there, DigestThere(env, root, upload));
+    const bool same = there == upload.digests.sha256;
+    // A build may replace what ptpkg made; what was published once is somebody's.
+    if (there && !same && !force)
+      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", shown.str()));
+    outcomes.push_back({.name = upload.Name(),
+                        .sha256 = sha256,
+                        .fate = same ? Fate::kWasThere : Fate::kSent,
+                        .remote_sha256 = sha256});
+    if (same) continue;
+    Task task(env.reporter, {.stage = "publish", .subject = upload.Name()});
+    // By number: packages of two subdirs may have one name.
+    const AbsPath copy = scratch.path() / std::to_string(items.size());
+    PTPKG_CHECK(env.fs.CopyFile(upload.file, copy));
+    // What was read and checked is what gets the name, whatever became of the file since.
+    PTPKG_TRY(const Digests copied, HashFile(env.fs, copy));
+    if (copied.sha256 != upload.digests.sha256) return ChangedWhilePublished(upload);
+    items.push_back({.file = copy, .record = RecordOf(upload, uploads.size())});
+    task.Done();
+  }
+  if (!items.empty()) {
+    PTPKG_CHECK(output.Publish(items, force ? OnForeign::kReplace : OnForeign::kRefuseAny),
+                fmt::format("while publishing to '{}'", shown.str()));
+  }
+  PTPKG_CHECK(WriteIndexes(env, output, root, shown));
+  return outcomes;
+}
+
+/// A new folder is made beside `root` and appears by one rename, with its index. nullopt: it cannot be made
+/// beside it, or another run was faster.
+Result<std::optional<std::vector<SendOutcome>>> SendToNewFolder(Env& env, const AbsPath& root,
+                                                                const std::vector<Upload>& uploads) {
+  Result<TempDir> scratch = TempDir::Create(env.fs, root.Parent(), "channel");
+  if (!scratch) return std::optional<std::vector<SendOutcome>>();
+  PTPKG_TRY(std::vector<SendOutcome> outcomes, SendInto(env, scratch->path(), root, uploads, false));
+  Result<void> moved = (*std::move(scratch)).MoveTo(root);
+  if (!moved && moved.error().code() == ErrorCode::kAlreadyExists)
+    return std::optional<std::vector<SendOutcome>>();
+  PTPKG_CHECK(std::move(moved));
+  PTPKG_CHECK(env.fs.SyncDir(root.Parent()));
+  return std::optional(std::move(outcomes));
+}
+
+}  // namespace
+
+Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
+                                              const std::vector<Upload>& uploads, bool force) {
+  PTPKG_TRY(const bool there, Exists(env.fs, root));
+  if (!there) {
+    PTPKG_TRY(std::optional<std::vector<SendOutcome>> sent, SendToNewFolder(env, root, uploads));
+    if (sent) return *std::move(sent);
+  }
+  return SendInto(env, root, root, uploads, force);
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,152 @@
+#pragma once
+// The output folder: a conda channel, a wheel index, zips, logs and the manifest. Layer: publish.
+//
+//   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/zip/…   <root>/logs/…   <root>/manifest.json
+//   <root>/.ptpkg/            the files of a publication under way, by number, and its journal
+//
+// A publication is all or nothing: its files are brought to the same file system without their names, a
+// journal says which names they get, then renames give all names at once, and the manifest is written. A call
+// that fails takes back what it did; one that is killed is completed by whoever opens the folder for writing
+// next. One process publishes at a time. Every file gets the mode that the umask gives to a new one.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/artifact.h"
+#include "model/artifact_record.h"
+#include "model/stage_time.h"
+#include "support/env.h"
+
+namespace ptpkg::publish {
+
+/// One checked file that is to get its name.
+struct PublishItem {
+  AbsPath file = AbsPath::Literal("/nonexistent");  ///< Anywhere; it stays, and may get another mode.
+  ArtifactRecord record;                            ///< `record.path` is the place below the output folder.
+  std::string build_number = {};                    ///< Of record.variant, "" when nobody says it.
+};
+
+enum class OnForeign : std::uint8_t {
+  kRefuse,
+  kRefuseAny,  ///< Nor are files replaced that the manifest knows: what was published stays.
+  kReplace,    ///< "--force": also files that the manifest does not know.
+};
+
+class OutputFolder {
+ public:
+  /// Reads the manifest and writes nothing; the folder need not exist. Errors: kCorrupt with a hint
+  /// (manifest.json is damaged, or of another version of ptpkg), kIo.
+  static Result<OutputFolder> Open(Env& env, const AbsPath& root);
+
+  [[nodiscard]] const AbsPath& root() const { return root_; }
+  [[nodiscard]] AbsPath CondaRoot() const { return CondaRootOf(root_); }
+  [[nodiscard]] static AbsPath CondaRootOf(const AbsPath& root) { return root / "conda"; }
+  [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
+  [[nodiscard]] AbsPath StagingRoot() const { return root_ / ".ptpkg"; }
+  [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject,
+                                         std::string_view step);
+
+  /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl", "zip/x.zip".
+  [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
+
+  /// Makes the folders, completes a publication that was killed, and removes what killed runs left. One that
+  /// cannot be completed, because its files are gone, is taken back, with a warning. Errors: kIo with a hint
+  /// (permission, full disk), kCancelled.
+  Result<void> Prepare();
+  /// Completes a publication that was killed, if `root` is an output folder with one; writes nothing else.
+  /// Errors: those of Open and Prepare.
+  static Result<void> CompleteIn(Env& env, const AbsPath& root);
+
+  /// The artifacts that the node of this key made, if those that the manifest still knows are there,
+  /// unchanged; else none. Who knows how many they were compares.
+  Result<std::vector<ArtifactRecord>> MadeBy(const std::string& key);
+  /// The artifacts of the publication of this key, if all of them are there, unchanged; else none.
+  Result<std::vector<ArtifactRecord>> PublishedBy(const std::string& key);
+  /// The artifacts that passed the check of this key, whether they are still there or not.
+  [[nodiscard]] std::vector<ArtifactRecord> CheckedBy(const std::string& key) const;
+
+  /// All artifacts of the manifest, by path. Errors: kNotFound for one that is gone, kHashMismatch for one
+  /// that has changed since.
+  Result<std::vector<ArtifactRecord>> Listed();
+
+  /// The times that the manifest has of the variant whose publication brought the artifact at `path`, as
+  /// StageTimeToJson writes them; none for a path that it does not list.
+  [[nodiscard]] Json TimesOf(const RelPath& path) const;
+
+  /// Whether a zip may get the name `record.path`. Its name says nothing of the variant, so one that another
+  /// variant published there is not replaced by the way; variants whose names differ in the build number
+  /// alone count as one. Errors: kAlreadyExists with a hint, kIo.
+  Result<void> CheckZipPlace(const ArtifactRecord& record, const std::string& build_number);
+
+  /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
+  /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
+  /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings), and a zip of
+  /// another variant, only with kReplace. What the manifest knows beside an artifact that is replaced
+  /// (ArtifactRecord::IsBeside) goes with it, unless the items bring another: it is about the old bytes.
+  /// Waits while another process publishes here (support/files/lock_file.h). What cannot be tidied up after
+  /// that is no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is touched),
+  /// kIo, kCancelled.
+  Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
+
+  /// Removes `path` and the files `beside` it, and takes them out of the manifest; absent ones too. A file of
+  /// another digest than `sha256` stays, with all beside it. Waits while another process publishes here.
+  /// Errors: kIo, kCorrupt, kCancelled.
+  Result<void> Remove(const RelPath& path, const std::string& sha256, const std::vector<RelPath>& beside);
+
+  /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
+  Result<void> WriteTimes(const std::vector<StageTime>& times);
+
+ private:
+  OutputFolder(Env& env, AbsPath root) : env_(&env), root_(std::move(root)) {}
+
+  struct Move {
+    AbsPath from;
+    AbsPath to;
+    AbsPath replaced;   ///< A second name of what was at `to`, until the publication is whole.
+    bool goes = false;  ///< `to` is removed; there is no `from`.
+    bool done = false;  ///< `to` is the new file, or gone.
+  };
+
+  /// What one call publishes.
+  struct Batch {
+    std::vector<PublishItem> items;
+    std::vector<std::string> goes = {};  ///< Paths of what lies beside replaced artifacts.
+  };
+
+  [[nodiscard]] AbsPath JournalPath() const { return StagingRoot() / "publication.json"; }
+  Result<void> ReadManifest();
+  Result<void> WriteManifest();
+  Result<std::unique_ptr<File>> Lock();
+  Result<bool> IsPresent(const ArtifactRecord& record);
+  Result<void> CheckPlace(const PublishItem& item, OnForeign on_foreign);
+  /// A file of the same bytes is left alone, and its twin in the staging folder too.
+  Result<void> LeaveEqualBytes(std::vector<PublishItem>& items);
+  /// Of what lies beside artifacts that the items replace.
+  Result<std::vector<std::string>> LeftBeside(const std::vector<PublishItem>& items);
+  Result<void> WriteJournal(const Batch& batch);
+  [[nodiscard]] AbsPath IncomingRoot() const { return StagingRoot() / "incoming"; }
+  /// Links or copies the files into IncomingRoot, which `items` name then.
+  Result<void> Bring(std::vector<PublishItem>& items);
+  Result<void> BringOne(const AbsPath& from, const AbsPath& to, std::uint32_t mode);
+  /// The moves that are not done yet, in the order in which they are to be done.
+  Result<std::vector<Move*>> Due(const Batch& batch, std::vector<Move>& moves);
+  /// Does all moves that are due, then writes the manifest.
+  Result<void> GiveNames(const Batch& batch, std::vector<Move>& moves);
+  Result<void> RecordNames(const Batch& batch);
+  /// Under the lock: names what a killed publication had not named yet, or takes it back.
+  Result<void> CompletePublication();
+  Result<Batch> ReadJournal();
+  Result<void> FinishPublication(const std::vector<Move>& moves);
+  [[nodiscard]] std::vector<Move> MovesOf(const Batch& batch) const;
+  /// True if all is as before; else the journal stays for the next run.
+  bool TakeBack(const std::vector<Move>& moves);
+
+  Env* env_;
+  AbsPath root_;
+  std::map<std::string, ArtifactRecord> artifacts_;  // by path, as in the manifest
+  Json times_ = Json::array();
+};
+
+}  // namespace ptpkg::publish

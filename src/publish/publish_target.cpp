@@ -1,0 +1,275 @@
+#include "publish/publish_target.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "publish/auth/credential.h"
+#include "publish/output/folder_store.h"
+#include "publish/s3/aws_profile.h"
+#include "publish/s3/s3.h"
+#include "publish/s3/s3_store.h"
+#include "publish/servers/anaconda.h"
+#include "publish/servers/anaconda_store.h"
+#include "publish/servers/channel_servers.h"
+#include "publish/servers/package_index.h"
+#include "publish/servers/server_store.h"
+#include "support/net/resolve_url.h"
+#include "support/secret.h"
+#include "support/text/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+struct TargetForm {
+  std::string_view kind;
+  std::string_view rest;
+  std::string_view meaning;
+};
+constexpr std::array kForms = {
+    TargetForm{"anaconda", "OWNER[/LABEL]", "a channel of anaconda.org, or of --server"},
+    TargetForm{"prefix", "CHANNEL", "a channel of prefix.dev, or of --server"},
+    TargetForm{"quetz", "CHANNEL", "a channel of the quetz at --server"},
+    TargetForm{"artifactory", "REPOSITORY", "a conda repository of the Artifactory at --server"},
+    TargetForm{"pypi", "NAME", "pypi, testpypi, or a section of ~/.pypirc"},
+    TargetForm{"s3", "//BUCKET[/PREFIX]", "channel and index in a bucket, of AWS or of --server"},
+    TargetForm{"file", "///DIR", "a folder as 'ptpkg build --output' makes it"},
+};
+
+struct KnownIndex {
+  std::string_view name;
+  std::string_view upload;
+  std::string_view simple;
+};
+constexpr std::array kKnownIndexes = {
+    KnownIndex{"pypi", "https://upload.pypi.org/legacy/", "https://pypi.org/simple"},
+    KnownIndex{"testpypi", "https://test.pypi.org/legacy/", "https://test.pypi.org/simple"},
+};
+
+/// "https://host/base/" → "https://host/base"
+std::string WithoutSlash(std::string url) {
+  while (url.ends_with('/')) url.pop_back();
+  return url;
+}
+
+Error Wrong(const std::string& message) {
+  return Error(ErrorCode::kUsage, message).WithHint("ptpkg publish --help lists the forms of --to");
+}
+
+Result<std::string> ServerOf(const TargetOptions& options, const std::string& usual) {
+  if (!options.server.empty()) return WithoutSlash(options.server);
+  if (!usual.empty()) return usual;
+  return Wrong(fmt::format("{} needs --server URL", options.to));
+}
+
+/// `flag`: the option that `rest` comes from.
+Result<AnacondaPlace> AnacondaPlaceOf(const TargetOptions& options, const std::string& rest,
+                                      std::string_view flag = "--to") {
+  const std::vector<std::string> parts = Split(rest, '/');
+  if (parts.size() > 2 || parts.front().empty() || parts.back().empty())
+    return Wrong(fmt::format("{} anaconda:{}: not an owner, or owner and label", flag, rest));
+  PTPKG_TRY(std::string api, ServerOf(options, kAnacondaOrg));
+  return AnacondaPlace{
+      .api = std::move(api), .owner = parts.front(), .label = parts.size() == 2 ? parts.back() : ""};
+}
+
+Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& options, const std::string& rest) {
+  PTPKG_TRY(AnacondaPlace place, AnacondaPlaceOf(options, rest));
+  return MakeAnaconda(env, std::move(place));
+}
+
+/// Paths are put behind the URL. The URL is not shown: its query may be a token.
+Result<void> RequireNoQuery(const std::string& url, const std::string& option) {
+  if (url.find_first_of("?#") == std::string::npos) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("{}: the URL of a server has no query and no fragment", option))
+      .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
+}
+
+Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, const std::string& name) {
+  IndexPlace place{.name = name, .upload = options.server, .simple = options.check_url};
+  if (place.upload.empty()) {
+    PTPKG_TRY(const std::optional<PypircSection> section, ReadPypirc(env, name));
+    if (section) place.upload = section->repository;
+  }
+  if (place.simple.empty()) place.simple = env.Variable("UV_PUBLISH_CHECK_URL");
+  // The two that twine and uv know without a file; another server of that name has another index.
+  for (const KnownIndex& known : kKnownIndexes) {
+    if (name != known.name) continue;
+    if (place.upload.empty()) place.upload = known.upload;
+    if (place.simple.empty() && place.upload == known.upload) place.simple = known.simple;
+  }
+  if (place.upload.empty())
+    return Wrong(fmt::format(
+        "--to {}: ~/.pypirc has no repository of section '{}', and --server is not given", options.to, name));
+  if (place.simple.empty()) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--check-url is required for {}: ptpkg reads there which files the index has",
+                             options.to))
+        .WithHint("name its simple index: --check-url URL, or set UV_PUBLISH_CHECK_URL");
+  }
+  PTPKG_CHECK(RequireNoQuery(place.upload, "the repository of .pypirc"));
+  PTPKG_CHECK(RequireNoQuery(place.simple, "UV_PUBLISH_CHECK_URL"));
+  place.simple = WithoutSlash(place.simple);
+  return MakePackageIndex(env, std::move(place));
+}
+
+/// `rest`: "//bucket/prefix".
+Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::string& rest) {
+  if (!rest.starts_with("//")) return Wrong(fmt::format("{}: not s3://BUCKET", options.to));
+  const std::string place = WithoutSlash(rest.substr(2));
+  const std::size_t slash = std::min(place.find('/'), place.size());
+  PTPKG_TRY(AwsSettings settings, ReadAwsSettings(env));
+  if (!options.server.empty()) settings.endpoint = options.server;
+  return S3Place{.bucket = place.substr(0, slash),
+                 .prefix = slash < place.size() ? place.substr(slash + 1) : "",
+                 .region = std::move(settings.region),
+                 .endpoint = std::move(settings.endpoint)};
+}
+
+Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
+  if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
+  constexpr std::string_view kOwnHost = "//localhost/";
+  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecoded(rest.substr(kOwnHost.size() - 1)));
+  if (rest == kOwnHost.substr(0, kOwnHost.size() - 1)) return Wrong(fmt::format("{}: no folder", options.to));
+  if (!rest.starts_with("///")) {
+    return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
+        .WithHint(fmt::format("three slashes begin the path: file:///{}",
+                              rest.substr(std::min(rest.find_first_not_of('/'), rest.size()))));
+  }
+  return AbsPath::Parse(PercentDecoded(rest.substr(2)));
+}
+
+Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind,
+                               const std::string& rest) {
+  PTPKG_TRY(std::string server, ServerOf(options, kind == "prefix" ? "https://prefix.dev" : ""));
+  return ChannelPlace{.server = std::move(server), .channel = rest};
+}
+
+Result<std::unique_ptr<Remote>> RemoteOf(Env& env, const TargetOptions& options, const std::string& kind,
+                                         const std::string& rest) {
+  if (kind == "anaconda") return AnacondaOf(env, options, rest);
+  if (kind == "pypi") return IndexOf(env, options, rest);
+  if (kind == "s3") {
+    PTPKG_TRY(S3Place bucket, BucketOf(env, options, rest));
+    return MakeS3(env, std::move(bucket));
+  }
+  PTPKG_TRY(ChannelPlace place, ChannelOf(options, kind, rest));
+  if (kind == "prefix") return MakePrefixDev(env, std::move(place));
+  if (kind == "quetz") return MakeQuetz(env, std::move(place));
+  return MakeArtifactory(env, std::move(place));
+}
+
+struct TargetText {
+  std::string kind;
+  std::string rest;  ///< Behind the colon.
+};
+
+/// The target of a directory that is named by its path, or like a host; "": `text` looks like no path.
+std::string FolderTarget(const std::string& text) {
+  if (text.starts_with('/')) return "file://" + text;
+  if (text.starts_with("~/")) return "file://$HOME" + text.substr(1);
+  const bool relative = text == "." || text == ".." || text.find(':') == std::string::npos;
+  return relative && text.find_first_of("/.") != std::string::npos ? "file://$PWD/" + text : "";
+}
+
+/// "anaconda:me" → "anaconda" and "me". `flag`: the option that it comes from.
+Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
+  if (text.empty()) return Wrong(fmt::format("{} TARGET is missing", flag));
+  const std::size_t colon = text.find(':');
+  TargetText parsed{.kind = text.substr(0, colon),
+                    .rest = colon == std::string::npos ? "" : text.substr(colon + 1)};
+  std::vector<std::string> kinds;
+  for (const TargetForm& form : kForms) kinds.emplace_back(form.kind);
+  if (std::find(kinds.begin(), kinds.end(), parsed.kind) != kinds.end() && !parsed.rest.empty())
+    return parsed;
+  if (const std::string folder = FolderTarget(text); !folder.empty()) {
+    return Error(ErrorCode::kUsage, fmt::format("{} {}: a path is not a target", flag, text))
+        .WithHint(fmt::format("a directory is named by its URL: {} {}", flag, folder));
+  }
+  const auto nearest = NearestMatch(parsed.kind, kinds);
+  return Wrong(
+      fmt::format("{} {}: none of {}{}", flag, text, Join(kinds, ", "),
+                  nearest && *nearest != parsed.kind ? fmt::format("; is '{}:' meant?", *nearest) : ""));
+}
+
+Result<std::unique_ptr<Store>> AnacondaStoreOf(Env& env, const TargetOptions& from, const TargetText& here,
+                                               const std::optional<TargetText>& there) {
+  PTPKG_TRY(AnacondaPlace place, AnacondaPlaceOf(from, here.rest, "--from"));
+  AnacondaPlace to;
+  if (there) {
+    PTPKG_TRY(to, AnacondaPlaceOf(from, there->rest));
+  }
+  return MakeAnacondaStore(env, std::move(place), std::move(to));
+}
+
+/// `there`: of the same kind as `here`; nullopt: nothing is copied.
+Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, const TargetText& here,
+                                       const std::optional<TargetText>& there) {
+  if (here.kind == "anaconda") return AnacondaStoreOf(env, from, here, there);
+  if (here.kind == "pypi") {
+    return Error(ErrorCode::kRefused, fmt::format("{}: indexes have no interface for changes", from.to))
+        .WithHint(
+            "log in to the index's web pages: those of a release yank and remove (pypi.org: "
+            "/manage/project/NAME/release/VERSION/)");
+  }
+  if (there && here.kind != "artifactory") {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("{}: nothing is copied there by the server itself", from.to))
+        .WithHint("publish the artifact to the other place: ptpkg publish ARTIFACT --to TARGET");
+  }
+  if (here.kind == "s3") {
+    PTPKG_TRY(S3Place bucket, BucketOf(env, from, here.rest));
+    return MakeS3Store(env, std::move(bucket));
+  }
+  if (here.kind == "file") {
+    PTPKG_TRY(const AbsPath folder, FolderOf(from, here.rest));
+    return MakeFolderStore(env, folder);
+  }
+  PTPKG_TRY(ChannelPlace place, ChannelOf(from, here.kind, here.rest));
+  if (here.kind == "prefix") return MakePrefixDevStore(env, std::move(place));
+  if (here.kind == "quetz") return MakeQuetzStore(env, std::move(place));
+  return MakeArtifactoryStore(env, std::move(place), there ? there->rest : "");
+}
+
+}  // namespace
+
+Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
+  for (const std::string& url : {options.server, options.check_url}) RememberSecretsOf(url);
+  PTPKG_CHECK(RequireNoQuery(options.server, "--server"));
+  PTPKG_CHECK(RequireNoQuery(options.check_url, "--check-url"));
+  PTPKG_TRY(const TargetText text, ParseTarget(options.to, "--to"));
+  const auto& [kind, rest] = text;
+  if (!options.check_url.empty() && kind != "pypi")
+    return Wrong(fmt::format("--check-url has no meaning with --to {}", options.to));
+  if (kind == "file") {
+    PTPKG_TRY(AbsPath folder, FolderOf(options, rest));
+    return Target(std::move(folder));
+  }
+  PTPKG_TRY(std::unique_ptr<Remote> remote, RemoteOf(env, options, kind, rest));
+  return Target(std::move(remote));
+}
+
+Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) {
+  RememberSecretsOf(options.server);
+  PTPKG_CHECK(RequireNoQuery(options.server, "--server"));
+  PTPKG_TRY(const TargetText from, ParseTarget(options.from, "--from"));
+  std::optional<TargetText> to;
+  if (!options.to.empty()) {
+    PTPKG_TRY(to, ParseTarget(options.to, "--to"));
+    if (to->kind != from.kind) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("{} and {} are not at one server", options.from, options.to))
+          .WithHint(fmt::format("publish the artifact there: ptpkg publish ARTIFACT --to {}", options.to));
+    }
+  }
+  return StoreOf(env, {.to = options.from, .server = options.server}, from, to);
+}
+
+std::string TargetForms() {
+  std::string text;
+  for (const TargetForm& form : kForms)
+    text += fmt::format("  {:<26}{}\n", fmt::format("{}:{}", form.kind, form.rest), form.meaning);
+  return text;
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,39 @@
+#pragma once
+// Where `ptpkg publish --to` leads, and --from of the verbs that change what is there. Layer: publish.
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "publish/artifact_store.h"
+#include "publish/remote.h"
+
+namespace ptpkg::publish {
+
+struct TargetOptions {
+  std::string to = {};         ///< "anaconda:OWNER[/LABEL]", "pypi:NAME", "s3://BUCKET", …: TargetForms().
+  std::string server = {};     ///< Base URL in place of the usual one; "" = that.
+  std::string check_url = {};  ///< Simple index of a package index; "" = its own, or UV_PUBLISH_CHECK_URL.
+};
+
+/// A folder, or a server.
+using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
+
+/// Asks no server. Errors: kUsage naming what is wrong with `to`, or what is missing beside it; kInvalidInput
+/// (no URL).
+Result<Target> MakeTarget(Env& env, const TargetOptions& options);
+
+struct StoreOptions {
+  std::string from = {};    ///< As TargetOptions::to, where the artifacts are.
+  std::string to = {};      ///< Where they are to be too; "" = nowhere else.
+  std::string server = {};  ///< As TargetOptions::server, of both.
+};
+
+/// Asks no server. Errors: kUsage naming what is wrong; kRefused: nothing can be changed at a target of this
+/// kind, with a hint how else; kInvalidInput (no URL).
+Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options);
+
+/// Each form with what it stands for, for --help: "anaconda:OWNER[/LABEL]  a channel of anaconda.org".
+std::string TargetForms();
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,42 @@
+#include "publish/s3/s3_object.h"
+
+#include <algorithm>
+#include <span>
+
+#include "support/digest/base64.h"
+#include "support/text/text.h"
+
+namespace ptpkg::publish {
+namespace {
+
+std::string Header(const HttpAnswer& answer, const std::string& name) {
+  const auto found = answer.headers.find(name);
+  return found == answer.headers.end() ? "" : found->second;
+}
+
+}  // namespace
+
+ObjectContent JudgeObject(const HttpAnswer& head, const ObjectDigests& wanted) {
+  const std::string size = Header(head, "content-length");
+  if (!size.empty() && size != std::to_string(wanted.file.size_bytes)) return ObjectContent::kOther;
+  const std::string checksum = Header(head, "x-amz-checksum-sha256");
+  // "…-3" is the checksum of three checksums.
+  if (!checksum.empty() && checksum.find('-') == std::string::npos) {
+    const bool same = checksum == Base64(std::as_bytes(std::span(wanted.file.sha256.bytes)));
+    return same ? ObjectContent::kSame : ObjectContent::kOther;
+  }
+  const std::string etag = BareEtag(Header(head, "etag"));
+  if (etag.empty()) return ObjectContent::kUnknown;
+  // An ETag may be something else than a digest (SSE-KMS): one that differs says nothing.
+  const bool same = ToLower(etag) == wanted.file.md5.Hex() || ToLower(etag) == wanted.parts_etag ||
+                    etag == BareEtag(wanted.written_etag);
+  return same ? ObjectContent::kSame : ObjectContent::kUnknown;
+}
+
+std::string BareEtag(std::string etag) {
+  if (etag.starts_with("W/")) etag.erase(0, 2);
+  std::erase(etag, '"');
+  return etag;
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,206 @@
+#include "publish/servers/anaconda_store.h"
+
+#include <fmt/core.h>
+
+#include "publish/servers/anaconda_api.h"
+
+namespace ptpkg::publish {
+namespace {
+
+Json SelectionOf(const ArtifactId& artifact) {
+  return {{"package", artifact.package}, {"version", artifact.version}, {"basename", artifact.ChannelPath()}};
+}
+
+class AnacondaStore final : public Store {
+ public:
+  AnacondaStore(AnacondaPlace from, AnacondaPlace to, std::unique_ptr<AnacondaApi> api)
+      : from_(std::move(from)), to_(std::move(to)), api_(std::move(api)) {}
+
+  [[nodiscard]] std::string Title() const override {
+    return fmt::format("channel '{}' at {}", from_.owner, api_->api());
+  }
+
+  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
+
+  [[nodiscard]] Result<void> Check(const Change& change) const override {
+    const std::string name = change.artifact.ChannelPath();
+    PTPKG_CHECK(RequireInChannel(change.artifact));
+    switch (change.action) {
+      case Action::kCopy:
+        if (from_.owner == to_.owner && from_.label == ToLabel()) return ToItself();
+        return Ok();
+      case Action::kMove:
+        return CheckMove();
+      case Action::kYank:
+      case Action::kUnyank:
+        return Error(
+                   ErrorCode::kRefused,
+                   fmt::format("{} cannot yank '{}': channels of conda know no yanked files", Title(), name))
+            .WithHint(fmt::format("take it out of the label that people use: ptpkg promote --move --from "
+                                  "anaconda:{0}/main --to anaconda:{0}/broken",
+                                  from_.owner));
+      case Action::kRemove:
+        break;
+    }
+    if (from_.label.empty()) return Ok();
+    return Error(ErrorCode::kRefused,
+                 fmt::format("removal takes '{}' out of all labels, not of '{}' alone", name, from_.label))
+        .WithHint(
+            fmt::format("say --from anaconda:{} if the file is to go; ptpkg promote --move takes it from "
+                        "one label to another",
+                        from_.owner));
+  }
+
+  [[nodiscard]] std::vector<std::string> Requests(const Change& change) const override {
+    const std::string look = "GET " + api_->FileUrl("dist", from_.owner, change.artifact);
+    std::vector<std::string> lines = {"GET " + api_->UserUrl(Writer(change)), look};
+    if (change.action == Action::kRemove) {
+      lines.push_back("DELETE " + api_->FileUrl("dist", from_.owner, change.artifact));
+    } else if (to_.owner == from_.owner) {
+      lines.push_back("POST " + api_->LabelUrl(to_.owner, ToLabel()));
+      if (change.action == Action::kMove)
+        lines.push_back("DELETE " + api_->LabelUrl(from_.owner, from_.label));
+    } else {
+      const std::string there = "GET " + api_->FileUrl("dist", to_.owner, change.artifact);
+      lines.push_back(there);
+      lines.push_back("POST " + api_->FileUrl("copy/package", from_.owner, change.artifact));
+      lines.push_back(look);
+      lines.push_back(there);
+      return lines;
+    }
+    lines.push_back(look);
+    return lines;
+  }
+
+  Result<void> LogIn() override { return api_->LogIn(to_.owner.empty() ? from_.owner : to_.owner); }
+
+  Result<Standing> Look(const Change& change) override {
+    PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(from_.owner, change.artifact));
+    if (change.action == Action::kRemove) {
+      if (!file) return Standing{.state = ChangeState::kAbsent};
+      return Standing{.state = ChangeState::kToDo, .sha256 = file->sha256};
+    }
+    if (to_.owner != from_.owner) return LookAtOther(change, file);
+    if (!file) return Standing{.state = ChangeState::kAbsent};
+    const bool there = file->HasLabel(ToLabel());
+    const bool here = from_.label.empty() || file->HasLabel(from_.label);
+    if (!there && !here) return NotHere(change, *file);
+    const bool so = there && (change.action == Action::kCopy || !here);
+    return Standing{
+        .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = file->sha256, .partly = there};
+  }
+
+  Result<void> Make(const Change& change, const Standing& standing) override {
+    const std::string name = change.artifact.ChannelPath();
+    if (change.action == Action::kRemove) {
+      return Told({.method = "DELETE",
+                   .url = api_->FileUrl("dist", from_.owner, change.artifact),
+                   .repeat = Repeat::kOnce},
+                  fmt::format("told to remove '{}'", name));
+    }
+    const bool to_other = to_.owner != from_.owner;
+    if (to_other && !standing.partly) return CopyToOther(change);
+    // First there, then no longer here: at no time is it in neither.
+    if (to_other || !standing.partly) {
+      PTPKG_CHECK(Told(AnacondaApi::JsonRequest("POST", api_->LabelUrl(to_.owner, ToLabel()),
+                                                SelectionOf(change.artifact)),
+                       fmt::format("told to give '{}' the label '{}'", name, ToLabel())));
+    }
+    if (change.action == Action::kCopy) return Ok();
+    return Told(AnacondaApi::JsonRequest("DELETE", api_->LabelUrl(from_.owner, from_.label),
+                                         SelectionOf(change.artifact)),
+                fmt::format("told to take the label '{}' from '{}'", from_.label, name));
+  }
+
+ private:
+  [[nodiscard]] std::string ToLabel() const { return to_.label.empty() ? kMainLabel : to_.label; }
+  [[nodiscard]] const std::string& Writer(const Change& change) const {
+    return change.action == Action::kRemove ? from_.owner : to_.owner;
+  }
+
+  static Error ToItself() {
+    return Error(ErrorCode::kUsage, "--from and --to are the same")
+        .WithHint("name two labels, or two owners");
+  }
+
+  [[nodiscard]] Result<void> CheckMove() const {
+    if (from_.label.empty()) {
+      return Error(ErrorCode::kUsage, fmt::format("--move from 'anaconda:{}' says no label", from_.owner))
+          .WithHint(fmt::format("name the one that is taken away: --from anaconda:{}/dev", from_.owner));
+    }
+    if (from_.owner != to_.owner) {
+      return Error(ErrorCode::kRefused,
+                   fmt::format("{} moves nothing to another owner, '{}'", Title(), to_.owner))
+          .WithHint("copy it there (without --move), then remove it here: ptpkg remove");
+    }
+    return from_.label == ToLabel() ? Result<void>(ToItself()) : Ok();
+  }
+
+  [[nodiscard]] Error NotHere(const Change& change, const AnacondaFile& file) const {
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("'{}' has {} at {}, and not '{}'", change.artifact.ChannelPath(),
+                             file.LabelWords(), Title(), from_.label))
+        .WithHint("name in --from a label that it has");
+  }
+
+  /// `file`: what the owner has from whom it is copied; it may be gone when the copy is there.
+  Result<Standing> LookAtOther(const Change& change, const std::optional<AnacondaFile>& file) {
+    PTPKG_TRY(const std::optional<AnacondaFile> copy, api_->Find(to_.owner, change.artifact));
+    if (copy) {
+      const std::string wanted = file ? file->sha256 : change.sha256;
+      if (copy->sha256 != wanted || wanted.empty()) {
+        return Error(ErrorCode::kAlreadyExists,
+                     fmt::format("channel '{}' has another '{}': sha256 {} there, {} at {}", to_.owner,
+                                 change.artifact.ChannelPath(), copy->sha256, wanted, Title()))
+            .WithHint("raise the build number, or remove the other file first: ptpkg remove");
+      }
+      const bool so = copy->HasLabel(ToLabel());
+      return Standing{
+          .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = copy->sha256, .partly = true};
+    }
+    if (!file) return Standing{.state = ChangeState::kAbsent};
+    if (!from_.label.empty() && !file->HasLabel(from_.label)) return NotHere(change, *file);
+    if (file->labels.empty()) {
+      return Error(ErrorCode::kRefused, fmt::format("'{}' has no label at {}, and copies are made of labels",
+                                                    change.artifact.ChannelPath(), Title()))
+          .WithHint(fmt::format("give it one first: ptpkg promote --from anaconda:{0} --to anaconda:{0}/main",
+                                from_.owner));
+    }
+    return Standing{.state = ChangeState::kToDo, .sha256 = file->sha256};
+  }
+
+  Result<void> CopyToOther(const Change& change) {
+    std::string label = from_.label;
+    if (label.empty()) {
+      PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(from_.owner, change.artifact));
+      if (!file || file->labels.empty())
+        return Error(ErrorCode::kNetwork,
+                     fmt::format("'{}' is changed by somebody else", change.artifact.file_name));
+      label = file->labels.front();
+    }
+    return Told(AnacondaApi::JsonRequest(
+                    "POST", api_->FileUrl("copy/package", from_.owner, change.artifact),
+                    {{"to_owner", to_.owner}, {"from_channel", label}, {"to_channel", ToLabel()}}),
+                fmt::format("told to copy '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
+  }
+
+  Result<void> Told(const Request& request, const std::string& doing) {
+    PTPKG_TRY(const HttpAnswer answer, api_->Expect(request, {200, 201}, doing));
+    static_cast<void>(answer);
+    return Ok();
+  }
+
+  AnacondaPlace from_;
+  AnacondaPlace to_;
+  std::unique_ptr<AnacondaApi> api_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> MakeAnacondaStore(Env& env, AnacondaPlace from, AnacondaPlace to) {
+  PTPKG_TRY(std::unique_ptr<AnacondaApi> api, AnacondaApi::Make(env, from.api));
+  return std::unique_ptr<Store>(
+      std::make_unique<AnacondaStore>(std::move(from), std::move(to), std::move(api)));
+}
+
+}  // namespace ptpkg::publish

@@ -1,0 +1,22 @@
+#include "publish/servers/read_back.h"
+
+#include <fmt/core.h>
+
+namespace ptpkg::publish {
+
+Result<std::optional<RemoteFile>> ReadBack(Exchange& exchange, const std::string& url, const HttpAnswer& head,
+                                           const Upload& upload) {
+  const auto length = head.headers.find("content-length");
+  const bool tells_size = head.status == 200 && length != head.headers.end();
+  if (tells_size && length->second != std::to_string(upload.digests.size_bytes))
+    return std::optional(RemoteFile{.sha256 = "", .words = length->second + " bytes"});
+  // A longer file is another one.
+  PTPKG_TRY(const HashedAnswer there,
+            HashAnswer(exchange.env(), upload.digests.size_bytes,
+                       [&](ByteSink& sink) { return exchange.Send({.url = url, .answer_sink = &sink}); }));
+  if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
+  if (there.answer.status == 404) return std::optional<RemoteFile>();
+  return AnswerError(there.answer, fmt::format("asked to give '{}' back", upload.ChannelPath()));
+}
+
+}  // namespace ptpkg::publish

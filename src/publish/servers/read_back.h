@@ -1,0 +1,14 @@
+#pragma once
+// Servers that tell no digest of a file are asked for the file itself. Layer: publish.
+
+#include "publish/auth/exchange.h"
+#include "publish/remote.h"
+
+namespace ptpkg::publish {
+
+/// What is at `url`. `head`: the answer to a HEAD of it; where that says another length than the upload has,
+/// nothing is read. nullopt: it is gone meanwhile. Errors: those of HashAnswer and AnswerError.
+Result<std::optional<RemoteFile>> ReadBack(Exchange& exchange, const std::string& url, const HttpAnswer& head,
+                                           const Upload& upload);
+
+}  // namespace ptpkg::publish

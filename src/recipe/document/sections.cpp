@@ -1,0 +1,222 @@
+// source and build of a recipe. Layer: recipe.
+
+#include "recipe/document/sections.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fmt/core.h>
+#include <set>
+
+#include "support/path.h"
+#include "versions/entry_point.h"
+
+namespace ptpkg::recipe {
+namespace {
+
+Error At(ErrorCode code, std::string message, const SourceSpan& span) {
+  return Error(code, std::move(message)).At(span);
+}
+
+/// A path below some folder: relative, without "..".
+Result<void> CheckRelative(const std::string& text, const Node& node, std::string_view key) {
+  const Result<RelPath> path = RelPath::Parse(text);
+  if (path) return Ok();
+  return At(ErrorCode::kInvalidInput,
+            fmt::format("'{}' takes a relative path without '..', found '{}'", key, text), node.span);
+}
+
+Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
+  const Node& node = *item.Find("url");
+  PTPKG_TRY(source.urls, reader.ReadTexts(node));
+  if (source.urls.empty()) return At(ErrorCode::kInvalidInput, "'source.url' names nothing", node.span);
+  for (const std::string& url : source.urls) {
+    const bool known =
+        url.starts_with("https://") || url.starts_with("http://") || url.starts_with("file://");
+    if (known) continue;
+    return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a URL that ptpkg can fetch", url), node.span)
+        .WithHint("URLs begin with https://, http:// or file://; a local file goes under 'path'");
+  }
+  const Node* digest = item.Find("sha256");
+  if (digest == nullptr) {
+    return At(ErrorCode::kInvalidInput, "'source.url' without 'sha256'", node.span)
+        .WithHint("add the line 'sha256:' with the digest that the publisher names");
+  }
+  return Ok();
+}
+
+Result<Source> ReadSource(Reader& reader, const Node& item) {
+  Source source;
+  source.span = item.span;
+  const auto given = [&](std::string_view key) { return item.Find(key) != nullptr ? 1 : 0; };
+  if (given("url") + given("path") + given("git") != 1) {
+    return At(ErrorCode::kInvalidInput, "a source has exactly one of 'url', 'path' and 'git'", item.span);
+  }
+  PTPKG_TRY(source.git, ReadGitSource(reader, item));
+  if (given("url") != 0) {
+    PTPKG_CHECK(ReadUrls(reader, item, source));
+  } else if (given("path") != 0) {
+    PTPKG_TRY(source.path, reader.TextOf(&item, "path"));
+    if (source.path.empty())
+      return At(ErrorCode::kInvalidInput, "'source.path' is empty", item.Find("path")->span);
+  }
+  if (const Node* digest = item.Find("sha256")) {
+    PTPKG_TRY(const std::string text, reader.ReadText(*digest));
+    const Result<Sha256> sha256 = Sha256::FromHex(text);
+    if (!sha256) {
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a SHA-256 digest", text), digest->span)
+          .WithHint("a digest is 64 hexadecimal digits");
+    }
+    source.sha256 = *sha256;
+  }
+  PTPKG_TRY(source.file_name, reader.TextOf(&item, "file_name"));
+  if (!source.file_name.empty()) {
+    PTPKG_CHECK(CheckRelative(source.file_name, *item.Find("file_name"), "file_name"));
+    if (source.file_name.find('/') != std::string::npos) {
+      return At(ErrorCode::kInvalidInput, "'file_name' is a name without '/'", item.Find("file_name")->span);
+    }
+  }
+  PTPKG_TRY(source.target_directory, reader.TextOf(&item, "target_directory"));
+  if (!source.target_directory.empty()) {
+    PTPKG_CHECK(CheckRelative(source.target_directory, *item.Find("target_directory"), "target_directory"));
+  }
+  PTPKG_TRY(source.patches, reader.TextsOf(&item, "patches"));
+  return source;
+}
+
+Result<std::vector<std::string>> ReadEntryPoints(Reader& reader, const Node* node) {
+  std::vector<std::string> points;
+  if (node == nullptr) return points;
+  PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
+  std::set<std::string> names;
+  for (const Reader::PlacedText& text : texts) {
+    const Result<versions::EntryPoint> point = versions::ParseEntryPoint(text.text);
+    if (!point) return Error(point.error()).At(text.node->span);
+    if (!names.insert(point->name).second) {
+      return At(ErrorCode::kInvalidInput, fmt::format("the program '{}' is named twice", point->name),
+                text.node->span);
+    }
+    points.push_back(point->str());
+  }
+  return points;
+}
+
+Result<std::vector<std::string>> ReadTrackFeatures(Reader& reader, const Node* node,
+                                                   const std::string& name) {
+  std::vector<std::string> features;
+  if (node == nullptr) return features;
+  PTPKG_TRY(const Value value, reader.ReadValue(*node));
+  constexpr std::int64_t kMost = 100;
+  const std::int64_t* number = value.AsInteger();
+  if (value.IsNone()) return features;
+  if (number == nullptr || *number < -kMost || *number > kMost) {
+    return At(ErrorCode::kInvalidInput,
+              fmt::format("'down_prioritize_variant' is a whole number up to {}", kMost), node->span);
+  }
+  for (std::int64_t i = 0; i < std::abs(*number); ++i) features.push_back(fmt::format("{}-p-{}", name, i));
+  return features;
+}
+
+bool NamesScriptFile(const std::string& text) {
+  const bool one_word = text.find_first_of(" \t\n;&|$") == std::string::npos;
+  return one_word && (text.ends_with(".sh") || text.ends_with(".py"));
+}
+
+/// Whether the script of `section` is run by a shell, which alone knows what "${PREFIX}" means.
+bool RunByShell(const Node& section) {
+  const Node* interpreter = section.Find("interpreter");
+  if (interpreter == nullptr) return true;
+  constexpr std::array<std::string_view, 4> kShells = {"bash", "sh", "dash", "zsh"};
+  return std::find(kShells.begin(), kShells.end(), interpreter->raw) != kShells.end();
+}
+
+/// The commands of a script; null gives none.
+Result<std::vector<std::string>> ReadCommands(Reader& reader, const Node* node, bool by_shell) {
+  std::vector<std::string> lines;
+  if (node == nullptr) return lines;
+  reader.scope().KnowScriptVariables(by_shell);
+  Result<std::vector<std::string>> read = reader.ReadTexts(*node);
+  reader.scope().KnowScriptVariables(false);
+  return read;
+}
+
+Result<void> ReadScriptMapping(Reader& reader, const Node& node, std::string_view key, BuildScript& script) {
+  if ((node.Find("file") != nullptr) == (node.Find("content") != nullptr)) {
+    return At(ErrorCode::kInvalidInput, fmt::format("'{}' has either 'file' or 'content'", key), node.span);
+  }
+  PTPKG_TRY(script.file, reader.TextOf(&node, "file"));
+  PTPKG_TRY(script.lines, ReadCommands(reader, node.Find("content"), RunByShell(node)));
+  if (const Node* interpreter = node.Find("interpreter")) {
+    PTPKG_TRY(script.interpreter, reader.ReadText(*interpreter));
+    if (script.interpreter.empty()) {
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}.interpreter' is empty", key), interpreter->span);
+    }
+  } else if (script.file.ends_with(".py")) {
+    script.interpreter = "python";
+  }
+  const Node* environment = node.Find("env");
+  if (environment == nullptr) return Ok();
+  for (const Entry& entry : environment->entries) {
+    if (entry.key.empty() || entry.key.find_first_of("= ") != std::string::npos) {
+      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a variable name", entry.key),
+                entry.key_span);
+    }
+    PTPKG_TRY(std::string value, reader.ReadText(entry.value));
+    script.env.emplace(entry.key, std::move(value));
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section) {
+  std::vector<Source> sources;
+  if (section == nullptr) return sources;
+  PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(*section));
+  for (const Node* item : items) {
+    PTPKG_TRY(Source source, ReadSource(reader, *item));
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_view key) {
+  BuildScript script;
+  if (section == nullptr) return script;
+  if (section->kind == Node::Kind::kMapping) {
+    PTPKG_CHECK(ReadScriptMapping(reader, *section, key, script));
+  } else {
+    PTPKG_TRY(script.lines, ReadCommands(reader, section, true));
+    if (section->kind == Node::Kind::kScalar && script.lines.size() == 1 &&
+        NamesScriptFile(script.lines[0])) {
+      script.file = script.lines[0];
+      script.lines.clear();
+      if (script.file.ends_with(".py")) script.interpreter = "python";
+    }
+  }
+  if (!script.file.empty()) PTPKG_CHECK(CheckRelative(script.file, *section, key));
+  return script;
+}
+
+Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe) {
+  if (const Node* number = FindIn(section, "number")) {
+    PTPKG_TRY(recipe.build_number, reader.ReadCount(*number, "build.number"));
+  }
+  PTPKG_TRY(recipe.python_entry_points,
+            ReadEntryPoints(reader, FindIn(FindIn(section, "python"), "entry_points")));
+  const Node* files = FindIn(section, "files");
+  if (files != nullptr && files->kind != Node::Kind::kMapping) {
+    PTPKG_TRY(recipe.files_include, reader.ReadTexts(*files));
+  } else {
+    PTPKG_TRY(recipe.files_include, reader.TextsOf(files, "include"));
+    PTPKG_TRY(recipe.files_exclude, reader.TextsOf(files, "exclude"));
+  }
+  PTPKG_TRY(recipe.prefix_detection_ignore_binary,
+            reader.BoolOf(FindIn(section, "prefix_detection"), "ignore_binary_files", false));
+  PTPKG_TRY(
+      recipe.track_features,
+      ReadTrackFeatures(reader, FindIn(FindIn(section, "variant"), "down_prioritize_variant"), recipe.name));
+  return Ok();
+}
+
+}  // namespace ptpkg::recipe

@@ -1,0 +1,28 @@
+#pragma once
+// What of a wheel can be mended without knowing how it was made. Layer: repair.
+
+#include "archive/zip/zip_edit.h"
+#include "support/env.h"
+#include "support/files/scratch.h"
+#include "wheel/file_name.h"
+
+namespace ptpkg::repair {
+
+struct WheelFix {
+  wheel::FileName name;  ///< In normal form.
+  archive::ZipEdits edits;
+  TempDir content;  ///< Holds what `edits` adds; needed until they are carried out.
+
+  /// False: there is nothing to mend, but perhaps the form of the name.
+  [[nodiscard]] bool ChangesAnything() const { return !edits.added.empty() || !edits.spliced.empty(); }
+};
+
+/// Search paths: absolute, relative, empty, repeated and dead entries, stubs and pads go, as SearchPaths::For
+/// says; no library is copied. WHEEL: its tags and build become those of the file name, by which installers
+/// choose. RECORD: becomes true of what the wheel holds. Folders: .dist-info and .data get the
+/// names that go with the normal form of the file name. Unpacks all of it below env.cache_dir. Errors:
+/// kInvalidInput and kCorrupt for a wheel whose name, METADATA, WHEEL or zip cannot be understood, or with a
+/// damaged ELF file; kUnsupported for one that has something to mend, and a link; kIo, kCancelled.
+Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel);
+
+}  // namespace ptpkg::repair

@@ -1,0 +1,15 @@
+#pragma once
+// Digests longer than sha256, which a wheel's RECORD may have instead. Layer: support.
+
+#include <string>
+
+#include "support/files/fs.h"
+
+namespace ptpkg {
+
+enum class WideHash : std::uint8_t { kSha384, kSha512 };
+
+/// URL-safe base64 without padding, as RECORD writes digests: 64 and 86 characters. Errors: kIo, kNotFound.
+Result<std::string> WideDigestOfFile(Fs& fs, const AbsPath& path, WideHash kind);
+
+}  // namespace ptpkg

@@ -1,0 +1,35 @@
+#pragma once
+// Parts of one file into another. Layer: support.
+
+#include <cstdint>
+#include <functional>
+
+#include "support/files/fs.h"
+
+namespace ptpkg {
+
+/// A file that the kernel knows by a descriptor: those of the real file system.
+class DescriptorFile {
+ public:
+  virtual ~DescriptorFile() = default;
+  [[nodiscard]] virtual int descriptor() const = 0;
+};
+
+struct CopiedRange {
+  std::uint64_t from = 0;  ///< Offset in the source.
+  std::uint64_t to = 0;    ///< Offset in the target.
+  std::uint64_t size_bytes = 0;
+};
+
+/// What is copied in one step, so that people see progress and an interrupt counts. A multiple of any file
+/// system's block: the next step may share blocks too.
+inline constexpr std::uint64_t kCopyStepBytes = 64U << 20U;
+
+/// Copies bytes of `source` into `target`. Between files of the real file system they stay in the kernel
+/// (copy_file_range(2)), which shares blocks where the file system can and both offsets lie alike in their
+/// blocks; else they go through memory. `on_copied` is called after each step with its size. Errors: kIo,
+/// also when `source` ends before; those of `on_copied`.
+Result<void> CopyRange(File& source, File& target, const CopiedRange& range,
+                       const std::function<Result<void>(std::uint64_t)>& on_copied);
+
+}  // namespace ptpkg

@@ -1,0 +1,153 @@
+#include "support/net/curl_request.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <pthread.h>
+#include <utility>
+
+#include "support/secret.h"
+
+namespace ptpkg {
+namespace {
+
+std::string_view TrimSpace(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+char LowerLetter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+Error UnusableAuthorities(const HttpLimits& limits) {
+  std::string message = fmt::format("cannot use '{}' as a file of CA certificates", limits.ca_file);
+  if (limits.ca_variable.empty()) return {ErrorCode::kInvalidInput, std::move(message)};
+  return Error(ErrorCode::kInvalidInput, fmt::format("{}: {} names it", message, limits.ca_variable))
+      .WithHint(
+          fmt::format("set {} to a readable file of PEM certificates, or unset it", limits.ca_variable));
+}
+
+}  // namespace
+
+SigpipeGuard::SigpipeGuard() {
+  ::sigemptyset(&pipe_);
+  ::sigaddset(&pipe_, SIGPIPE);
+  sigset_t pending;
+  ::sigpending(&pending);
+  was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+}
+
+SigpipeGuard::~SigpipeGuard() {
+  constexpr timespec kNow{0, 0};
+  if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &kNow);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+std::string Redacted(const std::string& url) {
+  std::string text = url.substr(0, url.find_first_of("?#"));
+  if (StartsWithNoCase(text, "file:")) return text;
+  // libcurl takes "user:password@host", "http:host" and "http:///host" too: what comes before the first '/'
+  // that is not of the scheme is the authority.
+  const std::size_t colon = text.find(':');
+  const std::size_t scheme_end = colon == std::string::npos ? 0 : colon + 1;
+  const std::size_t first_slash = text.find('/');
+  std::size_t authority = first_slash < scheme_end ? 0 : scheme_end;
+  while (authority < text.size() && text[authority] == '/') ++authority;
+  const std::size_t at = text.substr(0, text.find('/', authority)).rfind('@');
+  if (at != std::string::npos && at >= authority) {
+    const bool has_scheme = authority > scheme_end;
+    const std::size_t from = has_scheme ? authority : 0;
+    text.erase(from, at + 1 - from);
+  }
+  return text;
+}
+
+bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(),
+                                                    [](char a, char b) { return a == LowerLetter(b); });
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), LowerLetter);
+  return lower;
+}
+
+Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& headers) {
+  CurlHeaders list;
+  for (const auto& [name, value] : headers) {
+    const std::string line = fmt::format("{}: {}", name, value);
+    // The value may be a credential: the message names only the header.
+    if (name.empty() || line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("HTTP header '{}' is not valid", name));
+    }
+    curl_slist* longer = Curl().slist_append(list.get(), line.c_str());
+    if (longer == nullptr) return Error(ErrorCode::kIo, "out of memory");
+    static_cast<void>(list.release());
+    list.reset(longer);
+  }
+  return list;
+}
+
+void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& headers) {
+  if (line.starts_with("HTTP/")) headers.clear();
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  headers.insert_or_assign(LowerCase(TrimSpace(line.substr(0, colon))),
+                           std::string(TrimSpace(line.substr(colon + 1))));
+}
+
+void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits) {
+  RememberSecretsOf(url);
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
+  Curl().easy_setopt(easy, CURLOPT_URL, url.c_str());
+  Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
+  Curl().easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
+  Curl().easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  Curl().easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
+  Curl().easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
+  Curl().easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  if (limits.ca_file.empty()) return;
+  // The folder that libcurl was built with would be trusted besides the file.
+  constexpr const char* kNoFolder = nullptr;
+  Curl().easy_setopt(easy, CURLOPT_CAINFO, limits.ca_file.c_str());
+  Curl().easy_setopt(easy, CURLOPT_CAPATH, kNoFolder);
+  Curl().easy_setopt(easy, CURLOPT_PROXY_CAINFO, limits.ca_file.c_str());
+  Curl().easy_setopt(easy, CURLOPT_PROXY_CAPATH, kNoFolder);
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
+}
+
+Error RequestError(const std::string& url, const HttpLimits& limits, const CurlFailure& failure) {
+  const std::string shown = Redacted(url);
+  switch (failure.code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is not a URL that can be {}", shown, failure.wanted))
+          .WithHint(fmt::format("use a URL that begins with {}", failure.schemes));
+    case CURLE_FILE_COULDNT_READ_FILE:
+      return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist or cannot be read", shown));
+    case CURLE_OUT_OF_MEMORY:
+      return Error(ErrorCode::kIo, "out of memory");
+    case CURLE_SSL_CACERT_BADFILE:
+      if (!limits.ca_file.empty()) return UnusableAuthorities(limits);
+      break;
+    default:
+      break;
+  }
+  const std::string reason = *failure.detail != '\0' ? failure.detail : Curl().easy_strerror(failure.code);
+  Error error = Error(ErrorCode::kNetwork, fmt::format("{}: {}", failure.lead, reason));
+  if (failure.code == CURLE_COULDNT_RESOLVE_HOST || failure.code == CURLE_COULDNT_RESOLVE_PROXY ||
+      failure.code == CURLE_COULDNT_CONNECT) {
+    return std::move(error).WithHint("check the network connection and the proxy settings");
+  }
+  if (failure.code == CURLE_PEER_FAILED_VERIFICATION || failure.code == CURLE_SSL_CACERT_BADFILE) {
+    return std::move(error).WithHint(
+        limits.ca_variable.empty()
+            ? "check the system's CA certificates and its clock"
+            : fmt::format("check the CA certificates that {} names, and the clock", limits.ca_variable));
+  }
+  return error;
+}
+
+}  // namespace ptpkg

@@ -1,0 +1,68 @@
+#pragma once
+// What every request by libcurl needs. Layer: support, private to it. REQUIRES: LoadCurl() succeeded.
+
+#include <map>
+#include <memory>
+#include <signal.h>
+#include <string>
+#include <string_view>
+
+#include "support/net/curl_library.h"
+#include "support/net/http.h"
+
+namespace ptpkg {
+
+/// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE.
+/// Blocks the signal in this thread and swallows the one that may have come.
+class SigpipeGuard {
+ public:
+  SigpipeGuard();
+  SigpipeGuard(SigpipeGuard&&) = delete;
+  SigpipeGuard& operator=(SigpipeGuard&&) = delete;
+  ~SigpipeGuard();
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+struct FreeCurl {
+  void operator()(CURL* easy) const { Curl().easy_cleanup(easy); }
+  void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
+};
+using CurlHandle = std::unique_ptr<CURL, FreeCurl>;
+using CurlHeaders = std::unique_ptr<curl_slist, FreeCurl>;
+
+/// The URL as it may stand in a message: user names, passwords and signed query strings left out.
+std::string Redacted(const std::string& url);
+
+/// ASCII only. `prefix` is in lower case.
+bool StartsWithNoCase(std::string_view text, std::string_view prefix);
+std::string LowerCase(std::string_view text);
+
+/// "" for a value is libcurl's way to leave a header out that it would add.
+/// Errors: kInvalidInput (no name, a line break), which names the header but not its value.
+Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& headers);
+
+/// What libcurl hands to its header callback: a status line begins the headers of another answer.
+void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& headers);
+
+/// URL, headers, connect timeout, and whom to trust: what does not depend on what is asked.
+/// `url` and `headers` outlive the handle's use.
+void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits);
+
+/// For the words of an error.
+struct CurlFailure {
+  CURLcode code = CURLE_OK;
+  const char* detail = "";   ///< Of CURLOPT_ERRORBUFFER.
+  std::string lead = {};     ///< "cannot fetch 'https://host/f'"
+  std::string wanted = {};   ///< "fetched": what a URL of the right kind can be.
+  std::string schemes = {};  ///< That the URL may have, for a hint.
+};
+
+/// Errors: kInvalidInput (URL; a file of authorities that cannot be used), kNotFound (file:), kIo (memory),
+/// kNetwork.
+Error RequestError(const std::string& url, const HttpLimits& limits, const CurlFailure& failure);
+
+}  // namespace ptpkg

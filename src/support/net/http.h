@@ -1,0 +1,102 @@
+#pragma once
+// HTTP behind an interface. Layer: support. libcurl behind it, no libcurl type here.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "support/cancel.h"
+#include "support/clock.h"
+#include "support/digest/stream.h"
+
+namespace ptpkg {
+
+/// A body is about to reach the sink.
+struct HttpBegin {
+  std::uint64_t offset = 0;  ///< Of its first byte in the server's file: 0, or HttpRequest::resume_at.
+  std::string version = {};  ///< What HttpRequest::resume_version takes; "": the server names none.
+};
+
+struct HttpRequest {
+  std::string url = {};  ///< http:, https: or file:.
+  /// The sink has so many bytes of the file that the server called `resume_version`, from an earlier request.
+  /// 0: none. They are not asked for again, if the server says that its file is still that one.
+  std::uint64_t resume_at = 0;
+  std::string resume_version = {};
+  /// Called before the first byte, and once more when a server that went on at `resume_at` begins at 0 after
+  /// all. At offset 0 the sink drops what it has. An error ends the transfer. REQUIRED with `resume_at`.
+  std::function<Result<void>(const HttpBegin&)> on_begin = {};
+  std::map<std::string, std::string> headers = {};
+  /// Called as bytes arrive with (done, total); total 0 when unknown.
+  std::function<void(std::uint64_t, std::uint64_t)> on_progress = {};
+  const CancelToken* cancel = nullptr;
+};
+
+/// One request of an interface of a server, with any method and a body of known size.
+struct HttpCall {
+  std::string method = "GET";                       ///< GET, HEAD, PUT, POST, PATCH, DELETE.
+  std::string url = {};                             ///< http: or https:.
+  std::map<std::string, std::string> headers = {};  ///< Content-Length is added.
+  std::uint64_t body_bytes = 0;
+  /// The body from its first byte, exactly `body_bytes` long; none for requests without one. Read as it is
+  /// sent, so that memory does not grow with it.
+  std::function<Result<std::unique_ptr<ByteSource>>()> open_body = {};
+  /// Called as the body goes out with the bytes sent so far, as libcurl counts them.
+  std::function<void(std::uint64_t)> on_sent = {};
+  const CancelToken* cancel = nullptr;
+  std::uint64_t answer_limit_bytes = 4U << 20U;  ///< A longer answer is an error.
+  /// Borrowed; takes the body of a 2xx answer, however long, in place of HttpAnswer::body.
+  ByteSink* answer_sink = nullptr;
+};
+
+/// What the server said, whatever its status.
+struct HttpAnswer {
+  long status = 0;
+  std::map<std::string, std::string> headers = {};  ///< As of HttpResponse.
+  std::string body = {};
+};
+
+struct HttpResponse {
+  long status = 0;                             ///< 200 for file:.
+  std::map<std::string, std::string> headers;  ///< Names in lower case; the last of equal names wins.
+};
+
+class Http {
+ public:
+  virtual ~Http() = default;
+  /// GETs into `sink`, following at most 10 redirects to http or https. Only a 2xx body reaches the
+  /// sink, each byte once. Connection failures, 5xx, 408, 429 and bodies that are cut or stall are tried 3
+  /// times, counted anew from each attempt that brings new bytes, and 20 times in all. What the sink has
+  /// is not asked for again where the server says that its file is the same (Range with If-Range, RFC 9110,
+  /// 13.1.5 and 14.2); else the body is read from its begin, and compared with what this request brought. No
+  /// message shows the URL's credentials or query.
+  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx), kNetwork (rest; a file that changed
+  /// between two attempts), kCancelled, kInvalidInput (URL, header), and those of the sink.
+  virtual Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) = 0;
+
+  /// Sends the request once, and returns what the server answers, also 3xx (no redirect is followed: who
+  /// knows the interface decides what may go where), 4xx and 5xx. No message shows a header's value, the
+  /// URL's credentials or its query. Errors: kNetwork (no connection, no whole answer, an answer over its
+  /// limit: the request may have been carried out all the same), kCancelled, kInvalidInput (URL, header),
+  /// those of the body.
+  virtual Result<HttpAnswer> Call(const HttpCall& call) = 0;
+};
+
+struct HttpLimits {
+  std::chrono::milliseconds connect_timeout{30'000};
+  /// Ends a transfer in which no byte came for so long. A transfer as a whole has no limit.
+  std::chrono::seconds stall_timeout{60};
+  std::chrono::milliseconds retry_pause{1'000};  ///< Before the second attempt; doubled before the third.
+  /// Of Call: from the last byte of the body to the first of the answer. Indexes work on a big file
+  /// meanwhile.
+  std::chrono::milliseconds answer_timeout{300'000};
+  std::string ca_file = {};      ///< PEM file of the authorities to trust; "": those of the system.
+  std::string ca_variable = {};  ///< Of the environment, that named ca_file: for messages.
+};
+
+/// Honours the proxy variables of the process environment, as libcurl does.
+std::unique_ptr<Http> MakeCurlHttp(const HttpLimits& limits = {});
+
+}  // namespace ptpkg

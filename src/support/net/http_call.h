@@ -1,0 +1,11 @@
+#pragma once
+// One request with any method, by libcurl. Layer: support, private to it.
+
+#include "support/net/http.h"
+
+namespace ptpkg {
+
+/// Http::Call. Errors: those, and kUnsupported (no libcurl).
+Result<HttpAnswer> CallByCurl(const HttpCall& call, const HttpLimits& limits);
+
+}  // namespace ptpkg

@@ -1,0 +1,43 @@
+#pragma once
+// What this process may use of its machine: cores and memory, by the kernel and by control groups. Layer:
+// support. Sources: sched_getaffinity(2); proc(5), meminfo and vmstat; the kernel's cgroup-v2.rst (cpu.max,
+// memory.max, memory.high, memory.events) and cgroup-v1 (cpu.cfs_*, memory.limit_in_bytes,
+// memory.oom_control).
+
+#include <cstdint>
+#include <optional>
+
+#include "support/files/fs.h"
+
+namespace ptpkg {
+
+struct MachineLimits {
+  int cores = 1;                           ///< That this process may run on.
+  std::optional<double> group_cores = {};  ///< Processor time that its control groups allow, in cores.
+  std::optional<std::uint64_t> free_bytes =
+      {};  ///< What the machine can give without swapping (MemAvailable).
+  std::optional<std::uint64_t> group_limit_bytes = {};  ///< The tightest memory limit of its control groups.
+  std::optional<std::uint64_t> group_free_bytes = {};   ///< What the groups leave of their limits, at least.
+};
+
+/// How often the kernel has ended a process for lack of memory, since some beginning: for comparing two
+/// times.
+struct OomKills {
+  std::optional<std::uint64_t> of_group = {};    ///< In the own control group and those below it.
+  std::optional<std::uint64_t> of_machine = {};  ///< Other containers' processes count here too.
+};
+
+/// Never fails: what cannot be read is not known. Of control groups, the own one and all above it count, of
+/// both versions, as far as /sys shows them. Memory that a group could drop at once (inactive pages of files)
+/// counts as free.
+MachineLimits ReadMachineLimits(Fs& fs);
+OomKills ReadOomKills(Fs& fs);
+
+/// CoresOf(ReadMachineLimits(fs)), with nothing read of memory.
+int ReadUsableCores(Fs& fs);
+
+/// Threads that can make use of the processor: the cores, or the groups' share of them, rounded up. At
+/// least 1.
+int CoresOf(const MachineLimits& limits);
+
+}  // namespace ptpkg

@@ -1,0 +1,331 @@
+#include "support/text/display_text.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "support/text/display_json.h"
+#include "support/text/text.h"
+#include "support/text/utf8.h"
+
+namespace ptpkg {
+namespace {
+
+constexpr char kEscape = '\x1b';
+constexpr char kBell = '\a';
+
+/// The length of the escape sequence at the start of `text`, which begins with ESC. A string (OSC, DCS, …)
+/// that does not end counts with its introducer only, so that it cannot hide the rest of a line.
+std::size_t EscapeLength(std::string_view text) {
+  if (text.size() < 2) return text.size();
+  const auto skip = [&](std::size_t at, char first, char last) {
+    while (at < text.size() && text[at] >= first && text[at] <= last) ++at;
+    return at;
+  };
+  const char kind = text[1];
+  if (kind == '[') {
+    const std::size_t end = skip(skip(2, '0', '?'), ' ', '/');
+    return std::min(end + 1, text.size());
+  }
+  if (kind == ']' || kind == 'P' || kind == 'X' || kind == '^' || kind == '_') {
+    for (std::size_t i = 2; i < text.size(); ++i) {
+      if (text[i] == kBell) return i + 1;
+      if (text[i] == kEscape) return text.substr(i).starts_with("\x1b\\") ? i + 2 : 2;
+    }
+    return 2;
+  }
+  return std::min(skip(1, ' ', '/') + 1, text.size());
+}
+
+/// DEL, C1 controls, marks that turn or isolate the direction of writing, line and paragraph separators.
+bool IsActedOn(std::string_view character) {
+  constexpr std::array<std::string_view, 15> kMarks = {"\x7f",   "\u061c", "\u200e", "\u200f", "\u2028",
+                                                       "\u2029", "\u202a", "\u202b", "\u202c", "\u202d",
+                                                       "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
+  if (character.size() == 2 && character[0] == '\xc2') return static_cast<unsigned char>(character[1]) < 0xA0;
+  return std::find(kMarks.begin(), kMarks.end(), character) != kMarks.end();
+}
+
+bool IsPlain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+std::string Sanitised(std::string_view text) {
+  if (IsPlain(text)) return std::string(text);
+  std::string shown;
+  while (!text.empty()) {
+    const char first = text.front();
+    std::size_t length = Utf8Length(text);
+    if (first == kEscape) {
+      length = EscapeLength(text);
+    } else if (length == 0) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(first));
+      length = 1;
+    } else if (first == '\t' ||
+               (!HasControlCharacter(text.substr(0, 1)) && !IsActedOn(text.substr(0, length)))) {
+      shown += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return shown;
+}
+
+/// Moves `at` back to the begin of a character.
+std::size_t CharacterBegin(std::string_view text, std::size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+  return at;
+}
+
+/// A secret in a URL, and what goes with it when it is dropped: '@', the name of a parameter, a '/'.
+struct Credential {
+  TextRange value;
+  TextRange whole;
+};
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+/// Whether a parameter of this name, in lower case, signs the URL that it is part of.
+bool IsSignature(std::string_view name) {
+  return name == "sig" || name == "hmac" || Contains(name, "signature") || name.starts_with("hdn");
+}
+
+/// The names that Amazon, Google, Azure and others sign URLs by, and those that people give tokens and keys.
+bool IsSecretName(std::string_view name, bool is_signed) {
+  for (const std::string_view part :
+       {"token",       "secret",      "passw",   "passphrase", "pwd",        "credential", "authorization",
+        "apikey",      "api_key",     "api-key", "accesskey",  "access_key", "access-key", "privatekey",
+        "private_key", "private-key", "jwt",     "bearer",     "session",    "oauth"}) {
+    if (Contains(name, part)) return true;
+  }
+  for (const std::string_view vendor :
+       {"x-amz-", "x-goog-", "x-oss-", "x-cos-", "x-obs-", "x-tos-", "x-ms-"}) {
+    if (name.starts_with(vendor)) return true;
+  }
+  for (const std::string_view whole :
+       {"key", "auth", "pass", "sas", "code", "ticket", "otp", "googleaccessid"}) {
+    if (name == whole) return true;
+  }
+  if (IsSignature(name)) return true;
+  if (!is_signed) return false;
+  // Of a shared access signature, and of CloudFront.
+  for (const std::string_view part :
+       {"se",  "sp",  "sv",    "sr",    "st",    "si",      "ss",     "srt",
+        "spr", "sip", "sdd",   "ses",   "skoid", "sktid",   "skt",    "ske",
+        "sks", "skv", "saoid", "suoid", "scid",  "expires", "policy", "key-pair-id"}) {
+    if (name == part) return true;
+  }
+  return false;
+}
+
+/// Tokens that their makers begin so that they are found.
+bool IsSecretValue(std::string_view value) {
+  for (const std::string_view begin :
+       {"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glcbt-", "pypi-Ag", "eyJ",
+        "AKIA", "ASIA", "xoxb-", "xoxp-", "hf_", "npm_", "pfx_", "dckr_pat_"}) {
+    if (value.starts_with(begin)) return true;
+  }
+  return false;
+}
+
+constexpr std::string_view kExpression = "${{";
+constexpr std::string_view kExpressionEnd = "}}";
+
+/// The place behind the byte or the expression at `at`.
+std::size_t After(std::string_view text, std::size_t at) {
+  const std::size_t end =
+      text.substr(at).starts_with(kExpression) ? text.find(kExpressionEnd, at) : std::string_view::npos;
+  return end == std::string_view::npos ? at + 1 : end + kExpressionEnd.size();
+}
+
+/// The first place from `at` on of one of `ends`, outside of expressions.
+std::size_t EndOfPart(std::string_view text, std::size_t at, std::string_view ends) {
+  while (at < text.size() && !Contains(ends, text.substr(at, 1))) {
+    // Behind a comma of a list of YAML, or of a sentence, comes a blank.
+    if (text[at] == ',' && (at + 1 == text.size() || text[at + 1] == ' ' || text[at + 1] == '\n')) break;
+    at = After(text, at);
+  }
+  return std::min(at, text.size());
+}
+
+constexpr std::string_view kUrlEnds = " \t\r\n'\"<>`|[](){}\\";
+
+/// One part of a query between two separators.
+struct Parameter {
+  TextRange name;
+  TextRange value;  ///< Behind '='; equal to `name` where there is none.
+};
+
+/// The parameters from `at` on, behind '?' or '#'; `at` moves to their end.
+std::vector<Parameter> ParametersFrom(std::string_view text, std::size_t& at) {
+  const std::string ends = std::string(kUrlEnds) + "&;#?";
+  std::vector<Parameter> found;
+  while (true) {
+    const std::size_t end = EndOfPart(text, at, ends);
+    const std::size_t equals = text.substr(at, end - at).find('=');
+    Parameter one{.name = {.begin = at, .end = end}, .value = {.begin = at, .end = end}};
+    if (equals != std::string_view::npos) {
+      one.name.end = at + equals;
+      one.value.begin = at + equals + 1;
+    }
+    found.push_back(one);
+    at = end;
+    if (at == text.size() || !Contains("&;", text.substr(at, 1))) return found;
+    ++at;
+  }
+}
+
+std::string_view In(std::string_view text, const TextRange& range) {
+  return text.substr(range.begin, range.end - range.begin);
+}
+
+bool HasDigit(std::string_view text) { return text.find_first_of("0123456789") != std::string_view::npos; }
+
+/// A part of a query that has no name, and is long and mixed enough for a token: neither words
+/// ("release-notes-2024") nor a commit.
+bool IsOpaque(std::string_view value) {
+  constexpr std::size_t kShortest = 20;
+  constexpr std::size_t kCommit = 40;
+  const auto has = [&](char first, char last) {
+    return std::any_of(value.begin(), value.end(), [&](char c) { return c >= first && c <= last; });
+  };
+  const bool is_hex = value.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  const bool is_words =
+      value.find_first_of("-_") != std::string_view::npos && !(has('a', 'z') && has('A', 'Z'));
+  return value.size() >= kShortest && HasDigit(value) && (has('a', 'z') || has('A', 'Z')) && !is_words &&
+         !(is_hex && value.size() == kCommit) && value.find_first_of("./:") == std::string_view::npos;
+}
+
+/// Adds the secrets of a query or a fragment, whose mark is at `at`. A fragment is an anchor, which no server
+/// sees: a part of it without a name hides nothing.
+void AddParameters(std::string_view text, std::size_t& at, std::vector<Credential>& found) {
+  const bool is_query = text[at] == '?';
+  const std::vector<Parameter> all = ParametersFrom(text, ++at);
+  std::vector<std::string> names;
+  for (const Parameter& one : all) names.push_back(ToLower(In(text, one.name)));
+  const bool is_signed = std::any_of(names.begin(), names.end(), IsSignature);
+  std::vector<bool> secret;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string_view value = In(text, all[i].value);
+    const bool named = all[i].value.begin != all[i].name.begin;
+    // "?code=all" chooses something; the codes that log in have digits.
+    const bool is_choice = names[i] == "code" && !HasDigit(value);
+    secret.push_back(!value.empty() &&
+                     (IsSecretValue(value) || (named ? IsSecretName(names[i], is_signed) && !is_choice
+                                                     : is_query && IsOpaque(value))));
+  }
+  const auto last_kept = std::find(secret.rbegin(), secret.rend(), false);
+  const auto first_kept = std::find(secret.begin(), secret.end(), false) - secret.begin();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!secret[i]) continue;
+    // With the separator before it, or the one behind it while what is kept comes later.
+    const bool comes_first = last_kept != secret.rend() && static_cast<std::ptrdiff_t>(i) < first_kept;
+    const std::size_t begin = all[i].name.begin;
+    const std::size_t end = all[i].value.end;
+    found.push_back(
+        {.value = all[i].value,
+         .whole = {.begin = comes_first ? begin : begin - 1, .end = comes_first ? end + 1 : end}});
+  }
+}
+
+/// "/t/TOKEN/" of conda's channels.
+void AddPathToken(std::string_view text, std::string_view host, const TextRange& path,
+                  std::vector<Credential>& found) {
+  constexpr std::string_view kMark = "/t/";
+  const std::size_t mark = In(text, path).find(kMark);
+  if (mark == std::string_view::npos) return;
+  const std::size_t begin = path.begin + mark + kMark.size();
+  const TextRange token{.begin = begin, .end = std::min(text.find('/', begin), path.end)};
+  const bool is_token = Contains(host, "anaconda") || In(text, token).starts_with("tk-");
+  if (is_token && token.end > begin)
+    found.push_back({.value = token, .whole = {path.begin + mark, token.end}});
+}
+
+std::vector<Credential> FindCredentials(std::string_view text) {
+  constexpr std::string_view kSchemeEnd = "://";
+  std::vector<Credential> found;
+  for (std::size_t scheme = text.find(kSchemeEnd); scheme != std::string_view::npos;) {
+    TextRange user{.begin = scheme + kSchemeEnd.size(), .end = 0};
+    std::size_t at = user.begin;
+    while (at < text.size() && !Contains("/?# \t\n'\"<>", text.substr(at, 1))) {
+      if (text[at] == '@') user.end = at;
+      at = After(text, at);
+    }
+    const std::string_view part = text.substr(user.begin, std::max(user.end, user.begin) - user.begin);
+    const bool user_alone = text.substr(0, scheme).ends_with("ssh") && !Contains(part, ":");
+    if (!part.empty() && !user_alone) found.push_back({.value = user, .whole = {user.begin, user.end + 1}});
+    TextRange path{.begin = at, .end = at};
+    at = path.end = EndOfPart(text, at, std::string(kUrlEnds) + "?#");
+    AddPathToken(text, text.substr(user.begin, path.begin - user.begin), path, found);
+    while (at < text.size() && Contains("?#", text.substr(at, 1))) AddParameters(text, at, found);
+    scheme = text.find(kSchemeEnd, std::max(at, user.begin));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string DisplayLine(std::string_view line, std::size_t max_bytes) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  line.remove_prefix(line.rfind('\r') + 1);  // npos + 1 = 0
+  std::string shown = Sanitised(line);
+  if (shown.size() <= max_bytes) return shown;
+  const std::size_t head = CharacterBegin(shown, max_bytes / 2);
+  const std::size_t tail = CharacterBegin(shown, shown.size() - max_bytes / 2);
+  return fmt::format("{}… ({} bytes) …{}", shown.substr(0, head), tail - head, shown.substr(tail));
+}
+
+std::string DisplayJson(std::string_view json) {
+  std::string shown;
+  while (!json.empty()) {
+    const std::string_view character = json.substr(0, std::max<std::size_t>(Utf8Length(json), 1));
+    if (IsActedOn(character)) {
+      // All of them lie below U+10000.
+      shown += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(Utf8CodePoint(character)));
+    } else {
+      shown += character;
+    }
+    json.remove_prefix(character.size());
+  }
+  return shown;
+}
+
+std::string DisplayText(std::string_view text) {
+  std::string shown;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    shown += DisplayLine(text.substr(0, end));
+    if (end == std::string_view::npos) return shown;
+    shown += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<TextRange> CredentialsIn(std::string_view text) {
+  std::vector<TextRange> found;
+  for (const Credential& one : FindCredentials(text)) found.push_back(one.value);
+  return found;
+}
+
+std::string MaskCredentials(std::string_view text) {
+  std::string masked;
+  std::size_t done = 0;
+  for (const auto& [value, whole] : FindCredentials(text)) {
+    masked.append(text.substr(done, value.begin - done)).append(kCredentialMask);
+    done = value.end;
+  }
+  return masked.append(text.substr(done));
+}
+
+std::string DropCredentials(std::string_view text) {
+  std::string rest;
+  std::size_t done = 0;
+  for (const auto& [value, whole] : FindCredentials(text)) {
+    rest.append(text.substr(done, whole.begin - done));
+    done = whole.end;
+  }
+  return rest.append(text.substr(done));
+}
+
+}  // namespace ptpkg

@@ -1,0 +1,48 @@
+#pragma once
+// Evaluates a recipe for every variant of the matrix. Layer: variant.
+// Matches: conda-build and rattler-build build hashes and build strings (docs/formats/build-string.md).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "recipe/document/document.h"
+#include "recipe/expression/evaluate_recipe.h"
+#include "recipe/recipe.h"
+#include "support/files/fs.h"
+
+namespace ptpkg::variant {
+
+struct RenderOptions {
+  std::vector<AbsPath>
+      variant_files;  ///< Later files win per key. Empty: variants.yaml beside the recipe, if any.
+  /// Only variants whose value of the key equals one of the values, "--select key=value". A key or
+  /// value that no variant has is kUsage, with the nearest match. A variant that a key leaves out is not
+  /// judged: the recipe may refuse it.
+  std::map<std::string, std::vector<std::string>> select;
+  std::string target_platform = "linux-64";
+  std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
+  recipe::TextCheck check_wheel_requirement = {};  ///< Of recipe::EvaluationInput.
+  /// The same, for every variant; so names of packages that hold it are not compared here.
+  recipe::DetectedVersions detected = {};
+};
+
+/// One recipe for each distinct combination of the keys that the recipe uses, in matrix order;
+/// skipped variants are returned with `skip` set.
+/// Errors: kInvalidInput with a span (unknown key, wrong type, undefined name, zip_keys of unequal
+/// length), kNotFound (recipe or variant file); kUnsupported when variants.yaml is to be taken and only a
+/// conda_build_config.yaml is there.
+Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options);
+
+/// The keys of the variant files that Render reads. Errors: those of Render for these.
+Result<std::vector<std::string>> VariantKeys(Fs& fs, const AbsPath& recipe_path,
+                                             const RenderOptions& options);
+
+/// Which of `recipes`, all of one recipe file, `select` keeps: their indexes, in order. `has_outputs`: of
+/// that file. `refused`: variants whose keys and values are known, but that no selection keeps. Errors: those
+/// of `select`, as of Render.
+Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& recipes,
+                                          const std::map<std::string, std::vector<std::string>>& select,
+                                          bool has_outputs, const std::vector<recipe::Recipe>& refused = {});
+
+}  // namespace ptpkg::variant

@@ -1,0 +1,214 @@
+#include "verify/check_artifact.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "archive/extract.h"
+#include "model/artifact.h"
+#include "support/files/scratch.h"
+#include "support/text/case_collisions.h"
+#include "support/text/text.h"
+#include "verify/conda/conda_checks.h"
+#include "verify/elf/elf_tables.h"
+#include "verify/rules/build_path_checks.h"
+#include "verify/rules/tree_checks.h"
+#include "verify/rules/zip_checks.h"
+#include "verify/rules/zip_container.h"
+#include "verify/wheel/computed_platform.h"
+#include "verify/wheel/upload_checks.h"
+#include "verify/wheel/wheel_checks.h"
+#include "verify/wheel/wheel_layout_checks.h"
+#include "verify/wheel/wheel_tag_checks.h"
+#include "wheel/file_name.h"
+
+namespace ptpkg::verify {
+namespace {
+
+ContainerRule WheelContainer(const std::vector<Target>& targets) {
+  ContainerRule rule = {
+      .id = "wheel-zip",
+      .fix = "write the wheel again with a tool that keeps to the rules of package indexes"};
+  if (!targets.empty()) rule.targets = ConsumersOf(targets);
+  return rule;
+}
+
+/// What a wheel is held to besides what holds for all.
+struct WheelRules {
+  ContainerRule container;
+  bool uploaded = false;  ///< To the public index.
+  std::uint64_t size_bytes = 0;
+};
+
+/// Reads a wheel and checks it; null when it cannot be read.
+Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, const ZipReading& reading,
+                                            const WheelRules& rules, std::vector<Finding>& findings) {
+  PTPKG_CHECK(CheckZipContainer(env, wheel, rules.container, findings));
+  PTPKG_TRY(std::unique_ptr<ZipTree> zip, ZipTree::Read(env, wheel, reading, findings));
+  if (!zip) return zip;
+  PTPKG_TRY(const WheelContent content, CheckWheelContent(zip->env(), wheel, zip->tree(), findings));
+  PTPKG_TRY(const archive::ZipReader reader, archive::ZipReader::Open(env.fs, wheel));
+  CheckWheelFolders(reader.members(), content.scripts, findings);
+  if (rules.uploaded) {
+    const UploadedFile file{
+        .name = wheel.Name(), .size_bytes = rules.size_bytes, .dist_info_dir = content.dist_info_dir};
+    PTPKG_CHECK(CheckUpload(zip->env(), file, zip->tree(), findings));
+  }
+  return zip;
+}
+
+/// nullopt for a name that is none: a finding of its own, and WHEEL then has to say it.
+Result<std::optional<PlatformPromise>> PromiseOfWheelName(std::string_view file_name) {
+  const auto name = wheel::FileName::Parse(file_name);
+  if (!name) return std::optional<PlatformPromise>();
+  PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  return std::optional(PromiseOfTags(policies, Split(name->tag.platform, '.')));
+}
+
+/// The tags of the file name against the files. `zip`: null when it cannot be read.
+Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examination& examination) {
+  const auto name = wheel::FileName::Parse(file_name);
+  if (zip == nullptr || !name) return Ok();
+  if (IsForOtherSystems(name->tag.platform)) {
+    PTPKG_TRY(examination.code, MachineCodeIn(zip->env(), zip->tree()));
+  }
+  std::map<std::string, elf::PythonSymbols> symbols;
+  std::set<std::string> with_foreign_needs;
+  const SeenZip& seen = *zip->Seen();
+  std::set<std::string> own;  // names of files
+  for (const TreeEntry& entry : zip->tree().entries) own.emplace(entry.path.Name());
+  for (const auto& [path, index] : seen.by_path) {
+    const SharedElfFacts& facts = seen.facts[index].elf;
+    if (facts == nullptr || !facts->member) continue;
+    const elf::PythonSymbols& python = facts->member->python;
+    if (python.imported.empty() && python.defined.empty()) continue;
+    symbols.emplace(path, python);
+    const std::vector<std::string>& needed = facts->member->facts.needed;
+    const bool foreign = std::any_of(needed.begin(), needed.end(), [&](const std::string& library) {
+      return !own.contains(library) && !MatchesAny(SystemLibraries(), library) &&
+             !library.starts_with("libpython");
+    });
+    if (foreign) with_foreign_needs.insert(path);
+  }
+  return CheckWheelTags(zip->env(), {*name, examination.code, symbols, std::move(with_foreign_needs)},
+                        zip->tree(), examination.report.findings);
+}
+
+/// The rule that a build warns by, too.
+void CheckNameCase(const std::vector<TreeEntry>& entries, std::vector<Finding>& findings) {
+  std::vector<std::string> names;
+  for (const TreeEntry& entry : entries) names.push_back(entry.path.str());
+  LimitedFindings limited(findings);
+  for (const auto& [first, second] : CaseCollisions(names)) {
+    limited.Add(
+        {"artifact-name-case", Severity::kWarning, second,
+         fmt::format("'{}' and '{}' differ in case only: macOS and Windows keep one of them", first, second),
+         "rename one of them"});
+  }
+}
+
+/// What every examination ends with.
+void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& options,
+              Examination& examination) {
+  examination.report.subject = subject.str();
+  examination.profile = profile;
+  std::vector<Finding>& findings = examination.report.findings;
+  ApplyProfile(profile, options.never_errors, findings);
+  if (!options.targets.empty()) ApplyTargets(ConsumersOf(options.targets), findings);
+  std::sort(findings.begin(), findings.end(), [](const Finding& left, const Finding& right) {
+    return std::tie(left.file, left.id, left.message) < std::tie(right.file, right.id, right.message);
+  });
+  LimitFindings(findings);
+}
+
+/// A wheel or a plain zip: members pass in memory, none is unpacked.
+Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& options, Profile profile,
+                        Examination& examination) {
+  std::vector<Finding>& findings = examination.report.findings;
+  // What killed checks have unpacked, of conda packages say.
+  PTPKG_CHECK(RemoveAbandoned(env, env.cache_dir));
+  PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
+  const ZipReading reading{.opened = opened,
+                           .paths = SearchableBuildPaths(options.forbidden_paths),
+                           .on_file = options.on_file,
+                           .known = &options.known};
+  ElfSubject subject;
+  PlainZip plain;
+  if (artifact.Name().ends_with(ArtifactExtension(ArtifactFormat::kWheel))) {
+    PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
+    const WheelRules rules = {.container = WheelContainer(options.targets),
+                              .uploaded = profile == Profile::kWheel,
+                              .size_bytes = stat.size_bytes};
+    PTPKG_TRY(plain.zip, CheckWheel(env, artifact, reading, rules, findings));
+    PTPKG_CHECK(CheckNamedTags(plain.zip.get(), artifact.Name(), examination));
+    PTPKG_TRY(subject.promise, PromiseOfWheelName(artifact.Name()));
+  } else {
+    PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));
+    subject.notes = {.in_dist_info = false, .file = std::move(plain.note)};
+  }
+  if (plain.zip && options.keep_seen) examination.seen = plain.zip->Seen();
+  if (!plain.zip || plain.zip->tree().entries.empty()) return Ok();
+  examination.entries = plain.zip->tree().entries;
+  CheckNameCase(examination.entries, findings);
+  PTPKG_TRY(const ElfTree tree, plain.zip->TakeElfTree(findings));
+  subject.root = tree.root;
+  subject.tree = &tree;
+  return CheckElfFiles(plain.zip->env(), subject, options, examination);
+}
+
+/// Unpacked: the checks that follow see the files as they are installed, with the prefix put in.
+Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions& options,
+                          Examination& examination) {
+  std::vector<Finding>& findings = examination.report.findings;
+  PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir));
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "check"));
+  PTPKG_TRY(const CondaContent content, CheckCondaContent(env, artifact, scratch.path(), findings));
+  if (content.tree.entries.empty()) return Ok();
+  PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, findings));
+  CheckOptions elf_options = options;
+  elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),
+                                  content.dependencies.end());
+  elf_options.allowed_by_package.insert(elf_options.allowed_by_package.end(),
+                                        content.note.allow_unresolved.begin(),
+                                        content.note.allow_unresolved.end());
+  elf_options.device_code_of_package = content.note.device_code;
+  const ElfSubject subject{.root = content.tree.root,
+                           .promise = PromiseOfSpecs(content.specs, content.subdir)};
+  examination.entries = content.tree.entries;
+  CheckNameCase(examination.entries, findings);
+  return CheckElfFiles(env, subject, elf_options, examination);
+}
+
+}  // namespace
+
+Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
+  PTPKG_TRY(const ArtifactFormat format, RequireFormat(artifact));
+  const bool is_conda = format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
+  PTPKG_TRY(const Profile profile, ProfileBeside(options.targets, options.profile, artifact.Name()));
+  Examination examination;
+  PTPKG_CHECK(is_conda ? ExamineConda(env, artifact, options, examination)
+                       : ExamineZip(env, artifact, options, profile, examination));
+  Conclude(artifact, profile, options, examination);
+  return examination;
+}
+
+Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options) {
+  Examination examination;
+  const NotePlaces notes = {.file = fmt::format("info/{}", kPackageNoteName)};
+  PTPKG_CHECK(CheckElfFiles(env, {.root = root, .promise = {}, .notes = notes}, options, examination));
+  if (!options.forbidden_paths.empty()) {
+    PTPKG_TRY(const StagedTree tree, ScanTree(env, root));
+    PTPKG_CHECK(CheckBuildPaths(env, tree, options.forbidden_paths, examination.report.findings));
+  }
+  Conclude(root, options.profile.value_or(Profile::kTree), options, examination);
+  return examination;
+}
+
+Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
+  PTPKG_TRY(Examination examination, ExamineArtifact(env, artifact, options));
+  return std::move(examination.report);
+}
+
+}  // namespace ptpkg::verify

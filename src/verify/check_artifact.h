@@ -1,0 +1,86 @@
+#pragma once
+// Checks a finished artifact the way its strictest consumer reads it. Layer: verify. Never writes.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+#include "model/staged_tree.h"
+#include "support/env.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/file_device_code.h"
+#include "verify/elf/file_links.h"
+#include "verify/elf/file_needs.h"
+#include "verify/file_kind.h"
+#include "verify/installer_target.h"
+#include "verify/profile.h"
+#include "verify/rules/zip_scan.h"
+#include "versions/cuda_archs.h"
+
+namespace ptpkg::verify {
+
+struct CheckOptions {
+  /// Text that must not occur in any file: build prefix, work folder.
+  std::vector<std::string> forbidden_paths = {};
+  /// Names that the environment provides, as globs, besides the built-in system list: NEEDED entries and
+  /// libraries that are opened at run time.
+  std::vector<std::string> allow_unresolved = {};
+  /// The same, as the package says it of itself; those of its ptpkg.json are added.
+  std::vector<std::string> allowed_by_package = {};
+  /// The GPU architectures that the files are to have, as versions::DeviceCodeRequest takes them. Empty: what
+  /// the package says of itself.
+  std::vector<std::string> device_code = {};
+  /// The same, as the package says it of itself; one that cannot be parsed is not passed here.
+  std::vector<std::string> device_code_of_package = {};
+  /// Names of packages that the artifact depends on, besides those that the tree itself declares
+  /// (*.dist-info/METADATA, info/index.json). Matching ignores case and '-', '_', '.'.
+  std::vector<std::string> dependencies = {};
+  /// Ids of findings that are no errors here, whatever the profile says.
+  std::vector<std::string> never_errors = {};
+  /// Whose rules decide which findings about a wheel are errors, whatever never_errors says; none: the
+  /// profile's.
+  std::vector<Target> targets = {};
+  /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a folder.
+  std::optional<Profile> profile = {};
+  /// Sees the files of the tree, as ReadElfTree hands them out; of a zip not those that known.zip has.
+  OnFile on_file = {};
+  bool links = false;       ///< Fill Examination::links.
+  KnownContent known = {};  ///< Of a wheel or zip.
+  bool keep_seen = false;   ///< Fill Examination::seen.
+};
+
+/// Findings, what the ELF files need of a machine, and their GPU code.
+struct Examination {
+  Report report;  ///< Findings sorted by file, id; LimitFindings holds.
+  Profile profile = Profile::kTree;
+  std::vector<FileNeeds> files;             ///< One per dynamic ELF file, sorted by path.
+  std::optional<std::size_t> highest;       ///< Of `files`: the one that sets the floor of the whole.
+  std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
+  versions::DeviceCodeRequest asked;        ///< What was asked of these, by the options or the package.
+  std::vector<FileLinks> links;             ///< With options.links: as `files`, in their order.
+  /// Of a wheel with a platform tag of another system than Linux: what CheckDeserved takes.
+  std::set<MachineCode> code;
+  /// The files of an artifact, without info/ of a conda package; none if it cannot be unpacked, and none for
+  /// a folder.
+  std::vector<TreeEntry> entries;
+  /// With options.keep_seen: of a wheel or zip; null if it cannot be read.
+  std::shared_ptr<const SeenZip> seen;
+};
+
+/// `artifact`: a .conda, .tar.bz2, .whl or .zip file; ptpkg need not have made it. Files of a zip in which
+/// one folder holds everything are called by their paths below that folder. Errors: kInvalidInput for
+/// options.device_code; kUsage for targets of a file that is no wheel or contradict the profile; else only
+/// when the file cannot be read at all, everything else is a finding.
+Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
+
+/// ELF checks on a folder, and the search for forbidden paths in all its files. Findings about the platform
+/// need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled; kInvalidInput for
+/// options.device_code.
+Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
+
+/// The findings of ExamineArtifact alone.
+Result<Report> CheckArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
+
+}  // namespace ptpkg::verify

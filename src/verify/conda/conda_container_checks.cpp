@@ -1,0 +1,131 @@
+// Container checks. Layer: verify.
+#include "verify/conda/conda_container_checks.h"
+
+#include <fmt/core.h>
+#include <set>
+
+#include "support/text/json.h"
+#include "verify/rules/zip_container.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::uint64_t kMaxWindow = 1ULL << 27U;
+constexpr std::string_view kPackAgain = "write the package again with ptpkg, conda-build or rattler-build";
+
+void Add(std::vector<Finding>& findings, std::string_view id, Severity severity, std::string message) {
+  findings.push_back({std::string(id), severity, "", std::move(message), std::string(kPackAgain)});
+}
+
+void CheckStream(const conda::PartFacts& part, std::vector<Finding>& findings) {
+  if (part.part == conda::Part::kWhole) {
+    if (part.stream.streams > 1) {
+      Add(findings, "conda-bzip2-streams", Severity::kError,
+          fmt::format("the archive is made of {} bzip2 streams; rattler and pixi read the first only",
+                      part.stream.streams));
+    }
+    return;
+  }
+  if (part.stream.streams > 1) {
+    Add(findings, "conda-zstd-frames", Severity::kError,
+        fmt::format("'{}' is made of {} zstd frames; rattler and pixi read the first only", part.member,
+                    part.stream.streams));
+  }
+  if (part.stream.window_bytes > kMaxWindow) {
+    Add(findings, "conda-zstd-window", Severity::kError,
+        fmt::format("'{}' needs a zstd window of {} bytes; readers refuse more than {}", part.member,
+                    part.stream.window_bytes, kMaxWindow));
+  }
+  if (!part.stream.content_size_known) {
+    Add(findings, "conda-zstd-size", Severity::kInfo,
+        fmt::format("'{}' does not state the size of its content", part.member));
+  }
+}
+
+void CheckMetadataFile(const conda::ContainerFacts& facts, std::vector<Finding>& findings) {
+  const auto metadata = ParseJson(facts.metadata, "metadata.json");
+  const bool right = metadata && metadata->is_object() && metadata->contains("conda_pkg_format_version") &&
+                     (*metadata)["conda_pkg_format_version"] == 2;
+  if (right) return;
+  Add(findings, "conda-zip-metadata", Severity::kError,
+      facts.metadata.empty() ? "the zip holds no 'metadata.json'"
+                             : "'metadata.json' does not say \"conda_pkg_format_version\": 2");
+}
+
+void CheckZipMembers(const conda::ContainerFacts& facts, const std::string& stem,
+                     std::vector<Finding>& findings) {
+  const std::string info = "info-" + stem + ".tar.zst";
+  const std::string payload = "pkg-" + stem + ".tar.zst";
+  for (const auto& member : facts.zip_members) {
+    const bool part = member.name.starts_with("info-") || member.name.starts_with("pkg-");
+    if (part && member.name != info && member.name != payload) {
+      Add(findings, "conda-zip-part-name", Severity::kError,
+          fmt::format("'{}' does not carry the stem '{}' of the file; conda does not find it", member.name,
+                      stem));
+    } else if (!part && member.name != "metadata.json") {
+      Add(findings, "conda-zip-extra", Severity::kWarning,
+          fmt::format("the zip holds a member '{}'", member.name));
+    }
+    if (!member.stored) {
+      Add(findings, "conda-zip-stored", Severity::kError,
+          fmt::format("'{}' is compressed inside the zip; rattler reads stored members only", member.name));
+    }
+  }
+  if (!facts.zip_members.empty() && !facts.zip_members.back().name.starts_with("info-")) {
+    Add(findings, "conda-zip-order", Severity::kWarning,
+        "the info part is not last; clients that fetch the end of the file need more requests");
+  }
+}
+
+}  // namespace
+
+void CheckCondaContainer(const conda::ContainerFacts& facts, const std::string& stem,
+                         std::vector<Finding>& findings) {
+  for (const conda::PartFacts& part : facts.parts) CheckStream(part, findings);
+  if (facts.format != ArtifactFormat::kConda) return;
+  CheckMetadataFile(facts, findings);
+  CheckZipMembers(facts, stem, findings);
+}
+
+void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Finding>& findings) {
+  bool payload_seen = false;
+  bool late_info = false;
+  std::size_t folders = 0;
+  std::size_t dotted = 0;
+  std::size_t special = 0;
+  for (const CondaMember& member : members) {
+    if (member.name.starts_with("./")) ++dotted;
+    const bool folder = member.kind == archive::TarKind::kDirectory;
+    if (folder) ++folders;
+    if (!folder && member.kind != archive::TarKind::kSymlink && (member.mode & 07000U) != 0) ++special;
+    const bool info = member.name.starts_with("info/");
+    late_info = late_info || (info && payload_seen && member.part == conda::Part::kWhole);
+    payload_seen = payload_seen || !info;
+  }
+  if (dotted > 0) {
+    Add(findings, "conda-member-name", Severity::kError,
+        fmt::format("{} member names begin with './'; indexers do not find 'info/index.json' then", dotted));
+  }
+  if (folders > 0) {
+    Add(findings, "conda-member-folder", Severity::kWarning,
+        fmt::format("the archive lists {} folders; installers make them from the files", folders));
+  }
+  if (special > 0) {
+    Add(findings, "conda-special-mode", Severity::kError,
+        fmt::format("{} members have the setuid, setgid or sticky bit: conda keeps it, rattler drops it",
+                    special));
+  }
+  if (late_info) {
+    Add(findings, "conda-info-first", Severity::kWarning,
+        "members of info/ come after the payload; indexers have to unpack everything to find them");
+  }
+}
+
+Result<void> CheckCondaZip(Env& env, const AbsPath& package, std::vector<Finding>& findings) {
+  // What only indexes of wheels refuse is unusual here.
+  return CheckZipContainer(
+      env, package, {.id = "conda-zip-strict", .fix = kPackAgain, .where_readers_agree = Severity::kWarning},
+      findings);
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,92 @@
+#include "verify/elf/device_code_checks.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "support/text/text.h"
+
+namespace ptpkg::verify {
+namespace {
+
+/// Of what the driver compiles.
+versions::ArchitectureNames WithPrefix(const versions::ArchitectureNames& names, std::string_view prefix) {
+  versions::ArchitectureNames found;
+  for (const std::string& name : names) {
+    if (name.starts_with(prefix)) found.insert(name);
+  }
+  return found;
+}
+
+constexpr std::string_view kAbsentHint =
+    "see in the build log whether the GPU part was configured; pack its libraries";
+
+void AddDifference(const versions::ArchitectureNames& some, const versions::ArchitectureNames& others,
+                   std::string_view what, std::string_view verdict, std::vector<std::string>& differences) {
+  std::vector<std::string> names;
+  std::set_difference(some.begin(), some.end(), others.begin(), others.end(), std::back_inserter(names),
+                      some.key_comp());
+  if (!names.empty()) differences.push_back(fmt::format("{} for {} {}", what, Join(names, ", "), verdict));
+}
+
+/// "machine code for sm_90 is missing; PTX for compute_80 was not asked for".
+std::string Differences(const versions::DeviceArchitectures& has,
+                        const versions::DeviceArchitectures& asked) {
+  constexpr std::string_view kMissing = "is missing";
+  constexpr std::string_view kExtra = "was not asked for";
+  std::vector<std::string> differences;
+  AddDifference(asked.sass, has.sass, "machine code", kMissing, differences);
+  if (!asked.more) AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
+  for (const auto& [what, prefix] : {std::pair("PTX", "compute_"), std::pair("SPIR-V", "amdgcn")}) {
+    const versions::ArchitectureNames wanted = WithPrefix(asked.ptx, prefix);
+    const versions::ArchitectureNames found = WithPrefix(has.ptx, prefix);
+    AddDifference(wanted, found, what, kMissing, differences);
+    if (!asked.more) AddDifference(found, wanted, what, kExtra, differences);
+  }
+  return Join(differences, "; ");
+}
+
+}  // namespace
+
+versions::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code) {
+  versions::DeviceArchitectures names;
+  const elf::DeviceShare judged = code.Judged();
+  for (const auto& [architecture, amount] : judged.sass) names.sass.insert(architecture.SassName());
+  for (const auto& [architecture, amount] : judged.ptx) names.ptx.insert(architecture.PtxName());
+  return names;
+}
+
+void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const versions::DeviceCodeRequest& request,
+                     std::vector<Finding>& findings) {
+  bool any = false;
+  std::vector<std::string> with_code;
+  for (const FileDeviceCode& file : files) {
+    with_code.push_back(file.file);
+    const versions::DeviceArchitectures* asked = request.Of(file.file);
+    any = any || asked != nullptr;
+    if (!file.problem.empty()) {
+      findings.push_back({"device-code-unreadable", asked == nullptr ? Severity::kWarning : Severity::kError,
+                          file.file, fmt::format("its GPU code cannot be told: {}", file.problem),
+                          "build the file again"});
+      continue;
+    }
+    if (asked == nullptr) continue;
+    const std::string differences = Differences(ArchitecturesOf(file.code), *asked);
+    if (differences.empty()) continue;
+    findings.push_back(
+        {"device-code-mismatch", Severity::kError, file.file, differences,
+         "give the compiler the architectures that are asked for, or ask for those of this file"});
+  }
+  const std::vector<std::string> without = request.GlobsWithout(with_code);
+  for (const std::string& glob : without) {
+    findings.push_back({"device-code-absent", Severity::kError, "",
+                        fmt::format("GPU code is asked of '{}', and no file of this name holds any", glob),
+                        std::string(kAbsentHint)});
+  }
+  if (any || !request.AsksForCode() || !without.empty()) return;
+  findings.push_back({"device-code-absent", Severity::kError, "",
+                      "GPU code is asked for, and none of the libraries, programs and static archives it is "
+                      "asked of holds any",
+                      std::string(kAbsentHint)});
+}
+
+}  // namespace ptpkg::verify

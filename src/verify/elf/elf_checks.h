@@ -1,0 +1,53 @@
+#pragma once
+// Checks on the ELF files of a tree: what they need is there, and their search paths lead to it on any
+// machine. Layer: verify. Serves trees in a prefix layout (conda) and in site-packages layout (wheel): all
+// paths are relative to the tree's root. The finding's pages are docs/findings/elf-*.md.
+
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+#include "support/env.h"
+#include "verify/check_artifact.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/file_links.h"
+#include "verify/elf/resolved_libraries.h"
+
+namespace ptpkg::verify {
+
+/// Names of distributions that the tree declares it depends on (conda index.json, wheel METADATA), those of
+/// extras left out, normalised; empty when it declares none or is neither. Errors: kIo.
+Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& tree);
+
+/// Each NEEDED is found as ld.so finds it, in every process that loads the file; or it is allowed by the
+/// options or the package itself, part of every system, or brought by a declared dependency. Findings:
+/// elf-unresolved-needed, elf-unreachable-needed, elf-shadowed-needed, elf-conditional-needed,
+/// elf-allowed-needed, elf-needed-path.
+void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
+                 const std::vector<std::string>& dependencies, const Loads& loads,
+                 std::vector<Finding>& findings);
+
+/// One NEEDED of one member; borrowed.
+struct Need {
+  const ElfMember& member;
+  const std::string& name;
+  const NeedOutcome& outcome;
+};
+
+struct NeedVerdict {
+  NeedState state = NeedState::kMissing;
+  std::string problem = {};  ///< kMissing: what CheckNeeded says of it.
+};
+
+/// Where it comes from, by the rules of CheckNeeded.
+NeedVerdict JudgeNeeded(const ElfTree& tree, const CheckOptions& options,
+                        const std::vector<std::string>& dependencies, const Need& need);
+
+/// All that $LIB and $PLATFORM of the member's search path may stand for, for ExplainSearchPath.
+std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member);
+
+/// No forbidden text, pad, absolute, empty, relative, escaping, stubs or dead entry. Findings:
+/// elf-search-path-*.
+void CheckSearchPaths(const ElfTree& tree, const CheckOptions& options, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

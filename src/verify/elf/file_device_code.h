@@ -1,0 +1,16 @@
+#pragma once
+// The GPU code of one file of a tree. Layer: verify.
+
+#include <string>
+
+#include "elf/device/device_code.h"
+
+namespace ptpkg::verify {
+
+struct FileDeviceCode {
+  std::string file;
+  elf::DeviceCode code = {};
+  std::string problem = {};  ///< Why it could not be told; then `code` is empty.
+};
+
+}  // namespace ptpkg::verify

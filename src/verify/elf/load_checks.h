@@ -1,0 +1,17 @@
+#pragma once
+// Checks of dynamic files as glibc's loader maps them, each alone. Layer: verify.
+
+#include <vector>
+
+#include "model/finding.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/resolved_libraries.h"
+
+namespace ptpkg::verify {
+
+/// Findings: elf-header, elf-segments, elf-dynamic, elf-relocation and elf-start for faults of the file;
+/// elf-no-dlopen for flags that keep it out of a running process; elf-filter for the libraries of DT_FILTER
+/// and DT_AUXILIARY; elf-interpreter for programs.
+void CheckMapping(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,117 @@
+#pragma once
+// ld.so as far as it looks for libraries: which file each NEEDED of a process gets. Layer: verify.
+// Source: glibc elf/dl-deps.c (breadth first), elf/dl-load.c (names, search paths, $ORIGIN, what a file must
+// be), elf/dl-hwcaps.c; the judge is ld.so itself, tests/e2e/ld_so*.py. What glibc 2.37 no longer does is
+// left out: folders by processor name beside glibc-hwcaps ("haswell", "tls").
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "elf/load/isa_level.h"
+#include "elf/load/loader_compatibility.h"
+#include "verify/elf/elf_tree_map.h"
+
+namespace ptpkg::verify {
+
+/// A machine as far as the search depends on it.
+struct LoaderMachine {
+  std::string lib;                               ///< What $LIB stands for; "" where no file says $LIB.
+  std::string platform;                          ///< What $PLATFORM stands for.
+  elf::IsaLevel isa = elf::IsaLevel::kBaseline;  ///< Which folders of glibc-hwcaps are searched.
+
+  auto operator<=>(const LoaderMachine&) const = default;
+};
+
+enum class LoadEnd : std::uint8_t {
+  kFound,
+  kMissing,  ///< Not in the tree; the system or another package may have it.
+  kRefused,  ///< A file in the way ends the process.
+};
+
+/// By which rule ld.so found a file.
+struct LoadRule {
+  enum class Kind : std::uint8_t { kLoaded, kPath, kRunpath, kRpath };
+  Kind kind = Kind::kLoaded;  ///< kLoaded: the process has it already, under this name or as this file.
+  std::string entry = {};     ///< kRunpath, kRpath: the entry of the search path as written.
+  std::size_t holder = 0;     ///< kRpath: index of the member whose path it is.
+};
+
+/// One NEEDED of one file in one process.
+struct Load {
+  std::size_t needed_by = 0;  ///< Index of the member.
+  std::string name = {};      ///< As the file says it.
+  LoadEnd end = LoadEnd::kMissing;
+  std::string path = {};         ///< kFound, kRefused: tree path of the file itself, links followed.
+  LoadRule rule = {};            ///< kFound, kRefused.
+  std::string_view reason = {};  ///< kRefused: ld.so's words.
+  std::vector<std::string> passed_over = {};  ///< Files of that name for other processors.
+};
+
+/// Names that the processes of one tree may ask for together: a torch wheel has 700, a large prefix 300,000.
+inline constexpr std::uint64_t kMaxLoadRequests = 100'000'000;
+
+/// Plays processes on one tree, which it borrows, and remembers what it looked up.
+class Loader {
+ public:
+  Loader(Env& env, const ElfTree& tree, std::uint64_t max_requests = kMaxLoadRequests)
+      : env_(env), tree_(tree), max_requests_(max_requests) {}
+
+  /// Everything that a process beginning with member `entry` asks for, in ld.so's order; a name that was
+  /// found missing or refused does not end it. Errors: kIo, kCancelled; kInvalidInput when all
+  /// calls together ask for more than `max_requests` names.
+  Result<std::vector<Load>> Run(std::size_t entry, const LoaderMachine& machine);
+
+ private:
+  struct Object;
+  struct Process;
+  /// A folder that ld.so looks into.
+  struct Folder {
+    std::string path;        ///< In the tree, without links.
+    bool named = true;       ///< By the search path; false for one of its subfolders.
+    std::string entry = {};  ///< Of the search path, as written.
+  };
+  /// What lies at a place where ld.so looks.
+  struct Candidate {
+    enum class Kind : std::uint8_t { kNone, kLoop, kFolder, kFile, kElsewhere };
+    Kind kind = Kind::kNone;
+    std::string path = {};
+    const TreeNode* node = nullptr;
+  };
+  struct Hit {
+    Candidate file;
+    std::string origin;  ///< Folder that it was found in.
+    elf::HostFit fit;
+    LoadRule rule = {};
+  };
+
+  Result<Load> Request(Process& process, std::size_t loader, const std::string& needed);
+  Result<std::optional<Hit>> Search(Process& process, std::size_t loader, const std::string& name,
+                                    std::vector<std::string>& passed_over);
+  Result<std::optional<Hit>> SearchFolders(const Process& process, const std::vector<Folder>& folders,
+                                           const std::string& name, std::vector<std::string>& passed_over);
+  Result<std::optional<Hit>> OpenPath(const Process& process, const std::string& path,
+                                      std::vector<std::string>& passed_over);
+  Result<elf::HostFit> Judge(const Candidate& candidate, const elf::Host& host);
+  Result<elf::HostFit> JudgeContent(const std::string& path, const elf::Host& host);
+
+  const std::vector<Folder>& FoldersOf(const Process& process, std::size_t object,
+                                       const elf::SearchPath& path);
+  /// REQUIRES: `folder` is a folder of the tree.
+  const Candidate& LookUp(const std::string& folder, const std::string& name);
+  /// The part of an absolute path below the tree's root; nullopt if it lies elsewhere.
+  [[nodiscard]] std::optional<std::string> PathInTree(std::string_view expanded) const;
+
+  Env& env_;
+  const ElfTree& tree_;
+  const std::uint64_t max_requests_;
+  std::uint64_t requests_ = 0;
+  std::map<std::pair<std::string, std::string>, Candidate> candidates_;
+  std::map<std::pair<std::string, elf::Host>, elf::HostFit> fits_;
+  /// By member, $ORIGIN and machine.
+  std::map<std::tuple<std::size_t, std::string, LoaderMachine>, std::vector<Folder>> folders_;
+};
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,309 @@
+#include "verify/elf/symbol_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <functional>
+#include <set>
+
+#include "support/text/text.h"
+#include "verify/elf/elf_tables.h"
+#include "verify/file_findings.h"
+#include "verify/libc_symbols_text.h"  // generated from data/libc_symbols.txt
+#include "verify/wheel/punycode.h"
+
+namespace ptpkg::verify {
+namespace {
+
+/// glibc: 64 + 16 · 100 until 2.31; since then 3 · 192 + 4 · 144 + 512 (elf/dl-tls.c).
+constexpr std::uint64_t kStaticTlsSurplus = 1664;
+constexpr std::size_t kNamed = 3;
+
+bool IsKnownElsewhere(const std::string& name) {
+  static const std::set<std::string, std::less<>> kLibc = [] {
+    std::set<std::string, std::less<>> names;
+    for (const std::string& line : Split(kLibcSymbolsText, '\n')) {
+      if (line.starts_with('#')) continue;
+      for (std::string& one : Split(line, ' ')) names.insert(std::move(one));
+    }
+    return names;
+  }();
+  // Python's own, and what sanitizers bring into the process ahead of it.
+  constexpr std::array<std::string_view, 7> kPrefixes = {"Py",      "_Py",      "__asan_",     "__tsan_",
+                                                         "__msan_", "__ubsan_", "__sanitizer_"};
+  return kLibc.contains(name) ||
+         std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool IsIdentifier(std::string_view name) {
+  if (name.empty() || (name.front() >= '0' && name.front() <= '9')) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           static_cast<unsigned char>(c) >= 0x80;
+  });
+}
+
+/// Which member loads which, over all processes.
+class Graph {
+ public:
+  Graph(const ElfTree& tree, const Loads& loads) : edges_(tree.members.size()), opaque_(tree.members.size()) {
+    for (std::size_t i = 0; i < tree.members.size(); ++i) {
+      const ElfMember& member = tree.members[i];
+      for (const std::string& name : member.facts.needed) AddNeed(tree, loads, i, name);
+      for (const ElfFilter& filter : member.filters) AddNeed(tree, loads, i, filter.name);
+    }
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& From(std::size_t member) const { return edges_[member]; }
+  /// Whether the member needs something of which the symbols are not known.
+  [[nodiscard]] bool IsOpaque(std::size_t member) const { return opaque_[member]; }
+
+  /// `start` and all that it loads, in breadth-first order.
+  [[nodiscard]] std::vector<std::size_t> Closure(std::size_t start) const {
+    std::vector<bool> seen(edges_.size());
+    std::vector<std::size_t> order = {start};
+    seen[start] = true;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const std::size_t next : edges_[order[i]]) {
+        if (!seen[next]) order.push_back(next);
+        seen[next] = true;
+      }
+    }
+    return order;
+  }
+
+ private:
+  void AddNeed(const ElfTree& tree, const Loads& loads, std::size_t from, const std::string& name) {
+    const NeedOutcome& outcome = loads.Of(from, name);
+    for (const std::string& path : outcome.found) {
+      if (const auto to = tree.FindMember(path)) {
+        edges_[from].push_back(*to);
+      } else {
+        opaque_[from] = true;
+      }
+    }
+    const bool is_versioned = MatchesAny(VersionedLibraries(), name);
+    if (outcome.found.empty() && !is_versioned) opaque_[from] = true;
+    if (outcome.missing && !outcome.found.empty()) opaque_[from] = true;
+  }
+
+  std::vector<std::vector<std::size_t>> edges_;
+  std::vector<bool> opaque_;
+};
+
+class SymbolChecks {
+ public:
+  SymbolChecks(const SymbolContext& context, std::vector<Finding>& findings)
+      : context_(context), tree_(context.tree), graph_(context.tree, context.loads), findings_(findings) {
+    has_python_ = std::any_of(tree_.files.begin(), tree_.files.end(),
+                              [](const RelPath& path) { return path.Name().ends_with(".py"); });
+    loaders_.resize(tree_.members.size());
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      if (IsProgram(tree_.members[i])) programs_.push_back(i);
+      for (const std::size_t to : graph_.From(i)) loaders_[to].push_back(i);
+    }
+  }
+
+  void Run() {
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      CheckModule(i);
+      CheckUndefined(i);
+    }
+    CheckStaticTls();
+  }
+
+ private:
+  void CheckModule(std::size_t index) {
+    const ElfMember& member = tree_.members[index];
+    const ModuleName module = ModuleNameOf(member.path.Name());
+    if (IsProgram(member) || module.function.empty() || member.symbols.Offers(module.function)) return;
+    // A plain "x.so" may be opened by path; one that makes a module object is meant for the import.
+    const auto& asked = member.symbols.asked;
+    const bool makes_module = std::any_of(asked.begin(), asked.end(), [](const elf::AskedSymbol& symbol) {
+      return symbol.name == "PyModule_Create2" || symbol.name == "PyModuleDef_Init" ||
+             symbol.name == "PyModule_FromDefAndSpec2";
+    });
+    if (!module.is_tagged && !makes_module) return;
+    // setuptools gives its suffix to libraries too that ctypes opens; these ask Python for nothing.
+    const bool asks_python = std::any_of(asked.begin(), asked.end(), [](const elf::AskedSymbol& symbol) {
+      return symbol.name.starts_with("Py") || symbol.name.starts_with("_Py");
+    });
+    const bool is_imported = module.is_tagged && asks_python && !member.path.Name().starts_with("lib");
+    FileFindings(findings_, member)
+        .Add("elf-module-init", is_imported ? Severity::kError : Severity::kWarning,
+             fmt::format("does not export '{}', so Python cannot import it under its name", module.function),
+             "export the function, give the file the name of its module, or take the Python suffix away if "
+             "it is opened "
+             "by path");
+  }
+
+  /// What no library that the file needs offers.
+  std::vector<const elf::AskedSymbol*> Unanswered(std::size_t index) {
+    const ElfMember& member = tree_.members[index];
+    std::vector<const elf::AskedSymbol*> left;
+    for (const elf::AskedSymbol& symbol : member.symbols.asked) {
+      if (!IsKnownElsewhere(symbol.name)) left.push_back(&symbol);
+    }
+    if (left.empty()) return left;
+    for (const std::size_t other : ClosureOf(index)) {
+      std::erase_if(left, [&](const elf::AskedSymbol* symbol) {
+        return tree_.members[other].symbols.Offers(symbol->name);
+      });
+      steps_ += left.size() + 1;
+      if (left.empty()) break;
+    }
+    return left;
+  }
+
+  std::vector<std::size_t> ClosureOf(std::size_t index) {
+    std::vector<std::size_t> closure = graph_.Closure(index);
+    steps_ += closure.size();
+    return closure;
+  }
+
+  /// The members with which processes that load `index` begin: all that lead to it.
+  std::vector<std::size_t> LoadersOf(std::size_t index) {
+    std::vector<bool> seen(tree_.members.size());
+    std::vector<std::size_t> order = {index};
+    seen[index] = true;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const std::size_t next : loaders_[order[i]]) {
+        if (!seen[next]) order.push_back(next);
+        seen[next] = true;
+      }
+    }
+    steps_ += order.size();
+    return order;
+  }
+
+  /// A file without libc's versions was linked against something else, or is for musl.
+  [[nodiscard]] bool KnowsItsLibc(const ElfMember& member) const {
+    const auto& needed = member.facts.needed;
+    const bool needs_libc = std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
+      return name.starts_with("libc.") || name.starts_with("ld-musl");
+    });
+    return !needs_libc || std::any_of(member.required_versions.begin(), member.required_versions.end(),
+                                      [](const auto& version) { return version.library == "libc.so.6"; });
+  }
+
+  void CheckUndefined(std::size_t index) {
+    const ElfMember& member = tree_.members[index];
+    if (member.symbols.asked.empty() || steps_ > kMaxSymbolSteps || !KnowsItsLibc(member)) return;
+    std::vector<const elf::AskedSymbol*> left = Unanswered(index);
+    // A plugin finds what the program that opens it exports.
+    std::erase_if(left, [&](const elf::AskedSymbol* symbol) { return IsOfAProgram(symbol->name); });
+    if (left.empty()) return;
+    bool is_imported = false;
+    for (const std::size_t loader : LoadersOf(index)) {
+      is_imported = is_imported || IsImported(tree_.members[loader]);
+      for (const std::size_t other : ClosureOf(loader)) {
+        if (graph_.IsOpaque(other) || steps_ > kMaxSymbolSteps) return;
+        std::erase_if(left, [&](const elf::AskedSymbol* symbol) {
+          return tree_.members[other].symbols.Offers(symbol->name);
+        });
+      }
+      if (left.empty()) return;
+    }
+    Report(index, left, is_imported);
+  }
+
+  [[nodiscard]] bool IsOfAProgram(const std::string& name) const {
+    return std::any_of(programs_.begin(), programs_.end(),
+                       [&](std::size_t program) { return tree_.members[program].symbols.Offers(name); });
+  }
+
+  [[nodiscard]] static bool IsImported(const ElfMember& member) {
+    const ModuleName module = ModuleNameOf(member.path.Name());
+    return !module.function.empty() && member.symbols.Offers(module.function);
+  }
+
+  /// `is_imported`: a Python module is or loads the file; Python binds everything at once.
+  void Report(std::size_t index, const std::vector<const elf::AskedSymbol*>& left, bool is_imported) {
+    const ElfMember& member = tree_.members[index];
+    // Programs of dependencies may offer them to their plugins.
+    if (!is_imported && FindProvider(context_.dependencies, "").possible) return;
+    const bool at_once =
+        is_imported || member.symbols.binds_now ||
+        std::any_of(left.begin(), left.end(), [](const auto* symbol) { return !symbol->lazy; });
+    // What Python code loads first for all is not seen here.
+    const bool may_be_loaded =
+        has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
+          return std::any_of(tree_.members.begin(), tree_.members.end(),
+                             [&](const ElfMember& other) { return other.symbols.Offers(symbol->name); });
+        });
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) names.push_back(left[i]->name);
+    const std::string more = left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
+    FileFindings(findings_, member)
+        .Add("elf-undefined-symbol", at_once && !may_be_loaded ? Severity::kError : Severity::kWarning,
+             fmt::format("uses '{}'{}, which no library that it needs defines{}", Join(names, "', '"), more,
+                         at_once ? "" : "; the process ends at the first call"),
+             "link the file with the library that defines them (-Wl,-z,defs shows these at link time)");
+  }
+
+  /// True if ld.so loads the library when a process starts, and makes the block as large as needed: a program
+  /// of the tree needs it, or it replaces malloc, for which LD_PRELOAD is the way.
+  bool IsThereFromTheStart(std::size_t index) {
+    if (tree_.members[index].symbols.Offers("malloc")) return true;
+    const std::vector<std::size_t> loaders = LoadersOf(index);
+    return std::any_of(loaders.begin(), loaders.end(),
+                       [&](std::size_t loader) { return IsProgram(tree_.members[loader]); });
+  }
+
+  void CheckStaticTls() {
+    for (std::size_t i = 0; i < tree_.members.size() && steps_ <= kMaxSymbolSteps; ++i) {
+      const ElfMember& member = tree_.members[i];
+      if (IsProgram(member) || (!loaders_[i].empty() && member.symbols.static_tls_bytes == 0)) continue;
+      if (!any_static_tls_) return;
+      std::uint64_t sum = 0;
+      for (const std::size_t other : ClosureOf(i)) sum += tree_.members[other].symbols.static_tls_bytes;
+      if (sum <= kStaticTlsSurplus) continue;
+      FileFindings(findings_, member)
+          .Add("elf-static-tls", IsThereFromTheStart(i) ? Severity::kWarning : Severity::kError,
+               fmt::format("needs {} bytes of static thread-local memory with its libraries, and a running "
+                           "process has "
+                           "{} for all that it opens",
+                           sum, kStaticTlsSurplus),
+               "compile without -ftls-model=initial-exec, or allocate large variables on the heap");
+    }
+  }
+
+  const SymbolContext& context_;
+  const ElfTree& tree_;
+  const Graph graph_;
+  std::vector<Finding>& findings_;
+  std::vector<std::vector<std::size_t>> loaders_;
+  std::vector<std::size_t> programs_;
+  bool has_python_ = false;
+  const bool any_static_tls_ =
+      std::any_of(tree_.members.begin(), tree_.members.end(),
+                  [](const ElfMember& member) { return member.symbols.static_tls_bytes != 0; });
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace
+
+ModuleName ModuleNameOf(std::string_view file_name) {
+  constexpr std::string_view kExtension = ".so";
+  if (!file_name.ends_with(kExtension)) return {};
+  const std::string_view stem = file_name.substr(0, file_name.size() - kExtension.size());
+  const std::size_t dot = stem.find('.');
+  const std::string_view name = stem.substr(0, dot);
+  const std::string_view suffix = dot == std::string_view::npos ? "" : stem.substr(dot + 1);
+  const bool is_tagged = suffix.starts_with("cpython-3") || suffix == "abi3" || suffix == "abi3t" ||
+                         suffix.starts_with("pypy3") || suffix.starts_with("graalpy");
+  if (!IsIdentifier(name) || (!suffix.empty() && !is_tagged)) return {};
+  if (!is_tagged && name.starts_with("lib")) return {};
+  const bool is_ascii =
+      std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (is_ascii) return {.function = fmt::format("PyInit_{}", name), .is_tagged = is_tagged};
+  return {.function = fmt::format("PyInitU_{}", ReplaceAll(Punycode(name), "-", "_")),
+          .is_tagged = is_tagged};
+}
+
+void CheckSymbols(const SymbolContext& context, std::vector<Finding>& findings) {
+  SymbolChecks(context, findings).Run();
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,145 @@
+#include "verify/rules/dependency_consistency.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <set>
+#include <tuple>
+
+#include "support/text/text.h"
+#include "verify/elf/elf_tables.h"
+#include "verify/file_findings.h"
+
+namespace ptpkg::verify {
+namespace {
+
+void CheckVersionFiles(const ElfMember& member, FileFindings findings) {
+  const auto& needed = member.facts.needed;
+  for (const std::string& name : member.facts.version_files) {
+    if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
+    findings.Add("elf-version-requirement", Severity::kError,
+                 fmt::format("requires symbol versions of '{}', which it does not list as needed", name),
+                 "rename the library in both places: ld.so aborts on such a file");
+  }
+}
+
+void CheckRepeatedNeeds(const ElfMember& member, FileFindings findings) {
+  std::set<std::string_view> seen;
+  std::set<std::string> repeated;
+  for (const std::string& name : member.facts.needed) {
+    if (!seen.insert(name).second) repeated.insert(name);
+  }
+  for (const std::string& name : repeated) {
+    findings.Add("elf-duplicate-needed", Severity::kWarning, fmt::format("needs '{}' more than once", name),
+                 "remove the repeated entry: a second rename would reach only one of them");
+  }
+}
+
+/// The versions that `member` requires of `name` exist in `library`, which the loader will take.
+void CheckVersions(const ElfMember& member, const std::string& name, const ElfMember& library,
+                   FileFindings findings) {
+  std::vector<std::string> missing;
+  for (const elf::RequiredVersion& required : member.required_versions) {
+    if (required.library != name) continue;
+    const auto& defined = library.defined_versions;
+    if (!std::binary_search(defined.begin(), defined.end(), required.version))
+      missing.push_back(required.version);
+  }
+  if (missing.empty()) return;
+  // Against a library without any versions ld.so only prints a warning.
+  const bool fatal = !library.defined_versions.empty();
+  findings.Add("elf-version-missing", fatal ? Severity::kError : Severity::kWarning,
+               fmt::format("requires '{}' of '{}', which the library at '{}' does not define",
+                           Join(missing, "', '"), name, library.path.str()),
+               "pack the library that the file was linked with");
+}
+
+void CheckProviders(const ElfTree& tree, const Loads& loads, std::vector<Finding>& list) {
+  for (std::size_t i = 0; i < tree.members.size(); ++i) {
+    const ElfMember& member = tree.members[i];
+    for (const std::string& name :
+         std::set<std::string>(member.facts.needed.begin(), member.facts.needed.end())) {
+      for (const std::string& path : loads.Of(i, name).found) {
+        const auto index = tree.FindMember(path);
+        if (!index) continue;
+        const ElfMember& library = tree.members[*index];
+        CheckVersions(member, name, library, FileFindings(list, member));
+        const auto& soname = library.facts.soname;
+        if (!soname || *soname == name) continue;
+        FileFindings(list, member)
+            .Add("elf-soname-mismatch", Severity::kInfo,
+                 fmt::format("needs '{}', but the library there calls itself '{}'", name, *soname),
+                 "set the SONAME when a library is renamed, or it may be loaded twice");
+      }
+    }
+  }
+}
+
+/// Folders below glibc-hwcaps hold the same library for better processors, on purpose.
+bool IsVariant(const ElfMember& member) {
+  return member.path.str().find("glibc-hwcaps/") != std::string::npos;
+}
+
+void CheckRepeatedSonames(const ElfTree& tree, std::vector<Finding>& list) {
+  using Key = std::tuple<std::string, std::uint16_t, elf::ElfClass>;
+  std::map<Key, std::vector<const ElfMember*>> by_soname;
+  for (const ElfMember& member : tree.members) {
+    if (!member.facts.soname || member.facts.soname->empty() || IsVariant(member)) continue;
+    by_soname[{*member.facts.soname, member.machine, member.elf_class}].push_back(&member);
+  }
+  for (const auto& [key, members] : by_soname) {
+    if (members.size() < 2) continue;
+    std::vector<std::string> paths;
+    for (const ElfMember* const member : members) paths.push_back(member->path.str());
+    FileFindings(list, *members[1])
+        .Add("elf-duplicate-soname", Severity::kWarning,
+             fmt::format("{} files call themselves '{}': '{}'", members.size(), std::get<0>(key),
+                         Join(paths, "', '")),
+             "pack one of them: a process gets whichever it loads first");
+  }
+}
+
+void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
+  std::vector<std::string> runtimes;
+  for (const ElfMember& member : tree.members) {
+    if (MatchesAny(OpenMpLibraries(), member.path.Name())) runtimes.push_back(member.path.str());
+  }
+  if (runtimes.size() < 2) return;
+  list.push_back({"elf-duplicate-openmp", Severity::kWarning, runtimes[1],
+                  fmt::format("the tree holds {} OpenMP run-time libraries: '{}'", runtimes.size(),
+                              Join(runtimes, "', '")),
+                  "pack one and let all libraries need it"});
+}
+
+}  // namespace
+
+void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings) {
+  for (const ElfMember& member : tree.members) {
+    CheckVersionFiles(member, FileFindings(findings, member));
+    CheckRepeatedNeeds(member, FileFindings(findings, member));
+  }
+  CheckProviders(tree, loads, findings);
+  CheckRepeatedSonames(tree, findings);
+  CheckOpenMp(tree, findings);
+}
+
+void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings) {
+  for (const ElfMember& member : tree.members) {
+    FileFindings here(findings, member);
+    if (member.text_relocations) {
+      here.Add("elf-text-relocations", Severity::kWarning, "needs its code to be writable while it is loaded",
+               "compile all objects with -fPIC");
+    }
+    if (member.facts.stack == elf::StackFlag::kExecutable) {
+      here.Add("elf-executable-stack", Severity::kWarning,
+               "asks for an executable stack; recent C libraries refuse to load it",
+               "link with -z noexecstack, or clear the flag");
+    }
+    if (MatchesAny(DriverLibraries(), member.path.Name())) {
+      here.Add("elf-driver-library", Severity::kError,
+               "is part of the graphics driver and fits one driver only",
+               "leave the library out; the machine's driver provides it");
+    }
+  }
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,20 @@
+#pragma once
+// NEEDED, SONAME and version requirements of the files of a tree agree with each other, also after libraries
+// were renamed. Layer: verify. Pages: docs/findings/elf-*.md.
+
+#include <vector>
+
+#include "model/finding.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/resolved_libraries.h"
+
+namespace ptpkg::verify {
+/// Findings: elf-version-requirement, elf-version-missing, elf-soname-mismatch, elf-duplicate-needed,
+/// elf-duplicate-soname, elf-duplicate-openmp.
+void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings);
+
+/// What one file asks for that is dangerous or belongs elsewhere: elf-text-relocations,
+/// elf-executable-stack, elf-driver-library.
+void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,43 @@
+#pragma once
+// What the ELF files of a tree need of the machine, against what their artifact promises. Layer: verify.
+// Sources: PEP 600, PEP 656, conda's virtual packages __glibc and __archspec.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+#include "support/env.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/elf/file_needs.h"
+#include "verify/wheel/declared_platform.h"
+#include "verify/wheel/platform_policies.h"
+#include "verify/wheel/policy_libraries.h"
+
+namespace ptpkg::verify {
+
+/// One entry per member, in its order; symbols are not read yet. Versions of a library that the tree brings
+/// itself do not count: they travel with the file. Other libraries raise the policy to the oldest that lists
+/// them; those that no policy lists do not count here.
+std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies,
+                                    const PolicyLibraries& libraries);
+
+/// Index of the file that sets the floor of the tree: the highest policy, then the highest C library, then
+/// the first. nullopt if no file requires a version of the system.
+std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs);
+
+/// What the checks of floors go by; borrowed.
+struct FloorContext {
+  Env& env;
+  const ElfTree& tree;
+  const PlatformPolicies& policies;
+  const PlatformPromise& promise;
+};
+
+/// Appends elf-glibc-floor, elf-glibc-undeclared, elf-libc-mismatch, elf-machine-mismatch and elf-isa-level,
+/// and fills in the symbols of every file that breaks the promise and of the one that sets the floor. Errors:
+/// kCancelled.
+Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& needs,
+                         std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

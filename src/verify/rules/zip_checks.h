@@ -1,0 +1,29 @@
+#pragma once
+// A plain zip: a folder of files for people without a package manager. Layer: verify. Pages:
+// docs/findings/zip-*.md.
+
+#include <string>
+#include <vector>
+
+#include "model/finding.h"
+#include "model/staged_tree.h"
+#include "support/env.h"
+#include "verify/rules/zip_container.h"
+
+namespace ptpkg::verify {
+
+struct PlainZip {
+  /// Null when the zip cannot be read. Its tree is what people use: the folder that holds everything, if
+  /// there is one, for it can be moved and renamed. One that is called lib or include is no such folder, but
+  /// a part of a prefix.
+  std::unique_ptr<ZipTree> zip;
+  /// Where in the tree ptpkg's note is looked for: in the folder that holds everything. "" without one.
+  std::string note;
+};
+
+/// Reads `zip`; reading.top_folder is chosen here. Findings: zip-strict, zip-symlink, artifact-unreadable.
+/// Errors: kIo, kCancelled.
+Result<PlainZip> CheckPlainZip(Env& env, const AbsPath& zip, const ZipReading& reading,
+                               std::vector<Finding>& findings);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,79 @@
+#pragma once
+// The zip that an artifact is: as its strictest readers see it, and read once. Layer: verify. Source:
+// archive/zip/zip_strict.h.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "model/consumers.h"
+#include "model/finding.h"
+#include "model/staged_tree.h"
+#include "support/env.h"
+#include "verify/elf/elf_tree_map.h"
+#include "verify/rules/member_fs.h"
+#include "verify/rules/zip_scan.h"
+
+namespace ptpkg::verify {
+
+/// How a kind of artifact takes what strict readers refuse.
+struct ContainerRule {
+  std::string_view id;  ///< Of the findings.
+  std::string_view fix;
+  /// Of what readers refuse and nobody reads otherwise. Where readers part, people get other files, and that
+  /// is an error in any artifact.
+  Severity where_readers_agree = Severity::kError;
+  /// Those whose refusal makes it an error, and a warning without; no rule of any: where_readers_agree.
+  std::optional<Consumers> targets = {};
+};
+
+/// Appends a finding by `rule` for each problem of `zip`. Errors: those of reading.
+Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule& rule,
+                               std::vector<Finding>& findings);
+
+/// What is looked for while the members pass.
+struct ZipReading {
+  const DlopenTable& opened;            ///< Borrowed.
+  std::vector<std::string> paths = {};  ///< Of SearchableBuildPaths.
+  /// The folder that holds everything and that paths leave out, "" for none. May be empty: none.
+  std::function<std::string(const std::vector<archive::ArchiveMember>&)> top_folder = {};
+  OnFile on_file = {};                  ///< CheckOptions::on_file.
+  const KnownContent* known = nullptr;  ///< CheckOptions::known. Borrowed; null: none.
+};
+
+/// A zip of which every member was inflated once.
+class ZipTree {
+ public:
+  /// Null, and a finding, when the zip cannot be read. Errors: kIo, kCancelled.
+  static Result<std::unique_ptr<ZipTree>> Read(Env& env, const AbsPath& zip, const ZipReading& reading,
+                                               std::vector<Finding>& findings);
+
+  /// An environment in which the files of tree() can be opened.
+  [[nodiscard]] Env& env() { return env_; }
+  /// The zip's own path, or its top folder below that, is the root.
+  [[nodiscard]] const StagedTree& tree() const { return tree_; }
+  /// The ELF files; their findings, and those of the search for paths, are appended. Call once. Errors:
+  /// kInvalidInput for folders that are nested too deep.
+  Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
+  /// What was learnt of each member.
+  [[nodiscard]] std::shared_ptr<const SeenZip> Seen() const { return seen_; }
+
+ private:
+  ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members, const ZipReading& reading);
+  [[nodiscard]] TreeEntry EntryOf(const archive::ArchiveMember& member) const;
+  Result<bool> TakeKnown(const ZipReading& reading, std::size_t index);
+  Result<void> Visit(const ZipReading& reading);
+  Result<void> Scan();
+
+  AbsPath zip_;
+  std::shared_ptr<SeenZip> seen_;  // shared with whoever asked for it
+  std::string top_;                // ZipReading::top_folder
+  MemberFs fs_;
+  Env env_;
+  StagedTree tree_;
+  std::optional<Error> failure_;  // of looking at a member
+};
+
+}  // namespace ptpkg::verify

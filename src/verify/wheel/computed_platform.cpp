@@ -1,0 +1,208 @@
+#include "verify/wheel/computed_platform.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+
+#include "support/text/text.h"
+#include "verify/elf/elf_tables.h"
+#include "verify/wheel/declared_platform.h"
+#include "verify/wheel/policy_libraries.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::string_view kMuslPolicy = "musllinux_1_2";
+
+/// What the files say together.
+struct Common {
+  std::string machine;  // "" when none says one
+  bool musl = false;
+};
+
+Result<Common> CommonOf(const std::vector<FileNeeds>& files) {
+  Common common;
+  const FileNeeds* musl = nullptr;
+  const FileNeeds* glibc = nullptr;
+  for (const FileNeeds& file : files) {
+    if (file.machine.empty()) continue;  // device code
+    if (!common.machine.empty() && common.machine != file.machine) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is for {}, other files for {}: no platform tag says both", file.file,
+                               file.machine, common.machine));
+    }
+    common.machine = file.machine;
+    if (file.uses_musl) musl = &file;
+    if (file.uses_glibc) glibc = &file;
+  }
+  if (musl != nullptr && glibc != nullptr) {
+    return Error(
+        ErrorCode::kInvalidInput,
+        fmt::format("'{}' needs musl and '{}' glibc: no platform tag says both", musl->file, glibc->file));
+  }
+  common.musl = musl != nullptr;
+  return common;
+}
+
+/// Libraries that come from neither the tree, the policy, a driver, nor a dependency.
+Result<std::vector<std::string>> External(const std::vector<FileNeeds>& files,
+                                          const std::vector<std::string>& dependencies, bool musl) {
+  PTPKG_TRY(const PolicyLibraries libraries, PolicyLibraries::BuiltIn());
+  std::vector<std::string> reasons;
+  for (const FileNeeds& file : files) {
+    for (const auto& [name, found] : file.needed) {
+      const bool of_policy =
+          musl ? libraries.IsOfMusllinux(name) : libraries.IsOfManylinux(name, std::nullopt);
+      if (!found.empty() || of_policy || MatchesAny(DriverLibraries(), name)) continue;
+      if (FindProvider(dependencies, name).known) continue;
+      reasons.push_back(
+          fmt::format("'{}' needs '{}', which no policy leaves to the system", file.file, name));
+    }
+  }
+  return reasons;
+}
+
+std::string UsesInternal(const FileNeeds& file) {
+  return fmt::format("uses '{}', which no policy admits", Join(file.internal_symbols, "', '"));
+}
+
+/// Whether `file` runs where `platform`, one plain tag, says; else why not.
+std::string Against(const FileNeeds& file, const std::string& platform, const PlatformPolicies& policies) {
+  if (file.machine.empty()) return {};
+  if (const std::string_view machine = MachineOfTag(platform); machine != file.machine)
+    return fmt::format("is for {}", file.machine);
+  if (platform.starts_with("musllinux_")) {
+    if (file.uses_glibc) return "needs glibc";
+    return file.internal_symbols.empty() ? "" : UsesInternal(file);
+  }
+  const auto promised = policies.PolicyOfTag(platform);
+  if (!promised) return {};
+  if (file.uses_musl) return "needs musl";
+  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", file.Because());
+  if (!file.policy || *file.policy <= *promised) return {};
+  return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.Because());
+}
+
+bool IsOfOtherSystem(const std::string& platform) {
+  return platform != "any" && MachineOfTag(platform).empty();
+}
+
+}  // namespace
+
+bool IsForOtherSystems(const std::string& platform) {
+  const std::vector<std::string> plain = Split(platform, '.');
+  return std::any_of(plain.begin(), plain.end(), IsOfOtherSystem);
+}
+
+bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code) {
+  struct System {
+    std::string_view prefix;
+    MachineCode code;
+  };
+  constexpr std::array<System, 7> kSystems = {{{"win32", MachineCode::kPe},
+                                               {"win_", MachineCode::kPe},
+                                               {"macosx_", MachineCode::kMachO},
+                                               {"ios_", MachineCode::kMachO},
+                                               {"emscripten_", MachineCode::kWasm},
+                                               {"pyemscripten_", MachineCode::kWasm},
+                                               {"pyodide_", MachineCode::kWasm}}};
+  for (const System& system : kSystems) {
+    if (platform.starts_with(system.prefix))
+      return code.contains(system.code) || code.contains(MachineCode::kObjects);
+  }
+  return !code.empty();
+}
+
+Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) {
+  PTPKG_TRY(const Common common, CommonOf(files));
+  if (common.machine.empty()) return DeservedPlatform{};
+  DeservedPlatform deserved{
+      .machine = common.machine, .musl = common.musl, .tag = "linux_" + common.machine, .reasons = {}};
+  if (common.musl) {
+    for (const FileNeeds& file : files) {
+      if (file.internal_symbols.empty()) continue;
+      deserved.reasons.push_back(fmt::format("'{}' {}", file.file, UsesInternal(file)));
+    }
+    if (deserved.reasons.empty()) deserved.tag = fmt::format("{}_{}", kMuslPolicy, common.machine);
+    return deserved;
+  }
+  for (const FileNeeds& file : files) {
+    if (file.machine.empty()) continue;
+    if (!file.fits_policy) {
+      deserved.reasons.push_back(
+          fmt::format("'{}' requires {}, which no policy admits", file.file, file.Because()));
+    } else if (file.policy && (!deserved.set_by || *deserved.set_by->policy < *file.policy)) {
+      deserved.set_by = file;
+    }
+  }
+  if (!deserved.reasons.empty()) return deserved;
+  if (!deserved.set_by) {  // no policy knows the machine
+    deserved.reasons.push_back(fmt::format("no manylinux policy is for {}", common.machine));
+    return deserved;
+  }
+  deserved.tag = deserved.set_by->PolicyTag();
+  if (!deserved.set_by->set_by.empty() || !deserved.set_by->set_by_names.empty())
+    deserved.reasons.push_back(
+        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->Because()));
+  return deserved;
+}
+
+Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
+                                    const std::vector<std::string>& dependencies) {
+  PTPKG_TRY(DeservedPlatform deserved, DeservedBySymbols(files));
+  PTPKG_TRY(std::vector<std::string> external, External(files, dependencies, deserved.musl));
+  if (deserved.machine.empty() || external.empty()) return deserved;
+  deserved.tag = "linux_" + deserved.machine;
+  deserved.reasons = std::move(external);
+  return deserved;
+}
+
+Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform,
+                           const std::set<MachineCode>& code) {
+  PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
+  constexpr std::size_t kNamed = 10;
+  std::size_t unfit = 0;
+  std::string lines;
+  const bool no_machine =
+      std::all_of(files.begin(), files.end(), [](const FileNeeds& file) { return file.machine.empty(); });
+  for (const std::string& plain : Split(platform, '.')) {
+    if (no_machine && !MachineOfTag(plain).empty()) {
+      return Error(ErrorCode::kCheckFailed,
+                   fmt::format("no file is for a machine of Linux, so none deserves the platform tag '{}'",
+                               plain))
+          .WithHint("leave --platform out, or give auto: the wheel is for any machine");
+    }
+    if (IsOfOtherSystem(plain) && !CodeMayBeFor(plain, code)) {
+      return Error(ErrorCode::kCheckFailed,
+                   fmt::format("no file holds code of the system of '{}', so none deserves that platform tag",
+                               plain))
+          .WithHint("give auto; 'ptpkg retag --platform TAG --no-check' sets a tag without asking the files");
+    }
+    for (const FileNeeds& file : files) {
+      const std::string reason = Against(file, plain, policies);
+      if (reason.empty() || ++unfit > kNamed) continue;
+      lines += fmt::format("\n    '{}' {}", file.file, reason);
+    }
+  }
+  if (unfit == 0) return Ok();
+  if (unfit > kNamed) lines += fmt::format("\n    and {} more", unfit - kNamed);
+  return Error(ErrorCode::kCheckFailed,
+               fmt::format("the files do not deserve the platform tag '{}':{}", platform, lines))
+      .WithHint("build on an older system, or take the tag that they deserve: --platform auto");
+}
+
+std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
+                          const DeservedPlatform& deserved) {
+  const std::vector<std::string> platforms = Split(now, '.');
+  const auto promise = PromiseOfTags(policies, platforms);
+  const auto due = policies.PolicyOfTag(deserved.tag);
+  const bool same_machine = std::all_of(platforms.begin(), platforms.end(), [&](const std::string& platform) {
+    return MachineOfTag(platform) == deserved.machine;
+  });
+  // Which musllinux it is no symbol tells: what the wheel says is as good.
+  const bool same_system =
+      deserved.tag.starts_with("musllinux_") ? promise.musl : due && promise.glibc == due;
+  return same_system && same_machine ? now : deserved.tag;
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,26 @@
+#pragma once
+// Conditions on versions that PEP 440 does not allow, and uv mends; numbers that uv does not read. Layer:
+// verify. Source: uv 0.13.8 (uv-pypi-types, lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
+
+#include <string>
+#include <string_view>
+
+#include "wheel/metadata/pep440_version.h"
+#include "wheel/metadata/requirement.h"
+
+namespace ptpkg::verify {
+
+/// A Requires-Dist or Requires-Python value as uv reads it when it does not parse: ".*" behind an order goes
+/// (">=3.8.*"), missing commas and dots come ("<3>=2", "!=3.0*"), quotes around versions go. What only single
+/// old releases have (">dev", "!=~5.0") is left. The marker stays as it is.
+std::string AsUvReads(std::string_view text);
+
+/// True if uv reads all numbers of the version: up to 2^64 - 2. It reads longer ones in a local label as
+/// text.
+bool UvReadsNumbers(const wheel::Version& version);
+/// The same for the versions of all conditions. A text that does not parse as a version counts as read.
+bool UvReadsNumbers(const wheel::Specifiers& specifiers);
+/// True if uv reads the number that a build tag begins with, up to 2^64 - 1, and for "".
+bool UvReadsBuild(std::string_view build);
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,258 @@
+#include "verify/wheel/platform_policies.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/core.h>
+
+#include "support/text/text.h"
+#include "support/text/yaml.h"
+#include "verify/manylinux_yaml.h"  // generated from data/manylinux.yaml
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::string_view kGlibcFamily = "GLIBC";
+// DT_RELR was added to glibc in this version; linkers then require this name instead of a number.
+constexpr std::string_view kRelativeRelocations = "GLIBC_ABI_DT_RELR";
+constexpr GlibcVersion kRelativeRelocationsSince{2, 36};
+
+struct NamedMachine {
+  std::uint16_t machine;
+  std::optional<elf::ByteOrder> order;
+  std::string_view name;
+};
+// e_machine of <elf.h>; names as in platform tags (uname -m, i686 for every 32-bit x86).
+constexpr std::array<NamedMachine, 9> kMachines = {{{62, std::nullopt, "x86_64"},
+                                                    {3, std::nullopt, "i686"},
+                                                    {183, elf::ByteOrder::kLittle, "aarch64"},
+                                                    {40, elf::ByteOrder::kLittle, "armv7l"},
+                                                    {21, elf::ByteOrder::kLittle, "ppc64le"},
+                                                    {21, elf::ByteOrder::kBig, "ppc64"},
+                                                    {243, elf::ByteOrder::kLittle, "riscv64"},
+                                                    {22, elf::ByteOrder::kBig, "s390x"},
+                                                    {258, elf::ByteOrder::kLittle, "loongarch64"}}};
+
+std::optional<unsigned> ParseNumber(std::string_view text) {
+  constexpr std::size_t kMaxDigits = 3;
+  unsigned value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end || text.size() > kMaxDigits) return std::nullopt;
+  return value;
+}
+
+Error BadPolicy(const YamlNode& node, std::string message) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(node.span);
+}
+
+Result<GlibcVersion> ParsePolicy(const YamlNode& where, std::string_view text) {
+  const auto version = GlibcVersion::Parse(text);
+  if (!version) return BadPolicy(where, fmt::format("'{}' is not a glibc version", text));
+  return *version;
+}
+
+Result<const YamlNode*> Member(const YamlNode& table, std::string_view key, YamlNode::Kind kind) {
+  const YamlNode* const node = table.kind == YamlNode::Kind::kMapping ? table.Find(key) : nullptr;
+  if (node == nullptr || node->kind != kind) {
+    return BadPolicy(table, fmt::format("the table of policies has no '{}' of the right kind", key));
+  }
+  return node;
+}
+
+// What the index takes, as of 2026-08-19 (pypi/warehouse, warehouse/forklift/legacy.py): whole tags, and of
+// families of tags the machines.
+constexpr std::array<std::string_view, 18> kWholeTags = {"any",
+                                                         "win32",
+                                                         "win_arm64",
+                                                         "win_amd64",
+                                                         "win_ia64",
+                                                         "manylinux1_x86_64",
+                                                         "manylinux1_i686",
+                                                         "manylinux2010_x86_64",
+                                                         "manylinux2010_i686",
+                                                         "manylinux2014_x86_64",
+                                                         "manylinux2014_i686",
+                                                         "manylinux2014_aarch64",
+                                                         "manylinux2014_armv7l",
+                                                         "manylinux2014_ppc64",
+                                                         "manylinux2014_ppc64le",
+                                                         "manylinux2014_s390x",
+                                                         "linux_armv6l",
+                                                         "linux_armv7l"};
+constexpr std::array<std::string_view, 7> kLinuxMachines = {"x86_64",  "i686",  "aarch64", "armv7l",
+                                                            "ppc64le", "s390x", "riscv64"};
+constexpr std::array<std::string_view, 11> kMacMachines = {
+    "ppc", "ppc64", "i386", "x86_64", "arm64", "intel", "fat", "fat3", "fat64", "universal", "universal2"};
+constexpr std::array<std::string_view, 6> kMacVersions = {"11", "12", "13", "14", "15", "26"};
+constexpr std::array<std::string_view, 4> kPhoneMachines = {"arm64_iphoneos", "arm64_iphonesimulator",
+                                                            "x86_64_iphoneos", "x86_64_iphonesimulator"};
+constexpr std::array<std::string_view, 4> kAndroidMachines = {"armeabi_v7a", "arm64_v8a", "x86", "x86_64"};
+
+template <std::size_t kCount>
+bool IsOneOf(std::string_view text, const std::array<std::string_view, kCount>& list) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+/// A tag of numbers: "macosx_11_0_arm64".
+struct NumberedTag {
+  std::vector<std::string_view> numbers;
+  std::string_view machine;
+};
+
+/// nullopt unless `platform` is `system`, `count` numbers and a machine, joined by '_'.
+std::optional<NumberedTag> ParseNumberedTag(std::string_view platform, std::string_view system,
+                                            std::size_t count) {
+  if (!platform.starts_with(system)) return std::nullopt;
+  platform.remove_prefix(system.size());
+  NumberedTag tag;
+  while (tag.numbers.size() < count) {
+    if (!platform.starts_with('_')) return std::nullopt;
+    platform.remove_prefix(1);
+    const std::string_view number = platform.substr(0, platform.find('_'));
+    const bool digits =
+        std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (number.empty() || !digits) return std::nullopt;
+    tag.numbers.push_back(number);
+    platform.remove_prefix(number.size());
+  }
+  if (!platform.starts_with('_')) return std::nullopt;
+  tag.machine = platform.substr(1);
+  return tag;
+}
+
+bool IsIndexLinux(std::string_view platform) {
+  const auto glibc = ParseNumberedTag(platform, "manylinux", 2);
+  if (glibc) return glibc->machine == "ppc64" || IsOneOf(glibc->machine, kLinuxMachines);
+  const auto musl = ParseNumberedTag(platform, "musllinux", 2);
+  return musl && IsOneOf(musl->machine, kLinuxMachines);
+}
+
+/// Of macOS 10 only the second number grew, since 11 only the first.
+bool IsIndexMac(std::string_view platform) {
+  const auto tag = ParseNumberedTag(platform, "macosx", 2);
+  if (!tag || !IsOneOf(tag->machine, kMacMachines)) return false;
+  return tag->numbers[0] == "10" || (tag->numbers[1] == "0" && IsOneOf(tag->numbers[0], kMacVersions));
+}
+
+bool IsIndexPhone(std::string_view platform) {
+  const auto phone = ParseNumberedTag(platform, "ios", 2);
+  if (phone) return IsOneOf(phone->machine, kPhoneMachines);
+  const auto android = ParseNumberedTag(platform, "android", 1);
+  return android && IsOneOf(android->machine, kAndroidMachines);
+}
+
+bool IsIndexBrowser(std::string_view platform) {
+  const auto tag = ParseNumberedTag(platform, "pyemscripten", 2);
+  return tag && tag->machine.starts_with("wasm32");  // what follows is not looked at there either
+}
+
+}  // namespace
+
+std::string GlibcVersion::str() const { return fmt::format("{}.{}", major, minor); }
+
+std::optional<GlibcVersion> GlibcVersion::Parse(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto major = ParseNumber(text.substr(0, dot));
+  const auto minor = ParseNumber(text.substr(dot + 1));
+  if (!major || !minor) return std::nullopt;
+  return GlibcVersion{*major, *minor};
+}
+
+std::string_view MachineName(std::uint16_t machine, elf::ByteOrder order) {
+  for (const NamedMachine& named : kMachines) {
+    if (named.machine == machine && (!named.order || *named.order == order)) return named.name;
+  }
+  return {};
+}
+
+std::string_view MachineOfTag(std::string_view platform) {
+  if (platform.find("linux") == std::string_view::npos) return {};
+  for (const NamedMachine& named : kMachines) {
+    if (!platform.ends_with(named.name)) continue;
+    const std::size_t at = platform.size() - named.name.size();
+    if (at > 0 && platform[at - 1] == '_') return named.name;
+  }
+  return {};
+}
+
+bool PublicIndexTakes(std::string_view platform) {
+  return IsOneOf(platform, kWholeTags) || IsIndexLinux(platform) || IsIndexMac(platform) ||
+         IsIndexPhone(platform) || IsIndexBrowser(platform);
+}
+
+std::optional<GlibcVersion> GlibcOf(std::string_view version) {
+  if (version == kRelativeRelocations) return kRelativeRelocationsSince;
+  if (!version.starts_with("GLIBC_")) return std::nullopt;
+  const std::string_view number = version.substr(6);
+  // Three numbers ("2.2.5") are versions of before 2.5: the third never matters to a policy.
+  const std::size_t third = number.find('.', number.find('.') + 1);
+  return GlibcVersion::Parse(number.substr(0, third));
+}
+
+Result<PlatformPolicies> PlatformPolicies::Parse(std::string_view text, const std::string& name) {
+  PlatformPolicies policies;
+  PTPKG_TRY(const YamlNode table, ParseYaml(text, name));
+  PTPKG_TRY(const YamlNode* const baseline, Member(table, "conda_baseline", YamlNode::Kind::kScalar));
+  PTPKG_TRY(policies.conda_baseline_, ParsePolicy(*baseline, baseline->scalar));
+  PTPKG_TRY(const YamlNode* const aliases, Member(table, "aliases", YamlNode::Kind::kMapping));
+  for (const YamlEntry& alias : aliases->entries) {
+    PTPKG_TRY(policies.aliases_[alias.key], ParsePolicy(alias.value, alias.value.scalar));
+  }
+  PTPKG_TRY(const YamlNode* const machines, Member(table, "machines", YamlNode::Kind::kMapping));
+  for (const YamlEntry& machine : machines->entries) {
+    if (machine.value.entries.empty()) return BadPolicy(machine.value, "a machine without policies");
+    Machine& rules = policies.machines_[machine.key];
+    for (const YamlEntry& policy : machine.value.entries) {
+      PTPKG_TRY(const GlibcVersion version, ParsePolicy(policy.value, policy.key));
+      if (rules.families.empty()) rules.lowest = version;
+      if (!rules.families.empty() && version <= rules.highest) {
+        return BadPolicy(policy.value, fmt::format("policy '{}' is out of order", policy.key));
+      }
+      rules.highest = version;
+      for (const YamlEntry& family : policy.value.entries) {
+        rules.families[family.key] = true;
+        for (const std::string& number : Split(family.value.scalar, ' ')) {
+          rules.versions.emplace(fmt::format("{}_{}", family.key, number), version);
+        }
+      }
+    }
+  }
+  return policies;
+}
+
+Result<PlatformPolicies> PlatformPolicies::BuiltIn() { return Parse(kManylinuxYaml, "manylinux.yaml"); }
+
+PlatformPolicies::Verdict PlatformPolicies::Judge(std::string_view machine, std::string_view version) const {
+  const auto rules = machines_.find(machine);
+  if (rules == machines_.end()) return {};
+  const std::string_view family = version.substr(0, version.find('_'));
+  if (!rules->second.families.contains(family)) return {};
+  const auto listed = rules->second.versions.find(version);
+  if (listed != rules->second.versions.end()) return {.judged = true, .policy = listed->second};
+  if (family == kGlibcFamily) {
+    if (const auto glibc = GlibcOf(version); glibc && *glibc > rules->second.highest) {
+      return {.judged = true, .policy = glibc};
+    }
+  }
+  return {.judged = true, .policy = std::nullopt};
+}
+
+std::optional<GlibcVersion> PlatformPolicies::Lowest(std::string_view machine) const {
+  const auto rules = machines_.find(machine);
+  if (rules == machines_.end()) return std::nullopt;
+  return rules->second.lowest;
+}
+
+std::optional<GlibcVersion> PlatformPolicies::PolicyOfTag(std::string_view platform) const {
+  const std::string_view machine = MachineOfTag(platform);
+  if (machine.empty()) return std::nullopt;
+  const std::string_view policy = platform.substr(0, platform.size() - machine.size() - 1);
+  if (const auto alias = aliases_.find(policy); alias != aliases_.end()) return alias->second;
+  constexpr std::string_view kPrefix = "manylinux_";
+  if (!policy.starts_with(kPrefix)) return std::nullopt;
+  return GlibcVersion::Parse(ReplaceAll(policy.substr(kPrefix.size()), "_", "."));
+}
+
+}  // namespace ptpkg::verify

@@ -1,0 +1,351 @@
+#include "verify/wheel/wheel_checks.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "support/text/text.h"
+#include "support/text/utf8.h"
+#include "verify/file_kind.h"
+#include "verify/rules/tree_map.h"
+#include "verify/wheel/lenient_specifiers.h"
+#include "verify/wheel/platform_policies.h"
+#include "verify/wheel/wheel_layout_checks.h"
+#include "verify/wheel/wheel_metadata_checks.h"
+#include "wheel/metadata/pep440_version.h"
+#include "wheel/metadata/record_lines.h"
+#include "wheel/variant.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::verify {
+namespace {
+
+/// pip and installer count files of such a name too.
+std::set<std::string> TopNames(const StagedTree& tree, std::string_view suffix) {
+  std::set<std::string> names;
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    std::string top = path.substr(0, path.find('/'));
+    if (top.ends_with(suffix)) names.insert(std::move(top));
+  }
+  return names;
+}
+
+/// The .dist-info folder that the index looks for: name and version just as the file name writes them.
+std::string DistInfoOfFile(std::string_view file_name) {
+  const std::size_t version = file_name.find('-') + 1;
+  return fmt::format("{}.dist-info", file_name.substr(0, file_name.find('-', version)));
+}
+
+/// The .dist-info folder to look into; nullopt when there is none to choose. Installers ask for the project
+/// alone, in any spelling.
+std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& wheel,
+                                         const wheel::FileName& name, std::vector<Finding>& findings) {
+  const std::set<std::string> folders = TopNames(tree, ".dist-info");
+  const std::string asked = DistInfoOfFile(wheel.Name());
+  const std::string expected = name.Stem() + ".dist-info";
+  if (folders.size() != 1) {
+    findings.push_back({"wheel-dist-info", Severity::kError, "",
+                        fmt::format("the wheel has {} .dist-info folders instead of one", folders.size()),
+                        fmt::format("keep '{}' only", expected)});
+    for (const std::string& folder : {asked, expected}) {
+      if (folders.contains(folder)) return folder;
+    }
+    return std::nullopt;
+  }
+  const std::string& folder = *folders.begin();
+  if (folder == asked) return folder;
+  constexpr std::string_view kFix = "write the wheel again; never rename it by hand";
+  const Result<wheel::FileName> named =
+      wheel::FileName::Parse(folder.substr(0, folder.size() - 10) + "-py3-none-any.whl");
+  // installer takes the last '-' of "toy-1.0-1" for the one before the version.
+  if (!named || named->name != name.name || !named->build.empty()) {
+    findings.push_back({"wheel-dist-info", Severity::kError, folder,
+                        fmt::format("the folder '{}' should be '{}'", folder, expected), std::string(kFix)});
+    return folder;
+  }
+  findings.push_back(
+      {"wheel-dist-info-name",
+       wheel::SameVersion(named->version, name.version) ? Severity::kWarning : Severity::kError, folder,
+       fmt::format("the folder '{}' is not called '{}', as the file name has it: the index looks for that "
+                   "very name",
+                   folder, asked),
+       std::string(kFix)});
+  return folder;
+}
+
+/// pip lists what is installed after each run, and fails on a project that has no version.
+Result<void> CheckEggInfo(Env& env, const StagedTree& tree, LimitedFindings findings) {
+  std::map<std::string, std::string> texts;  // of "x.egg-info" or a folder of that name
+  for (const TreeEntry& entry : tree.entries) {
+    const auto place = InstalledPath(entry.path.str());
+    if (!place) continue;
+    const std::string top = place->substr(0, place->find('/'));
+    if (!top.ends_with(".egg-info")) continue;
+    std::string& text = texts[top];
+    const bool describes = *place == top || *place == top + "/PKG-INFO" || *place == top + "/METADATA";
+    if (!describes || entry.kind != FileKind::kRegular || entry.size_bytes > wheel::DocumentLimit("METADATA"))
+      continue;
+    PTPKG_TRY(text, ReadFile(env.fs, tree.root / entry.path));
+  }
+  for (const auto& [top, text] : texts) {
+    const std::vector<std::string> lines = SplitLines(text);
+    const bool has_version = std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+      constexpr std::string_view kField = "version:";
+      return ToLower(line).starts_with(kField) && wheel::ParseVersion(line.substr(kField.size()));
+    });
+    if (has_version) continue;
+    findings.Add({"wheel-egg-info", Severity::kError, top,
+                  "installs a second project that has no version, on which pip fails",
+                  "leave it out: the .dist-info folder describes the wheel"});
+  }
+  return Ok();
+}
+
+/// The text of a member; nullopt with a finding when it is absent or larger than its kind may be.
+Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, const std::string& path,
+                                              std::vector<Finding>& findings) {
+  const TreeEntry* entry = tree.Find(path);
+  if (entry == nullptr) {
+    findings.push_back({"wheel-missing-file", Severity::kError, path, "a wheel must have this file",
+                        "write the wheel again"});
+    return std::optional<std::string>();
+  }
+  if (entry->kind != FileKind::kRegular) {
+    findings.push_back({"wheel-missing-file", Severity::kError, path,
+                        "a wheel must have this file, and holds a symbolic link of its name",
+                        "write the wheel again"});
+    return std::optional<std::string>();
+  }
+  const std::uint64_t limit = wheel::DocumentLimit(entry->path.Name());
+  if (entry->size_bytes > limit) {
+    findings.push_back({"wheel-document-size", Severity::kError, path,
+                        fmt::format("the file has {} bytes, more than the {} that are read of its kind",
+                                    entry->size_bytes, limit),
+                        "shorten it: 'ptpkg explain limits' says what real packages need"});
+    return std::optional<std::string>();
+  }
+  PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / RelPath::Literal(path)));
+  if (!IsUtf8(text)) {
+    findings.push_back({"wheel-encoding", Severity::kError, path, "the file is not UTF-8",
+                        "write it as UTF-8, which is the only encoding that it may have"});
+  }
+  return std::optional(std::move(text));
+}
+
+Result<void> CheckRecordRow(Env& env, const StagedTree& tree, const TreeEntry& entry,
+                            const wheel::RecordRow& row, LimitedFindings& findings) {
+  const std::string& path = entry.path.str();
+  if (!row.HasDigest()) {
+    findings.Add({"wheel-record-undigested", Severity::kWarning, path, "RECORD gives no digest for the file",
+                  "write the wheel again, so that RECORD holds every digest"});
+    return Ok();
+  }
+  if (entry.kind != FileKind::kRegular) return Ok();  // has its own finding
+  PTPKG_TRY(const bool fits, wheel::FitsRow(env.fs, tree.root, entry, row));
+  if (fits) return Ok();
+  findings.Add(
+      {"wheel-record-digest", Severity::kError, path, "size or digest of the file differs from RECORD",
+       fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
+                   entry.size_bytes)});
+  return Ok();
+}
+
+/// Each row for itself. Returns the paths of rows that say nothing of their file.
+std::set<std::string> CheckRecordFaults(const std::vector<wheel::RecordFault>& faults, const StagedTree& tree,
+                                        const std::string& file, LimitedFindings& findings) {
+  using Kind = wheel::RecordFault::Kind;
+  std::set<std::string> paths;
+  for (const wheel::RecordFault& fault : faults) {
+    // uv asks for three fields and a number; the digests it does not read. installer reads those of members.
+    const bool form = fault.kind == Kind::kForm;
+    const bool digest = fault.kind == Kind::kDigest && tree.Find(fault.path) != nullptr;
+    const std::string_view id = fault.kind == Kind::kLine ? "wheel-record-line"
+                                : form                    ? "wheel-record-invalid"
+                                : digest                  ? "wheel-record-digest"
+                                                          : "wheel-record-row";
+    findings.Add({std::string(id), Severity::kError, digest ? fault.path : file, fault.message,
+                  "write the wheel again: path, sha256 and size for every file, nothing twice"});
+    if (fault.kind != Kind::kRepeated) paths.insert(fault.path);
+  }
+  return paths;
+}
+
+Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& dist_info_dir,
+                         const std::string& text, LimitedFindings findings) {
+  const std::string file = dist_info_dir + "/RECORD";
+  const Result<wheel::RecordReading> record = wheel::ReadRecord(text, file);
+  if (!record) {
+    findings.Add({"wheel-record-invalid", Severity::kError, file, record.error().message(),
+                  "write the wheel again: path, sha256 and size for every file, nothing twice"});
+    return Ok();
+  }
+  CheckRecordFaults(wheel::FindLineFaults(text, file), tree, file, findings);
+  const std::set<std::string> judged = CheckRecordFaults(record->faults, tree, file, findings);
+  std::map<std::string_view, const wheel::RecordRow*> by_path;
+  for (const wheel::RecordRow& row : record->rows) by_path.insert_or_assign(row.path, &row);  // as installer
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    const auto row = by_path.find(path);
+    if (wheel::MayLackDigest(path, dist_info_dir)) {
+      if (path == file && row != by_path.end() && row->second->HasDigest()) {
+        findings.Add({"wheel-record-digest", Severity::kError, file,
+                      "RECORD gives a digest of itself, which it cannot have",
+                      "write the wheel again, with 'RECORD,,' as its own row"});
+      } else if (path == file && row == by_path.end()) {
+        findings.Add({"wheel-record-unlisted", Severity::kError, file, "RECORD does not list itself",
+                      "write the wheel again, with 'RECORD,,' as its own row"});
+      } else if (path != file && row != by_path.end()) {
+        findings.Add({"wheel-record-digest", Severity::kError, path, "RECORD lists its own signature",
+                      "leave the signature out of the wheel: it is not part of RECORD"});
+      }
+    } else if (row != by_path.end()) {
+      PTPKG_CHECK(CheckRecordRow(env, tree, entry, *row->second, findings));
+    } else if (!judged.contains(path)) {
+      findings.Add({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
+                    "write the wheel again, so that RECORD names every file"});
+    }
+    if (row != by_path.end()) by_path.erase(row);
+  }
+  for (const auto& [path, row] : by_path) {
+    findings.Add({"wheel-record-missing", Severity::kError, std::string(path),
+                  "RECORD lists the file, but the wheel does not hold it",
+                  "the wheel is damaged or was edited: fetch or write it again"});
+  }
+  return Ok();
+}
+
+Result<Binaries> FindBinaries(Env& env, const StagedTree& tree, const wheel::FileName& name) {
+  const std::string platlib = name.Stem() + ".data/platlib/";
+  Binaries found = Binaries::kNone;
+  for (const TreeEntry& entry : tree.entries) {
+    if (entry.kind != FileKind::kRegular) continue;
+    const bool of_platlib = entry.path.str().starts_with(platlib);
+    if (of_platlib && found == Binaries::kInPlatlib) continue;
+    PTPKG_TRY(const bool elf, IsElfFile(env.fs, tree.root / entry.path));
+    if (elf && !of_platlib) return Binaries::kInRoot;
+    if (elf) found = Binaries::kInPlatlib;
+  }
+  return found;
+}
+
+/// Two names of one wheel: the index refuses the one that spells the project otherwise.
+void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
+                       std::vector<Finding>& findings) {
+  const std::string tag = name.tag.str();
+  if (tag != ToLower(tag)) {
+    findings.push_back({"wheel-file-name-form", Severity::kError, "",
+                        fmt::format("uv knows no tag with a capital letter, as '{}' has", tag),
+                        "write the tags in lower case: 'ptpkg retag' does"});
+  }
+  const Result<wheel::Version> version = wheel::ParseVersion(name.version);
+  if ((version && !UvReadsNumbers(*version)) || !UvReadsBuild(name.build)) {
+    findings.push_back({"wheel-file-name-form", Severity::kError, "",
+                        "the version or the build tag holds a number above 64 bits, which uv does not read",
+                        "write the wheel again with a smaller number"});
+  }
+  if (name.str() == file_name) return;
+  const std::string_view project = file_name.substr(0, file_name.find('-'));
+  // pip takes "__" for the mark of a name that was escaped wrongly.
+  const Severity severity =
+      project.find("__") == std::string_view::npos ? Severity::kWarning : Severity::kError;
+  findings.push_back({project == name.name ? "wheel-file-name-form" : "wheel-file-name-spelling", severity,
+                      "", fmt::format("'{}' is not in normal form", file_name),
+                      fmt::format("name it '{}'", name.str())});
+}
+
+void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
+  std::vector<std::string> refused;
+  for (std::string& platform : Split(name.tag.platform, '.')) {
+    if (!PublicIndexTakes(platform)) refused.push_back(std::move(platform));
+  }
+  if (refused.empty()) return;
+  const bool of_linux = std::all_of(refused.begin(), refused.end(), [](const std::string& platform) {
+    return platform.find("linux") != std::string::npos;
+  });
+  findings.push_back(
+      {"wheel-platform-tag", Severity::kWarning, "",
+       fmt::format("public indexes refuse the platform tag '{}'", Join(refused, "', '")),
+       of_linux ? fmt::format("'ptpkg repair {}' gives it the manylinux tag that its files fit", name.str())
+                : "take a tag that 'ptpkg explain wheel-platform-tag' lists"});
+}
+
+/// Information, for a wheel may be meant for those who know of variants; targets that do not raise it.
+void CheckVariantName(const wheel::FileName& name, std::vector<Finding>& findings) {
+  if (name.variant.empty()) return;
+  findings.push_back(
+      {"wheel-variant-name", Severity::kInfo, "",
+       fmt::format("the file name ends in the label of a variant, '{}', which tools without PEP 825 take for "
+                   "a wrong name",
+                   name.variant),
+       "serve it from an index of your own, to those who know of variants"});
+}
+
+/// A label and variant.json come together, and say the same.
+Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& view,
+                          std::vector<Finding>& findings) {
+  const std::string path = view.dist_info_dir + "/" + std::string(wheel::kVariantDocument);
+  const bool has_document = view.member_names.contains(path);
+  const std::string& label = view.file_name.variant;
+  if (label.empty()) {
+    if (has_document) {
+      findings.push_back({"wheel-variant", Severity::kError, path, "the file name has no label of a variant",
+                          "give the wheel its name back, or write it again"});
+    }
+    return Ok();
+  }
+  std::optional<std::string> text = std::string();
+  if (has_document) {
+    PTPKG_TRY(text, MemberText(env, tree, path, findings));
+    if (!text) return Ok();
+  }
+  const auto document = wheel::ParseWheelVariant(*text, label, std::string(wheel::kVariantDocument));
+  if (document) return Ok();
+  const bool later = document.error().code() == ErrorCode::kUnsupported;
+  findings.push_back({"wheel-variant", later ? Severity::kWarning : Severity::kError,
+                      has_document ? path : "", document.error().message(), document.error().hint()});
+  return Ok();
+}
+
+}  // namespace
+
+Result<WheelContent> CheckWheelContent(Env& env, const AbsPath& wheel, const StagedTree& tree,
+                                       std::vector<Finding>& findings) {
+  const Result<wheel::FileName> name = wheel::FileName::Parse(wheel.Name());
+  if (!name) {
+    findings.push_back({"wheel-file-name", Severity::kError, "", name.error().message(),
+                        "name it name-version[-build]-python-abi-platform.whl"});
+    return WheelContent();
+  }
+  CheckFileNameForm(wheel.Name(), *name, findings);
+  CheckPlatforms(*name, findings);
+  CheckVariantName(*name, findings);
+  const std::optional<std::string> dist_info_dir = CheckDistInfo(tree, wheel, *name, findings);
+  if (!dist_info_dir) return WheelContent();
+  CheckWheelLayout({*name, wheel.Name(), *dist_info_dir}, tree, findings);
+  PTPKG_CHECK(CheckEggInfo(env, tree, LimitedFindings(findings)));
+
+  std::set<std::string> member_names;
+  for (const TreeEntry& entry : tree.entries) member_names.insert(entry.path.str());
+  const WheelView view{*name, *dist_info_dir, member_names};
+  PTPKG_TRY(const auto metadata, MemberText(env, tree, *dist_info_dir + "/METADATA", findings));
+  if (metadata) CheckWheelMetadata(view, *metadata, findings);
+  PTPKG_TRY(const auto wheel_file, MemberText(env, tree, *dist_info_dir + "/WHEEL", findings));
+  PTPKG_TRY(const Binaries binaries, FindBinaries(env, tree, *name));
+  if (wheel_file) CheckWheelFile(view, *wheel_file, binaries, findings);
+  PTPKG_CHECK(CheckVariant(env, tree, view, findings));
+  PTPKG_TRY(const auto record, MemberText(env, tree, *dist_info_dir + "/RECORD", findings));
+  if (record) {
+    PTPKG_CHECK(CheckRecord(env, tree, *dist_info_dir, *record, LimitedFindings(findings)));
+  }
+  WheelContent content{.dist_info_dir = *dist_info_dir};
+  if (member_names.contains(*dist_info_dir + "/entry_points.txt")) {
+    PTPKG_TRY(const auto text, MemberText(env, tree, *dist_info_dir + "/entry_points.txt", findings));
+    if (text) content.scripts = CheckWheelEntryPoints(view, *text, findings);
+  }
+  return content;
+}
+
+}  // namespace ptpkg::verify

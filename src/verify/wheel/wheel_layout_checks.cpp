@@ -1,0 +1,253 @@
+#include "verify/wheel/wheel_layout_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "support/text/text.h"
+#include "verify/rules/tree_map.h"
+#include "verify/wheel/wheel_metadata_checks.h"
+#include "wheel/installer_files.h"
+
+namespace ptpkg::verify {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSchemes = {"purelib", "platlib", "headers", "scripts", "data"};
+
+bool IsScheme(std::string_view name) {
+  return std::find(kSchemes.begin(), kSchemes.end(), name) != kSchemes.end();
+}
+
+Finding UnknownPlace(const std::string& path, std::string message, std::string_view stem) {
+  return {"wheel-data-layout", Severity::kError, path, std::move(message),
+          fmt::format("use '{}.data/' with purelib, platlib, headers, scripts or data", stem)};
+}
+
+Finding FolderOfScripts(const std::string& path) {
+  return {"wheel-data-scripts", Severity::kError, path, "uv takes no folders among scripts",
+          "put the script beside the others"};
+}
+
+/// Folders that each environment has.
+bool IsPrefixFolder(std::string_view name) {
+  return name == "bin" || name == "include" || name == "lib" || name == "lib64";
+}
+
+/// A file of a known part of .data: names that installers refuse, or that an environment has already.
+void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts, std::string_view project,
+                   LimitedFindings& findings) {
+  const bool script = parts[1] == "scripts";
+  const bool top_of_prefix = parts[1] == "data" && parts.size() == 3;
+  if (script && parts.size() > 3) findings.Add(FolderOfScripts(entry.path.str()));
+  const bool program = script || (parts[1] == "data" && parts.size() == 4 && parts[2] == "bin");
+  if (program && IsInterpreterName(parts.back())) {
+    findings.Add({"wheel-script-interpreter", Severity::kError, entry.path.str(),
+                  "the file would replace the interpreter", "give it another name"});
+  } else if ((program && IsEnvironmentProgram(parts.back(), project)) ||
+             (top_of_prefix && parts.back() == "pyvenv.cfg")) {
+    findings.Add({"wheel-install-collision", Severity::kError, entry.path.str(),
+                  fmt::format("the file would replace the environment's own '{}'", parts.back()),
+                  "give it another name"});
+  } else if (top_of_prefix && IsPrefixFolder(parts.back())) {
+    findings.Add(
+        {"wheel-data-layout", Severity::kError, entry.path.str(),
+         fmt::format("the file has the name of a folder that each environment has, '{}'", parts.back()),
+         "give it another name"});
+  }
+}
+
+/// Places that have no fixed path below a prefix. No member of a wheel has this byte in its name.
+const std::string kSitePackages = "\1site-packages/";
+const std::string kHeaders = "\1headers/";
+
+/// pip takes every folder of such a name for one, uv that of .dist-info, installer that of the file name.
+bool AgreeOnData(const WheelPlaces& places, std::string_view top) {
+  const std::string expected = places.name.Stem() + ".data";
+  return top == expected && places.dist_info_dir == places.name.Stem() + ".dist-info" &&
+         places.file_name.starts_with(places.name.Stem() + "-");
+}
+
+void CheckDataFolder(const WheelPlaces& places, const TreeEntry& entry, LimitedFindings& findings) {
+  const std::vector<std::string> parts = entry.path.Components();
+  if (!parts[0].ends_with(".data")) return;
+  const std::string stem = places.name.Stem();
+  if (parts.size() < 3 || !IsScheme(parts[1])) {
+    findings.Add(UnknownPlace(entry.path.str(),
+                              fmt::format("installers know no place for files of '{}{}'", parts[0],
+                                          parts.size() > 1 ? "/" + parts[1] : ""),
+                              stem));
+  } else if (!AgreeOnData(places, parts[0])) {
+    findings.Add(
+        UnknownPlace(entry.path.str(),
+                     fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]), stem));
+  } else {
+    CheckDataFile(entry, parts, places.name.name, findings);
+  }
+}
+
+/// A file of .data/data that may come to lie in site-packages.
+struct DataInSitePackages {
+  std::string python =
+      {};  ///< "3.11", of lib/python3.11/site-packages/toy.py; "": of Lib/site-packages/toy.py.
+  std::string path = {};  ///< Below site-packages.
+};
+
+std::optional<DataInSitePackages> FindInSitePackages(const std::string& path) {
+  constexpr std::string_view kFolder = "/site-packages/";
+  constexpr std::string_view kPython = "python";
+  const std::string below = path.substr(path.find('/') + 1);
+  const std::size_t at = below.find(kFolder);
+  if (!path.substr(0, path.find('/')).ends_with(".data") || at == std::string::npos) return std::nullopt;
+  const std::vector<std::string> above = Split(below.substr(0, at), '/');
+  if (above[0] != "data") return std::nullopt;
+  const std::string rest = below.substr(at + kFolder.size());
+  if (above.size() == 2 && above[1] == "Lib") return DataInSitePackages{.path = rest};
+  const bool is_posix = above.size() == 3 && (above[1] == "lib" || above[1] == "lib64") &&
+                        above[2].starts_with(kPython) && above[2].find('.') != std::string::npos;
+  if (!is_posix) return std::nullopt;
+  return DataInSitePackages{.python = above[2].substr(kPython.size()), .path = rest};
+}
+
+/// Whether an installation of the wheel can have that site-packages for its own.
+bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
+  if (data.python.empty())
+    return tag.platform.find("win") != std::string::npos || tag.platform.find("any") != std::string::npos;
+  const std::string digits = ReplaceAll(data.python, ".", "");
+  const std::vector<std::string> pythons = Split(tag.python, '.');
+  const bool is_stable = tag.abi.find("abi3") != std::string::npos;
+  return std::any_of(pythons.begin(), pythons.end(), [&](const std::string& python) {
+    const std::string version = python.substr(std::min(python.find_first_of("0123456789"), python.size()));
+    const bool is_major = version.size() == 1 || is_stable;
+    return is_major ? digits.starts_with(version.substr(0, 1)) : digits == version;
+  });
+}
+
+/// Where the file lies below a prefix. Site-packages has no fixed place in it.
+std::string PlaceOf(const std::string& path) {
+  if (const auto installed = InstalledPath(path)) return kSitePackages + *installed;
+  const std::string below = path.substr(path.find('/') + 1);
+  if (below.starts_with("scripts/")) return "bin/" + below.substr(8);
+  if (below.starts_with("headers/")) return kHeaders + below.substr(8);
+  return below.starts_with("data/") ? below.substr(5) : below;
+}
+
+/// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own. No
+/// installer writes a file and a folder of one name.
+void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindings findings) {
+  std::map<std::string, std::string> by_place;
+  const auto add = [&](const std::string& path, const std::string& other) {
+    findings.Add({"wheel-install-collision", Severity::kError, path,
+                  fmt::format("is installed at the same place as '{}'", other), "keep one of them"});
+  };
+  for (const TreeEntry& entry : tree.entries) {
+    const auto [found, added] = by_place.emplace(PlaceOf(entry.path.str()), entry.path.str());
+    if (!added) add(entry.path.str(), found->second);
+  }
+  for (const TreeEntry& entry : tree.entries) {
+    const auto data = FindInSitePackages(entry.path.str());
+    if (!data || !CanBeOwn(*data, tag)) continue;
+    const auto own = by_place.find(kSitePackages + data->path);
+    if (own != by_place.end()) add(own->second, entry.path.str());
+  }
+  for (const auto& [place, path] : by_place) {
+    const auto inside = by_place.lower_bound(place + "/");
+    if (inside == by_place.end() || !inside->first.starts_with(place + "/")) continue;
+    findings.Add({"wheel-data-layout", Severity::kError, path,
+                  fmt::format("'{}' needs a folder of this file's name", inside->second),
+                  "give one of them another name"});
+  }
+}
+
+/// Folders where pip and uv read or write a file of .dist-info.
+void CheckDocumentFolders(const std::vector<archive::ZipReader::Member>& members, LimitedFindings& findings) {
+  constexpr std::array<std::string_view, 8> kDocuments = {"METADATA",         "WHEEL",        "RECORD",
+                                                          "entry_points.txt", "INSTALLER",    "REQUESTED",
+                                                          "direct_url.json",  "uv_cache.json"};
+  std::set<std::string> reported;
+  for (const archive::ZipReader::Member& member : members) {
+    const std::vector<std::string> parts = Split(member.name, '/');
+    if (parts.size() < 3 || !parts[0].ends_with(".dist-info")) continue;
+    const std::string folder = fmt::format("{}/{}", parts[0], parts[1]);
+    const bool is_document = std::find(kDocuments.begin(), kDocuments.end(), parts[1]) != kDocuments.end();
+    if (!is_document || !reported.insert(folder).second) continue;
+    findings.Add({"wheel-dist-info", Severity::kError, folder,
+                  "is a folder, where installers read or write a file",
+                  "rename the folder, or leave it out"});
+  }
+}
+
+}  // namespace
+
+void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::vector<Finding>& findings) {
+  LimitedFindings limited(findings);
+  for (const TreeEntry& entry : tree.entries) {
+    const std::string& path = entry.path.str();
+    if (entry.kind != FileKind::kRegular) {
+      limited.Add({"wheel-symlink", Severity::kError, path,
+                   "the member is a symbolic link, which installers write as a text file",
+                   "pack a copy of its target"});
+    }
+    if (path.ends_with(".pyc") || path.ends_with(".pyo") || path.starts_with("__pycache__/") ||
+        path.find("/__pycache__/") != std::string::npos) {
+      limited.Add({"wheel-byte-code", Severity::kWarning, path,
+                   "compiled Python code depends on the interpreter and the build time",
+                   "leave __pycache__ out of the wheel"});
+    }
+    CheckDataFolder(places, entry, limited);
+  }
+  CheckCollisions(tree, places.name.tag, LimitedFindings(findings));
+  for (const std::string_view leftover : wheel::kInstallerFiles) {
+    const std::string path = fmt::format("{}/{}", places.dist_info_dir, leftover);
+    if (tree.Find(path) == nullptr) continue;
+    // Tools that install by the library 'installer' write this one, which it refuses to do twice.
+    limited.Add({"wheel-install-leftover", leftover == "INSTALLER" ? Severity::kError : Severity::kWarning,
+                 path, "the file describes an installation or signs RECORD, and does not belong in a wheel",
+                 "leave it out of the wheel"});
+  }
+}
+
+void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
+                       const std::set<std::string>& scripts, std::vector<Finding>& findings) {
+  LimitedFindings limited(findings);
+  CheckDocumentFolders(members, limited);
+  std::set<std::string> filled;              // .dist-info folders with files
+  std::map<std::string, std::string> files;  // by place
+  for (const std::string& script : scripts) files.emplace("bin/" + script, script);
+  for (const archive::ZipReader::Member& member : members) {
+    const std::string& name = member.name;
+    if (name.ends_with('/')) continue;
+    filled.insert(name.substr(0, name.find('/')));
+    files.emplace(PlaceOf(name), name);
+  }
+  for (const archive::ZipReader::Member& member : members) {
+    const std::string& name = member.name;
+    if (!name.ends_with('/')) continue;
+    const std::vector<std::string> parts = Split(std::string_view(name).substr(0, name.size() - 1), '/');
+    if (parts[0].ends_with(".dist-info") && !filled.contains(parts[0])) {
+      limited.Add({"wheel-dist-info", Severity::kError, parts[0], "is a .dist-info folder without files",
+                   "keep the folder of the wheel's own name only"});
+    }
+    const std::string folder = Join(parts, "/");
+    const auto data = FindInSitePackages(folder);
+    const bool is_scheme = parts.size() == 2 && parts[0].ends_with(".data");
+    const auto file =
+        is_scheme ? files.end() : files.find(data ? kSitePackages + data->path : PlaceOf(folder));
+    if (file != files.end()) {
+      limited.Add({"wheel-data-layout", Severity::kError, name,
+                   fmt::format("uv makes this folder where it writes the file '{}'", file->second),
+                   "leave the folder out"});
+    }
+    if (!parts[0].ends_with(".data") || parts.size() < 2) continue;
+    const std::string_view stem = std::string_view(parts[0]).substr(0, parts[0].size() - 5);
+    if (!IsScheme(parts[1])) {
+      limited.Add(UnknownPlace(name, fmt::format("uv knows no place for the folder '{}'", parts[1]), stem));
+    } else if (parts[1] == "scripts" && parts.size() > 2) {
+      limited.Add(FolderOfScripts(name));
+    }
+  }
+}
+
+}  // namespace ptpkg::verify

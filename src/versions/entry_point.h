@@ -1,0 +1,27 @@
+#pragma once
+// A Python program of a package, as recipes and info/link.json name it. Layer: versions.
+// Source: conda-build's build.entry_points; conda common/path.py parse_entry_point_def.
+
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+
+namespace ptpkg::versions {
+
+struct EntryPoint {
+  std::string name;    ///< Of the program in bin/.
+  std::string module;  ///< "package.module"
+  std::string object;  ///< "function" or "Class.method"
+
+  /// "name = module:object".
+  [[nodiscard]] std::string str() const;
+  bool operator==(const EntryPoint&) const = default;
+};
+
+/// White space around the parts is dropped. Errors: kInvalidInput for another form, a name that is no single
+/// file name, and for blanks, quotes and other characters in module or object that would change the program
+/// that is made of them.
+Result<EntryPoint> ParseEntryPoint(std::string_view text);
+
+}  // namespace ptpkg::versions

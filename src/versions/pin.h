@@ -1,0 +1,25 @@
+#pragma once
+// pin_subpackage() and pin_compatible(): version ranges derived from a version. Layer: versions.
+// Source: CEP 39 (run exports and pins). Differs from rattler-build, which keeps a local part ("+cu121") in a
+// lower bound that is cut, so that it excludes the plain version, and counts "1.2rc1" up to "1.2a2", which is
+// lower.
+
+#include <string>
+
+#include "support/result.h"
+
+namespace ptpkg::versions {
+
+struct PinBounds {
+  /// "x.x.x" keeps that many segments of the version (between '.' and '_'); digits are a version of their
+  /// own; "" is no bound.
+  std::string lower = "x.x.x.x.x.x";
+  std::string upper = "x";
+};
+
+/// The constraint that `bounds` make of `version`, "" when both bounds are empty:
+/// ("1.26.4", x.x.x.x.x.x, x) → ">=1.26.4,<2.0a0"; ("9d", "", x) → "<10a".
+/// Errors: kInvalidInput for a bound of another form, or a version that cannot be counted up.
+Result<std::string> PinConstraint(const std::string& version, const PinBounds& bounds);
+
+}  // namespace ptpkg::versions

@@ -1,0 +1,17 @@
+#pragma once
+// Licence expressions. Layer: versions.
+// Source: SPDX specification 2.3, Annex D; identifiers of the licence list (data/spdx.txt).
+
+#include <string_view>
+
+#include "support/result.h"
+
+namespace ptpkg::versions {
+
+/// Checks that `expression` is made of listed licences (any case, with an optional "+"), and LicenseRef-NAME
+/// and DocumentRef-NAME:LicenseRef-NAME (both without "+"), joined by AND, OR, WITH (before a listed
+/// exception) and parentheses. Errors (without span): kInvalidInput with the nearest identifier where there
+/// is one.
+Result<void> CheckLicense(std::string_view expression);
+
+}  // namespace ptpkg::versions

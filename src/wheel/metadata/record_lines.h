@@ -1,0 +1,18 @@
+#pragma once
+// Lines of RECORD that its readers cut differently. Layer: wheel.
+// Source: pip 26.3 operations/install/wheel.py, installer 1.1.0 records.py, uv 0.13.8, each asked by
+// tests/peers/wheel_differential.py.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wheel/metadata/record.h"
+
+namespace ptpkg::wheel {
+
+/// Faults of RecordFault::kLine: empty lines, at which pip and installer stop, and line breaks besides LF and
+/// CRLF. pip and installer end lines at each that Unicode has, uv at CR and LF alone. At most 100.
+std::vector<RecordFault> FindLineFaults(std::string_view text, const std::string& name);
+
+}  // namespace ptpkg::wheel

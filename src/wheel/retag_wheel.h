@@ -1,0 +1,84 @@
+#pragma once
+// A wheel under other tags, another build number, local version or requirements. Layer: wheel.
+// Source: `wheel tags` (pypa/wheel) for tags and build; PyPA version specifiers for local versions.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "archive/extract.h"
+#include "archive/zip/zip_edit.h"
+#include "wheel/wheel.h"
+
+namespace ptpkg::wheel {
+
+/// What is to change; nullopt and empty: nothing.
+struct RetagRequest {
+  std::optional<std::string> python = {};    ///< A dot-joined set, in any case: "py3", "cp311.cp312".
+  std::optional<std::string> abi = {};       ///< The same.
+  std::optional<std::string> platform = {};  ///< The same.
+  std::optional<std::string> build = {};     ///< "" takes it away.
+  std::optional<bool> root_is_purelib = {};  ///< Root-Is-Purelib of WHEEL.
+  std::optional<std::string> local = {};     ///< Behind the '+' of the version; "" takes it away.
+  std::optional<std::string> variant = {};   ///< Label of a variant wheel; "" takes it away.
+  /// Requirements (PEP 508). Those that the wheel has on the same project are replaced: one of no extra
+  /// replaces those of no extra, one of an extra those that the same extras ask for. An extra that is new is
+  /// provided (Provides-Extra).
+  std::vector<std::string> requirements = {};
+
+  [[nodiscard]] bool ChangesNothing() const {
+    return !python && !abi && !platform && !build && !local && !variant && !root_is_purelib &&
+           requirements.empty();
+  }
+  /// Whether it says that the files run somewhere else than before.
+  [[nodiscard]] bool ChangesTags() const { return python || abi || platform; }
+};
+
+/// A file of a wheel with new content, or a new file.
+struct NewFile {
+  RelPath path;  ///< In the wheel, outside of .dist-info.
+  AbsPath file;  ///< Its content.
+  std::uint32_t mode = 0644;
+  Sha256 sha256;
+  std::uint64_t size_bytes = 0;
+  /// How it differs from the member of this name, which is edited then instead of compressed anew. nullopt:
+  /// it is new, or another one.
+  std::optional<archive::ContentEdits> splice = {};
+  std::vector<archive::SharedRange> shared = {};  ///< archive::Entry::shared
+};
+
+/// What a wheel is to hold besides what a RetagRequest says.
+struct NewContent {
+  std::vector<NewFile> files = {};
+  /// New documents, by name below .dist-info ("sboms/x.cdx.json"); one that is there is replaced.
+  std::map<std::string, std::string> documents = {};
+  /// What is true of the members, RECORD itself left out: instead of what RECORD says, which may be wrong
+  /// then.
+  std::optional<std::vector<RecordRow>> rows = {};
+};
+
+/// What the request makes of one wheel.
+struct Retagging {
+  FileName name;  ///< Of the new wheel.
+  archive::ZipEdits edits;
+};
+
+/// New names of the .dist-info and .data folders of a wheel that is to be called `name`, by the old ones,
+/// where they differ. `info`: of `zip`.
+std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip, const WheelInfo& info,
+                                                  const FileName& name);
+
+/// Reads the .dist-info of `wheel`, and holds the names and sizes of its members against RECORD; what RECORD
+/// says of their content is taken over. METADATA and WHEEL keep every field that the request does not name,
+/// in its place; Tag lines of WHEEL that cannot be read become those of the file name. The .dist-info and
+/// .data folders get the names that go with the new file name, which is in normal form: installers derive
+/// them from it. Signatures of RECORD are left out. New files get their rows of RECORD; with them .dist-info
+/// comes last. Errors: kInvalidInput (a tag, build, local version, requirement or extra that is none;
+/// METADATA of another name or version than the file name's, when it would be written anew); kCorrupt for a
+/// member that RECORD lacks, or has with another size, and for a row without a member; kUnsupported for a
+/// link or device; those of ReadWheelInfo.
+Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
+                            const NewContent& content = {});
+
+}  // namespace ptpkg::wheel

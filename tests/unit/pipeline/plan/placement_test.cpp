@@ -1,0 +1,105 @@
+// Finished files get their names together, or not at all.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pipeline/plan/result_names.h"
+#include "support/matchers.h"
+#include "support/must.h"
+#include "support/test_env.h"
+
+namespace ptpkg::pipeline {
+namespace {
+
+using test::FailsWith;
+using test::IsOk;
+using test::IsOkAndHolds;
+using test::Must;
+using testing::IsEmpty;
+
+class PlacementTest : public testing::Test {
+ protected:
+  AbsPath Put(const std::string& path, const std::string& text) {
+    AbsPath file = env_.dir() / path;
+    Must(env_->fs.MakeDirs(file.Parent()));
+    Must(WriteFile(env_->fs, file, text));
+    return file;
+  }
+  std::string Read(const AbsPath& file) { return Must(ReadFile(env_->fs, file)); }
+
+  test::TestEnv env_;
+  AbsPath out_ = env_.dir() / "a/b/out";
+};
+
+TEST_F(PlacementTest, AllFilesGetTheirNames) {
+  Placement placement(env_, OnExisting::kRefuse);
+  ASSERT_THAT(placement.MakeDirs(out_), IsOk());
+  placement.Add(Put("staged/one", "1"), out_ / "one");
+  placement.Add(Put("staged/two", "2"), out_ / "deep/two");
+  EXPECT_THAT(Must(env_->fs.ListDir(out_)), IsEmpty());
+  ASSERT_THAT(placement.Place(env_.dir() / "scratch"), IsOk());
+  EXPECT_EQ(Read(out_ / "one"), "1");
+  EXPECT_EQ(Read(out_ / "deep/two"), "2");
+}
+
+TEST_F(PlacementTest, OrNone) {
+  const AbsPath taken = Put("a/taken", "another");
+  {
+    Placement placement(env_, OnExisting::kRefuse);
+    ASSERT_THAT(placement.MakeDirs(out_), IsOk());
+    placement.Add(Put("staged/one", "1"), out_ / "sm90/one");
+    placement.Add(Put("staged/two", "2"), taken);
+    EXPECT_THAT(placement.Place(env_.dir() / "scratch"), FailsWith(ErrorCode::kAlreadyExists, testing::_));
+    EXPECT_THAT(Exists(env_->fs, out_ / "sm90/one"), IsOkAndHolds(false));
+    EXPECT_EQ(Read(taken), "another");
+  }
+  // The folders that were made for it go, and no others.
+  EXPECT_THAT(Exists(env_->fs, env_.dir() / "a/b"), IsOkAndHolds(false));
+  EXPECT_EQ(Read(taken), "another");
+}
+
+TEST_F(PlacementTest, WhatVouchedForAReplacedFileGoes) {
+  const AbsPath wheel = Put("a/toy-1.0-py3-none-any.whl", "old");
+  const AbsPath package = Put("a/toy-1.0-0.conda", "old");
+  const AbsPath library = Put("a/libtoy.so", "old");
+  Put("a/toy-1.0-py3-none-any.whl.sig", "signature");
+  Put("a/toy-1.0-0.conda.sig", "signature");
+  const AbsPath other = Put("a/other-1.0-py3-none-any.whl.sig", "signature");
+  Placement placement(env_, OnExisting::kReplace);
+  for (const AbsPath& file : {wheel, package, library})
+    placement.Add(Put("staged/" + std::string(file.Name()), "new"), file);
+  ASSERT_THAT(placement.Place(env_.dir() / "scratch"), IsOk());
+  EXPECT_THAT(Must(env_->fs.ListDir(wheel.Parent())),
+              testing::UnorderedElementsAre(wheel.Name(), package.Name(), library.Name(), other.Name()));
+  for (const AbsPath& file : {wheel, package, library}) EXPECT_EQ(Read(file), "new");
+}
+
+TEST_F(PlacementTest, WhatWasReplacedComesBackWithWhatVouchedForIt) {
+  const AbsPath old = Put("a/toy-1.0-py3-none-any.whl", "old");
+  const AbsPath signature = Put("a/toy-1.0-py3-none-any.whl.sig", "signature");
+  const AbsPath last = Put("a/last", "last");
+  Placement placement(env_, OnExisting::kReplace);
+  placement.Add(Put("staged/one", "1"), old);
+  placement.Add(Put("staged/two", "2"), env_.dir() / "a/two");
+  placement.Add(Put("staged/three", "3"), last);
+  placement.Add(env_.dir() / "staged/missing", env_.dir() / "a/four");
+  EXPECT_THAT(placement.Place(env_.dir() / "scratch"), FailsWith(ErrorCode::kNotFound, testing::_));
+  EXPECT_EQ(Read(old), "old");
+  EXPECT_EQ(Read(signature), "signature");
+  EXPECT_EQ(Read(last), "last");
+  EXPECT_THAT(Must(env_->fs.ListDir(old.Parent())),
+              testing::UnorderedElementsAre(old.Name(), signature.Name(), last.Name()));
+}
+
+TEST_F(PlacementTest, AFolderIsNeverReplaced) {
+  const AbsPath folder = env_.dir() / "a/taken";
+  Must(env_->fs.MakeDirs(folder));
+  Placement placement(env_, OnExisting::kReplace);
+  placement.Add(Put("staged/one", "1"), env_.dir() / "a/one");
+  placement.Add(Put("staged/two", "2"), folder);
+  EXPECT_FALSE(placement.Place(env_.dir() / "scratch"));
+  EXPECT_THAT(Must(env_->fs.ListDir(folder.Parent())), testing::ElementsAre("taken"));
+}
+
+}  // namespace
+}  // namespace ptpkg::pipeline

@@ -1,0 +1,249 @@
+// Tags that the files of a wheel contradict.
+
+#include "verify/wheel/wheel_tag_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "support/matchers.h"
+#include "support/mem_fs.h"
+#include "support/test_env.h"
+
+namespace ptpkg::verify {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class WheelTagChecksTest : public testing::Test {
+ protected:
+  /// Of a wheel "toy-1.0-<tag>.whl" with these files.
+  std::vector<Finding> Check(const std::string& tag, const std::vector<std::string>& files,
+                             const std::string& requires_python = "", std::set<MachineCode> code = {}) {
+    std::vector<std::string> paths = files;
+    paths.emplace_back("toy-1.0.dist-info/METADATA");
+    std::sort(paths.begin(), paths.end());
+    StagedTree tree{.root = AbsPath::Literal("/tree")};
+    for (const std::string& path : paths) tree.entries.push_back({.path = RelPath::Literal(path)});
+    std::string metadata = "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n";
+    if (!requires_python.empty()) metadata += "Requires-Python: " + requires_python + "\n";
+    test::MemFs fs;
+    fs.AddFile("/tree/toy-1.0.dist-info/METADATA", metadata);
+    test::TestEnv env({.fs = &fs});
+    const auto name = wheel::FileName::Parse("toy-1.0-" + tag + ".whl");
+    EXPECT_THAT(name, test::IsOk());
+    std::vector<Finding> findings;
+    EXPECT_THAT(CheckWheelTags(env, {*name, code, symbols_, with_foreign_needs_}, tree, findings),
+                test::IsOk());
+    return findings;
+  }
+
+  /// The same without what interpreters say of the tag itself.
+  std::vector<Finding> CheckFiles(const std::string& tag, const std::vector<std::string>& files,
+                                  const std::string& requires_python = "", std::set<MachineCode> code = {}) {
+    std::vector<Finding> findings = Check(tag, files, requires_python, std::move(code));
+    std::erase_if(findings, [](const Finding& finding) {
+      return finding.id == "wheel-tag-nobody" || finding.id == "wheel-python-nobody";
+    });
+    return findings;
+  }
+
+  std::map<std::string, elf::PythonSymbols> symbols_;
+  std::set<std::string> with_foreign_needs_;
+};
+
+TEST_F(WheelTagChecksTest, AModuleForOnePythonIsNotForAnother) {
+  const std::string file = "toy/x.cpython-311-x86_64-linux-gnu.so";
+  EXPECT_THAT(CheckFiles("cp311-cp311-linux_x86_64", {file}), IsEmpty());
+  EXPECT_THAT(CheckFiles("cp311-none-linux_x86_64", {file}), IsEmpty());
+  for (const char* tag : {"cp312-cp312", "py3-none", "py311-none", "cp311-abi3", "cp310.cp311-none",
+                          "cp311-cp311t", "pp311-pypy311_pp73", "py2.py3-none"}) {
+    EXPECT_THAT(CheckFiles(std::string(tag) + "-linux_x86_64", {file}),
+                ElementsAre(AllOf(Field(&Finding::id, "wheel-extension-tag"), Field(&Finding::file, file),
+                                  Field(&Finding::severity, Severity::kError),
+                                  Field(&Finding::message, HasSubstr("is for cp311 alone")))))
+        << tag;
+  }
+}
+
+TEST_F(WheelTagChecksTest, OtherNamesFitWhatTheySay) {
+  const std::vector<std::pair<const char*, const char*>> fit = {
+      {"cp313-cp313t", "x.cpython-313t-x86_64-linux-gnu.so"},
+      {"cp313-none", "x.cpython-313t-x86_64-linux-gnu.so"},
+      {"cp36-cp36m", "x.cpython-36m-x86_64-linux-gnu.so"},
+      {"cp311-cp311", "x.cp311-win_amd64.pyd"},
+      {"cp311-cp311", "x.cpython-311-darwin.so"},
+      {"pp39-pypy39_pp73", "toy-1.0.data/platlib/x.pypy39-pp73-x86_64-linux-gnu.so"},
+      {"cp39-abi3", "x.abi3.so"},
+      {"cp312-cp312", "x.so"},
+      {"py3-none", "libx.1.2.so"},
+      {"py3-none", "toy-1.0.data/data/x.cpython-311-x86_64-linux-gnu.so"},
+      {"graalpy311-graalpy242_311_native", "x.graalpy242-311-native-x86_64-linux.so"},
+      {"cp310.cp311-cp310.cp311", "x.so"},
+  };
+  for (const auto& [tag, file] : fit)
+    EXPECT_THAT(CheckFiles(std::string(tag) + "-linux_x86_64", {file}), IsEmpty()) << tag << " " << file;
+  EXPECT_THAT(CheckFiles("cp313-cp313-linux_x86_64", {"x.cpython-313t-x86_64-linux-gnu.so"}),
+              testing::SizeIs(1));
+}
+
+TEST_F(WheelTagChecksTest, WhatElseCanBeImportedCounts) {
+  const std::string of_11 = "toy/x.cpython-311-x86_64-linux-gnu.so";
+  const std::string of_12 = "toy/x.cpython-312-x86_64-linux-gnu.so";
+  EXPECT_THAT(CheckFiles("cp312-cp312-linux_x86_64", {of_11, of_12}), IsEmpty());
+  EXPECT_THAT(CheckFiles("cp311.cp312-cp311.cp312-linux_x86_64", {of_11, of_12}), IsEmpty());
+  EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {of_11, of_12}), IsEmpty()) << "its maker knows which";
+  EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {of_11, "toy/x.py"}), IsEmpty())
+      << "Python without the library";
+  EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {of_11, "toy/x/__init__.py"}), IsEmpty());
+  EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {of_11, "toy/x.abi3.so"}), IsEmpty());
+  EXPECT_THAT(CheckFiles("cp313-cp313-linux_x86_64", {of_11, of_12}), testing::SizeIs(1));
+}
+
+TEST_F(WheelTagChecksTest, RequiresPythonMayKeepOthersAway) {
+  const std::string file = "x.cpython-311-x86_64-linux-gnu.so";
+  for (const char* bounded : {"==3.11.*", ">=3.11,<3.12", "~=3.11.0"})
+    EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {file}, bounded), IsEmpty()) << bounded;
+  for (const char* open : {">=3.11", ">=3.11,<4", ">=3.8,!=3.9.1"})
+    EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {file}, open), testing::SizeIs(1)) << open;
+  EXPECT_THAT(CheckFiles("cp312-cp312-linux_x86_64", {file}, "==3.11.*"), testing::SizeIs(1));
+}
+
+TEST_F(WheelTagChecksTest, LibrariesOfAnotherSystemContradictThePlatform) {
+  EXPECT_THAT(CheckFiles("py3-none-win_amd64", {"x.so"}, "", {MachineCode::kElf}),
+              ElementsAre(AllOf(Field(&Finding::id, "wheel-platform-code"),
+                                Field(&Finding::message, HasSubstr("'win_amd64'")))));
+  EXPECT_THAT(CheckFiles("py3-none-win_amd64", {"x.so"}, "", {MachineCode::kElf, MachineCode::kPe}),
+              IsEmpty());
+  EXPECT_THAT(CheckFiles("py3-none-macosx_11_0_arm64", {"x"}, "", {MachineCode::kPe}), IsEmpty());
+  EXPECT_THAT(CheckFiles("py3-none-win_amd64", {"x.txt"}, "", {}), IsEmpty());
+}
+
+TEST_F(WheelTagChecksTest, SomePythonTakesTheTag) {
+  for (const char* tag :
+       {"cp311-cp311-linux_x86_64", "cp311-cp311d-linux_x86_64", "cp37-cp37m-linux_x86_64",
+        "cp27-cp27mu-linux_x86_64", "cp314-cp314t-linux_x86_64", "cp314-cp314td-linux_x86_64",
+        "cp39-abi3-linux_x86_64", "cp315-abi3t-linux_x86_64", "cp39-abi3.abi3t-linux_x86_64",
+        "cp317-cp317-linux_x86_64", "py2.py3-none-any", "py312-none-any", "cp312-none-any", "pp3-none-any",
+        "pp310-pypy310_pp73-linux_x86_64", "graalpy311-graalpy242_311_native-linux_x86_64", "jy27-none-any",
+        "cp310.cp311-cp310.cp311-linux_x86_64", "py3-none-linux_x86_64"}) {
+    EXPECT_THAT(Check(tag, {}), IsEmpty()) << tag;
+  }
+  for (const char* tag : {"python311-none-win_amd64",
+                          "cp315t-abi3t-linux_x86_64",
+                          "cp314t-cp314t-linux_x86_64",
+                          "cp313t-abi3-linux_x86_64",
+                          "cp311-cp311m-linux_x86_64",
+                          "cp311-cp310-linux_x86_64",
+                          "py3-abi3-linux_x86_64",
+                          "cp27-abi3-linux_x86_64",
+                          "cp312-abi4-linux_x86_64",
+                          "cp312-cp312t-linux_x86_64",
+                          "cp312-cp312-any",
+                          "cp39-abi3-any",
+                          "cp3-none-any",
+                          "py4-none-any",
+                          "py-none-any",
+                          "any-none-any",
+                          "cp321-cp321-linux_x86_64",
+                          "cp028-none-any",
+                          "pp3-none-linux_x86_64",
+                          "pp310-pypy39_pp73-linux_x86_64",
+                          "pp310-abi3-linux_x86_64",
+                          "py3-cp311-linux_x86_64",
+                          "cp311-CP310-linux_x86_64"}) {
+    EXPECT_THAT(Check(tag, {}), ElementsAre(AllOf(Field(&Finding::id, "wheel-tag-nobody"),
+                                                  Field(&Finding::severity, Severity::kError))))
+        << tag;
+  }
+  EXPECT_THAT(Check("cp27.cp311-abi3-linux_x86_64", {}),
+              ElementsAre(AllOf(Field(&Finding::id, "wheel-tag-nobody"),
+                                Field(&Finding::severity, Severity::kWarning),
+                                Field(&Finding::message, HasSubstr("'cp27'")))));
+}
+
+TEST_F(WheelTagChecksTest, SomePythonHasTheTagAndFulfilsRequiresPython) {
+  const auto nobody = ElementsAre(Field(&Finding::id, "wheel-python-nobody"));
+  const std::string linux_tag = "-linux_x86_64";
+  for (const auto& [tag, python] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"cp311-cp311", ">=3.12"},
+                                                                  {"cp311-cp311", "<3.11"},
+                                                                  {"cp311-cp311", "!=3.11.*"},
+                                                                  {"cp311-none", "==3.10.*"},
+                                                                  {"py2-none", ">=3"},
+                                                                  {"py27-none", ">=3.6"},
+                                                                  {"py3-none", "<3"},
+                                                                  {"cp312-abi3", "<3.12"},
+                                                                  {"py312-none", "<3.12"},
+                                                                  {"cp310.cp311-cp310.cp311", ">=3.12"},
+                                                                  {"pp310-pypy310_pp73", ">=3.11"},
+                                                                  {"cp311-cp311", "~=3.12"},
+                                                                  {"cp311-cp311", "===3.12.1"}}) {
+    EXPECT_THAT(Check(tag + linux_tag, {}, python), nobody) << tag << " " << python;
+  }
+  for (const auto& [tag, python] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"cp311-cp311", ">=3.8"},
+                                                                  {"cp311-cp311", ">=3.11.4"},
+                                                                  {"cp311-cp311", "~=3.8"},
+                                                                  {"cp311-cp311", "==3.11.*"},
+                                                                  {"py2.py3-none", ">=3"},
+                                                                  {"cp39-abi3", ">=3.12"},
+                                                                  {"cp39-abi3", "<4,>=3.8"},
+                                                                  {"cp311-cp311", ">3.10"},
+                                                                  {"cp311-cp311", "not a condition"}}) {
+    EXPECT_THAT(Check(tag + linux_tag, {}, python), IsEmpty()) << tag << " " << python;
+  }
+}
+
+TEST_F(WheelTagChecksTest, AModuleHasTheAbiOfItsTag) {
+  symbols_ = {{"toy/ext.so", {.imported = {"PyList_New"}, .defined = {"PyInit_ext"}}}};
+  const auto none_abi =
+      ElementsAre(AllOf(Field(&Finding::id, "wheel-none-abi"), Field(&Finding::severity, Severity::kError),
+                        Field(&Finding::file, "toy/ext.so")));
+  for (const char* tag : {"cp314-none", "py3-none", "py2.py3-none", "cp313.cp314-none", "py312-none"})
+    EXPECT_THAT(Check(std::string(tag) + "-linux_x86_64", {"toy/ext.so"}), none_abi) << tag;
+  for (const char* tag : {"cp314-cp314", "cp311-none", "cp314-cp314t"})
+    EXPECT_THAT(Check(std::string(tag) + "-linux_x86_64", {"toy/ext.so"}), IsEmpty()) << tag;
+  symbols_ = {{"toy/t\u00f6y.so", {.imported = {}, .defined = {"PyInitU_ty_fka"}}}};
+  EXPECT_THAT(Check("py3-none-linux_x86_64", {"toy/t\u00f6y.so"}),
+              ElementsAre(Field(&Finding::id, "wheel-none-abi")));
+  // A library that holds an interpreter defines the modules of others.
+  symbols_ = {{"toy/libpython3.so", {.imported = {}, .defined = {"PyInit__io", "PyInit_sys"}}}};
+  EXPECT_THAT(Check("py3-none-linux_x86_64", {"toy/libpython3.so"}), IsEmpty());
+}
+
+TEST_F(WheelTagChecksTest, StableAbiIsThatOfTheOldestPython) {
+  const auto check = [&](const std::string& tag, const std::set<std::string>& imported) {
+    symbols_ = {{"toy/ext.abi3.so", {.imported = imported, .defined = {"PyInit_ext"}}}};
+    std::vector<std::string> messages;
+    for (const Finding& finding : Check(tag + "-linux_x86_64", {"toy/ext.abi3.so"}))
+      messages.push_back(finding.id + ": " + finding.message);
+    return messages;
+  };
+  EXPECT_THAT(check("cp39-abi3", {"PyList_New", "PyExc_ValueError", "_Py_Dealloc"}), IsEmpty());
+  EXPECT_THAT(check("cp39-abi3", {"_PyObject_GetMethod"}), ElementsAre(HasSubstr("wheel-stable-abi: ")));
+  EXPECT_THAT(check("cp39-abi3", {"PyObject_CallNoArgs"}),
+              ElementsAre(HasSubstr("PyObject_CallNoArgs (from 3.10 on)")));
+  EXPECT_THAT(check("cp310-abi3", {"PyObject_CallNoArgs"}), IsEmpty());
+  EXPECT_THAT(check("cp39-cp39", {"_PyObject_GetMethod"}), ElementsAre(HasSubstr("wheel-abi3-possible: ")));
+  // Another file of the wheel has it.
+  symbols_ = {{"toy/ext.abi3.so", {.imported = {"_PyMine"}, .defined = {"PyInit_ext"}}},
+              {"toy/libmine.so", {.imported = {}, .defined = {"_PyMine"}}}};
+  EXPECT_THAT(Check("cp39-abi3-linux_x86_64", {"toy/ext.abi3.so", "toy/libmine.so"}), IsEmpty());
+  // A library of another wheel may have it, as shiboken6 has functions for PySide6.
+  symbols_ = {{"toy/ext.abi3.so", {.imported = {"PyMethod_New"}, .defined = {"PyInit_ext"}}}};
+  const auto severity = [&] {
+    const std::vector<Finding> findings = Check("cp39-abi3-linux_x86_64", {"toy/ext.abi3.so"});
+    return findings.size() == 1 ? std::optional(findings[0].severity) : std::nullopt;
+  };
+  EXPECT_EQ(severity(), Severity::kError);
+  with_foreign_needs_ = {"toy/ext.abi3.so"};
+  EXPECT_EQ(severity(), Severity::kWarning);
+}
+
+}  // namespace
+}  // namespace ptpkg::verify
