@@ -164,7 +164,7 @@ class Processor {
 Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std::vector<RelPath>& added) {
   std::vector<RelPath> selected;
   std::set<std::string> entry_points;
-  if (recipe.noarch_python) {
+  if (recipe.InstallerPlacesPython()) {
     for (const std::string& text : recipe.python_entry_points) {
       PTPKG_TRY(const versions::EntryPoint point, versions::ParseEntryPoint(text));
       entry_points.insert("bin/" + point.name);
@@ -186,7 +186,7 @@ Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std
 }
 
 Result<void> WriteEntryPoints(Env& env, const recipe::Recipe& recipe, const WorkLayout& layout) {
-  if (recipe.noarch_python) return Ok();
+  if (recipe.InstallerPlacesPython()) return Ok();
   const std::string prefix = layout.prefix.str();
   for (const std::string& text : recipe.python_entry_points) {
     PTPKG_TRY(const versions::EntryPoint point, versions::ParseEntryPoint(text));

@@ -13,6 +13,7 @@
 #include "builder/resume/work_state.h"
 #include "builder/script/failed_commands.h"
 #include "builder/script/script.h"
+#include "builder/test/test_files.h"
 
 namespace ptpkg::builder {
 
@@ -32,6 +33,10 @@ class Builder {
                std::back_inserter(kept));
     PTPKG_CHECK(RemoveAllBut(env_, input_.layout.prefix, kept));
     PTPKG_CHECK(RefuseTraces(kept));
+    PTPKG_CHECK(CopyTestFiles(env_, recipe_,
+                              {.source_root = input_.source_root,
+                               .recipe_folder = input_.layout.recipe_copy,
+                               .prefix = input_.layout.prefix}));
     PTPKG_TRY(StagedBuild staged, Stage());
     staged.wheel_only = std::move(wheel_only);
     staged.counts = counts_;

@@ -75,13 +75,13 @@ conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
   metadata.build_string = output.build_string;
   metadata.build_number = output.build_number;
   metadata.subdir = output.subdir;
-  metadata.noarch_python = output.noarch_python;
+  metadata.noarch_python = output.noarch_python || output.python_version_independent;
   metadata.track_features = output.track_features;
   for (const recipe::MatchSpec& spec : output.run) metadata.depends.push_back(spec.str());
   metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());
   for (const recipe::MatchSpec& spec : output.run_constraints) metadata.constrains.push_back(spec.str());
   AddRunExports(metadata, output.run_exports);
-  if (output.noarch_python) metadata.entry_points = output.python_entry_points;
+  if (metadata.noarch_python) metadata.entry_points = output.python_entry_points;
   metadata.license = output.about.license;
   metadata.license_family = output.about.license_family;
   SetUnlessEmpty(metadata.about, "home", output.about.homepage);

@@ -47,6 +47,14 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.subdir = recipe.subdir;
   part.staging = recipe.staging;
   part.noarch_python = recipe.noarch_python;
+  part.python_version_independent = recipe.python_version_independent;
+  for (const Test& test : recipe.tests) {
+    const auto* script = std::get_if<ScriptTest>(&test);
+    if (script == nullptr || !script->HasFiles()) continue;
+    part.tests.emplace_back(ScriptTest{.source_files = script->source_files,
+                                       .recipe_files = script->recipe_files,
+                                       .position = script->position});
+  }
   part.script = recipe.script;
   part.python_entry_points = recipe.python_entry_points;
   part.files_include = recipe.files_include;

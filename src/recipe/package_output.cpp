@@ -22,6 +22,17 @@ std::string TestsYaml(const Recipe& recipe) {
   return tests.empty() ? std::string() : YamlText(TestsToJson(tests));
 }
 
+/// The files of tests are for conda packages.
+std::vector<std::string> WheelExclude(const Recipe& recipe) {
+  std::vector<std::string> globs = recipe.ptpkg.wheel_exclude;
+  for (const Test& test : recipe.tests) {
+    const auto* script = std::get_if<ScriptTest>(&test);
+    if (script != nullptr && script->HasFiles())
+      globs.push_back(TestFilesFolder(recipe.name, script->position) + "/**");
+  }
+  return globs;
+}
+
 }  // namespace
 
 CondaOutput CondaOutputOf(const Recipe& recipe) {
@@ -32,6 +43,7 @@ CondaOutput CondaOutputOf(const Recipe& recipe) {
           .subdir = recipe.subdir,
           .hash_input = recipe.hash_input,
           .noarch_python = recipe.noarch_python,
+          .python_version_independent = recipe.python_version_independent,
           .python_entry_points = recipe.python_entry_points,
           .track_features = recipe.track_features,
           .prefix_detection_ignore_binary = recipe.prefix_detection_ignore_binary,
@@ -53,7 +65,7 @@ WheelOutput WheelOutputOf(const Recipe& recipe) {
           .python_entry_points = recipe.python_entry_points,
           .wheel_name = recipe.ptpkg.wheel_name,
           .wheel_requires = recipe.ptpkg.wheel_requires,
-          .wheel_exclude = recipe.ptpkg.wheel_exclude,
+          .wheel_exclude = WheelExclude(recipe),
           .wheel_repair = recipe.ptpkg.wheel_repair,
           .allow_unresolved = recipe.ptpkg.allow_unresolved,
           .device_code = recipe.ptpkg.device_code,

@@ -22,6 +22,7 @@ struct CondaOutput {
   std::string subdir = {};
   JsonBox hash_input = {};
   bool noarch_python = false;
+  bool python_version_independent = false;
   std::vector<std::string> python_entry_points = {};
   std::vector<std::string> track_features = {};
   bool prefix_detection_ignore_binary = false;

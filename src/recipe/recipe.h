@@ -96,12 +96,27 @@ struct About {
 struct PythonTest {
   std::vector<std::string> imports = {};
   bool pip_check = true;  ///< The requirements of the installed distribution must be met.
+  /// Constraints such as "3.10.*": the test runs once with a Python of each. Empty: with the variant's.
+  std::vector<std::string> python_versions = {};
 };
 
 /// `script:` of a test; a file lies in the recipe's folder.
 struct ScriptTest {
   BuildScript script = {};
-  std::vector<MatchSpec> requirements = {};  ///< Packages that the script needs besides this one.
+  std::vector<MatchSpec> requirements = {};        ///< Packages that the script needs besides this one.
+  std::vector<MatchSpec> build_requirements = {};  ///< Programs that the script calls.
+  /// Globs of files that the package carries for this test, below the source root and the recipe's folder.
+  std::vector<std::string> source_files = {};
+  std::vector<std::string> recipe_files = {};
+  std::uint64_t position = 0;  ///< In `tests`, from 0: part of the path of those files.
+
+  [[nodiscard]] bool HasFiles() const { return !source_files.empty() || !recipe_files.empty(); }
+};
+
+/// `perl:`, `r:` or `ruby:` of a test: modules that the language's interpreter must load.
+struct ModulesTest {
+  std::string language = {};  ///< "perl", "r" or "ruby".
+  std::vector<std::string> modules = {};
 };
 
 /// `package_contents:` of a test: globs, each of which must match a file of the package.
@@ -117,7 +132,11 @@ struct ContentsTest {
 };
 
 /// One item of `tests:`; only the kinds that ptpkg runs.
-using Test = std::variant<PythonTest, ScriptTest, ContentsTest>;
+using Test = std::variant<PythonTest, ScriptTest, ContentsTest, ModulesTest>;
+
+/// Where the package `name` keeps the files of its test at `position`, below the prefix: rattler-build's
+/// place.
+std::string TestFilesFolder(const std::string& name, std::uint64_t position);
 
 enum class RpathTag : std::uint8_t { kRpath, kRunpath };
 
@@ -199,6 +218,9 @@ struct Recipe {
   /// no codec writes the names.
   std::set<std::string> loads;
   bool noarch_python = false;
+  /// build.python.version_independent: compiled for the platform, and good for every Python from one on, as
+  /// extensions of the stable ABI are (CEP 20).
+  bool python_version_independent = false;
   bool skip = false;
   std::vector<Source> sources;
   BuildScript script;
@@ -222,6 +244,8 @@ struct Recipe {
   AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
   AbsPath recipe_file = AbsPath::Literal("/nonexistent");  ///< In recipe_dir.
 
+  /// An installer says where the Python files lie, and writes the programs of entry points.
+  [[nodiscard]] bool InstallerPlacesPython() const { return noarch_python || python_version_independent; }
   /// "name-version-build"; "name-version" for a native build, which serves packages of several build strings.
   [[nodiscard]] std::string FileStem() const;
 };

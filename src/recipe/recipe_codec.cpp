@@ -28,16 +28,19 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constrain
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BuildScript, lines, file, interpreter, env)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(About, homepage, repository, documentation, license, license_family,
                                    license_files, summary, description)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PythonTest, imports, pip_check)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PythonTest, imports, pip_check, python_versions)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements, build_requirements, source_files,
+                                   recipe_files, position)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModulesTest, language, modules)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include,
                                    strict)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, build_string, subdir,
-                                   noarch_python, python_entry_points, track_features,
-                                   prefix_detection_ignore_binary, run, run_constraints, run_exports, about,
-                                   layout, allow_unresolved, device_code, rendered_recipe_yaml,
-                                   variant_config_yaml, tests_yaml)  // and its hash input, below
+                                   noarch_python, python_version_independent, python_entry_points,
+                                   track_features, prefix_detection_ignore_binary, run, run_constraints,
+                                   run_exports, about, layout, allow_unresolved, device_code,
+                                   rendered_recipe_yaml, variant_config_yaml,
+                                   tests_yaml)  // and its hash input, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
                                    wheel_requires, wheel_exclude, wheel_repair, allow_unresolved, device_code,
                                    layout)
@@ -75,6 +78,7 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("variant", recipe.variant);
   visit("build_keys", recipe.build_keys);
   visit("noarch_python", recipe.noarch_python);
+  visit("python_version_independent", recipe.python_version_independent);
   visit("skip", recipe.skip);
   visit("script", recipe.script);
   visit("python_entry_points", recipe.python_entry_points);

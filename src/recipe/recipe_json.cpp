@@ -149,17 +149,32 @@ Json InheritToJson(const Recipe& recipe) {
   return {{"from", recipe.inherited->name}, {"run_exports", recipe.inherit_run_exports}};
 }
 
+/// What a recipe calls the modules of a language.
+const char* ModulesKey(const std::string& language) {
+  if (language == "perl") return "uses";
+  return language == "r" ? "libraries" : "requires";
+}
+
 Json TestToJson(const PythonTest& test) {
   Json python = {{"pip_check", test.pip_check}};
   if (!test.imports.empty()) python["imports"] = test.imports;
+  if (!test.python_versions.empty()) python["python_version"] = test.python_versions;
   return {{"python", std::move(python)}};
 }
 
 Json TestToJson(const ScriptTest& test) {
   Members members;
   members.Add("script", ScriptToJson(test.script));
-  members.Add("requirements", Members().Add("run", SpecsToJson(test.requirements)).Take());
+  members.Add("requirements", Members()
+                                  .Add("run", SpecsToJson(test.requirements))
+                                  .Add("build", SpecsToJson(test.build_requirements))
+                                  .Take());
+  members.Add("files", Members().Add("source", test.source_files).Add("recipe", test.recipe_files).Take());
   return members.Take();
+}
+
+Json TestToJson(const ModulesTest& test) {
+  return {{test.language, {{ModulesKey(test.language), test.modules}}}};
 }
 
 Json TestToJson(const ContentsTest& test) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "recipe/document/sections.h"
+#include "support/text/text.h"
 #include "versions/package_names.h"
 #include "versions/version_spec.h"
 
@@ -100,12 +101,25 @@ Result<void> ApplyRunPins(std::vector<MatchSpec>& run, const std::map<std::strin
 
 }  // namespace
 
+namespace {
+
+/// "django >=4" of "Django >=4": names of conda packages have no capitals, and rattler-build folds them too.
+std::string WithLowerName(const std::string& spec) {
+  const std::string_view name = versions::MatchSpecName(spec);
+  std::string lower = spec;
+  const auto begin = static_cast<std::size_t>(name.data() - spec.data());
+  lower.replace(begin, name.size(), ToLower(name));
+  return lower;
+}
+
+}  // namespace
+
 Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node) {
   std::vector<MatchSpec> specs;
   if (node == nullptr) return specs;
   PTPKG_TRY(const std::vector<Reader::PlacedText> texts, reader.ReadPlacedTexts(*node));
   for (const Reader::PlacedText& text : texts) {
-    Result<MatchSpec> spec = MatchSpec::Parse(text.text);
+    Result<MatchSpec> spec = MatchSpec::Parse(WithLowerName(text.text));
     if (!spec) return std::move(spec).error().At(text.node->span);
     specs.push_back(*std::move(spec));
   }

@@ -11,6 +11,7 @@
 #include "recipe/document/typed_reader.h"
 #include "support/limits.h"
 #include "support/text/text.h"
+#include "variant/selectors.h"
 
 namespace ptpkg::variant {
 namespace {
@@ -42,33 +43,28 @@ struct ZipKey {
 
 class ConfigReader {
  public:
-  explicit ConfigReader(const std::string& target_platform)
-      : scope_(target_platform, no_variants_, no_environment_), reader_(scope_) {
+  ConfigReader(const std::string& target_platform, const std::map<std::string, std::string>& environment)
+      : environment_(environment), scope_(target_platform, no_variants_, environment), reader_(scope_) {
     config_.run_pins["python"] = {"x.x", "x.x"};
   }
 
   Result<void> AddFile(Fs& fs, const AbsPath& file) {
-    if (file.Name() == "conda_build_config.yaml") {
-      return Error(ErrorCode::kUnsupported,
-                   fmt::format("'{}' is a variant file of the old format", file.str()))
-          .WithHint("write its keys into variants.yaml, with 'if' and 'then' in place of selector comments");
+    conda_build_ = file.Name() == "conda_build_config.yaml";
+    PTPKG_TRY(std::string text, ReadFile(fs, file, limits::kRecipe));
+    if (conda_build_) {
+      PTPKG_TRY(text, ApplySelectors(text, file.str(), scope_.target_platform(), environment_));
     }
-    PTPKG_TRY(const std::string text, ReadFile(fs, file, limits::kRecipe));
     PTPKG_TRY(const YamlNode yaml, ParseYaml(text, file.str()));
     if (yaml.kind == YamlNode::Kind::kNull) return Ok();
     PTPKG_TRY(const Node root, recipe::ParseNode(yaml, text));
     if (root.kind != Node::Kind::kMapping) {
       return Invalid(fmt::format("a variant file is a mapping, found {}", root.KindName()), root.span);
     }
-    for (const recipe::Entry& entry : root.entries) {
-      if (entry.key == "zip_keys") {
-        PTPKG_CHECK(ReadZipKeys(entry.value));
-      } else if (entry.key == "pin_run_as_build") {
-        PTPKG_CHECK(ReadRunPins(entry.value));
-      } else {
-        PTPKG_CHECK(ReadValues(entry));
-      }
+    if (const Node* extended = root.Find("extend_keys")) {
+      PTPKG_TRY(const std::vector<std::string> keys, reader_.ReadTexts(*extended));
+      for (const std::string& key : keys) extended_.insert(recipe::NormalizedKey(key));
     }
+    for (const recipe::Entry& entry : root.entries) PTPKG_CHECK(ReadEntry(entry));
     return Ok();
   }
 
@@ -79,6 +75,7 @@ class ConfigReader {
       if (key.values.empty() || done.contains(key.key)) continue;
       Axis axis;
       for (const std::string& member : GroupOf(key.key)) {
+        if (Find(member) == nullptr || Find(member)->values.empty()) continue;
         axis.columns.push_back({member, Find(member)->values});
         done.insert(member);
       }
@@ -105,47 +102,96 @@ class ConfigReader {
     return {key};
   }
 
-  Result<void> ReadValues(const recipe::Entry& entry) {
+  Result<void> ReadEntry(const recipe::Entry& entry) {
+    if (entry.key == "extend_keys") return Ok();
+    if (entry.key == "zip_keys") return ReadZipKeys(entry.value);
+    if (entry.key == "pin_run_as_build") return ReadRunPins(entry.value);
+    if (conda_build_ && (entry.key == "ignore_version" || entry.key == "ignore_build_only_deps")) {
+      return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not supported", entry.key))
+          .At(entry.key_span)
+          .WithHint("name the keys under 'build.variant.ignore_keys' of the recipe");
+    }
     const std::string key = recipe::NormalizedKey(entry.key);
     if (key == "target_platform" || key == "build_platform" || key == "host_platform") {
-      return Invalid(fmt::format("'{}' cannot be a variant key", entry.key), entry.key_span)
-          .WithHint("the platform is chosen when the recipe is rendered");
+      return CheckPlatform(entry);
     }
-    if (entry.value.kind != Node::Kind::kSequence) {
-      return Invalid(fmt::format("expected a list of values for '{}', found {}", entry.key,
-                                 entry.value.KindName()),
-                     entry.value.span)
+    return ReadValues(entry, key);
+  }
+
+  /// The nodes of the values of a key.
+  Result<std::vector<const Node*>> ValueNodes(const recipe::Entry& entry) {
+    const Node& value = entry.value;
+    if (conda_build_ && value.kind == Node::Kind::kNull) return std::vector<const Node*>();
+    if (conda_build_ && value.kind == Node::Kind::kScalar) return std::vector<const Node*>{&value};
+    if (value.kind != Node::Kind::kSequence) {
+      return Invalid(fmt::format("expected a list of values for '{}', found {}", entry.key, value.KindName()),
+                     value.span)
           .WithHint(fmt::format("write '{}: [value, …]'", entry.key));
     }
-    if (entry.value.items.empty()) {
-      return Invalid(fmt::format("'{}' has no values", entry.key), entry.value.span)
-          .WithHint("remove the key");
+    if (value.items.empty() && !conda_build_) {
+      return Invalid(fmt::format("'{}' has no values", entry.key), value.span).WithHint("remove the key");
     }
+    return reader_.ReadItems(value);
+  }
+
+  /// A platform is chosen when the recipe is rendered: files of channels say for which one they are.
+  Result<void> CheckPlatform(const recipe::Entry& entry) {
+    PTPKG_TRY(const std::vector<const Node*> items, ValueNodes(entry));
+    std::vector<std::string> platforms;
+    for (const Node* item : items) platforms.push_back(item->raw);
+    const bool here = std::ranges::find(platforms, scope_.target_platform()) != platforms.end();
+    if (here || platforms.empty()) return Ok();
+    return Error(ErrorCode::kUnsupported, fmt::format("this file is for {}, and packages are built for {}",
+                                                      Join(platforms, ", "), scope_.target_platform()))
+        .At(entry.key_span)
+        .WithHint(fmt::format("name the variant file of the channel for {}", scope_.target_platform()));
+  }
+
+  Result<void> ReadValues(const recipe::Entry& entry, const std::string& key) {
+    PTPKG_TRY(const std::vector<const Node*> items, ValueNodes(entry));
     std::vector<Value> values;
-    PTPKG_TRY(const std::vector<const Node*> items, reader_.ReadItems(entry.value));
     for (const Node* item : items) {
-      if (item->kind != Node::Kind::kScalar) {
+      const bool null = item->kind == Node::Kind::kNull && !item->raw.empty();
+      if (item->kind != Node::Kind::kScalar && !null) {
         return Invalid(fmt::format("expected text as a value of '{}', found {}", entry.key, item->KindName()),
                        item->span);
       }
-      PTPKG_TRY(Value value, reader_.ReadValue(*item));
+      PTPKG_TRY(Value value, ReadScalar(*item));
       if (value.IsNone()) continue;
       if (value.AsList() != nullptr) {
         return Invalid(fmt::format("a value of '{}' cannot be a list", entry.key), item->span);
       }
       values.push_back(std::move(value));
     }
-    if (KeyValues* known = Find(key)) {
-      known->values = std::move(values);
-    } else {
+    KeyValues* known = Find(key);
+    if (known == nullptr) {
       keys_.push_back({key, std::move(values)});
+    } else if (extended_.contains(key)) {
+      for (Value& value : values) {
+        if (std::ranges::find(known->values, value) == known->values.end())
+          known->values.push_back(std::move(value));
+      }
+    } else {
+      known->values = std::move(values);
     }
     return Ok();
+  }
+
+  /// "null" and "~" are text here, for rattler-build as well. conda-build reads numbers as text.
+  Result<Value> ReadScalar(const Node& node) {
+    if (node.kind == Node::Kind::kNull) return Value(node.raw);
+    if (conda_build_ && node.text.IsLiteral() && ParsesAsNumber(node.raw)) return Value(node.raw);
+    return reader_.ReadValue(node);
+  }
+
+  static bool ParsesAsNumber(const std::string& text) {
+    return recipe::ParseInteger(text).has_value() || recipe::LooksLikeReal(text);
   }
 
   /// A list of keys, or a list of such lists.
   Result<void> ReadZipKeys(const Node& node) {
     zip_groups_.clear();
+    lenient_groups_.clear();
     if (node.kind != Node::Kind::kSequence) {
       return Invalid(fmt::format("expected a list for 'zip_keys', found {}", node.KindName()), node.span);
     }
@@ -172,8 +218,10 @@ class ConfigReader {
       }
       group.push_back({recipe::NormalizedKey(item->raw), item->span});
     }
+    if (group.size() < 2 && conda_build_) return Ok();
     if (group.size() < 2) return Invalid("a group of 'zip_keys' needs at least two keys", node.span);
     zip_groups_.push_back(std::move(group));
+    if (conda_build_) lenient_groups_.insert(zip_groups_.size() - 1);
     return Ok();
   }
 
@@ -210,10 +258,11 @@ class ConfigReader {
     std::vector<std::string> known;
     known.reserve(keys_.size());
     for (const KeyValues& key : keys_) known.push_back(key.key);
-    for (const std::vector<ZipKey>& group : zip_groups_) {
+    for (std::size_t i = 0; i < zip_groups_.size(); ++i) {
       const KeyValues* first = nullptr;
-      for (const ZipKey& member : group) {
+      for (const ZipKey& member : zip_groups_[i]) {
         const KeyValues* values = Find(member.key);
+        if (lenient_groups_.contains(i) && (values == nullptr || values->values.empty())) continue;
         if (values == nullptr) {
           Error error =
               Invalid(fmt::format("'zip_keys' names '{}', which has no values", member.key), member.span);
@@ -237,19 +286,23 @@ class ConfigReader {
   }
 
   NoVariants no_variants_;
-  std::map<std::string, std::string> no_environment_;
+  const std::map<std::string, std::string>& environment_;
   recipe::Scope scope_;
   recipe::Reader reader_;
   std::vector<KeyValues> keys_;
   std::vector<std::vector<ZipKey>> zip_groups_;
+  std::set<std::size_t> lenient_groups_;  ///< Those of conda-build, which may name keys without values.
+  std::set<std::string> extended_;        ///< Keys to which later files add.
+  bool conda_build_ = false;              ///< Of the file that is being read.
   VariantConfig config_;
 };
 
 }  // namespace
 
 Result<VariantConfig> LoadVariantConfig(Fs& fs, const std::vector<AbsPath>& files,
-                                        const std::string& target_platform) {
-  ConfigReader reader(target_platform);
+                                        const std::string& target_platform,
+                                        const std::map<std::string, std::string>& environment) {
+  ConfigReader reader(target_platform, environment);
   for (const AbsPath& file : files) {
     PTPKG_CHECK(reader.AddFile(fs, file));
   }

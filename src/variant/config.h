@@ -1,6 +1,7 @@
 #pragma once
 // Variant files: the keys, their values, and which keys move together. Layer: variant.
-// Format: variants.yaml as rattler-build reads it; docs/recipe-reference.md, "Variants".
+// Formats: variants.yaml as rattler-build reads it, conda_build_config.yaml of conda-build;
+// docs/recipe-reference.md, "Variants".
 
 #include <map>
 #include <string>
@@ -29,11 +30,16 @@ struct VariantConfig {
       run_pins;  ///< pin_run_as_build; has python (x.x, x.x) unless a file replaces it.
 };
 
-/// Reads and merges the files: a key of a later one replaces the same key of an earlier one.
+/// Reads and merges the files: a key of a later one replaces the same key of an earlier one, or adds to it if
+/// `extend_keys` names it. A file called conda_build_config.yaml is read by conda-build's rules: selectors in
+/// comments, which see `environment`; numbers are text; a key may have one value instead of a list, or none;
+/// zip_keys may name keys that have no values. `target_platform` is no axis: of its values, the one of this
+/// run counts.
 /// Errors: kNotFound; kInvalidInput with a span: syntax, a key without a list of values, a zip_keys group
-/// with an unknown key, a key of two groups, or lists of unequal length; kUnsupported for a
-/// conda_build_config.yaml, whose selectors are comments.
+/// with an unknown key, a key of two groups, or lists of unequal length; kUnsupported for a file that is for
+/// other platforms only, and for keys of conda-build that ptpkg does not carry out.
 Result<VariantConfig> LoadVariantConfig(Fs& fs, const std::vector<AbsPath>& files,
-                                        const std::string& target_platform);
+                                        const std::string& target_platform,
+                                        const std::map<std::string, std::string>& environment);
 
 }  // namespace ptpkg::variant

@@ -521,7 +521,7 @@ Result<void> CheckSelected(const Variants& variants, const std::string& key,
   return Ok();
 }
 
-/// The variant file beside the recipe, if any. One of the old format is refused by its name, with what to do.
+/// The variant file beside the recipe, if any: the newer form, else conda-build's.
 Result<std::vector<AbsPath>> FileBeside(Fs& fs, const AbsPath& recipe_path) {
   for (const char* name : {"variants.yaml", "conda_build_config.yaml"}) {
     const AbsPath beside = recipe_path.Parent() / name;
@@ -536,7 +536,7 @@ Result<VariantConfig> ConfigOf(Fs& fs, const AbsPath& recipe_path, const RenderO
   if (files.empty()) {
     PTPKG_TRY(files, FileBeside(fs, recipe_path));
   }
-  return LoadVariantConfig(fs, files, options.target_platform);
+  return LoadVariantConfig(fs, files, options.target_platform, options.variables);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <utility>
 
 #include "support/text/text.h"
 #include "versions/constraint.h"
@@ -62,6 +63,57 @@ Error BadSpec(std::string_view text, std::string_view why) {
       .WithHint(kSpecForm);
 }
 
+/// "version" and ">=1" of "version='>=1'"; quotes are optional.
+Result<std::pair<std::string, std::string>> ParseBracket(std::string_view item, std::string_view text) {
+  const std::size_t equals = item.find('=');
+  if (equals == std::string_view::npos) return BadSpec(text, fmt::format("'{}' has no '='", Trim(item)));
+  std::string_view value = Trim(item.substr(equals + 1));
+  const bool quoted =
+      value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front();
+  if (quoted) value = value.substr(1, value.size() - 2);
+  return std::pair(std::string(Trim(item.substr(0, equals))), std::string(value));
+}
+
+/// The items between brackets: a ',' inside quotes separates nothing.
+std::vector<std::string> BracketItems(std::string_view inside) {
+  std::vector<std::string> items(1);
+  char quote = '\0';
+  for (const char c : inside) {
+    if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = '\0';
+    }
+    if (c == ',' && quote == '\0') {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  return items;
+}
+
+Result<MatchSpec> ParseWithBrackets(std::string_view text) {
+  const std::size_t open = text.find('[');
+  const std::string_view rest = Trim(text.substr(open));
+  if (!rest.ends_with(']')) return BadSpec(text, "a bracket is not closed at its end");
+  PTPKG_TRY(MatchSpec spec, MatchSpec::Parse(text.substr(0, open)));
+  for (const std::string& item : BracketItems(rest.substr(1, rest.size() - 2))) {
+    PTPKG_TRY(const auto bracket, ParseBracket(item, text));
+    if (bracket.first == "version") {
+      spec.version = bracket.second;
+    } else if (bracket.first == "build") {
+      spec.build = bracket.second;
+    } else {
+      return Error(ErrorCode::kUnsupported,
+                   fmt::format("requirement '{}' asks for '{}', which ptpkg does not resolve", text,
+                               bracket.first))
+          .WithHint("the brackets that are read are 'version' and 'build'");
+    }
+  }
+  return MatchSpec::Parse(spec.str());
+}
+
 }  // namespace
 
 std::string_view MatchSpecName(std::string_view text) {
@@ -70,11 +122,11 @@ std::string_view MatchSpecName(std::string_view text) {
 }
 
 Result<MatchSpec> MatchSpec::Parse(std::string_view text) {
-  if (text.find("::") != std::string_view::npos || text.find('[') != std::string_view::npos) {
-    return Error(ErrorCode::kUnsupported,
-                 fmt::format("requirement '{}' names a channel or uses brackets", text))
+  if (text.find("::") != std::string_view::npos) {
+    return Error(ErrorCode::kUnsupported, fmt::format("requirement '{}' names a channel", text))
         .WithHint("write 'name [version [build]]'; channels are chosen on the command line");
   }
+  if (text.find('[') != std::string_view::npos) return ParseWithBrackets(text);
   const std::string_view name = MatchSpecName(text);
   if (Trim(text).empty()) return BadSpec(text, "it is empty");
   if (const Result<void> checked = CheckSpecName(name); !checked) return BadName(text, name, checked.error());

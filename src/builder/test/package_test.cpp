@@ -39,10 +39,17 @@ if bad:
 
 /// For itself, or because only an interpreter says where a noarch package's files go.
 bool NeedsPython(const recipe::Recipe& recipe) {
-  return recipe.noarch_python ||
+  return recipe.InstallerPlacesPython() ||
          std::any_of(recipe.tests.begin(), recipe.tests.end(), [](const recipe::Test& test) {
            return std::holds_alternative<recipe::PythonTest>(test);
          });
+}
+
+/// The constraint on Python that the tests of one environment share; "": none.
+std::string PythonOfTests(const recipe::Recipe& part) {
+  if (part.tests.empty()) return "";
+  const auto* python = std::get_if<recipe::PythonTest>(&part.tests.front());
+  return python == nullptr || python->python_versions.empty() ? "" : python->python_versions.front();
 }
 
 class Tester {
@@ -129,7 +136,22 @@ class Tester {
 
   Result<void> One(const recipe::ScriptTest& test) {
     PTPKG_TRY(const TestRun run, RunOf(env_.fs, test, layout_.recipe_copy, host_->preamble()));
-    return Execute(run);
+    return Execute(run, &test);
+  }
+
+  Result<void> One(const recipe::ModulesTest& test) { return Execute(ModulesRun(test)); }
+
+  /// Into the folder that the script runs in.
+  Result<void> CopyTestFiles(const recipe::ScriptTest& test, const AbsPath& cwd) {
+    if (!test.HasFiles()) return Ok();
+    const std::string folder = recipe::TestFilesFolder(recipe_.name, test.position) + "/";
+    for (const RelPath& file : files_) {
+      if (!file.str().starts_with(folder)) continue;
+      PTPKG_TRY(const RelPath name, RelPath::Parse(file.str().substr(folder.size())));
+      PTPKG_CHECK(env_.fs.MakeDirs((cwd / name).Parent()));
+      PTPKG_CHECK(env_.fs.CopyFile(layout_.prefix / file, cwd / name), "while copying the files of a test");
+    }
+    return Ok();
   }
 
   Result<void> One(const recipe::ContentsTest& test) {
@@ -141,10 +163,11 @@ class Tester {
     return Ok();
   }
 
-  Result<void> Execute(const TestRun& run) {
+  Result<void> Execute(const TestRun& run, const recipe::ScriptTest* script = nullptr) {
     ++runs_;
     const AbsPath cwd = layout_.source / fmt::format("{}", runs_);
     PTPKG_CHECK(env_.fs.MakeDirs(cwd));
+    if (script != nullptr) PTPKG_CHECK(CopyTestFiles(*script, cwd));
     std::map<std::string, std::string> variables =
         ScriptEnvironment(env_, {.recipe = recipe_,
                                  .layout = layout_,
@@ -170,7 +193,9 @@ class Tester {
   }
 
   void Add(Severity severity, const std::string& message, std::string fix) {
-    report_.findings.push_back(TestFinding(severity, number_, message, std::move(fix)));
+    const std::string python = PythonOfTests(recipe_);
+    const std::string where = python.empty() ? "" : fmt::format("with Python {}: ", python);
+    report_.findings.push_back(TestFinding(severity, number_, where + message, std::move(fix)));
   }
 
   Env& env_;
@@ -200,6 +225,33 @@ std::vector<recipe::MatchSpec> TestRequirements(const recipe::Recipe& recipe) {
   return specs;
 }
 
+std::vector<recipe::Recipe> TestEnvironments(const recipe::Recipe& recipe) {
+  std::vector<recipe::Recipe> parts;
+  std::vector<std::string> versions;
+  const auto part_for = [&](const std::string& version) -> recipe::Recipe& {
+    const auto found = std::ranges::find(versions, version);
+    if (found != versions.end()) return parts[static_cast<std::size_t>(found - versions.begin())];
+    versions.push_back(version);
+    parts.push_back(recipe);
+    parts.back().tests.clear();
+    return parts.back();
+  };
+  for (const recipe::Test& test : recipe.tests) {
+    const auto* python = std::get_if<recipe::PythonTest>(&test);
+    if (python == nullptr || python->python_versions.empty()) part_for("").tests.push_back(test);
+  }
+  for (const recipe::Test& test : recipe.tests) {
+    const auto* python = std::get_if<recipe::PythonTest>(&test);
+    if (python == nullptr) continue;
+    for (const std::string& version : python->python_versions) {
+      recipe::PythonTest one = *python;
+      one.python_versions = {version};
+      part_for(version).tests.emplace_back(std::move(one));
+    }
+  }
+  return parts;
+}
+
 Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request) {
   recipe::Recipe needs = recipe;
   needs.ptpkg.system_packages.clear();
@@ -210,8 +262,20 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
     const bool in_run = std::find(run.begin(), run.end(), spec) != run.end();
     if (!in_run || spec.name == "python") needs.requirements.host.push_back(spec);
   }
-  if (NeedsPython(recipe)) {
+  const std::string python = PythonOfTests(recipe);
+  if (!python.empty()) {
+    needs.variant.erase("python");
+    std::erase_if(needs.requirements.host,
+                  [](const recipe::MatchSpec& spec) { return spec.name == "python"; });
+    PTPKG_TRY(needs.requirements.host.emplace_back(), recipe::MatchSpec::Parse("python " + python));
+  } else if (NeedsPython(recipe)) {
     needs.requirements.host.push_back({.name = "python", .version = {}, .build = {}});
+  }
+  for (const recipe::Test& test : recipe.tests) {
+    const auto* script = std::get_if<recipe::ScriptTest>(&test);
+    if (script == nullptr) continue;
+    needs.requirements.build.insert(needs.requirements.build.end(), script->build_requirements.begin(),
+                                    script->build_requirements.end());
   }
   HostRequest own = request;
   own.provided.insert(recipe.name);
@@ -222,6 +286,9 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
     if (!own.provided.contains(spec.name)) plan.host.push_back(spec);
   }
   if (NeedsPython(recipe)) plan.host.push_back({.name = "pip", .version = {}, .build = {}});
+  if (!python.empty()) {
+    PTPKG_TRY(plan.host.emplace_back(), recipe::MatchSpec::Parse("python " + python));
+  }
   return plan;
 }
 

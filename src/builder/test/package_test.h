@@ -27,6 +27,10 @@ struct PackageTestRequest {
 /// False if TestPackage would have nothing to do.
 bool HasTests(const recipe::Recipe& recipe);
 
+/// The tests of `recipe` by the environment they run in: those for the variant's Python, if there are any,
+/// then those for each constraint of python_version. Each part is `recipe` with its own tests alone.
+std::vector<recipe::Recipe> TestEnvironments(const recipe::Recipe& recipe);
+
 /// What has to be in the prefix of a test besides the package: its `run` and what test scripts require.
 std::vector<recipe::MatchSpec> TestRequirements(const recipe::Recipe& recipe);
 
@@ -42,6 +46,7 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
 /// machine lacks. kConda: a prefix by the client. Every failing test is a finding "package-test" of kind
 /// error with its last 40 lines; a `pip check` without pip is a warning. Errors, when the tests cannot run:
 /// kNotFound (missing tools, with commands; a script's file), those of the unpack function, kIo, kCancelled.
+/// REQUIRES: `request.recipe` is of TestEnvironments.
 Result<Report> TestPackage(Env& env, const PackageTestRequest& request);
 
 }  // namespace ptpkg::builder

@@ -72,8 +72,10 @@ class PrefixTester {
     return tail;
   }
 
+  Result<void> One(const recipe::ModulesTest& test) { return Execute(ModulesRun(test)); }
+
   Result<void> One(const recipe::ContentsTest& test) {
-    if (request_.recipe.noarch_python) {
+    if (request_.recipe.InstallerPlacesPython()) {
       Skip("package_contents", "an installer decides where the files of a noarch Python package lie");
       return Ok();
     }

@@ -13,6 +13,23 @@ TestRun ImportRun(const recipe::PythonTest& test) {
   return {.title = "import " + Join(test.imports, ", "), .interpreter = "python", .text = std::move(text)};
 }
 
+TestRun ModulesRun(const recipe::ModulesTest& test) {
+  std::string text;
+  for (const std::string& module : test.modules) {
+    if (test.language == "perl") {
+      text += fmt::format("use {};\n", module);
+    } else if (test.language == "r") {
+      text += fmt::format("library({})\n", module);
+    } else {
+      text += fmt::format("require '{}'\n", module);
+    }
+  }
+  const std::string interpreter = test.language == "r" ? "Rscript" : test.language;
+  return {.title = fmt::format("{}: {}", test.language, Join(test.modules, ", ")),
+          .interpreter = interpreter,
+          .text = std::move(text)};
+}
+
 Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
                       const std::string& preamble) {
   PTPKG_TRY(const std::string text, ScriptText(fs, test.script, folder));

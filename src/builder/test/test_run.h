@@ -18,6 +18,8 @@ struct TestRun {
 
 /// REQUIRES: it imports something.
 TestRun ImportRun(const recipe::PythonTest& test);
+/// Loads every module with the interpreter of its language.
+TestRun ModulesRun(const recipe::ModulesTest& test);
 /// `folder`: RECIPE_DIR. `preamble`: what a shell has to do first. Errors: ScriptText's.
 Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
                       const std::string& preamble);

@@ -117,13 +117,15 @@ class Doctor {
   /// Tests take their tools from where the build took its own, as `ptpkg build` has it.
   Result<void> CheckTestsOf(const recipe::Recipe& recipe, builder::HostEnv env, Diagnosis& diagnosis) {
     if (!builder::HasTests(recipe)) return Ok();
-    const auto found = builder::CheckTestTools(
-        env_, recipe, {.host_env = env, .options = request_.tools, .provided = provided_});
-    if (found) return Ok();
-    PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
-    missing.finding.message += "; the tests need it";
-    missing.finding.fix += "; or leave the tests out: --test skip";
-    diagnosis.findings.push_back(std::move(missing));
+    for (const recipe::Recipe& part : builder::TestEnvironments(recipe)) {
+      const auto found = builder::CheckTestTools(
+          env_, part, {.host_env = env, .options = request_.tools, .provided = provided_});
+      if (found) continue;
+      PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
+      missing.finding.message += "; the tests need it";
+      missing.finding.fix += "; or leave the tests out: --test skip";
+      diagnosis.findings.push_back(std::move(missing));
+    }
     return Ok();
   }
 

@@ -128,7 +128,10 @@ class BuildPlanner {
       publication.dependencies = DependenciesOf(candidates_, recipe, resolution);
       PTPKG_TRY(const std::string conda, AddConda(recipe, wanted, resolution, folder, built));
       if (wanted.for_tests) {
-        PTPKG_TRY(publication.test, AddTest(recipe, folder, built, conda, passed));
+        for (const recipe::Recipe& part : builder::TestEnvironments(recipe)) {
+          const std::size_t number = publication.tests.size() + 1;
+          PTPKG_TRY(publication.tests.emplace_back(), AddTest(part, folder, {built, conda, number}, passed));
+        }
       }
       if (!wanted.conda.empty()) publication.packs.push_back(conda);
       AddVerdicts(wanted, publication, conda, passed);
@@ -225,7 +228,7 @@ class BuildPlanner {
       passed.insert(AddCheck(stages_, publication, conda, plan_));
     }
     if (!wanted.conda.empty() || wanted.for_others) verdicts.own.insert(CheckIdOf(conda));
-    if (!publication.test.empty()) verdicts.own.insert(publication.test);
+    verdicts.own.insert(publication.tests.begin(), publication.tests.end());
     if (wanted.Publishes()) return;
     verdicts.unpublished = passed;
     verdicts.unpublished.insert(verdicts.own.begin(), verdicts.own.end());
@@ -419,10 +422,18 @@ class BuildPlanner {
     return Add(std::move(node));
   }
 
+  struct TestPlace {
+    const std::string& built;   ///< Id of the build.
+    const std::string& packed;  ///< Id of the package.
+    std::size_t number;         ///< Of the environment, from 1.
+  };
+
+  /// The tests of one environment.
   Result<std::string> AddTest(const recipe::Recipe& recipe, const builder::RecipeFolder& folder,
-                              const std::string& built, const std::string& packed,
-                              std::set<std::string>& passed) {
+                              const TestPlace& place, std::set<std::string>& passed) {
     graph::Node node = stages_.MakeNode("test", recipe.FileStem());
+    const std::string number = place.number == 1 ? "" : fmt::format("-{}", place.number);
+    node.id += number;
     PTPKG_TRY(const index::Resolution resolution,
               index::Resolve(candidates_, {.host = builder::TestRequirements(recipe),
                                            .build = {},
@@ -444,15 +455,16 @@ class BuildPlanner {
     }
     UsePackages(node, others, passed);
     // What the build found missing and took from a client comes from there for the tests too.
-    const Json& build_env = plan_.Find(built)->inputs["env"];
+    const Json& build_env = plan_.Find(place.built)->inputs["env"];
     tools.host_env = build_env == "conda" ? builder::HostEnv::kConda : builder::HostEnv::kSystem;
     if (build_env == "wheels") tools.host_env = request_.host_env;
     PTPKG_TRY(const builder::HostPlan host, builder::CheckTestTools(env_, recipe, tools),
               "while looking for what the tests need");
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
-    node.needs.emplace("artifacts", packed);
+    node.needs.emplace("artifacts", place.packed);
     node.places.emplace("output", request_.output);
-    node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "test"));
+    node.places.emplace(
+        "log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "test" + number));
     if (request_.keep_work) node.options.emplace("keep-work", "");
     return Add(std::move(node));
   }

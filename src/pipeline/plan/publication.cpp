@@ -75,12 +75,14 @@ std::string AddPublication(const graph::StageTable& stages, const PublicationReq
     if (request.slices.gpus.empty() || !CanSlice(*plan.Find(pack))) continue;
     // Minutes of slicing are lost on a package that is not published.
     std::set<std::string> passed = {CheckIdOf(pack)};
-    if (!request.test.empty()) passed.insert(request.test);
+    passed.insert(request.tests.begin(), request.tests.end());
     const std::string slices = AddSlicing(stages, request.slices, pack, std::move(passed), plan);
     AddArtifacts(stages, request, slices, plan, publish);
   }
-  if (!request.test.empty()) {
-    publish.needs.emplace(fmt::format("{}test {}", kPassed, RoleOf(request.packs.front())), request.test);
+  for (std::size_t i = 0; i < request.tests.size(); ++i) {
+    const std::string number = i == 0 ? "" : fmt::format("{} ", i + 1);
+    publish.needs.emplace(fmt::format("{}test {}{}", kPassed, number, RoleOf(request.packs.front())),
+                          request.tests[i]);
   }
   for (const std::string& id : request.passed) publish.needs.emplace(std::string(kBefore) + id, id);
   std::string id = publish.id;

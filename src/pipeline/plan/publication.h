@@ -22,7 +22,7 @@ struct PublicationRequest {
   std::vector<std::string> device_code = {};       ///< For the checks.
   /// The dependencies of a conda package that `output` or the plan has: the checks read their lists of files.
   std::vector<index::Candidate> dependencies = {};
-  std::string test = {};  ///< Id of the test node of what is published, "" when there is none.
+  std::vector<std::string> tests = {};  ///< Ids of the test nodes of what is published, one an environment.
   /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that
   /// these were made with.
   std::set<std::string> passed = {};

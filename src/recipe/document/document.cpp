@@ -89,9 +89,11 @@ class SourceText {
   std::vector<SharedText> lines_;
 };
 
-/// End of the expression that begins at `pos`: the index of its "}}", not counting text in quotes.
+/// End of the expression that begins at `pos`: the index of its "}}", not counting text in quotes and the
+/// ends of mappings in it.
 std::size_t FindExpressionEnd(std::string_view text, std::size_t pos) {
   char quote = '\0';
+  std::size_t open_mappings = 0;
   for (; pos < text.size(); ++pos) {
     const char c = text[pos];
     if (quote != '\0') {
@@ -102,6 +104,10 @@ std::size_t FindExpressionEnd(std::string_view text, std::size_t pos) {
       }
     } else if (c == '"' || c == '\'') {
       quote = c;
+    } else if (c == '{') {
+      ++open_mappings;
+    } else if (c == '}' && open_mappings > 0) {
+      --open_mappings;
     } else if (text.substr(pos).starts_with("}}")) {
       return pos;
     }

@@ -94,7 +94,7 @@ constexpr Rule kPython[] = {
     {"entry_points", Shape::kTextList},
     {"skip_pyc_compilation", Shape::kUnsupported, {}, kNoPythonOption},
     {"use_python_app_entrypoint", Shape::kUnsupported, {}, kNoPythonOption},
-    {"version_independent", Shape::kUnsupported, {}, kNoPythonOption},
+    {"version_independent"},
     {"site_packages_path", Shape::kUnsupported, {}, kNoPythonOption},
 };
 
@@ -162,14 +162,11 @@ constexpr Rule kRequirements[] = {
 constexpr Rule kTestPython[] = {
     {"imports", Shape::kTexts},
     {"pip_check"},
-    {"python_version",
-     Shape::kUnsupported,
-     {},
-     "the test runs with the Python of the variant; remove the key"},
+    {"python_version", Shape::kTexts},
 };
 constexpr Rule kTestRequirements[] = {
     {"run", Shape::kTextList},
-    {"build", Shape::kUnsupported, {}, "list the packages under 'run'"},
+    {"build", Shape::kTextList},
 };
 constexpr Rule kTestScript[] = {
     {"file"},
@@ -188,17 +185,20 @@ constexpr Rule kTestContents[] = {
     {"include", Shape::kTexts},
     {"strict"},
 };
-constexpr std::string_view kOtherLanguage = "call the interpreter in a 'script' test";
+constexpr Rule kTestCopiedFiles[] = {{"source", Shape::kTexts}, {"recipe", Shape::kTexts}};
+constexpr Rule kTestPerl[] = {{"uses", Shape::kTexts}};
+constexpr Rule kTestR[] = {{"libraries", Shape::kTexts}};
+constexpr Rule kTestRuby[] = {{"requires", Shape::kTexts}};
 constexpr Rule kTest[] = {
     {"script", Shape::kTextsOrMapping, kTestScript},
     {"python", Shape::kMapping, kTestPython},
     {"requirements", Shape::kMapping, kTestRequirements},
     {"package_contents", Shape::kMapping, kTestContents},
-    {"files", Shape::kUnsupported, {}, "write what the test needs in 'script'"},
+    {"files", Shape::kMapping, kTestCopiedFiles},
     {"downstream", Shape::kUnsupported, {}, "build the other recipe; remove the test"},
-    {"perl", Shape::kUnsupported, {}, kOtherLanguage},
-    {"r", Shape::kUnsupported, {}, kOtherLanguage},
-    {"ruby", Shape::kUnsupported, {}, kOtherLanguage},
+    {"perl", Shape::kMapping, kTestPerl},
+    {"r", Shape::kMapping, kTestR},
+    {"ruby", Shape::kMapping, kTestRuby},
 };
 
 constexpr Rule kAbout[] = {
@@ -367,6 +367,7 @@ class Checker {
     const Shape shape = rule.shape;
     if (shape == Shape::kAny) return Ok();
     if (shape == Shape::kInherit && node.kind == NodeKind::kNull) return Ok();
+    if (shape == Shape::kTextList && node.kind == NodeKind::kNull) return Ok();  // as a list without items
     if (shape == Shape::kOutputs && node.kind == NodeKind::kSequence) return CheckOutputs(node);
     const bool takes_text = shape == Shape::kText || shape == Shape::kTexts ||
                             shape == Shape::kTextsOrMapping || shape == Shape::kInherit;

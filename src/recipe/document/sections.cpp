@@ -204,6 +204,8 @@ Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe) {
   }
   PTPKG_TRY(recipe.python_entry_points,
             ReadEntryPoints(reader, FindIn(FindIn(section, "python"), "entry_points")));
+  PTPKG_TRY(recipe.python_version_independent,
+            reader.BoolOf(FindIn(section, "python"), "version_independent", false));
   const Node* files = FindIn(section, "files");
   if (files != nullptr && files->kind != Node::Kind::kMapping) {
     PTPKG_TRY(recipe.files_include, reader.ReadTexts(*files));

@@ -81,8 +81,10 @@ class RecipeEvaluator {
     PTPKG_CHECK(ReadSkip(FindIn(build, "skip")));
     if (recipe.skip) return std::move(evaluation_);
     PTPKG_CHECK(ReadWhatIsBuilt(build));
-    PTPKG_CHECK(ReadRunRequirements(reader_, root_.Find("requirements"),
-                                    noarch_ ? RunPins() : input_.run_pins, recipe.requirements));
+    PTPKG_CHECK(ReadRunRequirements(
+        reader_, root_.Find("requirements"),
+        recipe.subdir == "noarch" || recipe.python_version_independent ? RunPins() : input_.run_pins,
+        recipe.requirements));
     PTPKG_TRY(recipe.about, ReadAbout(reader_, root_.Find("about")));
     PTPKG_TRY(recipe.tests, ReadTests(reader_, root_.Find("tests")));
     PTPKG_CHECK(ReadPtpkg(FindIn(root_.Find("extra"), "ptpkg")));
@@ -151,22 +153,11 @@ class RecipeEvaluator {
         .WithHint("the only format is schema_version: 1");
   }
 
-  /// A number with a point loses zeros at its end in other readers of the format (CEP 14).
-  static Result<void> RefuseReal(const Node& node, const std::string& key) {
-    if (!node.plain || !LooksLikeReal(node.raw)) return Ok();
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is an unquoted number", key))
-        .At(node.span)
-        .WithHint(
-            fmt::format("write it in quotes, \"{}\", so that every reader sees the same text", node.raw));
-  }
-
   Result<void> ReadContext() {
     const Node* context = root_.Find("context");
     if (context == nullptr) return Ok();
     for (const Entry& entry : context->entries) {
-      const std::string key = "context." + entry.key;
       if (entry.value.kind == Node::Kind::kScalar) {
-        PTPKG_CHECK(RefuseReal(entry.value, key));
         PTPKG_TRY(Value value, reader_.ReadValue(entry.value));
         scope_.Define(entry.key, std::move(value));
         continue;
@@ -174,7 +165,6 @@ class RecipeEvaluator {
       Value::List list;
       PTPKG_TRY(const std::vector<const Node*> items, reader_.ReadItems(entry.value));
       for (const Node* item : items) {
-        PTPKG_CHECK(RefuseReal(*item, key));
         PTPKG_TRY(Value value, reader_.ReadValue(*item));
         list.push_back(std::move(value));
       }
@@ -198,7 +188,6 @@ class RecipeEvaluator {
     if (auto checked = versions::CheckPackageName(recipe.name); !checked)
       return std::move(checked).error().At(name->span);
     PTPKG_TRY(const Node* version, Required(package, "version"));
-    PTPKG_CHECK(RefuseReal(*version, "package.version"));
     PTPKG_TRY(recipe.version, reader_.ReadText(*version));
     const Result<versions::Version> parsed = versions::Version::Parse(recipe.version);
     if (!parsed) return Error(parsed.error()).At(version->span);

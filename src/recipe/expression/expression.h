@@ -1,7 +1,8 @@
 #pragma once
 // The expressions inside ${{ }}, of `if:` and of `skip:`. Layer: recipe.
 // Language: the part of Jinja that CEP 14 names (docs/recipe-reference.md lists all of it): literals,
-// names, indexing, operators, conditional expressions, filters and a fixed set of functions.
+// names, indexing and slices, operators, conditional expressions, filters, tests and a fixed set of
+// functions.
 
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct ExpressionNode {
     kOr,           ///< two children
     kConditional,  ///< then, condition[, else]
     kIndex,        ///< object, index
+    kSlice,        ///< object, begin, end, step; a bound that is not written is the literal none
+    kMapping,      ///< key, value, key, value …
+    kComparisons,  ///< operands; before each but the first stands the operator in `keywords`
+    kTest,         ///< `is name`: object, arguments
     kAttribute,    ///< object; the key in `name`
     kCall,         ///< function `name`, arguments
     kMethod,       ///< method `name`, object, arguments

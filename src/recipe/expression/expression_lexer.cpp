@@ -14,9 +14,9 @@ bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Two-character symbols first, so that the longest one wins.
-constexpr std::array<std::string_view, 23> kSymbols = {"//", "**", "==", "!=", "<=", ">=", "+", "-",
-                                                       "*",  "/",  "%",  "~",  "<",  ">",  "(", ")",
-                                                       "[",  "]",  ",",  "=",  "|",  ".",  ":"};
+constexpr std::array<std::string_view, 25> kSymbols = {"//", "**", "==", "!=", "<=", ">=", "+", "-", "*",
+                                                       "/",  "%",  "~",  "<",  ">",  "(",  ")", "[", "]",
+                                                       ",",  "=",  "|",  ".",  ":",  "{",  "}"};
 
 class Lexer {
  public:

@@ -9,6 +9,7 @@
 
 #include "recipe/expression/expression_lexer.h"
 #include "recipe/expression/functions.h"
+#include "recipe/expression/value_tests.h"
 #include "support/limits.h"
 #include "support/text/text.h"
 
@@ -136,22 +137,30 @@ class Parser {
     return node;
   }
 
-  Result<ExpressionNode> ParseComparison() {
+  /// The operator at hand if it compares: "==", "in", "notin" …; "" if it does not.
+  [[nodiscard]] std::string ComparisonOperator() const {
     static constexpr std::string_view kComparisons[] = {"==", "!=", "<=", ">=", "<", ">"};
-    PTPKG_TRY(ExpressionNode left, ParseSum());
-    while (true) {
-      const bool symbol = std::any_of(std::begin(kComparisons), std::end(kComparisons),
-                                      [&](std::string_view candidate) { return Peek().Is(candidate); });
-      const bool negated = Peek().IsWord("not") && tokens_[pos_ + 1].IsWord("in");
-      if (!symbol && !negated && !Peek().IsWord("in")) return left;
-      Token op = Take();
-      if (negated) {
-        ++pos_;
-        op.text = "notin";
-      }
-      PTPKG_TRY(ExpressionNode right, ParseSum());
-      left = Node(Kind::kBinary, op, Pair(std::move(left), std::move(right)));
+    for (const std::string_view symbol : kComparisons) {
+      if (Peek().Is(symbol)) return std::string(symbol);
     }
+    if (Peek().IsWord("in")) return "in";
+    return Peek().IsWord("not") && tokens_[pos_ + 1].IsWord("in") ? "notin" : "";
+  }
+
+  Result<ExpressionNode> ParseComparison() {
+    PTPKG_TRY(ExpressionNode first, ParseSum());
+    std::string op = ComparisonOperator();
+    if (op.empty()) return first;
+    ExpressionNode chain = Node(Kind::kComparisons, Peek(), {});
+    chain.children.push_back(std::move(first));
+    chain.keywords.emplace_back();
+    for (; !op.empty(); op = ComparisonOperator()) {
+      pos_ += op == "notin" ? 2U : 1U;
+      PTPKG_TRY(ExpressionNode operand, ParseSum());
+      chain.children.push_back(std::move(operand));
+      chain.keywords.push_back(std::move(op));
+    }
+    return chain;
   }
 
   Result<ExpressionNode> ParseSum() { return ParseLeftToRight({"+", "-"}, &Parser::ParseConcatenation); }
@@ -182,7 +191,9 @@ class Parser {
     for (auto sign = signs.rbegin(); sign != signs.rend(); ++sign) {
       if (sign->Is("-")) node = Wrap(Kind::kNegate, *sign, std::move(node));
     }
-    while (Peek().Is("|")) PTPKG_CHECK(ParseFilter(node));
+    while (Peek().Is("|") || Peek().IsWord("is")) {
+      PTPKG_CHECK(Peek().Is("|") ? ParseFilter(node) : ParseTest(node));
+    }
     return node;
   }
 
@@ -201,11 +212,8 @@ class Parser {
         return ParseNameOrLiteral();
       case Token::Kind::kSymbol:
         if (Peek().Is("[")) return ParseList();
-        if (TakeIf("(")) {
-          PTPKG_TRY(ExpressionNode node, ParseConditional());
-          if (!TakeIf(")")) return Unexpected("')'");
-          return node;
-        }
+        if (Peek().Is("(")) return ParseParentheses();
+        if (Peek().Is("{")) return ParseMapping();
         break;
       case Token::Kind::kEnd:
         break;
@@ -260,14 +268,46 @@ class Parser {
 
   Result<ExpressionNode> ParseList() {
     const Token open = Take();
-    std::vector<ExpressionNode> items;
-    while (!Peek().Is("]")) {
+    return ParseItems(open, {}, "]");
+  }
+
+  /// The rest of a list up to `close`, behind the items that were read.
+  Result<ExpressionNode> ParseItems(const Token& open, std::vector<ExpressionNode> items,
+                                    std::string_view close) {
+    while (!Peek().Is(close)) {
       PTPKG_TRY(ExpressionNode item, ParseConditional());
       items.push_back(std::move(item));
       if (!TakeIf(",")) break;
     }
-    if (!TakeIf("]")) return Unexpected("',' or ']'");
+    if (!TakeIf(close)) return Unexpected(fmt::format("',' or '{}'", close));
     return Node(Kind::kList, open, std::move(items));
+  }
+
+  /// (a) is a; (), (a,) and (a, b) are lists.
+  Result<ExpressionNode> ParseParentheses() {
+    const Token open = Take();
+    if (Peek().Is(")")) return ParseItems(open, {}, ")");
+    PTPKG_TRY(ExpressionNode node, ParseConditional());
+    if (TakeIf(")")) return node;
+    if (!TakeIf(",")) return Unexpected("')'");
+    std::vector<ExpressionNode> items;
+    items.push_back(std::move(node));
+    return ParseItems(open, std::move(items), ")");
+  }
+
+  Result<ExpressionNode> ParseMapping() {
+    const Token open = Take();
+    std::vector<ExpressionNode> children;
+    while (!Peek().Is("}")) {
+      PTPKG_TRY(ExpressionNode key, ParseConditional());
+      if (!TakeIf(":")) return Unexpected("':' behind the key");
+      PTPKG_TRY(ExpressionNode value, ParseConditional());
+      children.push_back(std::move(key));
+      children.push_back(std::move(value));
+      if (!TakeIf(",")) break;
+    }
+    if (!TakeIf("}")) return Unexpected("',' or '}'");
+    return Node(Kind::kMapping, open, std::move(children));
   }
 
   Result<ExpressionNode> ParseCall(const Token& name) {
@@ -301,16 +341,64 @@ class Parser {
   Result<void> ParsePostfix(ExpressionNode& node) {
     while (true) {
       if (Peek().Is("[")) {
-        const Token open = Take();
-        PTPKG_TRY(ExpressionNode index, ParseConditional());
-        if (!TakeIf("]")) return Unexpected("']'");
-        node = Node(Kind::kIndex, open, Pair(std::move(node), std::move(index)));
+        PTPKG_TRY(node, ParseSubscript(std::move(node)));
       } else if (TakeIf(".")) {
         PTPKG_CHECK(ParseMethod(node));
       } else {
         return Ok();
       }
     }
+  }
+
+  /// At '[': object[index], or object[begin:end:step] with any part left out.
+  Result<ExpressionNode> ParseSubscript(ExpressionNode object) {
+    const Token open = Take();
+    std::vector<ExpressionNode> children;
+    children.push_back(std::move(object));
+    bool slice = false;
+    while (children.size() < 4 && !Peek().Is("]")) {
+      if (Peek().Is(":")) {
+        children.push_back(Node(Kind::kLiteral, open, {}));
+      } else {
+        PTPKG_TRY(ExpressionNode part, ParseConditional());
+        children.push_back(std::move(part));
+      }
+      if (!TakeIf(":")) break;
+      slice = true;
+    }
+    if (!TakeIf("]")) return Unexpected("']'");
+    if (children.size() == 1) return Unexpected("an index");
+    while (slice && children.size() < 4) children.push_back(Node(Kind::kLiteral, open, {}));
+    return Node(slice ? Kind::kSlice : Kind::kIndex, open, std::move(children));
+  }
+
+  /// At `is`: `value is [not] name`, with an argument in parentheses or, if it is one value, without.
+  Result<void> ParseTest(ExpressionNode& node) {
+    ++pos_;
+    const Token negation = Peek();
+    const bool negated = TakeWord("not");
+    if (Peek().kind != Token::Kind::kName) return Unexpected("the name of a test");
+    const Token name = Take();
+    PTPKG_CHECK(CheckKnown("test", name, ValueTestNames()));
+    node = Wrap(Kind::kTest, name, std::move(node));
+    const std::size_t wanted = ValueTestArguments(name.text);
+    if (Peek().Is("(")) {
+      PTPKG_CHECK(ParseArguments(node));
+    } else if (wanted > 0) {
+      PTPKG_TRY(ExpressionNode argument, ParsePrimary());
+      PTPKG_CHECK(ParsePostfix(argument));
+      node.children.push_back(std::move(argument));
+    }
+    const bool named =
+        std::ranges::any_of(node.keywords, [](const std::string& word) { return !word.empty(); });
+    if (node.children.size() - 1 != wanted || named) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'is {}' takes {}", name.text,
+                               wanted == 0 ? "no argument" : "one argument without a name"))
+          .At(place_.Part(name.offset, name.length));
+    }
+    if (negated) node = Wrap(Kind::kNot, negation, std::move(node));
+    return Ok();
   }
 
   Result<void> ParseMethod(ExpressionNode& node) {

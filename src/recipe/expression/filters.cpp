@@ -75,8 +75,10 @@ Result<Value> Abs(const Arguments& arguments) {
 
 Result<Value> Bool(const Arguments& arguments) { return Value(arguments[0].Truthy()); }
 
+/// default(value, true) replaces what is empty or false too.
 Result<Value> Default(const Arguments& arguments) {
-  return arguments[0].IsNone() ? arguments[1] : arguments[0];
+  const bool falsy_too = arguments.size() > 2 && arguments[2].Truthy();
+  return arguments[0].IsNone() || (falsy_too && !arguments[0].Truthy()) ? arguments[1] : arguments[0];
 }
 
 Result<Value> First(const Arguments& arguments) {
@@ -198,6 +200,7 @@ Result<Value> Slice(const Arguments& arguments) {
 
 Result<Value> Sort(const Arguments& arguments) {
   PTPKG_TRY(Value::List items, Sorted("sort", arguments[0]));
+  if (arguments.size() > 1 && arguments[1].Truthy()) std::ranges::reverse(items);
   return Value(std::move(items));
 }
 
@@ -207,6 +210,11 @@ Result<Value> SplitText(const Arguments& arguments) {
   if (arguments.size() > 1) {
     PTPKG_TRY(separator, InputText("split", arguments[1]));
     if (separator.empty()) return Invalid("'split' needs a separator that is not empty");
+  }
+  std::size_t most_cuts = SIZE_MAX;
+  if (arguments.size() > 2) {
+    PTPKG_TRY(const Value count, Int({arguments[2]}));
+    if (*count.AsInteger() >= 0) most_cuts = static_cast<std::size_t>(*count.AsInteger());
   }
   Value::List parts;
   std::size_t pos = 0;
@@ -219,7 +227,8 @@ Result<Value> SplitText(const Arguments& arguments) {
     }
     return Value(std::move(parts));
   }
-  for (std::size_t end = text.find(separator); end != std::string::npos; end = text.find(separator, pos)) {
+  for (std::size_t end = text.find(separator); end != std::string::npos && parts.size() < most_cuts;
+       end = text.find(separator, pos)) {
     parts.emplace_back(text.substr(pos, end - pos));
     pos = end + separator.size();
   }
@@ -264,12 +273,13 @@ struct FilterEntry {
   Result<Value> (*call)(const Arguments&);
   std::size_t least = 0;  ///< Arguments besides the input.
   std::size_t most = 0;
+  std::string_view keyword = {};  ///< The last argument may be given by this name alone.
 };
 
 constexpr std::array<FilterEntry, 21> kFilters = {{
     {"abs", Abs},
     {"bool", Bool},
-    {"default", Default, 1, 1},
+    {"default", Default, 1, 2, "boolean"},
     {"first", First},
     {"int", Int},
     {"join", JoinItems, 0, 1},
@@ -282,8 +292,8 @@ constexpr std::array<FilterEntry, 21> kFilters = {{
     {"replace", Replace, 2, 2},
     {"reverse", Reverse},
     {"slice", Slice, 1, 1},
-    {"sort", Sort},
-    {"split", SplitText, 0, 1},
+    {"sort", Sort, 0, 1, "reverse"},
+    {"split", SplitText, 0, 2, "maxsplit"},
     {"trim", TrimText},
     {"unique", Unique},
     {"upper", Upper},
@@ -303,15 +313,22 @@ Result<Value> CallFilter(const std::string& name, const CallArguments& arguments
   const auto* filter =
       std::find_if(kFilters.begin(), kFilters.end(), [&](const FilterEntry& f) { return f.name == name; });
   PTPKG_ASSERT(filter != kFilters.end());
-  const std::size_t given = arguments.positional.size() - 1;
-  if (!arguments.named.empty() || given < filter->least || given > filter->most) {
+  Arguments values = arguments.positional;
+  if (arguments.named.size() == 1 && arguments.named.front().first == filter->keyword &&
+      values.size() == filter->most) {
+    values.push_back(arguments.named.front().second);
+  } else if (!arguments.named.empty()) {
+    return Invalid(fmt::format("filter '{}' has no argument '{}'", name, arguments.named.front().first));
+  }
+  const std::size_t given = values.size() - 1;
+  if (given < filter->least || given > filter->most) {
     const std::string range = filter->least == filter->most
                                   ? std::to_string(filter->least)
                                   : fmt::format("{} to {}", filter->least, filter->most);
     return Invalid(
         fmt::format("filter '{}' takes {} argument{} without names", name, range, range == "1" ? "" : "s"));
   }
-  return filter->call(arguments.positional);
+  return filter->call(values);
 }
 
 }  // namespace ptpkg::recipe

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "recipe/expression/functions.h"
+#include "recipe/expression/value_tests.h"
 #include "support/assert.h"
 #include "support/text/text.h"
 #include "versions/version_spec.h"
@@ -41,18 +42,31 @@ Result<Value> Pairs(const std::vector<Value>& arguments) {
   return Value(std::move(list));
 }
 
+Result<Value> StartsWith(const std::vector<Value>& arguments) {
+  PTPKG_TRY(const bool starts, RunValueTest("startingwith", arguments[0], {arguments[1]}));
+  return Value(starts);
+}
+
+Result<Value> EndsWith(const std::vector<Value>& arguments) {
+  PTPKG_TRY(const bool ends, RunValueTest("endingwith", arguments[0], {arguments[1]}));
+  return Value(ends);
+}
+
 struct Method {
   std::string_view name;
   Result<Value> (*call)(const std::vector<Value>&);  ///< Null: the filter of this name.
   std::size_t least = 0;                             ///< Arguments besides the object.
   std::size_t most = 0;
+  bool of_text = false;  ///< The object is text, not a mapping.
 };
 
-constexpr std::array<Method, 5> kMethods = {{
+constexpr std::array<Method, 7> kMethods = {{
+    {"endswith", EndsWith, 1, 1, true},
     {"get", Get, 1, 2},
     {"items", Pairs},
     {"keys", Keys},
     {"split", nullptr},
+    {"startswith", StartsWith, 1, 1, true},
     {"values", Values},
 }};
 
@@ -123,13 +137,16 @@ Result<Value> CallMethod(const std::string& name, const CallArguments& arguments
   PTPKG_ASSERT(method != kMethods.end());
   if (method->call == nullptr) return CallFilter(name, arguments);
   const Value& object = arguments.positional.front();
-  if (object.AsMap() == nullptr) {
-    return InvalidTable(fmt::format("'.{}()' works on a mapping, not on {}", name, object.KindName()));
+  const bool fits = method->of_text ? object.AsText() != nullptr : object.AsMap() != nullptr;
+  if (!fits) {
+    return InvalidTable(fmt::format("'.{}()' works on {}, not on {}", name,
+                                    method->of_text ? "text" : "a mapping", object.KindName()));
   }
   const std::size_t given = arguments.positional.size() - 1;
   if (!arguments.named.empty() || given < method->least || given > method->most) {
-    const std::string range =
-        method->most == 0 ? "no arguments" : fmt::format("{} or {} arguments", method->least, method->most);
+    std::string range = "no arguments";
+    if (method->most > 0 && method->least == method->most) range = fmt::format("{} argument", method->most);
+    if (method->least != method->most) range = fmt::format("{} or {} arguments", method->least, method->most);
     return InvalidTable(fmt::format("'.{}()' takes {} without names", name, range));
   }
   return method->call(arguments.positional);

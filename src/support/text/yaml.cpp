@@ -162,6 +162,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     YamlNode node;
     node.kind = YamlNode::Kind::kNull;
+    if (written) node.scalar = rest.substr(0, rest.front() == '~' ? 1 : 4);
     // The mark of a value that is not there is the next token, often another line: point at the key.
     if (!written && !open_.empty() && open_.back().key) {
       node.span = open_.back().key->second;

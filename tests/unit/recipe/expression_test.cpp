@@ -286,7 +286,6 @@ TEST_F(ExpressionTest, RefusesSyntax) {
       {"3x", "'3' is followed by more than a number"},
       {"a ? b", "unexpected '?' in an expression"},
       {"if", "expected a value, found 'if'"},
-      {"a is defined", "expected an operator or the end, found 'is'"},
       {"1 | ", "expected a filter name, found the end of the expression"},
       {"1 | frob", "unknown filter 'frob'"},
       {"frob(1)", "unknown function 'frob'"},
@@ -303,6 +302,92 @@ TEST_F(ExpressionTest, RefusesSyntax) {
     ASSERT_THAT(value, FailsWith(ErrorCode::kInvalidInput, message)) << text;
     EXPECT_TRUE(value.error().span().has_value()) << text;
   }
+}
+
+TEST_F(ExpressionTest, SlicesAreThoseOfPython) {
+  scope_.Define("v", Value("1.2.3"));
+  scope_.Define("l", Value(Value::List{Value("a"), Value("b"), Value("c")}));
+  const std::pair<const char*, const char*> cases[] = {
+      {"v[0:3]", R"("1.2")"},     {"v[:-2]", R"("1.2")"},           {"v[2:]", R"("2.3")"},
+      {"v[:]", R"("1.2.3")"},     {"v[::2]", R"("123")"},           {"v[::-1]", R"("3.2.1")"},
+      {"l[1:]", R"(["b","c"])"},  {"l[-2:-1]", R"(["b"])"},         {"l[::-1]", R"(["c","b","a"])"},
+      {"l[5:]", "[]"},            {"l[-9:2]", R"(["a","b"])"},      {"l[2:0:-1]", R"(["c","b"])"},
+      {"l[:1:-1]", R"(["c"])"},   {"l[9::-2]", R"(["c","a"])"},     {"(v | split('.'))[:2] | join('.')", R"("1.2")"},
+      {"l[-9:-8:-1]", "[]"},      {"[][:]", "[]"},
+  };
+  for (const auto& [text, result] : cases) EXPECT_EQ(Show(text), result) << text;
+  EXPECT_EQ(Show("l[::0]"), "error: the step of a slice must not be 0");
+  EXPECT_EQ(Show("l['a':]"), "error: a bound of a slice must be a whole number, not text");
+  EXPECT_EQ(Show("7[1:]"), "error: a number has no slices");
+  EXPECT_EQ(Show("l[]"), "error: expected an index, found the end of the expression");
+}
+
+TEST_F(ExpressionTest, TuplesAndMappings) {
+  EXPECT_EQ(Show("(1, 2)[1]"), "2");
+  EXPECT_EQ(Show("(1,)"), "[1]");
+  EXPECT_EQ(Show("()"), "[]");
+  EXPECT_EQ(Show("(1)"), "1");
+  EXPECT_EQ(Show("'a' in ('a', 'b')"), "true");
+  EXPECT_EQ(Show("{'a': {'b': 1}}.a.b"), "1");
+  EXPECT_EQ(Show("{}"), "{}");
+  EXPECT_EQ(Show("{'a': 1, 'a': 2,}['a']"), "2");
+  EXPECT_EQ(Show("{'cuda': 'x'}[v | default('cuda')]"), R"("x")");
+  EXPECT_EQ(Show("{'a' 1}"), "error: expected ':' behind the key, found '1'");
+  EXPECT_EQ(Show("(1, 2"), "error: expected ',' or ')', found the end of the expression");
+}
+
+TEST_F(ExpressionTest, ComparisonsChain) {
+  EXPECT_EQ(Show("1 < 2 < 3"), "true");
+  EXPECT_EQ(Show("3 > 2 > 1"), "true");
+  EXPECT_EQ(Show("3 > 2 == 1"), "false");
+  EXPECT_EQ(Show("1 < 3 < 2"), "false");
+  EXPECT_EQ(Show("'a' in 'abc' != 'x'"), "true");
+  EXPECT_EQ(Show("2 < 1 < 'x'"), "false");  // what a failed comparison leaves is not compared
+}
+
+TEST_F(ExpressionTest, TestsAreThoseOfRattlerBuild) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"python is startingwith('3.')", "true"},
+      {"python is startingwith '3.1'", "true"},
+      {"cuda_version is endingwith('.1')", "false"},
+      {"nope is defined", "false"},
+      {"nope is undefined", "true"},
+      {"python is not defined", "false"},
+      {"not nope is defined", "true"},
+      {"{'a': 1}.b is defined", "false"},
+      {"nope.b.c is defined", "false"},
+      {"none is none", "true"},
+      {"7 is odd and 8 is even", "true"},
+      {"7 is integer and 7 is int and 7 is number", "true"},
+      {"7.5 is float and 7.5 is number", "true"},
+      {"'x' is string and [1] is sequence and true is boolean", "true"},
+      {"7 is eq 7 and 7 is ne(8) and 7 is lt 8 and 7 is le 7 and 8 is gt 7 and 8 is ge 8", "true"},
+      {"7 is in [7, 8]", "true"},
+      {"1 + 1 is odd", "error: '+' does not work on a number and a boolean"},
+      {"7 is divisibleby 7", "error: unknown test 'divisibleby'"},
+      {"7 is", "error: expected the name of a test, found the end of the expression"},
+      {"7 is odd(1)", "error: 'is odd' takes no argument"},
+      {"7 is eq()", "error: 'is eq' takes one argument without a name"},
+      {"'x' is odd", "error: 'is odd' works on a whole number, not on text"},
+      {"7 is startingwith '7'", "error: 'is startingwith' works on text, not on a number"},
+      {"nope is string", "error: 'is string' needs a value, and this one is undefined"},
+  };
+  for (const auto& [text, result] : cases) EXPECT_EQ(Show(text), result) << text;
+}
+
+TEST_F(ExpressionTest, ArgumentsOfFiltersThatRecipesUse) {
+  EXPECT_EQ(Show("[1, 3, 2] | sort(reverse=true)"), "[3,2,1]");
+  EXPECT_EQ(Show("'a,b,c' | split(',', 1)"), R"(["a","b,c"])");
+  EXPECT_EQ(Show("'' | default('d')"), R"("")");
+  EXPECT_EQ(Show("'' | default('d', true)"), R"("d")");
+  EXPECT_EQ(Show("'' | default('d', boolean=true)"), R"("d")");
+  EXPECT_EQ(Show("nope.x.y | default('d')"), R"("d")");
+  EXPECT_EQ(Show("'ab' * 3"), R"("ababab")");
+  EXPECT_EQ(Show("'ab' * -1"), R"("")");
+  EXPECT_EQ(Show("'ab' * 9999999"), "error: the value grows above 1 MiB");
+  EXPECT_EQ(Show("[1] | sort(key=1)"), "error: filter 'sort' has no argument 'key'");
+  EXPECT_EQ(Show("'ab'.startswith('a') and 'ab'.endswith('b')"), "true");
+  EXPECT_EQ(Show("{}.startswith('a')"), "error: '.startswith()' works on text, not on a mapping");
 }
 
 TEST_F(ExpressionTest, RefusesOperands) {

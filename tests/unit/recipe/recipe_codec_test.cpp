@@ -38,18 +38,19 @@ static_assert(CountFields<IgnoreRunExports>() == 2);
 static_assert(CountFields<Requirements>() == 6);
 static_assert(CountFields<BuildScript>() == 4);
 static_assert(CountFields<About>() == 8);
-static_assert(CountFields<PythonTest>() == 2);
-static_assert(CountFields<ScriptTest>() == 2);
+static_assert(CountFields<PythonTest>() == 3);
+static_assert(CountFields<ScriptTest>() == 6);
+static_assert(CountFields<ModulesTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
 static_assert(CountFields<PtpkgExtra>() == 16);  // all but the zip and the slices travel
 static_assert(CountFields<ZipPart>() == 6);
 static_assert(CountFields<ZipOutput>() == 4);
-static_assert(CountFields<CondaOutput>() == 20);
+static_assert(CountFields<CondaOutput>() == 21);
 static_assert(CountFields<WheelOutput>() == 10);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,
 // inherit_run_exports, loads.
-static_assert(CountFields<Recipe>() == 30);
+static_assert(CountFields<Recipe>() == 31);
 
 /// A recipe in which every field differs from its default.
 Recipe Filled() {
@@ -63,6 +64,7 @@ Recipe Filled() {
   recipe.variant = {{"python", "3.11"}};
   recipe.build_keys = {"gcc"};
   recipe.noarch_python = true;
+  recipe.python_version_independent = true;
   recipe.skip = true;
   recipe.sources = {{.urls = {"https://example.org/a.tar.gz"},
                      .path = "src",
@@ -107,8 +109,14 @@ Recipe Filled() {
                   .license_files = {"LICENSE"},
                   .summary = "a toy",
                   .description = "a long toy"};
-  recipe.tests = {PythonTest{.imports = {"toy"}, .pip_check = false},
-                  ScriptTest{.script = {.lines = {"toy"}}, .requirements = spec("t")},
+  recipe.tests = {PythonTest{.imports = {"toy"}, .pip_check = false, .python_versions = {"3.10.*"}},
+                  ScriptTest{.script = {.lines = {"toy"}},
+                             .requirements = spec("t"),
+                             .build_requirements = spec("u"),
+                             .source_files = {"a"},
+                             .recipe_files = {"b"},
+                             .position = 1},
+                  ModulesTest{.language = "perl", .modules = {"JSON"}},
                   ContentsTest{.files = {"a"},
                                .missing_files = {"b"},
                                .site_packages = {"c"},

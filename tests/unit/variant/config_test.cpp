@@ -24,7 +24,7 @@ class VariantConfigTest : public ::testing::Test {
       files.push_back(AbsPath::Literal("/v" + std::to_string(i) + ".yaml"));
       fs_.AddFile(files.back().str(), texts[i]);
     }
-    return LoadVariantConfig(fs_, files, platform);
+    return LoadVariantConfig(fs_, files, platform, environment_);
   }
   /// "a=1,2 b+c=…" for all axes.
   static std::string Show(const Result<VariantConfig>& config) {
@@ -44,7 +44,14 @@ class VariantConfigTest : public ::testing::Test {
     return text;
   }
 
+  /// The same of a conda_build_config.yaml.
+  Result<VariantConfig> LoadCondaBuild(const std::string& text, const std::string& platform = "linux-64") {
+    fs_.AddFile("/conda_build_config.yaml", text);
+    return LoadVariantConfig(fs_, {AbsPath::Literal("/conda_build_config.yaml")}, platform, environment_);
+  }
+
   test::MemFs fs_;
+  std::map<std::string, std::string> environment_ = {{"CUDA", "True"}, {"BUILD_PLATFORM", "linux-64"}};
 };
 
 TEST_F(VariantConfigTest, KeepsOrderAndTypes) {
@@ -90,10 +97,9 @@ TEST_F(VariantConfigTest, RefusesWithAPlace) {
       {"a: {b: 1}\n", "expected a list of values for 'a', found a mapping"},
       {"a: []\n", "'a' has no values"},
       {"a: [[1]]\n", "expected text as a value of 'a', found a list"},
-      {"a: [~]\n", "expected text as a value of 'a', found nothing"},
+      {"a: [ , 1]\n", "expected text as a value of 'a', found nothing"},
       {"a: [\"${{ [1] }}\"]\n", "a value of 'a' cannot be a list"},
       {"a: [\"${{ python }}\"]\n", "undefined name 'python'"},
-      {"target_platform: [linux-64]\n", "'target_platform' cannot be a variant key"},
       {"zip_keys: a\n", "expected a list for 'zip_keys', found text"},
       {"a: [1]\nb: [1]\nzip_keys: [[a, b], c]\n", "expected a list of keys in 'zip_keys', found text"},
       {"a: [1]\nzip_keys: [[a, {b: 1}]]\n", "expected a key in 'zip_keys', found a mapping"},
@@ -115,12 +121,60 @@ TEST_F(VariantConfigTest, RefusesWithAPlace) {
 }
 
 TEST_F(VariantConfigTest, RefusesFilesItCannotRead) {
-  EXPECT_THAT(LoadVariantConfig(fs_, {AbsPath::Literal("/none.yaml")}, "linux-64"),
+  EXPECT_THAT(LoadVariantConfig(fs_, {AbsPath::Literal("/none.yaml")}, "linux-64", environment_),
               FailsWith(ErrorCode::kNotFound, HasSubstr("/none.yaml")));
-  fs_.AddFile("/conda_build_config.yaml", "python:\n  - 3.11  # [linux]\n");
-  const auto old = LoadVariantConfig(fs_, {AbsPath::Literal("/conda_build_config.yaml")}, "linux-64");
-  EXPECT_THAT(old, FailsWith(ErrorCode::kUnsupported, HasSubstr("is a variant file of the old format")));
-  EXPECT_THAT(old, HasHint(HasSubstr("variants.yaml")));
+}
+
+TEST_F(VariantConfigTest, ThePlatformOfAChannelsFileIsNoAxis) {
+  EXPECT_EQ(Show(Load({"target_platform: [linux-64]\na: [1]\n"})), "a=1");
+  EXPECT_EQ(Show(Load({"target_platform: [osx-64, linux-64]\na: [1]\n"})), "a=1");
+  const Result<VariantConfig> other = Load({"a: [1]\ntarget_platform: [osx-64, win-64]\n"});
+  EXPECT_THAT(other, FailsWith(ErrorCode::kUnsupported,
+                               "this file is for osx-64, win-64, and packages are built for linux-64"));
+  EXPECT_EQ(other.error().span()->line, 2);
+}
+
+TEST_F(VariantConfigTest, AWrittenNullIsText) {
+  EXPECT_EQ(Show(Load({"a: [null, ~, x]\n"})), R"(a="null","~","x")");
+}
+
+TEST_F(VariantConfigTest, ExtendedKeysAddTheirValues) {
+  EXPECT_EQ(Show(Load({"a: [1]\nextend_keys: [a]\n", "a: [2, 1]\n"})), "a=1,2");
+  EXPECT_EQ(Show(Load({"a: [1]\n", "a: [2]\nextend_keys: [a]\n"})), "a=1,2");
+}
+
+TEST_F(VariantConfigTest, SelectorsOfCondaBuildChooseLines) {
+  const std::string text =
+      "c_compiler:\n"
+      "  - gcc    # [linux]\n"
+      "  - clang  # [osx] of Apple\n"
+      "  - vs     # [win]\n"
+      "version:   # [unix]\n"
+      "  - 15     # [linux and x86_64]\n"
+      "  - 1.10   # [linux64 and not (osx or win)]\n"
+      "  - 9      # [os.environ.get(\"NOT_SET\", \"False\") == \"True\"]\n"
+      "  - 14     # [os.environ.get(\"CUDA\", \"False\") == \"True\" and x86]\n"
+      "  - 13     # [os.environ.get(\"BUILD_PLATFORM\", \"\").startswith(\"linux-\")]\n"
+      "  - 12     # [os.environ.get(\"CUDA\") in (\"True\", \"yes\")]\n"
+      "  - 11     # [a_key_of_variants and linux]\n"
+      "hash: ['a # [win]', b] # no selector\n"
+      "only_win:  # [win]\n"
+      "  - 1      # [win]\n";
+  EXPECT_EQ(Show(LoadCondaBuild(text)),
+            R"(c_compiler="gcc" version="15","1.10","14","13","12" hash="a # [win]","b")");
+  EXPECT_EQ(Show(LoadCondaBuild(text, "win-64")).substr(0, 15), R"(c_compiler="vs")");
+}
+
+TEST_F(VariantConfigTest, CondaBuildsFormIsLenient) {
+  EXPECT_EQ(Show(LoadCondaBuild("a: 1\nb: text\nempty:\nmigrator_ts: 1.5\nzip_keys:\n  -\n    - a\n    - none_such\n"
+                                "    - b\n  -\n    - empty\n")),
+            R"(a="1"+b="text" migrator_ts="1.5")");
+  const auto refused = LoadCondaBuild("ignore_version: [numpy]\n");
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kUnsupported, "'ignore_version' is not supported"));
+  EXPECT_THAT(refused, HasHint(HasSubstr("build.variant.ignore_keys")));
+  const auto broken = LoadCondaBuild("a:\n  - 1  # [linux and]\n");
+  ASSERT_THAT(broken, FailsWith(ErrorCode::kInvalidInput, HasSubstr("expected a value")));
+  EXPECT_EQ(broken.error().span()->line, 2);
 }
 
 }  // namespace

@@ -50,16 +50,14 @@ TEST_F(RenderTest, OneRecipeWithoutVariants) {
   EXPECT_EQ(recipes[0].FileStem(), "toy-1.0-hb0f4dca_0");
 }
 
-TEST_F(RenderTest, AVariantFileOfTheOldFormatIsNotOverlooked) {
-  fs_.AddFile("/r/conda_build_config.yaml", "python:\n  - 3.11  # [linux]\n");
-  const auto old = RenderBody("");
-  EXPECT_THAT(old, FailsWith(ErrorCode::kUnsupported, HasSubstr("'/r/conda_build_config.yaml'")));
-  EXPECT_THAT(old, HasHint(HasSubstr("variants.yaml")));
-  options_.variant_files = {AbsPath::Literal("/other.yaml")};
-  fs_.AddFile("/other.yaml", "python: [\"3.11\"]\n");
-  EXPECT_OK(RenderBody(""));
-  options_.variant_files.clear();
-  EXPECT_OK(RenderBody("", "python: [\"3.11\"]\n"));
+TEST_F(RenderTest, AFileOfCondaBuildBesideTheRecipeIsRead) {
+  fs_.AddFile("/r/conda_build_config.yaml", "flavour:\n  - sweet  # [linux]\n  - sour   # [win]\n");
+  const std::string body = "build: {variant: {use_keys: [flavour]}}\n";
+  ASSERT_OK_AND_ASSIGN(const auto recipes, RenderBody(body));
+  ASSERT_EQ(recipes.size(), 1U);
+  EXPECT_EQ(recipes[0].variant.at("flavour"), "sweet");
+  ASSERT_OK_AND_ASSIGN(const auto newer, RenderBody(body, "flavour: [salty]\n"));
+  EXPECT_EQ(newer[0].variant.at("flavour"), "salty");
 }
 
 TEST_F(RenderTest, DetectedVersionsComeWhenTheToolsAreKnown) {

@@ -51,8 +51,22 @@ TEST(MatchSpec, RefusesOthers) {
   }
   EXPECT_THAT(MatchSpec::Parse("conda-forge::numpy"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("names a channel")));
-  EXPECT_THAT(MatchSpec::Parse("numpy[version='1']"),
-              FailsWith(ErrorCode::kUnsupported, HasSubstr("brackets")));
+  EXPECT_THAT(MatchSpec::Parse("numpy[build_number='>=1']"),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("asks for 'build_number'")));
+  EXPECT_THAT(MatchSpec::Parse("numpy[version"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not closed")));
+  EXPECT_THAT(MatchSpec::Parse("numpy[cuda]"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no '='")));
+}
+
+TEST(MatchSpec, BracketsReplaceTheFields) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"pytorch * [build=cuda*]", "pytorch * cuda*"},
+      {"pytorch *[build='cuda*']", "pytorch * cuda*"},
+      {"numpy[version='>=1,<2']", "numpy >=1,<2"},
+      {"numpy 1.0[version=\">=2,<3\", build=py311*]", "numpy >=2,<3 py311*"},
+  };
+  for (const auto& [text, normal] : cases) {
+    EXPECT_THAT(NormalizeMatchSpec(text), IsOkAndHolds(std::string(normal))) << text;
+  }
 }
 
 TEST(MatchSpec, RefusesWhatItDoesNotSupport) {

@@ -1,0 +1,85 @@
+#include "variant/selectors.h"
+
+#include <optional>
+#include <vector>
+
+#include "recipe/expression/expression.h"
+#include "recipe/expression/scope.h"
+#include "support/text/text.h"
+
+namespace ptpkg::variant {
+namespace {
+
+using recipe::Value;
+
+/// Every name that is not a platform's is the key of a variant, of which there is none yet.
+class FalseKeys final : public recipe::VariantValues {
+ public:
+  std::optional<Value> Read(const std::string& /*key*/) override { return Value(false); }
+  void NoteBuiltin(const std::string& /*key*/, const Value& /*value*/) override {}
+  [[nodiscard]] std::vector<std::string> Keys() const override { return {}; }
+};
+
+/// "linux and x86_64" of "- gcc  # [linux and x86_64] of the toolchain"; nullopt for a line without one.
+std::optional<std::string_view> SelectorOf(std::string_view line) {
+  for (std::size_t hash = line.rfind('#'); hash != std::string_view::npos && hash > 0;
+       hash = line.rfind('#', hash - 1)) {
+    const std::string_view comment = Trim(line.substr(hash + 1));
+    const std::size_t close = comment.rfind(']');
+    const bool behind_blank = line[hash - 1] == ' ' || line[hash - 1] == '\t';
+    if (behind_blank && comment.starts_with('[') && close != std::string_view::npos) {
+      return Trim(comment.substr(1, close - 1));
+    }
+  }
+  return std::nullopt;
+}
+
+void DefinePlatform(const std::string& platform, recipe::Scope& scope) {
+  const std::string family = recipe::PlatformFamily(platform);
+  const std::string architecture = recipe::PlatformArchitecture(platform);
+  for (const char* name : {"linux", "osx", "win", "emscripten"}) scope.Define(name, Value(family == name));
+  scope.Define("unix", Value(family == "linux" || family == "osx" || family == "emscripten"));
+  for (const char* name : {"x86_64", "aarch64", "arm64", "armv6l", "armv7l", "ppc64le", "s390x", "riscv64"}) {
+    scope.Define(name, Value(architecture == name));
+  }
+  scope.Define("x86", Value(architecture == "x86_64" || architecture == "x86"));
+  for (const char* name : {"linux-32", "linux-64", "win-32", "win-64"}) {
+    scope.Define(ReplaceAll(name, "-", ""), Value(platform == name));
+  }
+  scope.Define("target_platform", Value(platform));
+  scope.Define("build_platform", Value(platform));
+}
+
+}  // namespace
+
+Result<std::string> ApplySelectors(std::string_view text, const std::string& file,
+                                   const std::string& target_platform,
+                                   const std::map<std::string, std::string>& environment) {
+  FalseKeys keys;
+  recipe::Scope scope(target_platform, keys, environment);
+  DefinePlatform(target_platform, scope);
+  Value::Map variables;
+  for (const auto& [name, value] : environment) variables.emplace(name, Value(value));
+  scope.Define("os", Value(Value::Map{{"environ", Value(std::move(variables))}}));
+  std::string kept;
+  int number = 0;
+  for (const std::string& line : Split(text, '\n')) {
+    ++number;
+    const std::optional<std::string_view> selector = SelectorOf(line);
+    if (selector) {
+      SourceSpan span{file, number, static_cast<int>(selector->data() - line.data()) + 1, 1, line};
+      PTPKG_TRY(const recipe::Expression expression,
+                recipe::Expression::Parse(*selector, {std::move(span), true}));
+      PTPKG_TRY(const Value holds, expression.Evaluate(scope));
+      if (!holds.Truthy()) {
+        kept += '\n';
+        continue;
+      }
+    }
+    kept += line;
+    kept += '\n';
+  }
+  return kept;
+}
+
+}  // namespace ptpkg::variant
