@@ -1,4 +1,4 @@
-"""--ccache: what is compiled again, and that the bytes are those of a build without it, with the real ccache.
+"""--ccache: what is compiled again, and that the bytes are those of a build without it, with the real ccache and the real nvcc.
 
 ccache 4.7 gives wrong objects in some cases (docs/decisions/0014-compiler-cache.md); each of them is a test here.
 """
@@ -76,6 +76,28 @@ int {name}() {{ return static_cast<int>(std::vector<int>(EXTRA).size()); }}
 """
 
 FILES = 4
+
+# One header is read for sm_90 alone.
+KERNEL = """\
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#include "ninety.h"
+#else
+#define VALUE 1
+#endif
+__global__ void kernel(float* x) { *x = VALUE; }
+void run(float* x) { kernel<<<1, 1>>>(x); }
+"""
+CUDA_BUILDS = {
+    "make": '"$CUDACXX" $FLAGS -Xcompiler -fPIC -c kernel.cu -o kernel.o && g++ -shared kernel.o $LDFLAGS -o libtoy.so',
+    "cmake": 'cmake -G Ninja -S . -B build -DCMAKE_CUDA_FLAGS="$FLAGS" && cmake --build build && cp build/libtoy.so .',
+}
+CUDA_CMAKE_LISTS = """\
+cmake_minimum_required(VERSION 3.18)
+project(toy CUDA)
+set(CMAKE_CUDA_ARCHITECTURES OFF)
+add_library(toy SHARED kernel.cu)
+"""
+ARCHS = "-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90"
 
 
 class Ccache(harness.Case):
@@ -187,7 +209,7 @@ class Ccache(harness.Case):
         self.assertEqual(self.cached(recipe, **path), (1, FILES - 1))
         self.assert_as_without(recipe, **path)
 
-    def test_nvcc_is_never_cached(self):
+    def test_nvcc_behind_a_ccache_of_the_script_is_never_cached(self):
         # Only the real ccache knows what an nvcc is; any object will do for the test.
         stand_in = ('#!/bin/sh\necho "nvcc $*" >> "$SCRATCH/nvcc-runs"\n'
                     'for word; do [ "$out" = next ] && out=$word; [ "$word" = -o ] && out=next; done\n'
@@ -200,6 +222,48 @@ class Ccache(harness.Case):
             self.number(recipe, number)
             self.assertEqual(self.cached(recipe), (FILES * number, FILES * (1 - number)))
         self.assertEqual(len((self.scratch / "nvcc-runs").read_text().splitlines()), 4)
+
+    def cuda_project(self, tool):
+        nvcc = shutil.which("nvcc")
+        said = subprocess.run([nvcc, "--list-gpu-code"], capture_output=True, text=True, check=False).stdout if nvcc else ""
+        if not {"sm_80", "sm_90"} <= set(said.split()):
+            self.skipTest("PATH has no nvcc that compiles for sm_80 and sm_90: CUDA 11.8 or later")
+        recipe = self.project(build=f'export FLAGS="{ARCHS}"\n{CUDA_BUILDS[tool]}', kernel__cu=KERNEL, ninety__h="#define VALUE 9\n")
+        (recipe / "src/CMakeLists.txt").write_text(CUDA_CMAKE_LISTS)
+        tools = COMPILERS + ", \"${{ compiler('cuda') }}\"" + ", cmake, ninja" * (tool == "cmake")
+        (recipe / "recipe.yaml").write_text(RECIPE.format(tools=tools, scratch=self.scratch))
+        return recipe
+
+    def test_nvcc(self):
+        """What it compiles again, and that the bytes are its own."""
+        for tool in ("make", "cmake"):
+            with self.subTest(tool=tool):
+                recipe = self.cuda_project(tool)
+                shutil.rmtree(self.cache, ignore_errors=True)
+                self.assertEqual(self.cached(recipe), (0, 1))
+                self.number(recipe, 1)
+                self.assertEqual(self.cached(recipe), (1, 0))
+                self.assert_as_without(recipe)
+                # What one architecture alone reads, the architectures, and flags that the environment adds.
+                (recipe / "src/ninety.h").write_text("#define VALUE 7\n")
+                self.assertEqual(self.cached(recipe), (0, 1))
+                self.edit(recipe / "build.sh", "code=sm_90", "code=[sm_90,compute_90]")
+                self.assertEqual(self.cached(recipe), (0, 1))
+                self.edit(recipe / "build.sh", "export FLAGS", "export NVCC_APPEND_FLAGS=-use_fast_math FLAGS")
+                self.assertEqual(self.cached(recipe), (0, 1))
+
+    def test_another_nvcc(self):
+        recipe = self.cuda_project("cmake")
+        programs = self.scratch / "bin"
+        programs.mkdir()
+        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        for number, flag in enumerate(("", " --fmad=false")):
+            (programs / "nvcc").write_text(f'#!/bin/sh\nexec {shutil.which("nvcc")} "$@"{flag}\n')
+            (programs / "nvcc").chmod(0o755)
+            self.number(recipe, 2 * number)
+            self.assertEqual(self.cached(recipe, **path), (0, 1))
+            self.number(recipe, 2 * number + 1)
+            self.assertEqual(self.cached(recipe, **path), (1, 0))
 
     def test_settings_of_the_user(self):
         recipe = self.project()

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "builder/replace_path.h"
+#include "builder/tools/nvcc_cache.h"
 #include "builder/tools/tool_key.h"
 #include "support/digest/hash.h"
 #include "support/files/scratch.h"
@@ -17,7 +18,8 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 // No clang: what its driver does is in shared libraries, which would have to be read as well.
-constexpr std::array<std::string_view, 4> kNames = {"cc", "c++", "gcc", "g++"};
+constexpr std::array<std::string_view, 5> kNames = {"cc", "c++", "gcc", "g++", "nvcc"};
+constexpr std::array<const char*, 3> kVariables = {"CC", "CXX", "CUDACXX"};
 
 // PyTorch's C++ objects take 25 MB compressed for 1,000 files; this holds many versions of many projects.
 constexpr const char* kMaxSize = "10G";
@@ -76,7 +78,7 @@ Variables Settings(const Env& env) {
   return out;
 }
 
-/// "x86_64-conda-linux-gnu-g++" and "gcc-12" are, "x86_64-conda-linux-gnu-gcc-ar" and "nvcc" are not.
+/// "x86_64-conda-linux-gnu-g++" and "gcc-12" are, "x86_64-conda-linux-gnu-gcc-ar" is not.
 bool IsCompilerName(std::string_view name) {
   const std::size_t version = name.find_last_not_of("0123456789.");
   if (version != std::string_view::npos && version + 1 < name.size() && name[version] == '-') {
@@ -90,6 +92,7 @@ bool IsCompilerName(std::string_view name) {
 struct Identity {
   std::string key = {};  ///< Of its content.
   std::string as = {};   ///< The assembler, where the compiler takes the one of PATH.
+  bool is_nvcc = false;
 };
 
 struct Compiler {
@@ -103,7 +106,7 @@ class CompilerFinder {
   CompilerFinder(Env& env, const CompilerCacheInput& input) : env_(env), input_(input) {}
 
   Result<std::vector<Compiler>> Run() {
-    for (const char* name : {"CC", "CXX"}) {
+    for (const char* name : kVariables) {
       const auto given = input_.variables.find(name);
       if (given == input_.variables.end()) continue;
       const auto path = AbsPath::Parse(given->second);
@@ -117,6 +120,8 @@ class CompilerFinder {
       }
     }
     for (const std::string_view name : kNames) {
+      // Reading a toolkit takes a second: only of a recipe that requires it, whose CUDACXX it is.
+      if (name == "nvcc") continue;
       if (const auto path = FindProgram(std::string(name), PathVariable(input_.variables)))
         PTPKG_CHECK(Add(*path));
     }
@@ -168,6 +173,10 @@ class CompilerFinder {
 
   /// nullopt: it is no gcc (cc may be a clang), or does not say what it is made of.
   Result<std::optional<Identity>> ReadIdentity(const AbsPath& path) {
+    if (path.Name() == "nvcc") {
+      PTPKG_TRY(const auto key, NvccKey(env_, path, PathVariable(input_.variables)));
+      return key ? std::optional(Identity{.key = *key, .is_nvcc = true}) : std::nullopt;
+    }
     PTPKG_TRY(const auto version, Ask(path, "--version"));
     if (!version || version->find("clang") != std::string::npos) return std::optional<Identity>();
     PTPKG_TRY(const std::string program, ProgramKey(env_, path));
@@ -227,21 +236,36 @@ class CompilerFinder {
   std::map<AbsPath, std::string> digests_;
 };
 
+/// kNvccDigest's `host_key`.
+std::string HostKeyText(const std::vector<Compiler>& compilers) {
+  std::string text = "host_key() {\n  case $1 in\n";
+  for (const Compiler& compiler : compilers) {
+    if (compiler.identity.is_nvcc) continue;
+    text += fmt::format("    {}) host={} as={} ;;\n", ShellQuote({compiler.path.str()}),
+                        compiler.identity.key, ShellQuote({compiler.identity.as}));
+  }
+  return text + "    *) return 1 ;;\n  esac\n}\n";
+}
+
 /// The program of `only`, or with nullptr the one that is given its compiler.
 std::string ProgramText(const CompilerCacheInput& input, const Variables& settings,
                         const std::vector<Compiler>& compilers, const Compiler* only) {
   std::string text = "#!/bin/bash -p\n";
   if (only != nullptr) text += fmt::format("set -- {} \"$@\"\n", ShellQuote({only->path.str()}));
   if (!input.program) return text + "exec \"$@\"\n";
+  text += HostKeyText(compilers);
   text += "case $1 in\n";
   for (const Compiler& compiler : compilers) {
-    text += fmt::format("  {}) key={} as={} runs={} ;;\n", ShellQuote({compiler.path.str()}),
+    text += fmt::format("  {}) key={} as={} runs={} nvcc={} ;;\n", ShellQuote({compiler.path.str()}),
                         compiler.identity.key, ShellQuote({compiler.identity.as}),
-                        ShellQuote({compiler.runs.str()}));
+                        ShellQuote({compiler.runs.str()}), compiler.identity.is_nvcc ? "1" : "");
   }
-  text += "  *) exec \"$@\" ;;\nesac\nset -- \"$runs\" \"${@:2}\"\n";
+  text += "  *) exec \"$@\" ;;\nesac\nset -- \"$runs\" \"${@:2}\"\nif [ -n \"$nvcc\" ]; then\n";
+  text += kNvccDigest;
+  text += "else\n";
   text += kGuards;
   text += kDigest;
+  text += "fi\n";
   text += "unset \"${!CCACHE_@}\"\n";
   for (const auto& [name, value] : settings) text += fmt::format("export {}={}\n", name, ShellQuote({value}));
   text += "export CCACHE_COMPILERCHECK=\"string:$key$maps $bytes\"\n";
@@ -264,10 +288,11 @@ bool UsesCmake(const recipe::Recipe& recipe) {
   return false;
 }
 
-/// Puts the programs in place of CC and CXX that hooks of conda packages have set. The script has nothing of
-/// the loop.
+/// Puts the programs in place of CC, CXX and CUDACXX that hooks of conda packages have set. The script has
+/// nothing of the loop.
 std::string PreambleText(const std::map<AbsPath, AbsPath>& programs) {
-  std::string text = "for __ptpkg_name in CC CXX; do\n  case $(type -P \"${!__ptpkg_name-}\") in\n";
+  std::string text =
+      "for __ptpkg_name in CC CXX ${CUDA_HOME:+CUDACXX}; do\n  case $(type -P \"${!__ptpkg_name-}\") in\n";
   for (const auto& [compiler, program] : programs) {
     text += fmt::format("    {}) export \"$__ptpkg_name\"={} ;;\n", ShellQuote({compiler.str()}),
                         ShellQuote({program.str()}));
@@ -345,14 +370,20 @@ Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input
   CompilerCache cache;
   if (!input.program) return cache;
   if (UsesCmake(input.recipe)) {
-    for (const char* name : {"CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}) {
+    std::vector<const char*> names = {"CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"};
+    const bool has_nvcc = std::any_of(compilers.begin(), compilers.end(),
+                                      [](const Compiler& compiler) { return compiler.identity.is_nvcc; });
+    if (has_nvcc) names.push_back("CMAKE_CUDA_COMPILER_LAUNCHER");
+    for (const char* name : names) {
       if (!input.variables.contains(name)) cache.variables[name] = launcher.str();
     }
     return cache;
   }
-  for (const char* name : {"CC", "CXX"}) {
+  // Without CUDA_HOME a script looks for the toolkit beside $CUDACXX.
+  const bool knows_toolkit = input.variables.contains("CUDA_HOME");
+  for (const char* name : kVariables) {
     const auto given = input.variables.find(name);
-    if (given == input.variables.end()) continue;
+    if (given == input.variables.end() || (name == std::string_view("CUDACXX") && !knows_toolkit)) continue;
     const auto path = AbsPath::Parse(given->second);
     if (path && programs.contains(*path)) cache.variables[name] = programs.at(*path).str();
   }

@@ -1,10 +1,10 @@
 #pragma once
-// ccache between a build and its C and C++ compilers: --ccache. Layer: builder.
+// ccache between a build and its C, C++ and CUDA compilers: --ccache. Layer: builder.
 // docs/decisions/0014-compiler-cache.md says why it is laid like this, and which faults of ccache 4.7 it
 // avoids.
 //
 //   <root>/ccache/launch       CMake's launcher: runs the compiler that it is given
-//   <root>/ccache/bin/<name>   the same for one compiler: CC and CXX of builds without CMake
+//   <root>/ccache/bin/<name>   the same for one compiler: CC, CXX and CUDACXX of builds without CMake
 //   <root>/ccache/log          what became of each compilation
 
 #include <cstdint>
@@ -48,12 +48,13 @@ struct CompilerCache {
   std::string preamble = {};  ///< For a shell, after compilers have been switched on.
 };
 
-/// Writes the programs. Compilers are CC and CXX of the variables, where their names are those of a compiler,
-/// those of the build and host prefix, and cc, c++, gcc and g++ of PATH. Only a gcc is cached: it is told
-/// apart by what it says and by the content of its driver, cc1, cc1plus and as (not of the libraries that
-/// these load). clang is not: its code is in such libraries; nor is a compiler that does not say its version
-/// and parts. A link to ccache stands for the next program of its name on PATH. Of the user's settings
-/// CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
+/// Writes the programs. Compilers are CC, CXX and CUDACXX of the variables, where their names are those of a
+/// compiler, those of the build and host prefix, and cc, c++, gcc and g++ of PATH. gcc and nvcc are
+/// cached. The key of a gcc is its version and the content of its driver, cc1, cc1plus and as, not of the
+/// libraries that these load; NvccKey is that of nvcc. clang is not cached: its code is in such libraries;
+/// nor is a compiler that does not say its version and parts. CUDACXX is exchanged only beside CUDA_HOME,
+/// because scripts look for the toolkit beside it. A link to ccache stands for the next program of its name
+/// on PATH. Of the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
 Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input);
 
 /// Says that a build is made of files which name these programs: HasCompilerCache is true from then on.

@@ -268,7 +268,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
        .help = "Build again what is stored, and pack, check and publish the result in its place",
        .target = &flags.refresh},
       {.names = "--ccache",
-       .help = "Keep C and C++ objects in the cache, and take them from there (default: PTPKG_CCACHE)",
+       .help = "Keep C, C++ and CUDA objects in the cache, and take them from there (default: PTPKG_CCACHE)",
        .target = &flags.ccache},
       {.names = "--no-preflight",
        .help = "Start builds without looking for what 'ptpkg doctor' knows to break them",

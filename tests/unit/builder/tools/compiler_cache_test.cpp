@@ -171,6 +171,80 @@ TEST_F(CompilerCacheTest, LeavesACompilerAloneWhosePartsItDoesNotKnow) {
   EXPECT_EQ(gcc.variables.size(), 1U);
 }
 
+/// A toolkit whose nvcc names its steps as the real one does.
+class NvccCacheTest : public CompilerCacheTest {
+ protected:
+  NvccCacheTest() {
+    WriteCompiler("bin/gcc");
+    for (const char* name : {"cudafe++", "ptxas", "nvvm/bin/cicc", "nvvm/libdevice/libdevice.10.bc"}) {
+      env_.dir().WriteFile(std::string("cuda/") + name, "13.0", 0755);
+    }
+    WriteNvcc("k.cu");
+    variables_ = {{"CUDACXX", (env_.dir() / "cuda/nvcc").str()},
+                  {"CXX", (env_.dir() / "bin/gcc").str()},
+                  {"CUDA_HOME", (env_.dir() / "cuda").str()},
+                  {"PATH", "/nonexistent"}};
+  }
+  /// `words` stand in the step of the preprocessor.
+  void WriteNvcc(const std::string& words) {
+    const std::string here = (env_.dir() / "cuda").str();
+    env_.dir().WriteFile(
+        "cuda/nvcc",
+        "#!/bin/sh\ncase \"$*\" in\n  --version) echo 13.0 ;;\n  *--dryrun*)\n    echo '#$ _HERE_=" + here +
+            "'\n    echo '#$ CICC_PATH=" + here + "/nvvm/bin'\n    echo '#$ NVVMIR_LIBRARY_DIR=" + here +
+            "/nvvm/libdevice'\n    echo '#$ \"" + (env_.dir() / "bin/gcc").str() +
+            "\" -D__CUDA_ARCH__=900 -E -x c++ " + words + " -o \"k.ii\"' ;;\n  *) echo \"nvcc $*\" >> " +
+            Record() + " ;;\nesac\n",
+        0755);
+  }
+  std::string LaunchNvcc(const std::vector<std::string>& words) { return Launch(words, "", "bin/nvcc"); }
+  std::string NvccIdentity() {
+    for (const std::string& line : SplitLines(LaunchNvcc({"-c", "k.cu"}))) {
+      if (line.starts_with("CCACHE_COMPILERCHECK=")) return line;
+    }
+    return "";
+  }
+};
+
+TEST_F(NvccCacheTest, KeyOfTheToolkitItsStepsAndTheFilesThatTheyRead) {
+  ASSERT_OK_AND_ASSIGN(const CompilerCache cache, Lay());
+  EXPECT_EQ(cache.variables.at("CUDACXX"), (layout_.root / "ccache/bin/nvcc").str());
+  const std::string first = NvccIdentity();
+  EXPECT_NE(first, "");
+  EXPECT_EQ(first, NvccIdentity());
+  env_.dir().WriteFile("root/work/a.cpp", "int b;");  // the file that the preprocessor names
+  const std::string edited = NvccIdentity();
+  EXPECT_NE(first, edited);
+  WriteNvcc("-DX k.cu");
+  ASSERT_THAT(Lay(), IsOk());
+  EXPECT_NE(edited, NvccIdentity());
+  const std::string steps = NvccIdentity();
+  env_.dir().WriteFile("cuda/ptxas", "13.1", 0755);
+  ASSERT_THAT(Lay(), IsOk());
+  EXPECT_NE(steps, NvccIdentity());
+  EXPECT_EQ(LaunchNvcc({"k.cu", "-o", "k"}), "nvcc k.cu -o k\n") << "it links";
+  EXPECT_EQ(LaunchNvcc({"-c", "k.cu", "--keep"}), "nvcc -c k.cu --keep\n");
+}
+
+TEST_F(NvccCacheTest, LeavesToNvccWhatItCannotTellApart) {
+  for (const std::string words :
+       {"-B/opt k.cu", "-fplugin=p.so k.cu", "-march=native k.cu", "--coverage k.cu", "$(x) k.cu"}) {
+    WriteNvcc(words);
+    ASSERT_THAT(Lay(), IsOk());
+    EXPECT_EQ(LaunchNvcc({"-c", "k.cu"}), "nvcc -c k.cu\n") << words;
+  }
+  WriteNvcc("k.cu");
+  ASSERT_THAT(RemoveTree(env_->fs, env_.dir() / "cuda/nvvm/bin/cicc"), IsOk());
+  ASSERT_OK_AND_ASSIGN(const CompilerCache without_cicc, Lay());
+  EXPECT_FALSE(without_cicc.variables.contains("CUDACXX"));
+}
+
+TEST_F(NvccCacheTest, CudacxxStaysWhereAScriptLooksForTheToolkitBesideIt) {
+  variables_.erase("CUDA_HOME");
+  ASSERT_OK_AND_ASSIGN(const CompilerCache make, Lay());
+  EXPECT_FALSE(make.variables.contains("CUDACXX"));
+}
+
 TEST_F(CompilerCacheTest, TheAssemblerOfPathIsThatOfTheKey) {
   env_.dir().WriteFile("bin/as", "2.40", 0755);
   WriteCompiler("bin/g++");
