@@ -25,7 +25,7 @@ std::optional<std::string_view> SelectorOf(std::string_view line) {
   for (std::size_t hash = line.rfind('#'); hash != std::string_view::npos && hash > 0;
        hash = line.rfind('#', hash - 1)) {
     const std::string_view comment = Trim(line.substr(hash + 1));
-    const std::size_t close = comment.rfind(']');
+    const std::size_t close = comment.find(']');
     const bool behind_blank = line[hash - 1] == ' ' || line[hash - 1] == '\t';
     if (behind_blank && comment.starts_with('[') && close != std::string_view::npos) {
       return Trim(comment.substr(1, close - 1));

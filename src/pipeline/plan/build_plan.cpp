@@ -477,20 +477,7 @@ class BuildPlanner {
                                resolution.run_constrains.end());
     const ArtifactFormat format =
         wanted.Packed().front() == "conda" ? ArtifactFormat::kConda : ArtifactFormat::kTarBz2;
-    candidates_.push_back({.name = recipe.name,
-                           .version = recipe.version,
-                           .build = recipe.build_string,
-                           .build_number = recipe.build_number,
-                           .subdir = recipe.subdir,
-                           .depends = metadata.depends,
-                           .constrains = metadata.constrains,
-                           .run_exports = metadata.run_exports,
-                           .format = format,
-                           .file_name = recipe.FileStem() + std::string(ArtifactExtension(format)),
-                           .sha256 = std::nullopt,
-                           .path = std::nullopt,
-                           .planned_by = packed,
-                           .damage = {}});
+    candidates_.push_back(PlannedCandidate(recipe, metadata, format, packed));
   }
 
   std::string Add(graph::Node node) {

@@ -14,6 +14,24 @@ bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name) {
                      [&](const versions::MatchSpec& spec) { return spec.name == name; });
 }
 
+index::Candidate PlannedCandidate(const recipe::Recipe& recipe, const conda::PackageMetadata& metadata,
+                                  ArtifactFormat format, const std::string& packed) {
+  return {.name = recipe.name,
+          .version = recipe.version,
+          .build = recipe.build_string,
+          .build_number = recipe.build_number,
+          .subdir = recipe.subdir,
+          .depends = metadata.depends,
+          .constrains = metadata.constrains,
+          .run_exports = metadata.run_exports,
+          .format = format,
+          .file_name = recipe.FileStem() + std::string(ArtifactExtension(format)),
+          .sha256 = std::nullopt,
+          .path = std::nullopt,
+          .planned_by = packed,
+          .damage = {}};
+}
+
 std::vector<index::Candidate> DependenciesOf(const std::vector<index::Candidate>& candidates,
                                              const recipe::Recipe& recipe,
                                              const index::Resolution& built_with) {

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "conda/package.h"
 #include "graph/plan.h"
 #include "graph/stage.h"
 #include "index/conda_channel/local_resolver.h"
+#include "model/artifact.h"
 #include "recipe/recipe.h"
 
 namespace ptpkg::pipeline {
@@ -20,6 +22,10 @@ bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name);
 std::vector<index::Candidate> DependenciesOf(const std::vector<index::Candidate>& candidates,
                                              const recipe::Recipe& recipe,
                                              const index::Resolution& built_with);
+
+/// The conda package that the node `packed` makes of `recipe`, as a candidate for what the plan builds later.
+index::Candidate PlannedCandidate(const recipe::Recipe& recipe, const conda::PackageMetadata& metadata,
+                                  ArtifactFormat format, const std::string& packed);
 
 /// Inserts `node` behind the last of those that it needs, as early as can be: a test that fails because two
 /// outputs clash must not come first. Returns the place behind it.

@@ -200,7 +200,12 @@ Result<Value> SliceOf(const Value& object, const Value& begin, const Value& end,
     return Error(ErrorCode::kInvalidInput, fmt::format("{} has no slices", object.KindName()));
   }
   const auto size = static_cast<std::int64_t>(list != nullptr ? list->size() : text->size());
-  PTPKG_TRY(const std::int64_t by, SliceBound(step, 0, 1, {-size - 1, size + 1}));
+  const std::int64_t* given = step.AsInteger();
+  if (given == nullptr && !step.IsNone()) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the step of a slice must be a whole number, not {}", step.KindName()));
+  }
+  const std::int64_t by = given == nullptr ? 1 : std::clamp(*given, -size - 1, size + 1);
   if (by == 0) return Error(ErrorCode::kInvalidInput, "the step of a slice must not be 0");
   const std::pair<std::int64_t, std::int64_t> range =
       by > 0 ? std::pair{std::int64_t{0}, size} : std::pair{std::int64_t{-1}, size - 1};

@@ -52,6 +52,26 @@ static_assert(CountFields<WheelOutput>() == 10);
 // inherit_run_exports, loads.
 static_assert(CountFields<Recipe>() == 31);
 
+/// A test of each kind.
+std::vector<Test> FilledTests() {
+  const std::vector<MatchSpec> specs = {{.name = "t", .version = ">=1", .build = "*_cpu"}};
+  return {PythonTest{.imports = {"toy"}, .pip_check = false, .python_versions = {"3.10.*"}},
+          ScriptTest{.script = {.lines = {"toy"}},
+                     .requirements = specs,
+                     .build_requirements = specs,
+                     .source_files = {"a"},
+                     .recipe_files = {"b"},
+                     .position = 1},
+          ContentsTest{.files = {"a"},
+                       .missing_files = {"b"},
+                       .site_packages = {"c"},
+                       .bin = {"d"},
+                       .lib = {"e"},
+                       .include = {"f"},
+                       .strict = true},
+          ModulesTest{.language = "perl", .modules = {"JSON"}}};
+}
+
 /// A recipe in which every field differs from its default.
 Recipe Filled() {
   Recipe recipe;
@@ -109,21 +129,7 @@ Recipe Filled() {
                   .license_files = {"LICENSE"},
                   .summary = "a toy",
                   .description = "a long toy"};
-  recipe.tests = {PythonTest{.imports = {"toy"}, .pip_check = false, .python_versions = {"3.10.*"}},
-                  ScriptTest{.script = {.lines = {"toy"}},
-                             .requirements = spec("t"),
-                             .build_requirements = spec("u"),
-                             .source_files = {"a"},
-                             .recipe_files = {"b"},
-                             .position = 1},
-                  ModulesTest{.language = "perl", .modules = {"JSON"}},
-                  ContentsTest{.files = {"a"},
-                               .missing_files = {"b"},
-                               .site_packages = {"c"},
-                               .bin = {"d"},
-                               .lib = {"e"},
-                               .include = {"f"},
-                               .strict = true}};
+  recipe.tests = FilledTests();
   recipe.ptpkg.formats = {"conda"};
   recipe.ptpkg.formats_given = true;
   recipe.ptpkg.layouts = {{"conda", {{.files = "*.so", .rpath = {"$ORIGIN"}, .tag = RpathTag::kRpath}}}};
@@ -270,11 +276,18 @@ TEST(NativeBuild, LeavesOutWhatDoesNotReachTheBuild) {
   recipe.requirements.run.clear();
   recipe.requirements.run_exports = {};
   recipe.about.summary = "other";
-  recipe.tests.clear();
+  auto script = std::get<ScriptTest>(recipe.tests[1]);
+  script.script.lines = {"other"};
+  script.requirements.clear();
+  recipe.tests = {script};
   recipe.ptpkg.wheel_name.clear();
   recipe.ptpkg.layouts.clear();
   EXPECT_EQ(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before)
       << "one native build for both Pythons";
+  script.source_files = {"other"};
+  recipe.tests = {script};
+  EXPECT_NE(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before) << "the build copies these files";
+  recipe.tests.clear();
   recipe.files_include = {"include/**"};
   EXPECT_NE(EncodeNativeBuild(NativeBuildOf(recipe, {"make"})), before);
 }

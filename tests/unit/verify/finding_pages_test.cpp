@@ -25,7 +25,13 @@ std::vector<std::string> Files(Fs& fs, const std::string& folder, const std::str
   return found;
 }
 
+/// Of all sources below `folder`.
 void AddIds(Fs& fs, const std::string& folder, const std::regex& pattern, std::set<std::string>& ids) {
+  for (const std::string& name : Files(fs, folder, "")) {
+    const Result<FileStat> stat = fs.Stat(kRepository / (folder + "/" + name));
+    EXPECT_THAT(stat, test::IsOk());
+    if (stat && stat->kind == FileKind::kDirectory) AddIds(fs, folder + "/" + name, pattern, ids);
+  }
   for (const std::string& name : Files(fs, folder, ".cpp")) {
     const Result<std::string> text = ReadFile(fs, kRepository / (folder + "/" + name));
     EXPECT_THAT(text, test::IsOk());
@@ -41,7 +47,7 @@ std::set<std::string> IdsInSources(Fs& fs) {
   static const std::regex kTest("\\.id = \"(package-[a-z0-9-]+)\"");
   std::set<std::string> ids;
   AddIds(fs, "src/verify", kCheck, ids);
-  AddIds(fs, "src/build", kTest, ids);
+  AddIds(fs, "src/builder", kTest, ids);
   return ids;
 }
 

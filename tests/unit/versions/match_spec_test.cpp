@@ -53,7 +53,8 @@ TEST(MatchSpec, RefusesOthers) {
               FailsWith(ErrorCode::kUnsupported, HasSubstr("names a channel")));
   EXPECT_THAT(MatchSpec::Parse("numpy[build_number='>=1']"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("asks for 'build_number'")));
-  EXPECT_THAT(MatchSpec::Parse("numpy[version"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not closed")));
+  EXPECT_THAT(MatchSpec::Parse("numpy[version"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not closed")));
   EXPECT_THAT(MatchSpec::Parse("numpy[cuda]"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no '='")));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "builder/test/test_files.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 #include "support/text/text.h"
@@ -10,6 +11,7 @@ namespace ptpkg::builder {
 namespace {
 
 using test::FailsWith;
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -75,6 +77,67 @@ TEST_F(PackageTestTest, WithoutTestsThereIsNothingToDo) {
   ASSERT_OK_AND_ASSIGN(const Report report, Run());
   EXPECT_THAT(report.findings, IsEmpty());
   EXPECT_EQ(report.subject, "toy-1.0-0");
+}
+
+TEST_F(PackageTestTest, EachConstraintOnPythonIsAnEnvironment) {
+  const recipe::PythonTest plain{.imports = {"a"}};
+  const recipe::PythonTest two{.imports = {"b"}, .python_versions = {"3.10.*", "*"}};
+  recipe_.tests = {two, Script({"true"}), plain,
+                   recipe::PythonTest{.imports = {"c"}, .python_versions = {"*"}}};
+  const std::vector<recipe::Recipe> parts = TestEnvironments(recipe_);
+  ASSERT_THAT(parts, SizeIs(3));
+  EXPECT_THAT(parts[0].tests, SizeIs(2));
+  ASSERT_THAT(parts[1].tests, SizeIs(1));
+  EXPECT_THAT(std::get<recipe::PythonTest>(parts[1].tests[0]).python_versions,
+              ::testing::ElementsAre("3.10.*"));
+  ASSERT_THAT(parts[2].tests, SizeIs(2));
+  EXPECT_THAT(std::get<recipe::PythonTest>(parts[2].tests[1]).imports, ::testing::ElementsAre("c"));
+  EXPECT_THAT(TestEnvironments(recipe::Recipe()), IsEmpty());
+}
+
+TEST_F(PackageTestTest, AConstraintThatNoPythonMeetsIsAMissingTool) {
+  recipe_.tests = {recipe::PythonTest{.imports = {"sys"}, .python_versions = {"3.99.*"}}};
+  const auto missing = Run();
+  EXPECT_THAT(missing, FailsWith(ErrorCode::kNotFound, HasSubstr("python")));
+  if (!HasPython()) GTEST_SKIP() << "python3 is not on PATH";
+  recipe_.tests = {
+      recipe::PythonTest{.imports = {"no_such_module"}, .pip_check = false, .python_versions = {">=3"}}};
+  ASSERT_OK_AND_ASSIGN(const Report report, Run());
+  ASSERT_THAT(report.findings, SizeIs(1));
+  EXPECT_THAT(report.findings[0].message, HasSubstr("with Python >=3: 'import no_such_module'"));
+}
+
+TEST_F(PackageTestTest, FilesOfATestLieWhereItsScriptRuns) {
+  env_.dir().WriteFile(
+      "toy.conda", "etc/conda/test-files/toy/1/tests/data.txt 42\netc/conda/test-files/toy/0/other.txt 1\n");
+  recipe::ScriptTest test{.script = {.lines = {"grep 42 tests/data.txt", "test ! -e other.txt"}}};
+  test.source_files = {"tests"};
+  test.position = 1;
+  recipe_.tests = {Script({"true"}), test};
+  ASSERT_OK_AND_ASSIGN(const Report report, Run());
+  EXPECT_THAT(report.findings, IsEmpty()) << env_.dir().ReadFile("log");
+}
+
+TEST_F(PackageTestTest, ThePackageCarriesTheFilesOfItsTests) {
+  env_.dir().WriteFile("src/tests/a/b.txt", "1");
+  env_.dir().WriteFile("src/other.txt", "2");
+  env_.dir().WriteFile("r/check.py", "3");
+  const AbsPath prefix = env_.dir().MakeDir("p");
+  recipe::ScriptTest test{.script = {.lines = {"true"}}};
+  test.source_files = {"tests/"};
+  test.recipe_files = {"*.py"};
+  recipe_.tests = {test};
+  const AbsPath source = env_.dir() / "src";
+  const TestFilePlaces places{.source_root = source, .recipe_folder = recipe_.recipe_dir, .prefix = prefix};
+  ASSERT_THAT(CopyTestFiles(env_, recipe_, places), test::IsOk());
+  EXPECT_EQ(env_.dir().ReadFile("p/etc/conda/test-files/toy/0/tests/a/b.txt"), "1");
+  EXPECT_EQ(env_.dir().ReadFile("p/etc/conda/test-files/toy/0/check.py"), "3");
+  EXPECT_THAT(env_->fs.Stat(prefix / "etc/conda/test-files/toy/0/other.txt"),
+              FailsWith(ErrorCode::kNotFound, _));
+  test.source_files = {"none/**"};
+  recipe_.tests = {test};
+  EXPECT_THAT(CopyTestFiles(env_, recipe_, places),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'tests.files.source' names 'none/**'")));
 }
 
 TEST_F(PackageTestTest, RunsScriptsInAFreshPrefixAndAnEmptyFolder) {
