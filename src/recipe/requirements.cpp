@@ -106,6 +106,7 @@ namespace {
 /// "django >=4" of "Django >=4": names of conda packages have no capitals, and rattler-build folds them too.
 std::string WithLowerName(const std::string& spec) {
   const std::string_view name = versions::MatchSpecName(spec);
+  if (name.empty()) return spec;
   std::string lower = spec;
   const auto begin = static_cast<std::size_t>(name.data() - spec.data());
   lower.replace(begin, name.size(), ToLower(name));

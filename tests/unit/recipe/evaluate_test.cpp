@@ -463,6 +463,7 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
       {"requirements: {run: [\"${{ [[1]] }}\"]}", "a list cannot be put into text"},
       {"tests: [{requirements: {run: [a]}}]",
        "a test has one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'"},
+      {"tests: [{script: x, requirements: {run: [\" \"]}}]", "' ' is not a requirement: it is empty"},
       {"tests: [{script: x, requirements: {run: [a$]}}]",
        "'a$' is not a requirement: package name 'a$' may hold only a-z, 0-9, '-', '.' and '_'"},
       {"requirements: {ignore_run_exports: {by_name: [A]}}",
