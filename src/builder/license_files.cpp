@@ -42,7 +42,7 @@ class LicenseFinder {
     for (const Place& place : places_) {
       std::size_t matches = 0;
       for (const source::WalkEntry& entry : place.entries) {
-        if (entry.stat.kind != FileKind::kRegular || !Matches(glob, entry.path)) continue;
+        if (entry.stat.kind != FileKind::kRegular || !GlobOrDirectoryMatch(glob, entry.path.str())) continue;
         ++matches;
         PTPKG_CHECK(Keep(place.root, entry));
       }
@@ -65,12 +65,6 @@ class LicenseFinder {
     AbsPath root;
     std::vector<source::WalkEntry> entries;
   };
-
-  static bool Matches(const std::string& glob, const RelPath& path) {
-    std::string_view folder = glob;
-    while (folder.ends_with('/')) folder.remove_suffix(1);
-    return GlobMatch(glob, path.str()) || path.str().starts_with(std::string(folder) + "/");
-  }
 
   Result<void> Keep(const AbsPath& root, const source::WalkEntry& entry) {
     if (entry.stat.size_bytes > kLargestLicense) {

@@ -142,7 +142,7 @@ class Tester {
   Result<void> One(const recipe::ModulesTest& test) { return Execute(ModulesRun(test)); }
 
   /// Into the folder that the script runs in.
-  Result<void> CopyTestFiles(const recipe::ScriptTest& test, const AbsPath& cwd) {
+  Result<void> CopyFilesOfTest(const recipe::ScriptTest& test, const AbsPath& cwd) {
     if (!test.HasFiles()) return Ok();
     const std::string folder = recipe::TestFilesFolder(recipe_.name, test.position) + "/";
     for (const RelPath& file : files_) {
@@ -167,7 +167,7 @@ class Tester {
     ++runs_;
     const AbsPath cwd = layout_.source / fmt::format("{}", runs_);
     PTPKG_CHECK(env_.fs.MakeDirs(cwd));
-    if (script != nullptr) PTPKG_CHECK(CopyTestFiles(*script, cwd));
+    if (script != nullptr) PTPKG_CHECK(CopyFilesOfTest(*script, cwd));
     std::map<std::string, std::string> variables =
         ScriptEnvironment(env_, {.recipe = recipe_,
                                  .layout = layout_,

@@ -9,12 +9,6 @@ namespace ptpkg::builder {
 
 namespace {
 
-bool GlobOrDirectoryMatches(std::string_view glob, const RelPath& path) {
-  std::string_view directory = glob;
-  while (directory.ends_with('/')) directory.remove_suffix(1);
-  return GlobMatch(glob, path.str()) || path.str().starts_with(std::string(directory) + "/");
-}
-
 struct TestFileGlobs {
   const std::vector<std::string>& globs;
   std::string_view key;
@@ -28,7 +22,7 @@ Result<void> CopyMatches(Env& env, const TestFileGlobs& wanted, const AbsPath& t
   for (const std::string& glob : wanted.globs) {
     bool matched = false;
     for (const source::WalkEntry& entry : entries) {
-      if (entry.stat.kind != FileKind::kRegular || !GlobOrDirectoryMatches(glob, entry.path)) continue;
+      if (entry.stat.kind != FileKind::kRegular || !GlobOrDirectoryMatch(glob, entry.path.str())) continue;
       matched = true;
       const AbsPath place = to / entry.path;
       PTPKG_CHECK(env.fs.MakeDirs(place.Parent()));

@@ -14,8 +14,9 @@ struct TestFilePlaces {
 };
 
 /// Copies what the `files` of each script test match into recipe::TestFilesFolder() below the prefix, under
-/// its path below the source root or the recipe's folder. The name of a directory means all below it. Errors:
-/// kNotFound for a glob without a match, kIo, kCancelled. A file of the recipe replaces one of the sources.
+/// its path below the source root or the recipe's directory. The name of a directory means all files below
+/// it. Errors: kNotFound for a glob without a match, kIo, kCancelled. A file of the recipe replaces one of
+/// the sources.
 Result<void> CopyTestFiles(Env& env, const recipe::Recipe& recipe, const TestFilePlaces& places);
 
 }  // namespace ptpkg::builder

@@ -257,4 +257,10 @@ std::optional<std::uint64_t> ParseBytes(std::string_view text) {
   return std::nullopt;
 }
 
+bool GlobOrDirectoryMatch(std::string_view glob, std::string_view path) {
+  if (GlobMatch(glob, path)) return true;
+  while (glob.ends_with('/')) glob.remove_suffix(1);
+  return path.starts_with(glob) && path.substr(glob.size()).starts_with('/');
+}
+
 }  // namespace ptpkg

@@ -18,6 +18,9 @@ std::string ToLower(std::string_view text);    ///< ASCII only.
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);
 /// fnmatch-style: '*' matches within a path component, '**' across, '?' one character, [abc] a set.
 bool GlobMatch(std::string_view pattern, std::string_view path);
+/// The same, and also true for a path below the directory that `glob` names: "tests/" matches
+/// "tests/a/b.txt".
+bool GlobOrDirectoryMatch(std::string_view glob, std::string_view path);
 /// The candidate with the smallest edit distance to `word`, if it is small enough to be a typing
 /// slip (at most a third of its length, at least 1).
 std::optional<std::string> NearestMatch(std::string_view word, std::span<const std::string> candidates);

@@ -58,6 +58,13 @@ TEST(GlobMatch, ComponentsAndTrees) {
   for (const auto& [pattern, path] : misses) EXPECT_FALSE(GlobMatch(pattern, path)) << pattern << " " << path;
 }
 
+TEST(GlobMatch, TheNameOfADirectoryMeansAllBelowIt) {
+  for (const char* glob : {"tests", "tests/", "tests//", "tests/a/*.txt"})
+    EXPECT_TRUE(GlobOrDirectoryMatch(glob, "tests/a/b.txt")) << glob;
+  for (const char* glob : {"test", "a", "tests/b", ""})
+    EXPECT_FALSE(GlobOrDirectoryMatch(glob, "tests/a/b.txt")) << glob;
+}
+
 TEST(GlobMatch, StarsAreFollowedAllAtOnce) {
   // Trying one way after the other would take longer than the age of the universe.
   std::string pattern;
