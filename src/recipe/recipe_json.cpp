@@ -61,7 +61,10 @@ Json BuildToJson(const Recipe& recipe) {
   members.Add("script", ScriptToJson(recipe.script));
   members.Add("files",
               Members().Add("include", recipe.files_include).Add("exclude", recipe.files_exclude).Take());
-  members.Add("python", Members().Add("entry_points", recipe.python_entry_points).Take());
+  members.Add("python", Members()
+                            .Add("entry_points", recipe.python_entry_points)
+                            .AddIf(recipe.python_version_independent, "version_independent")
+                            .Take());
   members.Add("prefix_detection",
               Members().AddIf(recipe.prefix_detection_ignore_binary, "ignore_binary_files").Take());
   if (!recipe.track_features.empty()) {

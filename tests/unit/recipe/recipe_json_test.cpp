@@ -20,7 +20,7 @@ build:
   noarch: python
   script: {content: [a, "b: c"], env: {X: "1"}}
   files: {include: [x/**], exclude: [y]}
-  python: {entry_points: ["t = a:b"]}
+  python: {entry_points: ["t = a:b"], version_independent: true}
   prefix_detection: {ignore_binary_files: true}
   variant: {down_prioritize_variant: 1}
 requirements:
@@ -29,9 +29,13 @@ requirements:
   run_exports: {strong: [s]}
   ignore_run_exports: {by_name: [i]}
 tests:
-  - python: {imports: [toy], pip_check: false}
+  - python: {imports: [toy], pip_check: false, python_version: ["3.10.*", "*"]}
   - script: toy --version
-    requirements: {run: [pytest]}
+    requirements: {run: [pytest], build: [cmake]}
+    files: {source: [a], recipe: [b]}
+  - perl: {uses: [Toy]}
+  - r: {libraries: [toy]}
+  - ruby: {requires: [toy]}
   - package_contents: {lib: [toy]}
 about: {license: MIT, summary: "yes"}
 extra: {ptpkg: {formats: [wheel, zip], zip: {name: toy, root: a, top: b, files: c, exclude: d, texts: {e: f}}, allow_empty: true, memory_per_job: 2 GB, wheel: {name: Toy}, layouts: {conda: [{files: "*", rpath: []}]}}}
@@ -73,6 +77,7 @@ TEST_F(RecipeJsonTest, IsARecipeThatSaysTheSame) {
   EXPECT_EQ(again.script.lines, recipe.script.lines);
   EXPECT_EQ(again.requirements.run, recipe.requirements.run);
   EXPECT_EQ(again.about.summary, "yes");
+  EXPECT_TRUE(again.python_version_independent);
 }
 
 /// A reader's view of YAML as JSON; every scalar is text.
