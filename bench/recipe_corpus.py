@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Renders a folder of recipes with ptpkg and with rattler-build, and counts how many packages are equal.
 
-usage: recipe_corpus.py --ptpkg FILE --corpus DIR [--variants FILE]... [--limit N] [--list DIR] [--meta]
+usage: recipe_corpus.py --ptpkg FILE --corpus DIR [--variants FILE]... [--limit N] [--list DIR]
 
 Every `recipe.yaml` below DIR is rendered for linux-64 by both programs, with the variant files named and, if there
 is one beside the recipe, its `variants.yaml`. Compared for each package that is not skipped: name, version, build string,
-hash, and the requirements for build, host and run. A recipe is one of:
+hash, and the names of the requirements for build, host and run. A recipe is one of:
   equal       both programs make the same packages
   different   both render it, and a package differs
   refused     rattler-build renders it, ptpkg does not
@@ -19,80 +19,29 @@ Exit status: 0; 1 if a recipe is different.
 import argparse
 import collections
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
-PLATFORM = "linux-64"
-
-
-def text_of(spec) -> str:
-    """One requirement as text: pins, which rattler-build keeps as mappings, by the name of the package alone."""
-    if isinstance(spec, dict):
-        (pin,) = spec.values()
-        return pin["name"] if isinstance(pin, dict) else str(pin)
-    return " ".join(str(spec).split())
-
-
-def section(requirements: dict, name: str) -> tuple:
-    return tuple(text_of(spec).split()[0] for spec in requirements.get(name) or [])
-
-
-def judged(recipe: pathlib.Path, variants: list[pathlib.Path]) -> set:
-    """What rattler-build makes of a recipe. Raises whatever it raises."""
-    from rattler_build.jinja_config import JinjaConfig
-    from rattler_build.render import RenderConfig
-    from rattler_build.stage0 import Stage0Recipe
-    from rattler_build.tool_config import PlatformConfig
-    from rattler_build.variant_config import VariantConfig
-
-    platform = PlatformConfig(target_platform=PLATFORM, build_platform=PLATFORM, host_platform=PLATFORM)
-    config = VariantConfig({})
-    for file in variants:
-        if file.name == "conda_build_config.yaml":
-            values = VariantConfig.from_conda_build_config(file, JinjaConfig(platform=platform))
-        else:
-            values = VariantConfig.from_file(file)
-        config = config.merge(values)
-    found = set()
-    for item in Stage0Recipe.from_file(recipe).render(config, RenderConfig(platform)):
-        if getattr(item.recipe.build, "skip", False) is True:
-            continue
-        requirements = item.recipe.requirements.to_dict()
-        found.add((item.recipe.package.name, str(item.recipe.package.version), item.recipe.build.string,
-                   item.hash_info.hash if item.hash_info else None,
-                   tuple((name, section(requirements, name)) for name in ("build", "host", "run"))))
-    return found
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/peers"))
+import render_vs_rattler_build  # noqa: E402
 
 
 def judge(job) -> tuple:
     recipe, variants = job
     try:
-        return "ok", judged(recipe, variants)
+        return "ok", render_vs_rattler_build.by_rattler_build(recipe, variants)
     except BaseException as error:  # noqa: BLE001  a panic of Rust is a BaseException
         return "error", f"{type(error).__name__}: {error}"
 
 
 def render(job) -> tuple:
     ptpkg, recipe, variants = job
-    command = [ptpkg, "render", str(recipe), "--json"]
-    for file in variants:
-        command += ["--variants", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode != 0:
-        return "error", done.stderr
-    packages = set()
-    skipped = 0
-    for item in json.loads(done.stdout):
-        if item["skip"]:
-            skipped += 1
-            continue
-        packages.add((item["name"], item["version"], item["build_string"], item["hash"],
-                      tuple((name, section(item["requirements"], name)) for name in ("build", "host", "run"))))
-    return "ok", packages, skipped
+    try:
+        return "ok", *render_vs_rattler_build.by_ptpkg(ptpkg, recipe, variants)
+    except RuntimeError as error:
+        return "error", str(error)
 
 
 def reason(text: str) -> str:
@@ -123,7 +72,7 @@ def main() -> int:
     options = parser.parse_args()
     recipes = sorted(options.corpus.resolve().rglob("recipe.yaml"))[: options.limit]
     variants = [file.resolve() for file in options.variants]
-    jobs = [(recipe, variants + [file for file in [recipe.with_name("variants.yaml")] if file.exists()]) for recipe in recipes]
+    jobs = [(recipe, variants + render_vs_rattler_build.variants_beside(recipe)) for recipe in recipes]
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         theirs = list(pool.map(judge, jobs, chunksize=8))
         ours = list(pool.map(render, [(str(options.ptpkg.resolve()), *job) for job in jobs], chunksize=8))

@@ -110,7 +110,7 @@ class FolderReader {
       }
     }
     exclude_.push_back(recipe_.recipe_file);
-    exclude_.push_back(root_ / "variants.yaml");
+    for (const char* name : recipe::kVariantFileNames) exclude_.push_back(root_ / name);
     return Ok();
   }
 

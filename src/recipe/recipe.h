@@ -76,7 +76,7 @@ struct Requirements {
 
 struct BuildScript {
   std::vector<std::string> lines = {};  ///< Run by `interpreter` as one script.
-  std::string file = {};                ///< Relative to the recipe's folder; used when `lines` is empty.
+  std::string file = {};                ///< Relative to the recipe's directory; used when `lines` is empty.
   std::string interpreter = "bash";     ///< "": there is no script, and no build.sh is looked for.
   std::map<std::string, std::string> env = {};
 };
@@ -87,7 +87,7 @@ struct About {
   std::string documentation = {};
   std::string license = {};  ///< An SPDX expression (spdx.h), or "".
   std::string license_family = {};
-  std::vector<std::string> license_files = {};  ///< Globs below the source root or the recipe's folder.
+  std::vector<std::string> license_files = {};  ///< Globs below the source root or the recipe's directory.
   std::string summary = {};
   std::string description = {};
 };
@@ -100,12 +100,12 @@ struct PythonTest {
   std::vector<std::string> python_versions = {};
 };
 
-/// `script:` of a test; a file lies in the recipe's folder.
+/// `script:` of a test. A file is in the recipe's directory.
 struct ScriptTest {
   BuildScript script = {};
   std::vector<MatchSpec> requirements = {};        ///< Packages that the script needs besides this one.
   std::vector<MatchSpec> build_requirements = {};  ///< Programs that the script calls.
-  /// Globs of files that the package carries for this test, below the source root and the recipe's folder.
+  /// Globs of files that the package carries for this test, below the source root and the recipe's directory.
   std::vector<std::string> source_files = {};
   std::vector<std::string> recipe_files = {};
   std::uint64_t position = 0;  ///< In `tests`, from 0: part of the path of those files.
@@ -199,6 +199,9 @@ struct PtpkgExtra {
   /// no package, so no codec writes it.
   BuildScript dev_script = {};
 };
+
+/// The variant files that are looked for beside a recipe: the first that exists counts.
+inline constexpr const char* kVariantFileNames[] = {"variants.yaml", "conda_build_config.yaml"};
 
 struct Recipe {
   std::string name;

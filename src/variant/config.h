@@ -30,14 +30,17 @@ struct VariantConfig {
       run_pins;  ///< pin_run_as_build; has python (x.x, x.x) unless a file replaces it.
 };
 
-/// Reads and merges the files: a key of a later one replaces the same key of an earlier one, or adds to it if
-/// `extend_keys` names it. A file called conda_build_config.yaml is read by conda-build's rules: selectors in
-/// comments, which see `environment`; numbers are text; a key may have one value instead of a list, or none;
-/// zip_keys may name keys that have no values. `target_platform` is no axis: of its values, the one of this
-/// run counts.
-/// Errors: kNotFound; kInvalidInput with a span: syntax, a key without a list of values, a zip_keys group
-/// with an unknown key, a key of two groups, or lists of unequal length; kUnsupported for a file that is for
-/// other platforms only, and for keys of conda-build that ptpkg does not carry out.
+/// Reads and merges the files. A key of a later file replaces the same key of an earlier one, or adds to it
+/// if `extend_keys` names it. `target_platform` is not an axis: a file must list the platform of this run.
+///
+/// A file called conda_build_config.yaml follows conda-build's rules. Comments hold selectors, which see
+/// `environment`. Numbers are text. A key can have a single value instead of a list, or none, and zip_keys
+/// can name keys without values.
+///
+/// Errors: kNotFound.
+/// kInvalidInput with a span: syntax, a key without a list of values, a zip_keys group with an unknown key, a
+/// key in two groups, or lists of unequal length.
+/// kUnsupported: a file for other platforms only, and keys of conda-build that ptpkg does not carry out.
 Result<VariantConfig> LoadVariantConfig(Fs& fs, const std::vector<AbsPath>& files,
                                         const std::string& target_platform,
                                         const std::map<std::string, std::string>& environment);

@@ -523,7 +523,7 @@ Result<void> CheckSelected(const Variants& variants, const std::string& key,
 
 /// The variant file beside the recipe, if any: the newer form, else conda-build's.
 Result<std::vector<AbsPath>> FileBeside(Fs& fs, const AbsPath& recipe_path) {
-  for (const char* name : {"variants.yaml", "conda_build_config.yaml"}) {
+  for (const char* name : recipe::kVariantFileNames) {
     const AbsPath beside = recipe_path.Parent() / name;
     PTPKG_TRY(const bool exists, Exists(fs, beside));
     if (exists) return std::vector<AbsPath>{beside};

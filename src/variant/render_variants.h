@@ -30,8 +30,7 @@ struct RenderOptions {
 /// One recipe for each distinct combination of the keys that the recipe uses, in matrix order;
 /// skipped variants are returned with `skip` set.
 /// Errors: kInvalidInput with a span (unknown key, wrong type, undefined name, zip_keys of unequal
-/// length), kNotFound (recipe or variant file); kUnsupported when variants.yaml is to be taken and only a
-/// conda_build_config.yaml is there.
+/// length), kNotFound (recipe or variant file), and those of LoadVariantConfig.
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options);
 
 /// The keys of the variant files that Render reads. Errors: those of Render for these.

@@ -12,12 +12,19 @@ namespace {
 
 using recipe::Value;
 
-/// Every name that is not a platform's is the key of a variant, of which there is none yet.
+/// A name that is not the platform's can only be a variant key, and no variant is chosen yet.
 class FalseKeys final : public recipe::VariantValues {
  public:
-  std::optional<Value> Read(const std::string& /*key*/) override { return Value(false); }
+  explicit FalseKeys(const std::string& platform) : platform_(platform) {}
+
+  std::optional<Value> Read(const std::string& key) override {
+    return recipe::PlatformValue(key, platform_) ? std::nullopt : std::optional<Value>(Value(false));
+  }
   void NoteBuiltin(const std::string& /*key*/, const Value& /*value*/) override {}
   [[nodiscard]] std::vector<std::string> Keys() const override { return {}; }
+
+ private:
+  const std::string& platform_;
 };
 
 /// "linux and x86_64" of "- gcc  # [linux and x86_64] of the toolchain"; nullopt for a line without one.
@@ -34,30 +41,16 @@ std::optional<std::string_view> SelectorOf(std::string_view line) {
   return std::nullopt;
 }
 
-void DefinePlatform(const std::string& platform, recipe::Scope& scope) {
-  const std::string family = recipe::PlatformFamily(platform);
-  const std::string architecture = recipe::PlatformArchitecture(platform);
-  for (const char* name : {"linux", "osx", "win", "emscripten"}) scope.Define(name, Value(family == name));
-  scope.Define("unix", Value(family == "linux" || family == "osx" || family == "emscripten"));
-  for (const char* name : {"x86_64", "aarch64", "arm64", "armv6l", "armv7l", "ppc64le", "s390x", "riscv64"}) {
-    scope.Define(name, Value(architecture == name));
-  }
-  scope.Define("x86", Value(architecture == "x86_64" || architecture == "x86"));
-  for (const char* name : {"linux-32", "linux-64", "win-32", "win-64"}) {
-    scope.Define(ReplaceAll(name, "-", ""), Value(platform == name));
-  }
-  scope.Define("target_platform", Value(platform));
-  scope.Define("build_platform", Value(platform));
-}
-
 }  // namespace
 
 Result<std::string> ApplySelectors(std::string_view text, const std::string& file,
                                    const std::string& target_platform,
                                    const std::map<std::string, std::string>& environment) {
-  FalseKeys keys;
+  FalseKeys keys(target_platform);
   recipe::Scope scope(target_platform, keys, environment);
-  DefinePlatform(target_platform, scope);
+  const std::string architecture = recipe::PlatformArchitecture(target_platform);
+  scope.Define("x86", Value(architecture == "x86_64" || architecture == "x86"));
+  scope.Define(ReplaceAll(target_platform, "-", ""), Value(true));  // "linux64"
   Value::Map variables;
   for (const auto& [name, value] : environment) variables.emplace(name, Value(value));
   scope.Define("os", Value(Value::Map{{"environ", Value(std::move(variables))}}));

@@ -10,10 +10,10 @@
 
 namespace ptpkg::variant {
 
-/// `text` with every line emptied whose selector is false on `target_platform`; line numbers stay. A selector
-/// sees conda-build's names of platforms (linux, unix, x86_64, linux64 …) and `os.environ`; a name that only
-/// a variant could give is false, as conda-build has it. `file` is used in messages. Errors: kInvalidInput
-/// with a span for a selector that is not an expression.
+/// `text` with every line emptied whose selector is false on `target_platform`. Line numbers stay. A selector
+/// sees conda-build's names of platforms (linux, unix, x86_64, linux64 …) and `os.environ`. Any other
+/// name is false, like in conda-build. `file` is used in messages. Errors: kInvalidInput with a span for a
+/// selector that is not an expression.
 Result<std::string> ApplySelectors(std::string_view text, const std::string& file,
                                    const std::string& target_platform,
                                    const std::map<std::string, std::string>& environment);

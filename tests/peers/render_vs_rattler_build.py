@@ -36,8 +36,10 @@ def names(requirements, section):
     return tuple(spec_name(spec) for spec in requirements.get(section) or [])
 
 
-def by_ptpkg(ptpkg, recipe):
-    done = subprocess.run([ptpkg, "render", str(recipe), "--json"], capture_output=True, text=True, check=False)
+def by_ptpkg(ptpkg, recipe, variants=()):
+    """(packages, number of skipped ones), with the variant files named. Raises RuntimeError with ptpkg's words."""
+    named = [word for file in variants for word in ("--variants", str(file))]
+    done = subprocess.run([ptpkg, "render", str(recipe), "--json", *named], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"ptpkg render {recipe} failed:\n{done.stderr}")
     items = json.loads(done.stdout)
@@ -56,15 +58,32 @@ def by_ptpkg(ptpkg, recipe):
     return packages, skipped
 
 
-def by_rattler_build(recipe):
+def variant_config(files, platform):
+    """The variants of several files, of which the later ones win."""
+    from rattler_build.jinja_config import JinjaConfig
+    from rattler_build.variant_config import VariantConfig
+
+    config = VariantConfig({})
+    for file in files:
+        if file.name == "conda_build_config.yaml":
+            config = config.merge(VariantConfig.from_conda_build_config(file, JinjaConfig(platform=platform)))
+        else:
+            config = config.merge(VariantConfig.from_file(file))
+    return config
+
+
+def variants_beside(recipe):
+    beside = recipe.with_name("variants.yaml")
+    return [beside] if beside.exists() else []
+
+
+def by_rattler_build(recipe, variants):
     from rattler_build.render import RenderConfig
     from rattler_build.stage0 import Stage0Recipe
     from rattler_build.tool_config import PlatformConfig
-    from rattler_build.variant_config import VariantConfig
 
-    variants = recipe.with_name("variants.yaml")
-    config = VariantConfig.from_file(variants) if variants.exists() else VariantConfig({})
     platform = PlatformConfig(target_platform=PLATFORM, build_platform=PLATFORM, host_platform=PLATFORM)
+    config = variant_config(variants, platform)
     found = set()
     for item in Stage0Recipe.from_file(recipe).render(config, RenderConfig(platform)):
         requirements = item.recipe.requirements.to_dict()
@@ -99,7 +118,7 @@ def main():
             print(f"{recipe.parent.name}: left out, it calls {call[0].split()[-1]})")
             continue
         ours, skipped = by_ptpkg(sys.argv[1], recipe)
-        theirs = by_rattler_build(recipe)
+        theirs = by_rattler_build(recipe, variants_beside(recipe))
         equal = ours <= theirs and len(theirs - ours) == skipped and ours | theirs
         print(f"{recipe.parent.name}: {'equal' if equal else 'DIFFERENT'}, {len(ours)} packages, {skipped} skipped")
         if not equal:

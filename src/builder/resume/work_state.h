@@ -1,8 +1,8 @@
 #pragma once
-// What a work folder remembers from one run to the next. Layer: builder.
-// docs/decisions/0012-resuming-a-build.md says why each of these is needed.
+// State of a work directory between runs. Layer: builder.
+// docs/decisions/0012-resuming-a-build.md gives the reason for each of these files of the cache directory:
 //
-//   <cache>/work/<16 hex digits>/.lease       held by the run that works in it (support/files/lease.h)
+//           work/<16 hex digits>/.lease       held by the run that works in it (support/files/lease.h)
 //                                state.json   this
 //                                sources      how the sources were prepared (source_record.h)
 //                                entered      what was there when `ptpkg shell` entered it (resume.h)

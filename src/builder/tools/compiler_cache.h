@@ -48,13 +48,16 @@ struct CompilerCache {
   std::string preamble = {};  ///< For a shell, after compilers have been switched on.
 };
 
-/// Writes the programs. Compilers are CC, CXX and CUDACXX of the variables, where their names are those of a
-/// compiler, those of the build and host prefix, and cc, c++, gcc and g++ of PATH. gcc and nvcc are
-/// cached. The key of a gcc is its version and the content of its driver, cc1, cc1plus and as, not of the
-/// libraries that these load; NvccKey is that of nvcc. clang is not cached: its code is in such libraries;
-/// nor is a compiler that does not say its version and parts. CUDACXX is exchanged only beside CUDA_HOME,
-/// because scripts look for the toolkit beside it. A link to ccache stands for the next program of its name
-/// on PATH. Of the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
+/// Writes the programs. They wrap CC, CXX and CUDACXX of the variables if these name a compiler, the
+/// compilers of the build and host prefix, and cc, c++, gcc and g++ of PATH. A link to ccache stands for the
+/// next program of its name on PATH. CUDACXX is exchanged only if CUDA_HOME is set, because scripts look for
+/// the toolkit next to $CUDACXX.
+///
+/// gcc and nvcc are cached. The key of a gcc has its version and the content of its driver, cc1, cc1plus and
+/// as, but not of the libraries that these load. NvccKey makes the key of nvcc. clang is not cached, because
+/// its code is in such libraries, and neither is a compiler that does not print its version and parts.
+///
+/// The user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
 Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input);
 
 /// Says that a build is made of files which name these programs: HasCompilerCache is true from then on.

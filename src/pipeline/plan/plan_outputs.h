@@ -23,7 +23,7 @@ std::vector<index::Candidate> DependenciesOf(const std::vector<index::Candidate>
                                              const recipe::Recipe& recipe,
                                              const index::Resolution& built_with);
 
-/// The conda package that the node `packed` makes of `recipe`, as a candidate for what the plan builds later.
+/// The conda package that the node `packed` makes of `recipe`, as a candidate for later builds of the plan.
 index::Candidate PlannedCandidate(const recipe::Recipe& recipe, const conda::PackageMetadata& metadata,
                                   ArtifactFormat format, const std::string& packed);
 

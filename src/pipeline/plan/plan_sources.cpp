@@ -146,7 +146,9 @@ std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, con
     if (inside) left_out.push_back(place);
   };
   std::vector<AbsPath> files = request.variant_files;
-  if (files.empty()) files.push_back(recipe.recipe_dir / "variants.yaml");
+  if (files.empty()) {
+    for (const char* name : recipe::kVariantFileNames) files.push_back(recipe.recipe_dir / name);
+  }
   files.push_back(recipe.recipe_file);
   for (const AbsPath& file : files) {
     const bool named = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {

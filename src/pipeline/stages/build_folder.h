@@ -18,18 +18,17 @@ inline constexpr std::chrono::hours kForgottenAfter{24 * 14};
 
 class BuildFolder final : public graph::Claim {
  public:
-  /// The folder <cache>/work/<16 digits> of a build node: the same for equal inputs, but for those that only
-  /// matter after the script (build.files, entry points, licence files): mending one of these compiles
-  /// nothing again. Waits, with a note, while another process holds it. With the option "fresh" of the node,
-  /// what an earlier run left goes first; a value that is not empty says that the next run will not go on in
-  /// it either. With the option "ccache" the folder is that of the recipe's name and variant, whatever the
-  /// other inputs; but it is as above where an interrupted run left something there, and, with a note, while
-  /// a build of other inputs holds the lasting folder, or what an interrupted build of another recipe or
-  /// subject left lies there. The folder <16 digits> is held all the time, for the inputs: no two runs make
-  /// the same, with "ccache" or without.
-  /// Folders of the same subject and recipe that have become useless (other inputs, held by
-  /// nobody) are removed, with a note. On a file system without locks, where nobody could tell whether
-  /// another works in it, it is a scratch folder instead. Errors: kIo, kCancelled.
+  /// The directory work/<16 digits>, below the cache, of a build node: the same for equal inputs, but for
+  /// those that only matter after the script (build.files, entry points, licence files): mending one of these
+  /// compiles nothing again. Waits, with a note, while another process holds it. With the option "fresh" of
+  /// the node, what an earlier run left goes first; a value that is not empty says that the next run will not
+  /// go on in it either. With the option "ccache" the folder is that of the recipe's name and variant,
+  /// whatever the other inputs; but it is as above where an interrupted run left something there, and, with a
+  /// note, while a build of other inputs holds the lasting folder, or what an interrupted build of another
+  /// recipe or subject left lies there. The folder <16 digits> is held all the time, for the inputs: no two
+  /// runs make the same, with "ccache" or without. Folders of the same subject and recipe that have become
+  /// useless (other inputs, held by nobody) are removed, with a note. On a file system without locks, where
+  /// nobody could tell whether another works in it, it is a scratch folder instead. Errors: kIo, kCancelled.
   static Result<std::unique_ptr<graph::Claim>> Take(Env& env, const graph::Node& node,
                                                     const graph::NodeKey& key);
 

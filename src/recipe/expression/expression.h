@@ -31,7 +31,7 @@ struct ExpressionNode {
     kList,         ///< children
     kNot,          ///< one child
     kNegate,       ///< one child
-    kBinary,       ///< two children, operator in `name`: + - * / // % ** ~ == != < <= > >= in notin
+    kBinary,       ///< two children, operator in `name`: + - * / // % ** ~
     kAnd,          ///< two children
     kOr,           ///< two children
     kConditional,  ///< then, condition[, else]

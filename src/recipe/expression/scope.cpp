@@ -92,16 +92,19 @@ Result<Value> Scope::Load(const std::string& name) {
   return Keep(std::move(value));
 }
 
-std::optional<Value> Scope::FindPlatformName(const std::string& name) {
-  const std::string family = PlatformFamily(target_platform_);
+std::optional<Value> PlatformValue(const std::string& name, const std::string& platform) {
+  const std::string family = PlatformFamily(platform);
   if (name == "unix") return Value(family == "linux" || family == "osx" || family == "emscripten");
   if (Contains(kFamilies, name)) return Value(name == family);
-  if (Contains(kArchitectures, name)) return Value(name == PlatformArchitecture(target_platform_));
-  if (!Contains(kPlatforms, name)) return std::nullopt;
-  // ptpkg builds where it packages, so the three platforms are one. rattler-build hashes the ones
-  // that a recipe reads.
-  Value value(target_platform_);
-  if (name == "build_platform") variants_.NoteBuiltin(name, value);
+  if (Contains(kArchitectures, name)) return Value(name == PlatformArchitecture(platform));
+  // ptpkg builds where it packages, so the three platforms are one.
+  return Contains(kPlatforms, name) ? std::optional<Value>(Value(platform)) : std::nullopt;
+}
+
+std::optional<Value> Scope::FindPlatformName(const std::string& name) {
+  std::optional<Value> value = PlatformValue(name, target_platform_);
+  // rattler-build hashes the platforms that a recipe reads.
+  if (value && name == "build_platform") variants_.NoteBuiltin(name, *value);
   return value;
 }
 

@@ -126,6 +126,10 @@ class Scope {
   PinFacts pins_;
 };
 
+/// The value that a name of the platform has in expressions: "linux", "unix", "x86_64", "target_platform" …;
+/// nullopt for any other name.
+std::optional<Value> PlatformValue(const std::string& name, const std::string& platform);
+
 /// "linux", "osx", "win" or "emscripten" of "linux-64"; the part before the '-'.
 std::string PlatformFamily(std::string_view platform);
 

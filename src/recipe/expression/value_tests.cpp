@@ -10,7 +10,7 @@
 namespace ptpkg::recipe {
 namespace {
 
-Error NoSuchOperand(std::string_view test, std::string_view expected, const Value& value) {
+Error WrongOperand(std::string_view test, std::string_view expected, const Value& value) {
   return Error(ErrorCode::kInvalidInput,
                fmt::format("'is {}' works on {}, not on {}", test, expected, value.KindName()));
 }
@@ -27,65 +27,57 @@ Result<bool> IsString(const Value& value, const Value& /*argument*/) { return va
 
 Result<bool> IsOdd(const Value& value, const Value& /*argument*/) {
   const std::int64_t* integer = value.AsInteger();
-  if (integer == nullptr) return NoSuchOperand("odd", "a whole number", value);
+  if (integer == nullptr) return WrongOperand("odd", "a whole number", value);
   return *integer % 2 != 0;
 }
 
 Result<bool> IsEven(const Value& value, const Value& /*argument*/) {
   const std::int64_t* integer = value.AsInteger();
-  if (integer == nullptr) return NoSuchOperand("even", "a whole number", value);
+  if (integer == nullptr) return WrongOperand("even", "a whole number", value);
   return *integer % 2 == 0;
 }
 
 Result<bool> IsStartingWith(const Value& value, const Value& argument) {
-  if (value.AsText() == nullptr) return NoSuchOperand("startingwith", "text", value);
-  if (argument.AsText() == nullptr) return NoSuchOperand("startingwith", "a prefix that is text", argument);
+  if (value.AsText() == nullptr) return WrongOperand("startingwith", "text", value);
+  if (argument.AsText() == nullptr) return WrongOperand("startingwith", "a prefix that is text", argument);
   return value.AsText()->starts_with(*argument.AsText());
 }
 
 Result<bool> IsEndingWith(const Value& value, const Value& argument) {
-  if (value.AsText() == nullptr) return NoSuchOperand("endingwith", "text", value);
-  if (argument.AsText() == nullptr) return NoSuchOperand("endingwith", "a suffix that is text", argument);
+  if (value.AsText() == nullptr) return WrongOperand("endingwith", "text", value);
+  if (argument.AsText() == nullptr) return WrongOperand("endingwith", "a suffix that is text", argument);
   return value.AsText()->ends_with(*argument.AsText());
 }
 
-/// The operator that a test spells: "in" for `is in`, "==" for `is eq`.
-template <const char* kOperator>
-Result<bool> Compare(const Value& value, const Value& argument) {
-  PTPKG_TRY(const Value result, ApplyOperator(kOperator, value, argument));
-  return result.Truthy();
-}
-constexpr char kEqual[] = "==", kNotEqual[] = "!=", kLess[] = "<", kLessOrEqual[] = "<=", kGreater[] = ">",
-               kGreaterOrEqual[] = ">=", kIn[] = "in";
-
 struct TestEntry {
   std::string_view name;
-  TestFunction run;  ///< Null: `defined` and `undefined`, which ask for no value.
+  TestFunction run = nullptr;  ///< Null: a test with an operator, or `defined` and `undefined`.
   std::size_t arguments = 0;
+  std::string_view op = {};  ///< `is eq` is ==.
 };
 
 constexpr std::array<TestEntry, 21> kTests = {{
     {"boolean", IsBoolean},
-    {"defined", nullptr},
+    {"defined"},
     {"endingwith", IsEndingWith, 1},
-    {"eq", Compare<kEqual>, 1},
+    {"eq", nullptr, 1, "=="},
     {"even", IsEven},
     {"float", IsFloat},
-    {"ge", Compare<kGreaterOrEqual>, 1},
-    {"gt", Compare<kGreater>, 1},
-    {"in", Compare<kIn>, 1},
+    {"ge", nullptr, 1, ">="},
+    {"gt", nullptr, 1, ">"},
+    {"in", nullptr, 1, "in"},
     {"int", IsInteger},
     {"integer", IsInteger},
-    {"le", Compare<kLessOrEqual>, 1},
-    {"lt", Compare<kLess>, 1},
-    {"ne", Compare<kNotEqual>, 1},
+    {"le", nullptr, 1, "<="},
+    {"lt", nullptr, 1, "<"},
+    {"ne", nullptr, 1, "!="},
     {"none", IsNone},
     {"number", IsNumber},
     {"odd", IsOdd},
     {"sequence", IsSequence},
     {"startingwith", IsStartingWith, 1},
     {"string", IsString},
-    {"undefined", nullptr},
+    {"undefined"},
 }};
 
 const TestEntry& TestNamed(std::string_view name) {
@@ -109,11 +101,15 @@ Result<bool> RunValueTest(const std::string& name, const std::optional<Value>& v
                           const std::vector<Value>& arguments) {
   const TestEntry& test = TestNamed(name);
   PTPKG_ASSERT(arguments.size() == test.arguments);
-  if (test.run == nullptr) return value.has_value() == (name == "defined");
+  if (test.run == nullptr && test.op.empty()) return value.has_value() == (name == "defined");
   if (!value) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'is {}' needs a value, and this one is undefined", name))
         .WithHint("ask 'is defined' first, or give a value with the filter 'default'");
+  }
+  if (!test.op.empty()) {
+    PTPKG_TRY(const Value result, ApplyOperator(std::string(test.op), *value, arguments.front()));
+    return result.Truthy();
   }
   return test.run(*value, arguments.empty() ? Value() : arguments.front());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The tests behind `is` in expressions. Layer: recipe. Names and results are those of rattler-build's Jinja.
+// The tests behind `is` in expressions. Layer: recipe. Names and results follow rattler-build's Jinja.
 
 #include <optional>
 #include <string>

@@ -90,7 +90,8 @@ TEST_F(PostProcessTest, ReplacesThePathOfTheWorkFolder) {
   ASSERT_OK(Run());
   EXPECT_EQ(Read("lib/x.pc"), "prefix=" + layout_.PrefixPlaceholder() + "\n");
   EXPECT_EQ(Read("lib/x.so").find(env_.dir().path().str()), std::string::npos);
-  EXPECT_THAT(Read("lib/x.so"), HasSubstr(layout_.RootPlaceholder() + "/work/build:"));
+  const std::string source_below_root = layout_.source.str().substr(layout_.root.str().size());
+  EXPECT_THAT(Read("lib/x.so"), HasSubstr(layout_.RootPlaceholder() + source_below_root + "/build:"));
 }
 
 TEST_F(PostProcessTest, MakesAbsoluteLinksIntoThePrefixRelative) {

@@ -23,6 +23,7 @@ class RecipeFolderTest : public ::testing::Test {
     recipe_.recipe_file = env_.dir().WriteFile("r/recipe.yaml", "# as written\n");
     recipe_.recipe_dir = recipe_.recipe_file.Parent();
     env_.dir().WriteFile("r/variants.yaml", "python: ['3.11']\n");
+    env_.dir().WriteFile("r/conda_build_config.yaml", "python:\n  - 3.11  # [linux]\n");
     env_.dir().WriteFile("r/build.sh", "make\n", 0755);
     env_.dir().WriteFile("r/patches/a.patch", "x");
     env_.dir().WriteFile("r/.git/config", "x");

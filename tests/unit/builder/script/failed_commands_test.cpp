@@ -93,7 +93,7 @@ TEST_F(FailedCommandsTest, WhatAPowerCutLeavesOfThemIsRead) {
 }
 
 TEST(FailedCommands, NameAFileByItsEnd) {
-  const AbsPath root = AbsPath::Literal("/c/work/1/d/work");
+  const AbsPath root = AbsPath::Literal("/c/builds/1/d/tree");
   const auto names = [&](std::string target, const char* path) {
     return FailedCommands{.targets = {std::move(target)}}.Name(root, RelPath::Literal(path));
   };
@@ -102,10 +102,10 @@ TEST(FailedCommands, NameAFileByItsEnd) {
   EXPECT_TRUE(names("in/a.o", "deep/in/a.o"));
   EXPECT_FALSE(names("n/a.o", "deep/in/a.o"));
   EXPECT_FALSE(names("deep/in/a.o", "a.o"));
-  EXPECT_TRUE(names("/c/work/1/d/work/deep/a.o", "deep/a.o"));
-  EXPECT_TRUE(names("/real/1/d/work/deep/a.o", "deep/a.o"));
-  EXPECT_FALSE(names("/c/work/1/d/work/deep/a.o", "a.o"));
-  EXPECT_FALSE(names("/c/work/1/d/prefix/a.o", "a.o"));
+  EXPECT_TRUE(names("/c/builds/1/d/tree/deep/a.o", "deep/a.o"));
+  EXPECT_TRUE(names("/real/1/d/tree/deep/a.o", "deep/a.o"));
+  EXPECT_FALSE(names("/c/builds/1/d/tree/deep/a.o", "a.o"));
+  EXPECT_FALSE(names("/c/builds/1/d/prefix/a.o", "a.o"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Members WithLibraries(const std::string& changed) {
   members.pop_back();  // RECORD
   members.insert(members.begin(), {{"toy/kept.so", Library({"libkept.so.9"}).Build()},
                                    {"toy/changed.so", changed},
-                                   {"toy/built.txt", "made in /work/folder"}});
+                                   {"toy/built.txt", "made in /building/folder"}});
   const std::string record = "toy-1.0.dist-info/RECORD";
   const std::string rows = wheel::RecordOf(members, record);
   members.emplace_back(record, rows);
@@ -51,7 +51,7 @@ class KnownContentTest : public ::testing::Test {
   /// Examines `zip`; `visited_` gets the files whose bytes are looked at.
   Examination Examine(Env& env, const AbsPath& zip, const KnownContent& known) {
     visited_.clear();
-    CheckOptions options{.forbidden_paths = {"/work/folder"}, .known = known, .keep_seen = true};
+    CheckOptions options{.forbidden_paths = {"/building/folder"}, .known = known, .keep_seen = true};
     options.on_file = [&](const RelPath& path, File&) {
       const std::lock_guard lock(mutex_);
       visited_.insert(path.str());
@@ -91,7 +91,7 @@ TEST_F(KnownContentTest, WhatBothZipsStoreAlikeIsReadOnce) {
   ExpectSame(whole, again);
   EXPECT_THAT(Texts(again), testing::Contains(testing::HasSubstr("libkept.so.9")));
   EXPECT_THAT(Texts(again), testing::Contains(testing::HasSubstr("libafter.so.9")));
-  EXPECT_THAT(Texts(again), testing::Contains(testing::HasSubstr("/work/folder")));
+  EXPECT_THAT(Texts(again), testing::Contains(testing::HasSubstr("/building/folder")));
   // What was learnt then serves the next one, and is whole.
   const Examination third = Examine(env_, now, {.zip = again.seen});
   EXPECT_THAT(visited_, IsEmpty());
