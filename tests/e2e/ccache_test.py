@@ -242,7 +242,7 @@ class Ccache(harness.Case):
         programs.mkdir()
         for folder in ("/usr/bin", "/bin"):
             for program in pathlib.Path(folder).iterdir():
-                if program.name != "ccache" and not (programs / program.name).exists():
+                if program.name != "ccache" and not os.path.lexists(programs / program.name):
                     (programs / program.name).symlink_to(program)
         self.refused(self.project(), 4, "program 'ccache' is not on PATH", "apt-get install ccache",
                      PATH=str(programs))

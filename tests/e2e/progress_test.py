@@ -91,7 +91,7 @@ class Progress(Project):
         self.assertEqual(bars_in(text), sorted(bars_in(text)), "it never falls")
         self.assertNotIn("/4 steps, about", text)
         self.assertNotRegex(text, r"\[\d+/20\] Building", "the count is told once")
-        self.assertRegex(screens[0].text()[0], r"^   build  toy-1\.0-a: \d jobs?: .*; log: dist/logs/toy-1\.0-a\.build\.log$")
+        self.assertRegex(screens[0].text()[0], r"^   build  toy-1\.0-a: \d+ jobs?: .*; log: dist/logs/toy-1\.0-a\.build\.log$")
 
     def test_plain_logs_have_lines_with_steps(self):
         done = self.ptpkg("build", self.recipe(COUNTING), "--output", "dist")

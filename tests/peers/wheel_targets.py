@@ -9,6 +9,7 @@ The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, 
   no        the consumer refuses it, and ptpkg finds an error
   strict    the consumer takes it, and ptpkg finds an error: readers part, or it is told on purpose
   lax       the consumer refuses it, and ptpkg does not see why
+  no|strict one or the other, by the zipfile of the Python that runs pip and installer
 uv and pip are asked twice, for the file and over HTTP on the loopback, uv for its address and pip for the project of an index: they
 take what they take both times. What comes over HTTP uv unpacks as it comes, and looks at the central directory last.
 PyPI's own check cannot be installed: the words of its column come from warehouse's sources, run by hand, and only ptpkg's
@@ -101,7 +102,8 @@ def words_of(answers, listed):
             word = listed.get(target)
             taken = clean if word is None else word in ("ok", "strict")
         words.append(WORDS[taken, clean])
-    return words
+    return [allowed if word in allowed.split("|") else word
+            for word, allowed in zip(words, listed.values() or words)]
 
 
 def rules():
@@ -118,7 +120,7 @@ def rule_problems():
 
 def print_rules(table):
     for rule, names in rules().items():
-        who = [target for target in TARGETS if any(table[name][target] in ("no", "lax") for name in names)]
+        who = [target for target in TARGETS if any(table[name][target].split("|")[0] in ("no", "lax") for name in names)]
         print(f"{rule}: refused by {', '.join(who) or 'nobody'} ({', '.join(names)})")
 
 
