@@ -6,6 +6,7 @@
 #include "support/digest/hash.h"
 #include "support/net/resolve_url.h"
 #include "support/net/retry_after.h"
+#include "support/net/url.h"
 #include "support/secret.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
@@ -163,16 +164,6 @@ Result<std::string> OriginOf(const std::string& url) {
         .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
   }
   return scheme + "://" + ToLower(authority);
-}
-
-std::string PercentEncode(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
 }
 
 std::string EncodePath(std::string_view path) {

@@ -129,10 +129,7 @@ Result<std::string> OriginOf(const std::string& url);
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 
-/// Percent-encoding of one path segment or query value: all but letters, digits and -._~ (RFC 3986, 2.3).
-std::string PercentEncode(std::string_view text);
-
-/// Each segment of a path: "a/b c" → "a/b%20c".
+/// PercentEncode of each segment of a path: "a/b c" → "a/b%20c".
 std::string EncodePath(std::string_view path);
 
 }  // namespace ptpkg::publish

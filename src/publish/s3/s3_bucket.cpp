@@ -8,6 +8,7 @@
 #include "publish/s3/xml.h"
 #include "support/digest/base64.h"
 #include "support/digest/hash.h"
+#include "support/net/url.h"
 #include "support/reporter.h"
 #include "support/text/text.h"
 

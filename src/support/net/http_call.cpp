@@ -98,7 +98,7 @@ struct Exchange {
 CallPhase PhaseOf(const Exchange& exchange, std::uint64_t sent) {
   if (exchange.answer.status >= 200) return CallPhase::kAnswering;
   curl_off_t before_request = 0;  // microseconds; 0 until there is a connection to send the request by
-  Curl().easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T, &before_request);
+  curl_easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T, &before_request);
   if (before_request == 0) return CallPhase::kConnecting;  // connect_timeout is libcurl's matter
   return sent < exchange.call.body_bytes ? CallPhase::kSending : CallPhase::kWaiting;
 }
@@ -177,7 +177,7 @@ std::size_t OnAnswerHeader(char* data, std::size_t size, std::size_t count, void
   if (line.starts_with("HTTP/")) {
     exchange.answer = {.status = StatusOfLine(line)};
     curl_off_t sent = 0;
-    Curl().easy_getinfo(exchange.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    curl_easy_getinfo(exchange.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     exchange.is_early = static_cast<std::uint64_t>(sent) < exchange.call.body_bytes;
   }
   TakeHeaderLine(line, exchange.answer.headers);
@@ -237,37 +237,37 @@ void SetCallOptions(Exchange& exchange, curl_slist* headers) {
   const HttpCall& call = exchange.call;
   SetCommonOptions(easy, call.url, headers, exchange.limits);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  Curl().easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  Curl().easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-  Curl().easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-  Curl().easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   // HTTP/2 has no Expect, and nothing to win for one request by a connection.
-  Curl().easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  Curl().easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
-  Curl().easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
+  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
   // A document is decoded; bytes for a sink are those of the file, whatever it holds.
-  if (!WantsPlainBytes(call)) Curl().easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+  if (!WantsPlainBytes(call)) curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
   if (call.method == "HEAD") {
-    Curl().easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
   } else {
     // An upload whatever the method: CURLOPT_POST would add a Content-Type.
-    if (HasBody(call)) Curl().easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-    Curl().easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+    if (HasBody(call)) curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
   }
-  Curl().easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.body_bytes));
-  Curl().easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBytes);
-  Curl().easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, kExpectMs);
-  Curl().easy_setopt(easy, CURLOPT_READFUNCTION, &OnBodyWanted);
-  Curl().easy_setopt(easy, CURLOPT_READDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_SEEKFUNCTION, &OnBodyWantedAgain);
-  Curl().easy_setopt(easy, CURLOPT_SEEKDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnAnswerHeader);
-  Curl().easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnAnswerBody);
-  Curl().easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnCallProgress);
-  Curl().easy_setopt(easy, CURLOPT_XFERINFODATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.body_bytes));
+  curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBytes);
+  curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, kExpectMs);
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, &OnBodyWanted);
+  curl_easy_setopt(easy, CURLOPT_READDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &OnBodyWantedAgain);
+  curl_easy_setopt(easy, CURLOPT_SEEKDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnAnswerHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnAnswerBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnCallProgress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &exchange);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
@@ -291,15 +291,15 @@ Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool
     return RequestError(call.url, limits, failure);
   }
   if (call.cancel != nullptr) PTPKG_CHECK(call.cancel->Check());
-  const CurlHandle easy(Curl().easy_init());
+  const CurlHandle easy = NewCurlHandle();
   if (easy == nullptr) return Error(ErrorCode::kIo, "cannot set up libcurl");
   Exchange exchange(easy.get(), call, limits);
   if (call.open_body) PTPKG_CHECK(exchange.body.Open());
   SetCallOptions(exchange, headers.get());
   std::array<char, CURL_ERROR_SIZE> detail{};
-  Curl().easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
+  curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
 
-  failure.code = Curl().easy_perform(easy.get());
+  failure.code = curl_easy_perform(easy.get());
   failure.detail = detail.data();
   if (exchange.error) return *std::move(exchange.error);
   if (failure.code == CURLE_OK || IsRefusalOfBody(exchange, failure.code)) return std::move(exchange.answer);
@@ -309,7 +309,6 @@ Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool
 }  // namespace
 
 Result<HttpAnswer> CallByCurl(const HttpCall& call, const HttpLimits& limits) {
-  PTPKG_CHECK(LoadCurl());
   PTPKG_CHECK(CheckCall(call));
   const SigpipeGuard guard;
   const bool asks = call.body_bytes > kExpectAbove;

@@ -13,7 +13,7 @@
 #include "publish/s3/s3_bucket.h"
 #include "support/digest/hash.h"
 #include "support/matchers.h"
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/test_env.h"
 
 namespace ptpkg::publish {
@@ -122,7 +122,7 @@ class FakeS3 final : public Http {
   /// The first key of the prefix.
   HttpAnswer List(const std::string& query) {
     const std::string mark = "prefix=";
-    std::string prefix = PercentDecoded(query.substr(query.find(mark) + mark.size()));
+    std::string prefix = PercentDecode(query.substr(query.find(mark) + mark.size()));
     const auto found = objects.lower_bound(prefix);
     std::string text;
     if (found != objects.end() && found->first.starts_with(prefix))
