@@ -22,11 +22,7 @@ constexpr std::size_t kShownBytes = 200;  // of what a server says
 class BodySource final : public ByteSource {
  public:
   BodySource(const Body& body, std::unique_ptr<File> file)
-      : before_(body.before),
-        after_(body.after),
-        file_(std::move(file)),
-        file_rest_(body.file_bytes),
-        offset_(body.file_offset) {}
+      : before_(body.before), after_(body.after), file_(std::move(file)), file_rest_(body.file_bytes) {}
 
   Result<std::size_t> Read(MutableBytes buffer) override {
     if (const std::size_t count = Take(before_, buffer); count > 0) return count;
@@ -53,7 +49,7 @@ class BodySource final : public ByteSource {
   std::string_view after_;
   std::unique_ptr<File> file_;
   std::uint64_t file_rest_;
-  std::uint64_t offset_;
+  std::uint64_t offset_ = 0;
 };
 
 Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {

@@ -18,7 +18,6 @@ struct Body {
   std::string before = {};
   std::optional<AbsPath> file = {};
   std::uint64_t file_bytes = 0;
-  std::uint64_t file_offset = 0;  ///< Of the first byte of the file that is sent.
   std::string after = {};
 
   [[nodiscard]] std::uint64_t size() const { return before.size() + file_bytes + after.size(); }

@@ -27,8 +27,8 @@ struct KnownCode {
 constexpr std::array kKnownCodes = {
     KnownCode{"NoSuchBucket", ErrorCode::kNotFound, "make the bucket first, or mend --to and the region"},
     KnownCode{"AccessDenied", ErrorCode::kRefused,
-              "the key needs s3:ListBucket of the bucket, and s3:GetObject, s3:PutObject and "
-              "s3:AbortMultipartUpload of what is below the prefix; to remove, s3:DeleteObject too"},
+              "the key needs s3:ListBucket of the bucket, and s3:GetObject and s3:PutObject of what is below "
+              "the prefix; to remove, s3:DeleteObject too"},
     KnownCode{"InvalidAccessKeyId", ErrorCode::kRefused,
               "the server does not know the key's id: check which one is used ('ptpkg explain publishing')"},
     KnownCode{"SignatureDoesNotMatch", ErrorCode::kRefused, "the secret does not belong to the key's id"},
@@ -38,9 +38,6 @@ constexpr std::array kKnownCodes = {
     KnownCode{"PreconditionFailed", ErrorCode::kAlreadyExists, ""},
     KnownCode{"ConditionalRequestConflict", ErrorCode::kAlreadyExists, ""},
     KnownCode{"OperationAborted", ErrorCode::kAlreadyExists, ""},
-    // Completed or aborted meanwhile: what is there now decides.
-    KnownCode{"NoSuchUpload", ErrorCode::kNetwork, ""},
-    KnownCode{"InvalidPart", ErrorCode::kNetwork, ""},
     KnownCode{"InternalError", ErrorCode::kNetwork, ""},
     KnownCode{"SlowDown", ErrorCode::kNetwork, ""},
     KnownCode{"RequestTimeout", ErrorCode::kNetwork, ""},

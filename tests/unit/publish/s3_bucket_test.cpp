@@ -1,5 +1,6 @@
 #include "publish/s3/s3_bucket.h"
 
+#include "publish/s3/s3.h"
 #include "unit/publish/fake_s3.h"
 
 namespace ptpkg::publish {
@@ -86,6 +87,17 @@ TEST_F(S3BucketTest, ErrorsSayWhatToDo) {
   EXPECT_THAT(repeated.message(), HasSubstr("Signature=****, and so on"));
   EXPECT_THAT(repeated.message(), Not(HasSubstr("0a1b2c3d4e")));
   EXPECT_EQ(error({.status = 403, .headers = {}, .body = ""}).code(), ErrorCode::kRefused);
+}
+
+TEST(S3RemoteTest, AFileLargerThanOnePutIsRefusedByName) {
+  test::TestEnv env;
+  ASSERT_OK_AND_ASSIGN(const auto remote, MakeS3(env, {.bucket = "bucket", .endpoint = "http://h"}));
+  Upload upload{.file = AbsPath::Literal("/dist/wheels/big.whl"), .format = ArtifactFormat::kWheel};
+  upload.digests.size_bytes = std::uint64_t{5} << 30U;
+  EXPECT_THAT(remote->CheckRules(upload), IsOk());
+  upload.digests.size_bytes += 1;
+  EXPECT_THAT(remote->CheckRules(upload),
+              FailsWith(ErrorCode::kRefused, HasSubstr("'big.whl' is too large for S3")));
 }
 
 }  // namespace
