@@ -234,7 +234,7 @@ Result<HttpAnswer> Exchange::SendOnce(const Request& request, const std::string&
   PTPKG_TRY(const std::string origin, OriginOf(url));
   if (origin == origin_) {
     call.headers.insert(headers_.begin(), headers_.end());
-    if (sign_) sign_(call);
+    call.aws = signature_;
   }
   if (call.body_bytes > 0) call.open_body = [&] { return OpenBody(env_->fs, request.body); };
   return env_->http.Call(call);

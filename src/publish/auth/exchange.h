@@ -73,9 +73,8 @@ class Exchange {
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
 
-  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets
-  /// its own.
-  void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
+  /// Signs each call below `origin`, every try anew.
+  void SetSignature(AwsSignature signature) { signature_ = std::move(signature); }
 
   /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
   /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestRetryAfter, more is
@@ -97,7 +96,7 @@ class Exchange {
   Env* env_;
   std::string origin_;  // "https://host:port"
   std::map<std::string, std::string> headers_;
-  std::function<void(HttpCall&)> sign_;
+  std::optional<AwsSignature> signature_;
   CancelToken never_;
   bool despite_cancel_ = false;
   std::mutex mutex_;

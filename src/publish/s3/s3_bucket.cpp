@@ -16,6 +16,7 @@ namespace ptpkg::publish {
 namespace {
 
 constexpr const char* kUsualRegion = "us-east-1";
+constexpr std::size_t kLongestRegion = 64;  // that libcurl signs
 constexpr std::uint64_t kMostIndexBytes = 256U << 20U;
 
 /// Codes of errors that have one meaning, whatever the request was.
@@ -98,7 +99,7 @@ Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
         .WithHint("names, with one '/' between two of them");
   if (place.region.empty()) place.region = kUsualRegion;
   const std::string region = ToLower(place.region);
-  if (PercentEncode(region) != region)
+  if (PercentEncode(region) != region || region.size() > kLongestRegion)
     return Error(ErrorCode::kUsage, fmt::format("'{}' is no name of a region", place.region))
         .WithHint("AWS_REGION, AWS_DEFAULT_REGION or the profile say it: 'eu-central-1'");
   while (place.endpoint.ends_with('/')) place.endpoint.pop_back();
@@ -110,14 +111,10 @@ Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
 }
 
 S3Bucket::S3Bucket(Env& env, S3Place place, std::string base, std::string origin)
-    : place_(std::move(place)),
-      base_(std::move(base)),
-      exchange_(env, std::move(origin), {{"User-Agent", "ptpkg"}}) {}
+    : place_(std::move(place)), base_(std::move(base)), exchange_(env, std::move(origin), {}) {}
 
 void S3Bucket::SetKeys(AwsKeys keys) {
-  exchange_.SetSigner([this, keys = std::move(keys)](HttpCall& call) {
-    SignForAws(call, keys, {.region = place_.region}, env().clock.WallNow());
-  });
+  exchange_.SetSignature({.keys = std::move(keys), .region = place_.region});
 }
 
 Result<void> S3Bucket::LogIn(AwsKeys keys) {

@@ -81,7 +81,7 @@ class FakeS3 final : public Http {
  private:
   HttpAnswer Answer(const HttpCall& call, const std::string& key, const std::string& query,
                     const std::string& body) {
-    EXPECT_TRUE(call.headers.contains("Authorization")) << call.url;
+    EXPECT_TRUE(call.aws.has_value()) << call.url;
     EXPECT_TRUE(call.body_bytes == 0 || call.headers.at("x-amz-content-sha256") == HashText(body).Hex());
     if (query.starts_with("list-type")) return List(query);
     if (call.method == "PUT") return Put(call, key, body);

@@ -35,7 +35,8 @@ TEST_F(S3BucketTest, AddressesAreThoseOfAwsOrOfTheEndpoint) {
             "http://h:9000/s3/bbb/x/y/a/b%20c%2Bd");
   for (const S3Place& wrong :
        {S3Place{.bucket = "b"}, S3Place{.bucket = "a b"}, S3Place{.bucket = "bbb", .prefix = "a//b"},
-        S3Place{.bucket = "bbb", .prefix = "../b"}, S3Place{.bucket = "bbb", .region = "a/b"}})
+        S3Place{.bucket = "bbb", .prefix = "../b"}, S3Place{.bucket = "bbb", .region = "a/b"},
+        S3Place{.bucket = "bbb", .region = std::string(65, 'a')}})
     EXPECT_THAT(S3Bucket::Make(env_, wrong), FailsWith(ErrorCode::kUsage, ::testing::_));
   EXPECT_THAT(S3Bucket::Make(env_, {.bucket = "bbb", .endpoint = "h:9000"}),
               FailsWith(ErrorCode::kInvalidInput, ::testing::_));
