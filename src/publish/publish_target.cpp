@@ -14,7 +14,7 @@
 #include "publish/servers/channel_servers.h"
 #include "publish/servers/package_index.h"
 #include "publish/servers/server_store.h"
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/secret.h"
 #include "support/text/text.h"
 
@@ -129,14 +129,14 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
 Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
   if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
   constexpr std::string_view kOwnHost = "//localhost/";
-  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecoded(rest.substr(kOwnHost.size() - 1)));
+  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecode(rest.substr(kOwnHost.size() - 1)));
   if (rest == kOwnHost.substr(0, kOwnHost.size() - 1)) return Wrong(fmt::format("{}: no folder", options.to));
   if (!rest.starts_with("///")) {
     return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
         .WithHint(fmt::format("three slashes begin the path: file:///{}",
                               rest.substr(std::min(rest.find_first_not_of('/'), rest.size()))));
   }
-  return AbsPath::Parse(PercentDecoded(rest.substr(2)));
+  return AbsPath::Parse(PercentDecode(rest.substr(2)));
 }
 
 Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind,

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 #include "support/text/json_utf8.h"
 
@@ -21,21 +21,6 @@ struct HashKind {
 };
 constexpr std::array<HashKind, 5> kHashKinds = {
     {{"MD5", 32}, {"SHA-1", 40}, {"SHA-256", 64}, {"SHA-512", 128}, {"BLAKE2b-256", 64}}};
-
-std::string PercentEncoded(std::string_view text, std::string_view kept) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos ||
-                       kept.find(c) != std::string_view::npos;
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
 
 bool IsLowerHex(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
@@ -80,7 +65,7 @@ Json PedigreeJson(const SbomComponent& component) {
     pedigree["commits"] = Json::array({commit});
   }
   for (const std::string& patch : component.patches) {
-    pedigree["patches"].push_back({{"type", "unofficial"}, {"diff", {{"url", PercentEncoded(patch, "/")}}}});
+    pedigree["patches"].push_back({{"type", "unofficial"}, {"diff", {{"url", PercentEncode(patch, "/")}}}});
   }
   return pedigree;
 }
@@ -173,7 +158,7 @@ SbomComponent ComponentFrom(const Json& json) {
   const Json pedigree = ObjectIn(json, "pedigree");
   for (const Json& commit : ListIn(pedigree, "commits")) component.commit = TextIn(commit, "uid");
   for (const Json& patch : ListIn(pedigree, "patches"))
-    component.patches.push_back(PercentDecoded(TextIn(ObjectIn(patch, "diff"), "url")));
+    component.patches.push_back(PercentDecode(TextIn(ObjectIn(patch, "diff"), "url")));
   for (const Json& property : ListIn(json, "properties"))
     component.properties[TextIn(property, "name")] = TextIn(property, "value");
   return component;
@@ -193,12 +178,12 @@ std::string UuidOf(const Sha256& digest) {
 
 std::string PackageUrl(const PackageUrlParts& parts) {
   std::string url = fmt::format("pkg:{}/", parts.type);
-  if (!parts.name_space.empty()) url += PercentEncoded(parts.name_space, "/") + "/";
-  url += PercentEncoded(parts.name, ":");
-  if (!parts.version.empty()) url += "@" + PercentEncoded(parts.version, ":");
+  if (!parts.name_space.empty()) url += PercentEncode(parts.name_space, "/") + "/";
+  url += PercentEncode(parts.name, ":");
+  if (!parts.version.empty()) url += "@" + PercentEncode(parts.version, ":");
   char separator = '?';
   for (const auto& [key, value] : parts.qualifiers) {
-    url += fmt::format("{}{}={}", separator, key, PercentEncoded(value, ":/"));
+    url += fmt::format("{}{}={}", separator, key, PercentEncode(value, ":/"));
     separator = '&';
   }
   return url;

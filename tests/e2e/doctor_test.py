@@ -1,6 +1,5 @@
 """`ptpkg doctor`: what would spoil a build, told before it starts; and a build that stops at the same."""
 
-import ctypes.util
 import json
 
 import harness
@@ -110,21 +109,6 @@ class Doctor(harness.Case):
         self.assertIn("[work-folder]", done.stdout)
         done = self.ptpkg("build", recipe, "--output", "dist", "--dry-run", "--cache-dir", blank, exit_code=3)
         self.assertIn("holds a blank", done.stderr)
-
-    def test_a_library_that_is_needed_for_packing_alone(self):
-        """It is loaded when it is needed, which would be after the compiler's hours."""
-        name = ctypes.util.find_library("zip")
-        if name is None:
-            harness.missing("libzip")
-        libraries = self.scratch / "libraries"
-        libraries.mkdir()
-        (libraries / name).write_text("not a library\n")
-        recipe = self.recipe(tools="make")
-        done = self.ptpkg("doctor", recipe, exit_code=1, LD_LIBRARY_PATH=str(libraries))
-        self.assertRegex(done.stdout, rf"error: .*{name}.*\[library-missing\]")
-        done = self.ptpkg("build", recipe, "--output", "dist", exit_code=3, LD_LIBRARY_PATH=str(libraries))
-        self.assertIn(name, done.stderr)
-        self.assertNotIn("   build ", done.stderr)
 
     def test_tools_that_are_no_facts_are_named(self):
         done = self.ptpkg("doctor", self.recipe(tools="make"), "--env", "system")

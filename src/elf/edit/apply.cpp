@@ -51,7 +51,7 @@ Result<void> Verify(File& file, const EditPlan& plan) {
 /// What deep verification compares with; taken before the first write.
 struct DeepState {
   Model model;
-  Sha256 code;
+  CodeDigest code{};
 };
 
 enum class Depth : std::uint8_t {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "index/simple_index/simple_index_pages.h"
+#include "support/net/url.h"
 #include "support/text/text.h"
 
 namespace ptpkg::index {
@@ -175,20 +176,6 @@ Result<IndexedWheel> DescribeWheel(const wheel::WheelInfo& info, const std::stri
   described.metadata_sha256 = HashText(info.metadata_text);
   described.directory_digest = info.directory_digest;
   return described;
-}
-
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
 }
 
 Json EmptyProjectPage(const std::string& project) {

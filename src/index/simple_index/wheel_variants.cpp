@@ -5,6 +5,7 @@
 #include <set>
 
 #include "index/simple_index/simple_index_pages.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 
 namespace ptpkg::index {

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "archive/zip/zip_library.h"
 #include "builder/resume/work_layout.h"
 #include "builder/script/script.h"
 #include "builder/test/package_test.h"
@@ -41,10 +40,6 @@ class Doctor {
     if (!folder) {
       machine_.findings.push_back({.finding = FindingOf("work-folder", "", folder.error()),
                                    .source = "what compilers and make take for a path"});
-    }
-    if (const Result<void> zip = archive::zip::LoadZip(); !zip) {
-      machine_.findings.push_back({.finding = FindingOf("library-missing", "", zip.error()),
-                                   .source = "libraries that ptpkg loads when it needs them"});
     }
     std::vector<Diagnosis> all = {machine_};
     if (request_.recipes.empty()) return all;

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "archive/zip/zip_library.h"
 #include "builder/resume/work_layout.h"
 #include "builder/script/script.h"
 #include "builder/tools/tool_key.h"
@@ -592,8 +591,6 @@ Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recip
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   PTPKG_CHECK(builder::CheckWorkFolder(RealPlace(env, env.cache_dir)));
-  // Packing needs it, hours later.
-  PTPKG_CHECK(archive::zip::LoadZip());
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
   if (!request.test) env.reporter.Warn("the recipes' tests are skipped: these packages are untested");
   BuildSummary summary;

@@ -6,6 +6,7 @@
 #include "publish/auth/exchange.h"
 #include "publish/auth/ini.h"
 #include "publish/auth/trusted.h"
+#include "support/net/url.h"
 #include "support/process/shared_variables.h"
 #include "support/text/text.h"
 

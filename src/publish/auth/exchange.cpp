@@ -6,6 +6,7 @@
 #include "support/digest/hash.h"
 #include "support/net/resolve_url.h"
 #include "support/net/retry_after.h"
+#include "support/net/url.h"
 #include "support/secret.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
@@ -21,11 +22,7 @@ constexpr std::size_t kShownBytes = 200;  // of what a server says
 class BodySource final : public ByteSource {
  public:
   BodySource(const Body& body, std::unique_ptr<File> file)
-      : before_(body.before),
-        after_(body.after),
-        file_(std::move(file)),
-        file_rest_(body.file_bytes),
-        offset_(body.file_offset) {}
+      : before_(body.before), after_(body.after), file_(std::move(file)), file_rest_(body.file_bytes) {}
 
   Result<std::size_t> Read(MutableBytes buffer) override {
     if (const std::size_t count = Take(before_, buffer); count > 0) return count;
@@ -52,7 +49,7 @@ class BodySource final : public ByteSource {
   std::string_view after_;
   std::unique_ptr<File> file_;
   std::uint64_t file_rest_;
-  std::uint64_t offset_;
+  std::uint64_t offset_ = 0;
 };
 
 Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {
@@ -165,16 +162,6 @@ Result<std::string> OriginOf(const std::string& url) {
   return scheme + "://" + ToLower(authority);
 }
 
-std::string PercentEncode(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
-}
-
 std::string EncodePath(std::string_view path) {
   std::vector<std::string> parts = Split(path, '/');
   for (std::string& part : parts) part = PercentEncode(part);
@@ -247,7 +234,7 @@ Result<HttpAnswer> Exchange::SendOnce(const Request& request, const std::string&
   PTPKG_TRY(const std::string origin, OriginOf(url));
   if (origin == origin_) {
     call.headers.insert(headers_.begin(), headers_.end());
-    if (sign_) sign_(call);
+    call.aws = signature_;
   }
   if (call.body_bytes > 0) call.open_body = [&] { return OpenBody(env_->fs, request.body); };
   return env_->http.Call(call);

@@ -18,7 +18,6 @@ struct Body {
   std::string before = {};
   std::optional<AbsPath> file = {};
   std::uint64_t file_bytes = 0;
-  std::uint64_t file_offset = 0;  ///< Of the first byte of the file that is sent.
   std::string after = {};
 
   [[nodiscard]] std::uint64_t size() const { return before.size() + file_bytes + after.size(); }
@@ -74,9 +73,8 @@ class Exchange {
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
 
-  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets
-  /// its own.
-  void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
+  /// Signs each call below `origin`, every try anew.
+  void SetSignature(AwsSignature signature) { signature_ = std::move(signature); }
 
   /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
   /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestRetryAfter, more is
@@ -98,7 +96,7 @@ class Exchange {
   Env* env_;
   std::string origin_;  // "https://host:port"
   std::map<std::string, std::string> headers_;
-  std::function<void(HttpCall&)> sign_;
+  std::optional<AwsSignature> signature_;
   CancelToken never_;
   bool despite_cancel_ = false;
   std::mutex mutex_;
@@ -129,10 +127,7 @@ Result<std::string> OriginOf(const std::string& url);
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 
-/// Percent-encoding of one path segment or query value: all but letters, digits and -._~ (RFC 3986, 2.3).
-std::string PercentEncode(std::string_view text);
-
-/// Each segment of a path: "a/b c" → "a/b%20c".
+/// PercentEncode of each segment of a path: "a/b c" → "a/b%20c".
 std::string EncodePath(std::string_view path);
 
 }  // namespace ptpkg::publish

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "publish/auth/credential.h"
+#include "support/net/url.h"
 #include "support/text/text.h"
 
 namespace ptpkg::publish {

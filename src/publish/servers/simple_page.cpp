@@ -6,6 +6,7 @@
 
 #include "publish/servers/html_links.h"
 #include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
 
@@ -87,7 +88,7 @@ std::string Sha256In(std::string_view link) {
 
 /// The last part of the path, which may be percent-encoded: '/' too.
 std::string NameIn(std::string_view link) {
-  std::string path = PercentDecoded(link.substr(0, link.find_first_of("#?")));
+  std::string path = PercentDecode(link.substr(0, link.find_first_of("#?")));
   while (path.ends_with('/')) path.pop_back();
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }

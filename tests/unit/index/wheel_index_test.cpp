@@ -342,10 +342,5 @@ TEST_F(IndexWheelsTest, ErrorsThatAreNoWheelsFaultEndTheRun) {
   EXPECT_THAT(IndexWheels(env_, root_), FailsWith(ErrorCode::kCancelled, HasSubstr("interrupted")));
 }
 
-TEST(PercentEncode, KeepsOnlyWhatNeedsNoCare) {
-  EXPECT_EQ(PercentEncode("a-1!2.0+cu130~_.whl"), "a-1%212.0%2Bcu130~_.whl");
-  EXPECT_EQ(PercentEncode("é /"), "%C3%A9%20%2F");
-}
-
 }  // namespace
 }  // namespace ptpkg::index

@@ -215,9 +215,5 @@ TEST(OriginOfTest, APasswordInAUrlIsRefusedAndNotShown) {
   EXPECT_THAT(FormatError(origin.error()), Not(HasSubstr("hidden")));
 }
 
-TEST(PercentEncodeTest, LeavesOnlyUnreservedCharacters) {
-  EXPECT_EQ(PercentEncode("a-b_c.d~1+/ ü"), "a-b_c.d~1%2B%2F%20%C3%BC");
-}
-
 }  // namespace
 }  // namespace ptpkg::publish
