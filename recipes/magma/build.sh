@@ -20,6 +20,17 @@ if [ "$CLOSURE" != all ]; then
   echo "closure '$CLOSURE': $(wc -l < sources.txt) files"
 fi
 
+if [ "$BACKEND" = hip ]; then
+  # CMake runs the clang behind hipcc. It does not look for Debian's name, clang++-17, and clang does not read hipcc's variable.
+  if [ -z "${HIPCXX:-}" ]; then
+    version=$(hipcc --version | sed -nE 's/.*clang version ([0-9]+).*/\1/p')
+    for name in "clang++-$version" clang++; do
+      clang=$(hipconfig --hipclangpath)/$name
+      if [ -x "$clang" ]; then export HIPCXX=$clang; fi
+    done
+  fi
+  export HIPFLAGS="${HIPFLAGS:-} ${HIPCC_COMPILE_FLAGS_APPEND:-}"
+fi
 cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$PREFIX" \
   -DMAGMA_BACKEND="$BACKEND" -DMAGMA_ARCHS="$ARCHS" -DMAGMA_SOURCE_LIST="$sources"
 cmake --build build --parallel "$CPU_COUNT"

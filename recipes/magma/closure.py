@@ -3,7 +3,8 @@
     closure.py LIST.cmake FUNCTIONS.txt     in the source folder
 
 LIST.cmake is CMake.src.cuda or CMake.src.hip; its list libmagma_all has the files of the library. FUNCTIONS.txt names
-functions as callers write them, macros included, one a line; '#' begins a comment. The result keeps LIST's order.
+functions as callers write them, macros included, one a line; '#' begins a comment. The result keeps LIST's order. With
+CMake.src.hip, names with cuda and cublas stand for those with hip and hipblas, as in callers that were converted to HIP.
 
 A library of these files has no undefined symbol of MAGMA: build.sh makes sure of it with nm. The files are found by
 reading, because compiling all of them is what a closure is to save. A file needs those that define a name which
@@ -223,8 +224,10 @@ def read_list(path: pathlib.Path) -> list[str]:
 def main() -> None:
     listed, wanted = map(pathlib.Path, sys.argv[1:])
     lines = (line.split("#")[0].strip() for line in wanted.read_text(encoding="utf-8").splitlines())
-    library = Library(read_list(listed), listed.suffix == ".hip")
-    found = library.closure([line for line in lines if line])
+    is_hip = listed.suffix == ".hip"
+    library = Library(read_list(listed), is_hip)
+    names = [line.replace("cuda", "hip").replace("cublas", "hipblas") if is_hip else line for line in lines if line]
+    found = library.closure(names)
     print("\n".join(str(source) for source in library.sources if source in found))
 
 

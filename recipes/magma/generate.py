@@ -6,12 +6,15 @@ Upstream's `make generate` starts Python once for each of 1,900 files; here one 
 its headers, byte for byte the same but for the comment with the time, which is SOURCE_DATE_EPOCH here. The list of
 files, CMake.src.cuda or CMake.src.hip, is upstream's own makefile's. Where it is there already, in a release archive or a
 checkout where somebody ran `make generate`, so are the generated files, and nothing is done.
+
+For HIP, upstream's hipify-perl first converts the templates: interface_cuda to interface_hip, magmablas to magmablas_hip.
 """
 
 import datetime
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -29,13 +32,27 @@ class Clock:
         return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).replace(tzinfo=None)
 
 
+def convert_to_hip() -> None:
+    """Runs hipify-perl on the templates of the library, not on the sparse library's."""
+    folders = ["interface_hip", "magmablas_hip"]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves files that are cut short
+    jobs = os.environ.get("CPU_COUNT", "1")
+    # Looking for what to warn of takes hipify-perl up to 100 times as long as the conversion.
+    subprocess.run(["make", "--silent", f"--jobs={jobs}", "--file=make.gen.hipMAGMA",
+                    "HIPIFY=perl tools/hipify-perl -quiet-warnings", *folders], check=True, stdout=subprocess.DEVNULL)
+
+
 def make_list(backend: str) -> None:
     # The makefile wants an architecture, which does not matter for the list. `FORT` empty: no Fortran files.
     target = "sm_80" if backend == "cuda" else "gfx900"
     for name in (f"CMake.src.{backend}", f"Makefile.gen.{backend}", "Makefile.gen"):
         pathlib.Path(name).unlink(missing_ok=True)  # of a run that was killed
     pathlib.Path("make.inc").write_text(f"BACKEND = {backend}\nGPU_TARGET = {target}\nFORT =\n", encoding="utf-8")
-    subprocess.run(["make", f"CMake.src.{backend}", f"codegen={sys.executable} tools/codegen.py"], check=True,
+    # For HIP the makefile converts all sources itself, with as many processes as there are files: `MAKE=:` prevents that.
+    # The list then takes the names of the sparse library's files from `sparse`.
+    converted = ["MAKE=:", "SPARSE_DIR=sparse"] if backend == "hip" else []
+    subprocess.run(["make", f"CMake.src.{backend}", f"codegen={sys.executable} tools/codegen.py", *converted], check=True,
                    stdout=subprocess.DEVNULL)
 
 
@@ -58,6 +75,8 @@ def main() -> None:
     if not pathlib.Path("tools/codegen.py").is_file():
         raise SystemExit(f"generate.py: neither CMake.src.{backend} nor tools/codegen.py is here: is this MAGMA?")
     UNFINISHED.touch()
+    if backend == "hip":
+        convert_to_hip()
     make_list(backend)
     names = templates(backend)
     sys.path.insert(0, "tools")

@@ -185,6 +185,10 @@ class GraftPlanner {
   Result<std::optional<std::size_t>> FindLibrary(const Asker& asker) {
     const std::string& name = asker.search.name;
     PTPKG_TRY(const auto place, context_.host.Find(env_, asker.search));
+    if (!place && verify::MatchesAny(options_.left_by_wheel, FileNameOf(name))) {
+      left_out_.insert({name, "the wheel leaves it to the machine"});
+      return std::optional<std::size_t>();
+    }
     if (!place) {
       missing_[name].insert(asker.path);
       return std::optional<std::size_t>();
@@ -246,8 +250,6 @@ class GraftPlanner {
       return std::optional(as);
     };
     if (excluded) return leave(kExcluded, needed);
-    if (verify::MatchesAny(options_.left_by_wheel, name))
-      return leave("the wheel leaves it to the machine", needed);
     if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
       return leave("never copied", name);
     const bool is_asked_for =

@@ -19,10 +19,11 @@ namespace ptpkg::repair {
 struct GraftOptions {
   std::string folder = {};  ///< Of the wheel, for the copies.
   Rename rename = Rename::kHash;
-  std::vector<std::string> exclude = {};        ///< Globs of names, and of paths on this machine.
-  std::vector<std::string> left_by_wheel = {};  ///< Globs of names: what its recipe allows to be unresolved.
-  std::vector<std::string> never_rename = {};   ///< Globs, besides those of the rules.
-  std::vector<std::string> never_graft = {};    ///< Globs, besides those of the rules.
+  std::vector<std::string> exclude = {};  ///< Globs of names, and of paths on this machine.
+  /// Globs of names that the recipe allows to be unresolved: they stay outside where this machine lacks them.
+  std::vector<std::string> left_by_wheel = {};
+  std::vector<std::string> never_rename = {};  ///< Globs, besides those of the rules.
+  std::vector<std::string> never_graft = {};   ///< Globs, besides those of the rules.
   /// Names of libraries that are opened at run time: copied under these, although no file needs them.
   std::vector<std::string> opened = {};
   /// Of these → the files of the wheel, no ELF files, that have the name in them.

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -66,6 +67,69 @@ int launch( int x ) { common_kernel<<< 1, 1 >>>( x ); shared_kernel<<< 1, 1 >>>(
     "src/other_kernel.cu": "__global__ void common_kernel( int x ) { }\n",
     "src/table.cpp": "int (*functions[])( int ) = { magma_c };\n",
 }
+
+# A git checkout whose makefile makes the list of files for HIP, as MAGMA's does.
+CHECKOUT = {
+    "COPYRIGHT": "BSD\n",
+    "include/magma_types.h": "#define MAGMA_VERSION_MAJOR 2\n#define MAGMA_VERSION_MINOR 9\n#define MAGMA_VERSION_MICRO 0\n",
+    "include/magma_v2.h": "",
+    "interface_cuda/alloc.cpp": "int magma_dpotrf_gpu( int x ) { return cudaMalloc( x ); }\n",
+    "magmablas/zpotf2.cu": "int cuda_potf2( int x ) { return x; }\n",
+    "src/zunused.cpp": "int magma_unused( int x ) { return x; }\n",
+    "Makefile": "tmp := $(shell $(MAKE) -j -f make.gen.hipMAGMA sparse_hip)\n"
+                "CMake.src.hip:\n\tprintf 'set( libmagma_all\\ninterface_hip/alloc.cpp\\nmagmablas_hip/dpotf2.hip.cpp\\n"
+                "src/zunused.cpp )\\n' > $@\n\tprintf 'libmagma_templates := \\\\\\n\\tmagmablas_hip/zpotf2.hip.cpp\\n\\n"
+                "header_templates := \\\\\\n\\tinclude/zhead.h\\n\\n' > Makefile.gen.hip\n",
+    "include/zhead.h": "",
+    "make.gen.hipMAGMA": "interface_hip: interface_hip/alloc.cpp\nmagmablas_hip: magmablas_hip/zpotf2.hip.cpp\n"
+                         "sparse_hip:\n\ttouch $@\n"
+                         "interface_hip/%: interface_cuda/%\n\tmkdir -p interface_hip\n\t$(HIPIFY) $< > $@\n"
+                         "magmablas_hip/%.hip.cpp: magmablas/%.cu\n\tmkdir -p magmablas_hip\n\t$(HIPIFY) $< > $@\n",
+    "tools/hipify-perl": "shift @ARGV eq '-quiet-warnings' or die; while (<>) { s/cuda/hip/g; print }\n",
+    "tools/codegen.py": """\
+import pathlib
+class SourceFile:
+    def __init__(self, name): self.name = name
+    def generate_files(self):
+        text = pathlib.Path(self.name).read_text()
+        pathlib.Path(self.name.replace("/z", "/d")).write_text(text)
+""",
+}
+
+# AMD's compiler, and a CMake that writes one object with code for the architectures of COMPILED, or of the variant.
+HIPCC = "#!/bin/sh\necho 'HIP version: 5.7.31921-0'\necho 'Debian clang version 17.0.6'\n"
+CMAKE = f"""#!{sys.executable}
+import os, pathlib, shutil, struct, subprocess, sys
+build, prefix = pathlib.Path("build"), pathlib.Path(os.environ.get("PREFIX", ""))
+if "--version" in sys.argv:
+    print("cmake version 3.31.6")
+elif "--install" in sys.argv:
+    for folder in ("lib", "include"):
+        (prefix / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copy("build/libmagma.a", prefix / "lib")
+    for name in ("magma_v2.h", "magma_types.h", "magma_config.h"):
+        shutil.copy("include/magma_types.h", prefix / "include" / name)
+elif "--build" in sys.argv:
+    entries = [("host-x86_64-unknown-linux--", b"")]
+    for name in (build / "archs").read_text().split(";"):
+        entries.append(("hipv4-amdgcn-amd-amdhsa--" + name, bytes(range(256)) * 8))
+    head, body = b"", b""
+    begin = 32 + sum(24 + len(name) for name, _ in entries)
+    for name, code in entries:
+        head += struct.pack("<QQQ", begin + len(body), len(code), len(name)) + name.encode()
+        body += code
+    (build / "bundle").write_bytes(b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(entries)) + head + body)
+    (build / "a.c").write_text("int magma_dpotrf_gpu_code;\\n")
+    for command in ("gcc -c a.c", "objcopy --add-section .hip_fatbin=bundle a.o", "ar rcs libmagma.a a.o"):
+        subprocess.run(command.split(), cwd=build, check=True)
+else:
+    build.mkdir(exist_ok=True)
+    given = dict(word[2:].split("=", 1) for word in sys.argv if word.startswith("-D"))
+    (build / "archs").write_text(os.environ.get("COMPILED") or given["MAGMA_ARCHS"])
+    print("compiler", os.environ["HIPCXX"])
+    print("flags", os.environ["HIPFLAGS"])
+    print("sources", pathlib.Path(given["MAGMA_SOURCE_LIST"]).read_text().split())
+"""
 
 
 def write(root: pathlib.Path, files: dict[str, str]) -> None:
@@ -148,6 +212,23 @@ class SourceFile:
                 for name in ("CMake.src.cuda", made):
                     (self.scratch / name).unlink()
 
+    def test_closure_for_hip(self):
+        listed = SOURCES["CMake.src.cuda"].replace(".cu\n", ".hip.cpp\n")
+        write(self.scratch, {name.replace(".cu", ".hip.cpp"): text for name, text in SOURCES.items()})
+        write(self.scratch, {"CMake.src.hip": listed, "wanted.txt": "magma_from_cuda\nmagma_get_cublas\n", "src/c.cpp":
+                             "#ifdef MAGMA_HAVE_HIP\nint magma_from_hip( int x ) { return x; }\n#endif\n",
+                             "src/kernel.hip.cpp": "int magma_get_hipblas( int x ) { return x; }\n"})
+        self.assertEqual(self.run_script("closure.py", "CMake.src.hip", "wanted.txt").split(), ["src/c.cpp", "src/kernel.hip.cpp"])
+
+    def test_generation_for_hip(self):
+        harness.tool("perl")
+        write(self.scratch, {**CHECKOUT, "interface_hip/alloc.cpp": "cut sh", "ptpkg-generating": ""})
+        self.assertEqual(self.run_script("generate.py", "hip"), "generated the precisions of 2 files\n")
+        self.assertEqual((self.scratch / "magmablas_hip/dpotf2.hip.cpp").read_text(), "int hip_potf2( int x ) { return x; }\n")
+        self.assertIn("hipMalloc", (self.scratch / "interface_hip/alloc.cpp").read_text(), "what a killed run left is made again")
+        self.assertFalse((self.scratch / "sparse_hip").exists(), "the makefile converts with one process per file")
+        self.assertEqual(self.run_script("generate.py", "hip"), "the precisions are there\n")
+
     def test_generation_without_a_generator(self):
         said = self.run_script("generate.py", "cuda", exit_code=1)
         self.assertEqual(said, "generate.py: neither CMake.src.cuda nor tools/codegen.py is here: is this MAGMA?\n")
@@ -193,6 +274,41 @@ class SourceFile:
         self.assertEqual(missing("a", "b", "c"), "")
         self.assertEqual(missing("a", "c"), "lib.a lacks what its own files use: _Z7magma_bi\n")
         self.assertEqual(missing("a", "b"), "lib.a lacks what its own files use: magma_table\n")
+
+    def test_a_build_for_hip(self):
+        for name in ("gcc", "g++", "ar", "objcopy", "perl", "make", "ninja"):
+            harness.tool(name)
+        write(self.scratch, {f"magma/{name}": text for name, text in CHECKOUT.items()})
+        write(self.scratch, {"bin/hipcc": HIPCC, "bin/clang++-17": HIPCC, "bin/cmake": CMAKE,
+                             "bin/hipconfig": f"#!/bin/sh\nprintf {self.scratch / 'bin'}\n"})
+        for path in (self.scratch / "bin").iterdir():
+            path.chmod(0o755)
+        # A copy with a closure of the sources above, without packages of HIP; /usr/bin comes first in a build's PATH.
+        recipe = self.scratch / "recipes/magma"
+        shutil.copytree(RECIPE, recipe)
+        shutil.copytree(harness.REPOSITORY / "patches/magma", self.scratch / "patches/magma")
+        text = (recipe / "versions.yaml").read_text(encoding="utf-8")
+        script = f"export PATH={self.scratch / 'bin'}:$PATH\n" + (recipe / "build.sh").read_text(encoding="utf-8")
+        write(recipe, {"build.sh": script, "versions.yaml": text.replace("[libhipblas-dev, libhipsparse-dev]", "[libc6-dev]"),
+                       "closures/potrf.txt": "magma_dpotrf_gpu\n", "potrf.yaml": "magma_closure: [potrf]\n"})
+        command = ["build", recipe, "--env", "system", "--test", "skip", "--source", f"magma-rocm57={self.scratch / 'magma'}"]
+        for name in ("variants", "variants_rocm_debian", "potrf"):
+            command += ["--variants", recipe / f"{name}.yaml"]
+        path = f"{self.scratch / 'bin'}:{os.environ['PATH']}"
+
+        self.ptpkg(*command, "--output", self.scratch / "dist", PATH=path)
+        made = harness.artifacts(self.scratch / "dist")
+        self.assertEqual(sorted(made), [f"conda/linux-64/magma-rocm57-2.9.0-potrf_1.{ending}" for ending in ("conda", "tar.bz2")])
+        log = (self.scratch / "dist/logs/magma-rocm57-2.9.0-potrf_1.build.log").read_text()
+        self.assertIn(f"compiler {self.scratch / 'bin/clang++-17'}\n", log)
+        self.assertRegex(log, "flags .*-ffile-prefix-map=")
+        self.assertIn("sources ['interface_hip/alloc.cpp']\n", log)
+        self.assertIn("gfx90a", self.ptpkg("inspect", self.scratch / "dist" / sorted(made)[0]).stdout)
+
+        write(recipe, {"potrf.yaml": "magma_closure: [potrf]\nmagma_archs: [gfx90a;gfx942]\n",
+                       "build.sh": "export COMPILED=gfx90a\n" + script})
+        done = self.ptpkg(*command, "--output", self.scratch / "refused", PATH=path, exit_code=1)
+        self.assertIn("gfx942 is missing", done.stderr)
 
     def test_patches_are_all_used(self):
         rendered = (RECIPE / "versions.yaml").read_text(encoding="utf-8")

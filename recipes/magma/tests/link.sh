@@ -1,13 +1,19 @@
 # Run by bash -e with the package in PREFIX: programs link against it, say its version, and solve a system where there is
-# a GPU. CLOSURE: as for build.sh. Everywhere else: PREFIX=… RECIPE_DIR=recipes/magma CLOSURE=pytorch bash -e link.sh
-nvcc=${CUDACXX:-nvcc}
-toolkit=${CUDA_HOME:-$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")}
+# a GPU. CLOSURE, BACKEND: as for build.sh. Everywhere else: PREFIX=… RECIPE_DIR=recipes/magma CLOSURE=pytorch bash -e link.sh
+if [ "${BACKEND:-cuda}" = cuda ]; then
+  nvcc=${CUDACXX:-nvcc}
+  toolkit=${CUDA_HOME:-$(dirname "$(dirname "$(readlink -f "$(command -v "$nvcc")")")")}
+  folder=$toolkit/lib64 libraries="-lcublas -lcusparse -lcudart"
+else
+  toolkit=$(hipconfig --path)
+  folder=$toolkit/lib libraries="-lhipblas -lhipsparse -lamdhip64"
+fi
 link() {  # link PROGRAM SOURCE OPTION...
   local program=$1 source=$2
   shift 2
   # magma_lapack.h wants to be told how Fortran compilers write names.
   "${CXX:-g++}" -DADD_ "$source" -I"$PREFIX/include" -I"$toolkit/include" "$@" -o "$program" \
-    -L"$PREFIX/lib" -lmagma -L"$toolkit/lib64" -lcublas -lcusparse -lcudart -lopenblas -Wl,-rpath,"$toolkit/lib64"
+    -L"$PREFIX/lib" -lmagma -L"$folder" $libraries -lopenblas -Wl,-rpath,"$folder"
 }
 
 link version "$RECIPE_DIR/tests/version.cpp"
@@ -23,9 +29,12 @@ case "$CLOSURE" in
   *)
     { echo '#include <magma_v2.h>'; echo 'void Call() {'
       # A macro takes arguments: only functions have an address.
-      sed 's/#.*//; /^ *$/d' "$RECIPE_DIR/closures/$CLOSURE.txt" | while read -r name; do
+      # As closure.py reads them
+      names=$(sed 's/#.*//; /^ *$/d' "$RECIPE_DIR/closures/$CLOSURE.txt")
+      [ "${BACKEND:-cuda}" = cuda ] || names=$(sed 's/cuda/hip/; s/cublas/hipblas/' <<< "$names")
+      while read -r name; do
         printf '#ifndef %s\n  { auto* volatile function = &%s; (void)function; }\n#endif\n' "$name" "$name"
-      done
+      done <<< "$names"
       echo '}'; } > everything.cpp
     link everything.so everything.cpp -shared -fPIC -Wl,--no-undefined ;;
 esac

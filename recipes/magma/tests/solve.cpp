@@ -3,9 +3,21 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cuda_runtime.h>
 #include <magma_v2.h>
 #include <vector>
+#ifdef MAGMA_HAVE_HIP
+#define cudaDeviceProp hipDeviceProp_t
+#define cudaFree hipFree
+#define cudaGetDeviceCount hipGetDeviceCount
+#define cudaGetDeviceProperties hipGetDeviceProperties
+#define cudaMalloc hipMalloc
+#define cudaMemcpy hipMemcpy
+#define cudaMemcpyDeviceToHost hipMemcpyDeviceToHost
+#define cudaMemcpyHostToDevice hipMemcpyHostToDevice
+#define cudaSuccess hipSuccess
+#else
+#include <cuda_runtime.h>
+#endif
 
 namespace {
 
@@ -38,7 +50,7 @@ class OnGpu {
   }
   OnGpu(const OnGpu&) = delete;
   OnGpu& operator=(const OnGpu&) = delete;
-  ~OnGpu() { cudaFree(data_); }
+  ~OnGpu() { (void)cudaFree(data_); }
 
   double* data() { return data_; }
   Numbers Back() const {

@@ -401,12 +401,14 @@ class OsFs final : public Fs, public MagicFinder {
     if (::fchmodat(AT_FDCWD, path.c_str(), mode & 07777U, AT_SYMLINK_NOFOLLOW) == 0) {
       return Ok();
     }
-    if (errno == EOPNOTSUPP) {
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("cannot change the mode of '{}': it is a symlink", path.str()))
-          .WithErrno(EOPNOTSUPP);
-    }
-    return PathError(errno, "change the mode of", path);
+    if (errno != EOPNOTSUPP) return PathError(errno, "change the mode of", path);
+    // glibc emulates AT_SYMLINK_NOFOLLOW through /proc. A chroot without it fails like a symlink does.
+    const Fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file.get() >= 0 && ::fchmod(file.get(), mode & 07777U) == 0) return Ok();
+    if (errno != ELOOP) return PathError(errno, "change the mode of", path);
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("cannot change the mode of '{}': it is a symlink", path.str()))
+        .WithErrno(EOPNOTSUPP);
   }
 
   Result<void> SetMtime(const AbsPath& path, std::int64_t mtime_ns) override {

@@ -315,6 +315,16 @@ TEST_F(GraftPlanTest, WhatStaysOutside) {
                   LeftOut{"libwheel.so.1", "the wheel leaves it to the machine"}));
 }
 
+TEST_F(GraftPlanTest, ALibraryThatTheWheelLeavesToTheMachineIsCopiedFromIt) {
+  tree_.Add("toy/a.so", Library({"libwheel.so.1", "libwheel_gone.so.1"}));
+  AddHost("/usr/lib/libwheel.so.1");
+  ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan({.left_by_wheel = {"libwheel*"}}));
+  ASSERT_EQ(plan.grafts.size(), 1U);
+  EXPECT_EQ(plan.grafts.front().source.str(), "/usr/lib/libwheel.so.1");
+  EXPECT_THAT(plan.left_out,
+              ElementsAre(LeftOut{"libwheel_gone.so.1", "the wheel leaves it to the machine"}));
+}
+
 TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {
   tree_.Add("toy/a.so", Library({"libx.so.1"}));
   AddHost("/opt/real/libx.so.1.2");
