@@ -5,6 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ptpkg
 build_requirements=$root/scripts/requirements-build.txt
 peer_requirements=$root/tests/peers/requirements.txt
+docs_requirements=$root/scripts/requirements-docs.txt
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 

@@ -1,8 +1,9 @@
-"""The pages "Package your own …", that of long builds and the README: every file and command on them, in the order of the page.
+"""The pages "Package your own …", "First steps", "Builds that take hours" and the README: every file and command on them, in the order
+of the page.
 
 On a page, "File `name`:" stands before the block with that file's text. Commands are in sh blocks; a text block after
-one shows lines that the commands print, in that order, with "…" for what may differ. Each block says its kind. In console blocks of the
-README, lines that begin with "$ " are commands of one shell, and what follows is what they print; times, sizes and
+one shows lines that the commands print, in that order, with "…" for what may differ. Each block says its kind. In console blocks,
+lines that begin with "$ " are commands of one shell, and what follows is what they print; times, sizes and
 shares may differ, and a line "…" stands for any lines.
 """
 
@@ -109,13 +110,16 @@ class Tutorial(harness.Case):
                 rest.pop(0)
             self.assertTrue(rest, f"the page shows\n  {line}\nbut this was printed:\n{printed}")
 
-    def test_readme(self):
+    def test_first_steps_and_readme(self):
         work = self.scratch / "work"
         for folder in ("fixtures/toymagma", "fixtures/toytorch", "patches/toymagma"):
             shutil.copytree(harness.REPOSITORY / folder, work / folder)
         (work / "scripts").symlink_to(harness.REPOSITORY / "scripts")
-        commands = console_commands((harness.REPOSITORY / "README.md").read_text(encoding="utf-8"))
-        self.assertGreater(len(commands), 8)
+        pages = [console_commands((harness.REPOSITORY / page).read_text(encoding="utf-8"))
+                 for page in ("docs/tutorials/first-steps.md", "README.md")]
+        self.assertGreater(len(pages[0]), 8)
+        self.assertEqual(len(pages[1]), 6)
+        commands = [command for page in pages for command in page]
         mark = "next command of the page"
         # As diff(1), `ptpkg diff` exits with 1 where the two differ.
         script = [f"{command} || test $? = 1" if command.startswith("ptpkg diff ") else command for command, _ in commands]
