@@ -70,8 +70,8 @@ class ZipMembers {
 
   /// Whether a member of `other` is stored in the same way and with the same bytes: method, sizes, CRC, what
   /// is stored. Errors: kCorrupt for a local header, kIo.
-  [[nodiscard]] Result<bool> IsStoredAlike(std::size_t index, const ZipMembers& other,
-                                           std::size_t other_index) const;
+  [[nodiscard]] Result<bool> HasSameStoredBytes(std::size_t index, const ZipMembers& other,
+                                                std::size_t other_index) const;
 
   /// The digest of what a regular member inflates to, if that is the bytes of `content`; else nullopt. Holds
   /// 512 KiB of both at a time. Errors: as Visit, where all of it was equal.

@@ -39,7 +39,7 @@ Result<std::unique_ptr<File>> OpenScratch(Env& env, const AbsPath& folder);
 
 /// Moves `source` into such a file of env.cache_dir. Errors: kIo, kCancelled,
 /// those of `source` and `count`.
-Result<std::unique_ptr<File>> Spill(Env& env, ByteSource& source, const CountContent& count);
+Result<std::unique_ptr<File>> SpillToFile(Env& env, ByteSource& source, const CountContent& count);
 
 /// Errors: those of reading; kCancelled.
 Result<Sha256> DigestContent(Env& env, File& file);

@@ -63,7 +63,7 @@ Result<void> MemberNames::CountEntry() {
                fmt::format("'{}' has more than {} members", archive_, options_.limits.max_entries));
 }
 
-Result<std::optional<RelPath>> MemberNames::Admit(std::string_view raw_name, Place place) {
+Result<std::optional<RelPath>> MemberNames::AcceptName(std::string_view raw_name, Place place) {
   PTPKG_CHECK(cancel_.Check());
   PTPKG_CHECK(CountEntry());
   PTPKG_TRY(const std::string normal, Normalize(raw_name));
@@ -96,7 +96,7 @@ Result<void> MemberNames::AddParents(std::string_view raw_name, const RelPath& n
 }
 
 Result<std::optional<RelPath>> MemberNames::AddFolder(std::string_view raw_name) {
-  PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFolder));
+  PTPKG_TRY(std::optional<RelPath> name, AcceptName(raw_name, Place::kFolder));
   if (!name.has_value()) return name;
   if (files_.contains(name->str()) || links_.contains(name->str())) {
     return Refuse(raw_name, "occurs twice, as a folder and as something else");
@@ -107,7 +107,7 @@ Result<std::optional<RelPath>> MemberNames::AddFolder(std::string_view raw_name)
 }
 
 Result<std::optional<RelPath>> MemberNames::AddFile(std::string_view raw_name) {
-  PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFile));
+  PTPKG_TRY(std::optional<RelPath> name, AcceptName(raw_name, Place::kFile));
   if (!name.has_value()) return name;
   if (folders_.contains(name->str())) return Refuse(raw_name, "is also the folder of other members");
   if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "occurs twice");
@@ -180,7 +180,7 @@ std::optional<std::string> MemberNames::StripSingleRoot() {
 }
 
 /// Follows `link` as the kernel would, other symlinks included: "a/b/.." is not "a" when b is a link.
-Result<bool> MemberNames::LeavesTree(const RelPath& link, const LinkElsewhere& elsewhere) const {
+Result<bool> MemberNames::EscapesTree(const RelPath& link, const LinkElsewhere& elsewhere) const {
   std::vector<std::string> at;  // the folder reached, free of links
   std::deque<std::string> rest;
   for (const std::string& part : link.Components()) rest.push_back(part);
@@ -214,7 +214,7 @@ Result<bool> MemberNames::LeavesTree(const RelPath& link, const LinkElsewhere& e
 
 Result<void> MemberNames::CheckLinks(const LinkElsewhere& elsewhere) const {
   for (const auto& [name, target] : links_) {
-    PTPKG_TRY(const bool leaves, LeavesTree(RelPath::Literal(name), elsewhere));
+    PTPKG_TRY(const bool leaves, EscapesTree(RelPath::Literal(name), elsewhere));
     if (leaves) {
       return Refuse(name,
                     fmt::format("is a symlink to '{}', which leads out of the tree", Printable(target)));

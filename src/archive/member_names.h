@@ -48,12 +48,12 @@ class MemberNames {
 
  private:
   enum class Place : std::uint8_t { kFolder, kFile };
-  Result<std::optional<RelPath>> Admit(std::string_view raw_name, Place place);
+  Result<std::optional<RelPath>> AcceptName(std::string_view raw_name, Place place);
   Result<void> CountEntry();
   Result<std::string> Normalize(std::string_view raw_name) const;
   Result<void> AddFolderPath(std::string_view raw_name, const std::string& folder);
   Result<void> AddParents(std::string_view raw_name, const RelPath& name);
-  Result<bool> LeavesTree(const RelPath& link, const LinkElsewhere& elsewhere) const;
+  Result<bool> EscapesTree(const RelPath& link, const LinkElsewhere& elsewhere) const;
 
   const CancelToken& cancel_;
   ExtractOptions options_;

@@ -54,8 +54,8 @@ class LicenseFinder {
         .WithHint(Hint());
   }
 
-  [[nodiscard]] std::vector<KeptFile> Finish() && {
-    std::vector<KeptFile> files;
+  [[nodiscard]] std::vector<LicenseFile> Finish() && {
+    std::vector<LicenseFile> files;
     for (auto& [name, file] : kept_) files.push_back(std::move(file));
     return files;
   }
@@ -80,10 +80,10 @@ class LicenseFinder {
     }
     const AbsPath path = root / entry.path;
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
-    kept_.try_emplace(entry.path.str(), KeptFile{.name = entry.path.str(),
-                                                 .path = path,
-                                                 .sha256 = digests.sha256,
-                                                 .size_bytes = digests.size_bytes});
+    kept_.try_emplace(entry.path.str(), LicenseFile{.name = entry.path.str(),
+                                                    .path = path,
+                                                    .sha256 = digests.sha256,
+                                                    .size_bytes = digests.size_bytes});
     return Ok();
   }
 
@@ -101,14 +101,14 @@ class LicenseFinder {
 
   Env& env_;
   std::vector<Place> places_;
-  std::map<std::string, KeptFile> kept_;
+  std::map<std::string, LicenseFile> kept_;
 };
 
 }  // namespace
 
-Result<std::vector<KeptFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
-                                               const AbsPath& source_root, const SourceRecord* record) {
-  if (recipe.about.license_files.empty()) return std::vector<KeptFile>();
+Result<std::vector<LicenseFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
+                                                  const AbsPath& source_root, const SourceRecord* record) {
+  if (recipe.about.license_files.empty()) return std::vector<LicenseFile>();
   LicenseFinder finder(env);
   PTPKG_CHECK(finder.List(source_root, record), "while looking for licence files");
   PTPKG_CHECK(finder.List(recipe.recipe_dir), "while looking for licence files");

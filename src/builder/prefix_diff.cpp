@@ -68,7 +68,7 @@ Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& pref
   return added;
 }
 
-Result<void> RemoveAllBut(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep) {
+Result<void> RemoveAllExcept(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep) {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
   for (const source::WalkEntry& entry : entries) {
     if (!std::binary_search(keep.begin(), keep.end(), entry.path))

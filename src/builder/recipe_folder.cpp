@@ -298,8 +298,8 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::C
   return files;
 }
 
-Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,
-                                               const RecipeFolder& folder) {
+Result<std::vector<std::string>> VariableSearchTexts(Env& env, const recipe::Recipe& recipe,
+                                                     const RecipeFolder& folder) {
   PTPKG_TRY(std::vector<std::string> texts, BuildTexts(env, recipe));
   PTPKG_TRY(auto files, SmallFiles(env, folder));
   for (auto& [name, text] : files) texts.push_back(std::move(text));

@@ -76,13 +76,13 @@ Result<StagedBuild> Run(Env& env, const BuildInput& input);
 Result<StagingBuild> RunStaging(Env& env, const BuildInput& input);
 
 /// What a script needs besides its text.
-struct ScriptPlace {
+struct ScriptContext {
   std::map<std::string, std::string> variables = {};  ///< ScriptEnvironment.
   std::string preamble = {};                          ///< What a shell has to do before the script.
 };
 
 struct MadePrefix {
-  ScriptPlace place;
+  ScriptContext place;
   std::vector<RelPath> host_files;  ///< What of the prefix belongs to no package of the script, sorted.
 };
 
@@ -99,7 +99,7 @@ struct ScriptToRun {
 
 /// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes
 /// layout.EnvironmentFile(). The log grows. Errors: RunBuildScript's.
-Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptContext& place,
                          const ScriptToRun& script);
 
 }  // namespace ptpkg::builder

@@ -73,7 +73,7 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
 
 }  // namespace
 
-Result<void> NeedTar(Env& env) {
+Result<void> RequireTar(Env& env) {
   PTPKG_TRY([[maybe_unused]] const AbsPath program, FindTar(env));
   return Ok();
 }

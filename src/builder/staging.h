@@ -19,10 +19,10 @@ struct StagingArchives {
 };
 
 /// Errors: kNotFound without the program tar, which the functions below run.
-Result<void> NeedTar(Env& env);
+Result<void> RequireTar(Env& env);
 
 /// Writes both archives into the existing `folder`: `files` of the prefix, and the source folder. Paths of
-/// the work folder in them become layout.RootPlaceholder(). Errors: NeedTar's; kIo with what tar said,
+/// the work folder in them become layout.RootPlaceholder(). Errors: RequireTar's; kIo with what tar said,
 /// kCancelled.
 Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const std::vector<RelPath>& files,
                                     const AbsPath& folder);

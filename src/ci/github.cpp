@@ -345,7 +345,7 @@ class GithubWriter {
     }
     return Fill(kGithubEarlier, With({{"pattern", Quoted(pattern)},
                                       {"folders", Quoted(std::to_string(folders_))},
-                                      {"script", TakeEarlier("../earlier", "../dist")}},
+                                      {"script", CollectEarlierPackages("../earlier", "../dist")}},
                                      false));
   }
 

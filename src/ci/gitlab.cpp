@@ -212,9 +212,10 @@ class GitlabWriter {
   void AddStage(const Stage& stage, const std::string& name) {
     std::string earlier;
     if (folders_ > 0) {
-      earlier = Fill(kGitlabEarlier, {{"folders", Quoted(std::to_string(folders_))},
-                                      {"script", TakeEarlier(kFolder, std::string(kFolder) + "/$PTPKG_JOB")},
-                                      {"build", BuildScript()}});
+      earlier = Fill(kGitlabEarlier,
+                     {{"folders", Quoted(std::to_string(folders_))},
+                      {"script", CollectEarlierPackages(kFolder, std::string(kFolder) + "/$PTPKG_JOB")},
+                      {"build", BuildScript()}});
     }
     for (const Job& job : stage.jobs) {
       jobs_ += Fill(kGitlabBuild, {{"title", job.title},

@@ -59,7 +59,7 @@ struct WriteOptions {
   int zstd_level = 12;      ///< 1..22.
   int zstd_window_log = 0;  ///< 0 = the level's own; at most 27. Helps where sibling binaries repeat.
   int bzip2_level = 9;
-  OnExisting on_existing = OnExisting::kRefuse;
+  ExistingFilePolicy on_existing = ExistingFilePolicy::kRefuse;
 };
 
 /// Packs `input` into `<folder>/<stem>.conda` and/or `.tar.bz2`, in this order, in one pass over the files:

@@ -200,7 +200,7 @@ class PackageWriter {
       if (format == ArtifactFormat::kConda ? !options_.conda : !options_.tar_bz2) continue;
       const AbsPath path = PathOf(format);
       PTPKG_TRY(const bool exists, Exists(env_.fs, path));
-      if (exists && options_.on_existing == OnExisting::kRefuse) {
+      if (exists && options_.on_existing == ExistingFilePolicy::kRefuse) {
         return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
             .WithHint("raise the build number, or remove the file");
       }

@@ -95,9 +95,11 @@ conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
   return metadata;
 }
 
-std::map<std::string, std::string> NotesOf(const recipe::ZipOutput& output) { return NoteFiles(output); }
+std::map<std::string, std::string> NoteFilesForZip(const recipe::ZipOutput& output) {
+  return NoteFiles(output);
+}
 
-std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info) {
+std::map<std::string, std::string> NoteFilesForWheel(const conda::PackageInfo& info) {
   const auto note = info.info_files.find(std::string(kPackageNoteName));
   if (note == info.info_files.end()) return {};
   return {*note};

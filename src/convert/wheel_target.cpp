@@ -183,7 +183,7 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
             versions::Constraint::Of({.name = "python", .version = minor + ".*"}));
   PTPKG_TRY(const versions::Constraint wanted,
             versions::Constraint::Of({.name = "python", .version = constraint}));
-  return versions::CanMeet(std::array{releases, wanted});
+  return versions::CanBeSatisfied(std::array{releases, wanted});
 }
 
 /// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`, unless

@@ -50,7 +50,7 @@ class Executor {
       if (!needed[i]) PTPKG_CHECK(Want(i));
     }
     if (options_.foresee) PTPKG_CHECK(Foresee());
-    TellSkipped();
+    ReportSkipped();
     if (options_.dry_run) return std::move(outcomes_);
     RunWanted();
     return std::move(outcomes_);
@@ -85,7 +85,7 @@ class Executor {
 
  private:
   /// True: the node runs, whatever the store holds.
-  static bool IsMadeAnew(const Node& node) { return node.options.contains(std::string(kRefreshOption)); }
+  static bool MustRerun(const Node& node) { return node.options.contains(std::string(kRefreshOption)); }
   const Stage& StageOf(std::size_t i) const { return *stages_.Find(plan_.nodes[i].stage); }
   [[nodiscard]] bool IsLight(std::size_t i) const {
     const Stage& stage = StageOf(i);
@@ -137,7 +137,7 @@ class Executor {
 
   /// FindResult, unless the node is to be made anew.
   Result<bool> Reuse(std::size_t i) {
-    if (IsMadeAnew(plan_.nodes[i])) return false;
+    if (MustRerun(plan_.nodes[i])) return false;
     return FindResult(i);
   }
 
@@ -148,10 +148,10 @@ class Executor {
     PTPKG_TRY(const bool reused, Reuse(i));
     if (reused) return Ok();
     wanted_[i] = true;
-    if (IsMadeAnew(plan_.nodes[i])) {
+    if (MustRerun(plan_.nodes[i])) {
       outcomes_[i].reason = "asked for";
     } else if (StageOf(i).keep != Keep::kNothing) {
-      outcomes_[i].reason = stores_.history.WhyChanged(plan_.nodes[i], keys_[i]);
+      outcomes_[i].reason = stores_.history.ChangeReason(plan_.nodes[i], keys_[i]);
     }
     for (const auto& [role, id] : plan_.nodes[i].needs) PTPKG_CHECK(Want(index_.at(id)));
     return Ok();
@@ -173,7 +173,7 @@ class Executor {
   }
 
   /// Nodes that run report themselves as tasks; one that does not is told here.
-  void TellSkipped() {
+  void ReportSkipped() {
     for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
       NodeOutcome& outcome = outcomes_[i];
       const bool has_result = StageOf(i).keep != Keep::kNothing;
@@ -258,7 +258,7 @@ class Executor {
       const int share = FairShare(ready);
       for (std::size_t n = 0; n < ready.size(); ++n) {
         const bool light = IsLight(ready[n]);
-        const int taken = light ? 0 : Grant(ready, n, share);
+        const int taken = light ? 0 : GrantJobs(ready, n, share);
         if (taken == 0 && !light) continue;
         started[ready[n]] = true;
         free_jobs_ -= taken;
@@ -279,7 +279,7 @@ class Executor {
 
   /// The jobs of the n-th of `ready`: one thread, or an equal part of what the others leave; 0: it waits.
   /// Two thirds of a share, not all of it: else a download of an hour on one thread would stop a build.
-  [[nodiscard]] int Grant(const std::vector<std::size_t>& ready, std::size_t n, int share) const {
+  [[nodiscard]] int GrantJobs(const std::vector<std::size_t>& ready, std::size_t n, int share) const {
     if (free_jobs_ == 0) return 0;
     if (!StageOf(ready[n]).parallel) return 1;
     const int least = (2 * share + 2) / 3;
@@ -365,21 +365,21 @@ class Executor {
     };
     Store* store = StoreOf(stage);
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
-    const auto if_there = IsMadeAnew(node) ? Store::IfThere::kReplace : Store::IfThere::kTake;
+    const auto if_there = MustRerun(node) ? Store::ExistingResult::kReplace : Store::ExistingResult::kTake;
     if (stage.claim) {
       PTPKG_TRY(claim, stage.claim(env, node, keys_[i]));
     }
-    if (claim && if_there == Store::IfThere::kTake) {
+    if (claim && if_there == Store::ExistingResult::kTake) {
       PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, keys_[i].key));
       if (made) {
-        claim->Kept();
+        claim->OnStored();
         made->idle = "another run has made it meanwhile";
         return *std::move(made);
       }
     }
     PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run, if_there));
     stores_.history.Remember(node, keys_[i]);
-    if (claim) claim->Kept();
+    if (claim) claim->OnStored();
     return result;
   }
 

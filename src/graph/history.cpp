@@ -15,7 +15,7 @@ AbsPath History::RecordPath(const Node& node) const {
   return root_ / node.subject / fmt::format("{}-{}.json", node.stage, digest);
 }
 
-std::string History::WhyChanged(const Node& node, const NodeKey& key) {
+std::string History::ChangeReason(const Node& node, const NodeKey& key) {
   Result<std::string> reason = Compare(node, key);
   if (reason) return *std::move(reason);
   env_->reporter.Warn(fmt::format("why '{}' runs is unknown: {}", node.id, reason.error().message()));

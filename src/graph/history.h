@@ -18,7 +18,7 @@ class History {
 
   /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing or damaged". A
   /// damaged record counts as none. One that cannot be read is warned of, and gives "last run unknown".
-  std::string WhyChanged(const Node& node, const NodeKey& key);
+  std::string ChangeReason(const Node& node, const NodeKey& key);
   /// Warns when it cannot.
   void Remember(const Node& node, const NodeKey& key);
   /// Removes what killed runs left beside the records (scratch.h). Errors: kIo.

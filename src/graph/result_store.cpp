@@ -48,14 +48,14 @@ Result<bool> Store::Holds(const std::string& stage, const std::string& key) {
 }
 
 Result<bool> Store::Hold(const AbsPath& folder, const AbsPath& name) {
-  PTPKG_TRY(std::optional<Lease> lease, TakeShared(*env_, folder));
+  PTPKG_TRY(std::optional<Lease> lease, LeaseShared(*env_, folder));
   if (!lease) return false;
   const std::lock_guard lock(mutex_);
   held_.emplace(name.str(), *std::move(lease));
   return true;
 }
 
-void Store::LetGo(const AbsPath& name) {
+void Store::ReleaseLease(const AbsPath& name) {
   const std::lock_guard lock(mutex_);
   held_.erase(name.str());
 }
@@ -106,7 +106,7 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
 
 Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
                               const std::function<Result<NodeResult>(const AbsPath&)>& make,
-                              IfThere if_there) {
+                              ExistingResult if_there) {
   const AbsPath final_path = ResultPath(stage, key);
   PTPKG_CHECK(env_->fs.MakeDirs(final_path.Parent()), "while preparing the store");
   PTPKG_TRY(TempDir attempt, TempDir::Create(env_->fs, final_path.Parent(), kAttempt));
@@ -124,12 +124,12 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   if (!renamed && renamed.error().code() == ErrorCode::kAlreadyExists) {
     // Another run was faster: equal key means equal content, so its result serves as well, unless it is
     // damaged. It is that result which has to be held then, not ours.
-    LetGo(final_path);
-    if (if_there == IfThere::kTake) {
+    ReleaseLease(final_path);
+    if (if_there == ExistingResult::kTake) {
       PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
       if (other) return *std::move(other);
     }
-    PTPKG_CHECK(SetAside(final_path), "while making way for a result");
+    PTPKG_CHECK(MoveAside(final_path), "while making way for a result");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
   }
@@ -151,7 +151,7 @@ Result<void> Store::RemoveAbandoned() {
 
 /// Whoever reads what is there keeps the files that he has open, and finds ours under the name: of a damaged
 /// result the same but whole.
-Result<void> Store::SetAside(const AbsPath& folder) {
+Result<void> Store::MoveAside(const AbsPath& folder) {
   Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("replaced"));
   if (!renamed && renamed.error().code() == ErrorCode::kNotFound) return Ok();
   return renamed;
@@ -159,7 +159,7 @@ Result<void> Store::SetAside(const AbsPath& folder) {
 
 Result<void> Store::Drop(const std::string& stage, const std::string& key) {
   const AbsPath folder = ResultPath(stage, key);
-  LetGo(folder);
+  ReleaseLease(folder);
   PTPKG_TRY(const bool there, Exists(env_->fs, folder));
   if (!there) return Ok();
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env_->fs, folder, LockKind::kExclusive));

@@ -11,7 +11,7 @@ namespace ptpkg::index {
 namespace {
 
 /// True if a subdir of `root` holds a package or an index.
-Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
+Result<bool> HasCondaSubdir(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!conda::IsSubdir(name)) continue;
     PTPKG_TRY(const FileStat stat, env.fs.Stat(root / name));
@@ -26,11 +26,11 @@ Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<s
 }
 
 /// Whether an earlier run made a simple index of wheels there: they may all be gone by now.
-Result<bool> HoldsWheelIndex(Env& env, const AbsPath& root) {
+Result<bool> HasWheelIndex(Env& env, const AbsPath& root) {
   const AbsPath pages = root / "simple";
   const auto stat = env.fs.Lstat(pages);
   if (!stat || stat->kind != FileKind::kDirectory) return false;
-  PTPKG_TRY(const OwnPages own, FindOwnPages(env, pages));
+  PTPKG_TRY(const GeneratedPages own, FindGeneratedPages(env, pages));
   return own.Any();
 }
 
@@ -38,13 +38,13 @@ Result<bool> HoldsWheelIndex(Env& env, const AbsPath& root) {
 
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
-  PTPKG_TRY(const bool has_roots, HoldsWheelRoots(env, root, names, roots));
-  PTPKG_TRY(const bool has_index, HoldsWheelIndex(env, root));
+  PTPKG_TRY(const bool has_roots, HasBackendDirectories(env, root, names, roots));
+  PTPKG_TRY(const bool has_index, HasWheelIndex(env, root));
   const bool has_wheels = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
   });
   const bool wheels = has_wheels || has_roots || has_index;
-  PTPKG_TRY(const bool conda, HoldsCondaSubdir(env, root, names));
+  PTPKG_TRY(const bool conda, HasCondaSubdir(env, root, names));
   if (wheels && conda) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds both {} and conda subdirs", root.str(),
                                                        has_wheels ? "wheels" : "an index of wheels"))

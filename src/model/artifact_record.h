@@ -35,7 +35,7 @@ struct ArtifactRecord {
   std::int64_t mtime_ns = 0;  ///< Of the published file: while size and time stay, it is not read again.
 
   /// Whether it is a file beside an artifact, not one itself.
-  [[nodiscard]] bool IsBeside() const {
+  [[nodiscard]] bool IsSidecar() const {
     return format == kStatementFormat || format == kSignatureFormat || format == kAttestationFormat;
   }
 };

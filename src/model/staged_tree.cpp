@@ -46,7 +46,7 @@ void PushReversed(std::string_view target, std::vector<std::string>& todo) {
 /// Walks `link` component by component as the kernel does, through the other links of the tree, for
 /// a path that stays inside lexically may still leave through a link to a shallower folder. True if
 /// it climbs above the root. Absolute links count only when allowed, and end the walk.
-bool LeavesTree(const TreeEntry& link, const LinkMap& links) {
+bool EscapesTree(const TreeEntry& link, const LinkMap& links) {
   constexpr int kMaxLinks = 40;  // path_resolution(7)
   std::vector<std::string> here;
   if (!link.path.ParentText().empty()) here = RelPath::Literal(link.path.ParentText()).Components();
@@ -145,7 +145,7 @@ class Scanner {
     for (const TreeEntry& entry : tree_.entries) {
       if (entry.kind != FileKind::kSymlink || IsAllowedOutside(root_, entry, options_)) continue;
       const bool absolute = entry.link_target.starts_with('/');
-      if (!absolute && !LeavesTree(entry, links)) continue;
+      if (!absolute && !EscapesTree(entry, links)) continue;
       return InvalidEntry(root_, entry.path.str(),
                           fmt::format("is a symlink to '{}', {}", entry.link_target,
                                       absolute ? "an absolute path" : "which leads out of the tree"))

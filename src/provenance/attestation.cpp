@@ -35,7 +35,7 @@ Result<std::string> Base64Field(const Json& object, const char* field, const std
 }
 
 /// What both kinds of attestations hold.
-Result<Statement> OneSubject(const std::string& text, const std::string& where) {
+Result<Statement> ParseSingleSubject(const std::string& text, const std::string& where) {
   const std::string inside = fmt::format("the statement in {}", where);
   PTPKG_TRY(Statement statement, ParseStatement(text, inside));
   if (statement.type != kStatementType)
@@ -62,7 +62,7 @@ Result<Statement> ReadPythonAttestation(const std::string& text, const std::stri
   PTPKG_TRY(const Json envelope, Object(json, "envelope", where));
   PTPKG_TRY([[maybe_unused]] const std::string signature, Base64Field(envelope, "signature", where));
   PTPKG_TRY(const std::string payload, Base64Field(envelope, "statement", where));
-  PTPKG_TRY(Statement statement, OneSubject(payload, where));
+  PTPKG_TRY(Statement statement, ParseSingleSubject(payload, where));
   const bool known = std::find(kPythonPredicates.begin(), kPythonPredicates.end(),
                                statement.predicate_type) != kPythonPredicates.end();
   if (known) return statement;
@@ -81,7 +81,7 @@ Result<Statement> ReadCondaAttestation(const std::string& text, const std::strin
   PTPKG_TRY(const Envelope envelope, ParseEnvelope(wrapped, where));
   if (envelope.payload_type != kStatementPayload)
     return NotAttestation(where, fmt::format("has a payload of the type '{}'", envelope.payload_type));
-  PTPKG_TRY(Statement statement, OneSubject(envelope.payload, where));
+  PTPKG_TRY(Statement statement, ParseSingleSubject(envelope.payload, where));
   if (statement.predicate_type != kCondaPublish) {
     return NotAttestation(
         where, fmt::format("has the predicate type '{}', not that of CEP 27", statement.predicate_type));

@@ -58,7 +58,7 @@ Result<Statement> ParseStatement(std::string_view text, const std::string& where
   return statement;
 }
 
-std::string LackingInSlsa(const Json& predicate) {
+std::string MissingSlsaField(const Json& predicate) {
   constexpr std::array<const char*, 2> kTexts = {"buildDefinition.buildType", "runDetails.builder.id"};
   for (const char* const path : kTexts) {
     const Json* const at = At(predicate, path);
@@ -69,7 +69,7 @@ std::string LackingInSlsa(const Json& predicate) {
   return parameters != nullptr && parameters->is_object() ? "" : kParameters;
 }
 
-std::string OtherSubject(const Statement& statement, const Subject& file) {
+std::string SubjectMismatch(const Statement& statement, const Subject& file) {
   if (statement.subjects.size() != 1)
     return fmt::format("is about {} files, not about '{}' alone", statement.subjects.size(), file.name);
   const Subject& subject = statement.subjects.front();

@@ -10,6 +10,6 @@ namespace ptpkg::publish {
 
 /// One is passed on as it is; of more, `what` and the first messages, with code and hint of the first.
 /// REQUIRES: one at least.
-Error AllCauses(const std::vector<Error>& errors, std::string_view what);
+Error JoinErrors(const std::vector<Error>& errors, std::string_view what);
 
 }  // namespace ptpkg::publish

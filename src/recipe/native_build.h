@@ -26,7 +26,7 @@ struct NativeBuild {
   std::set<std::string> mentioned = {};
 };
 
-/// `texts`: builder::SearchedTexts, in which names of variables are looked for.
+/// `texts`: builder::VariableSearchTexts, in which names of variables are looked for.
 NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& texts);
 
 /// True if `name` stands in `text` as a whole word ([A-Za-z0-9_] on neither side).

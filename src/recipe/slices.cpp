@@ -19,8 +19,8 @@ Error InvalidSlices(std::string message, const SourceSpan& span) {
 }
 
 /// A slice for each GPU that `device_code` asks machine code for.
-Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_code,
-                                         const SourceSpan& span) {
+Result<std::vector<std::string>> SlicePerGpu(const std::vector<std::string>& device_code,
+                                             const SourceSpan& span) {
   PTPKG_TRY(const versions::DeviceCodeRequest asked, versions::DeviceCodeRequest::Parse(device_code));
   std::vector<std::string> gpus;
   for (const std::string& name : asked.Sass()) {
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_
     if (std::find(gpus.begin(), gpus.end(), slice->str()) == gpus.end()) gpus.push_back(slice->str());
   }
   // "any" says that a variant has no GPU code; without a word, nothing is known.
-  const bool has_none = !device_code.empty() && !asked.AsksForCode();
+  const bool has_none = !device_code.empty() && !asked.RequestsCode();
   if (!gpus.empty() || has_none) return gpus;
   return InvalidSlices("'each' takes the GPUs of 'extra.ptpkg.device_code', which names no machine code",
                        span)
@@ -48,7 +48,7 @@ Result<std::vector<std::string>> ReadGpus(Reader& reader, const Node& node,
   for (const Reader::PlacedText& text : texts) {
     const SourceSpan& span = text.node->span;
     if (text.text == kEach) {
-      if (texts.size() == 1) return EachGpu(device_code, span);
+      if (texts.size() == 1) return SlicePerGpu(device_code, span);
       return InvalidSlices("'each' stands beside other slices", span)
           .WithHint("'each' alone makes one slice for each GPU of 'device_code'");
     }
@@ -77,7 +77,7 @@ Result<std::string> ReadCuda(Reader& reader, const Node& node) {
   return *version;
 }
 
-bool Makes(const PtpkgExtra& extra, std::string_view format) {
+bool MakesFormat(const PtpkgExtra& extra, std::string_view format) {
   return std::find(extra.formats.begin(), extra.formats.end(), format) != extra.formats.end();
 }
 
@@ -117,8 +117,8 @@ Result<void> CheckSlices(const Node* section, const PtpkgExtra& extra, bool noar
     return InvalidSlices("'extra.ptpkg.slices' of a noarch package, which can hold no GPU code", slices->span)
         .WithHint("leave 'slices' empty for it");
   }
-  const bool wheel = Makes(extra, "wheel");
-  if (!wheel && !Makes(extra, "conda") && !Makes(extra, "tar.bz2")) {
+  const bool wheel = MakesFormat(extra, "wheel");
+  if (!wheel && !MakesFormat(extra, "conda") && !MakesFormat(extra, "tar.bz2")) {
     return InvalidSlices(
                fmt::format("'extra.ptpkg.slices' are made of conda packages and wheels, and 'formats' "
                            "lists only '{}'",

@@ -79,7 +79,7 @@ class GraftPlanner {
     std::size_t target = 0;
   };
   /// Who asks, for searching.
-  struct Asker {
+  struct Requester {
     std::string path;  // for people
     HostSearch search;
     std::vector<std::string> handed_on = {};  // to what is found
@@ -91,7 +91,7 @@ class GraftPlanner {
       const verify::NeedOutcome& outcome = context_.loads.Of(index, name);
       if (!outcome.missing || !outcome.found.empty() || outcome.refused) continue;
       const bool program = member.facts.interpreter.has_value();
-      if (!program && context_.rules.IsDropped(FileNameOf(name))) {
+      if (!program && context_.rules.IsProvidedByInterpreter(FileNameOf(name))) {
         changes_[member.path.str()].dropped.push_back(name);
         continue;
       }
@@ -104,7 +104,7 @@ class GraftPlanner {
         if (*outside != name) changes_[member.path.str()].renamed[name] = *outside;
         continue;
       }
-      PTPKG_TRY(const auto target, FindLibrary(AskerOf(member, name)));
+      PTPKG_TRY(const auto target, FindLibrary(RequesterOf(member, name)));
       if (target) Use({.graft = {}, .path = member.path.str(), .name = name, .target = *target});
     }
     return Ok();
@@ -114,7 +114,7 @@ class GraftPlanner {
     const std::vector<std::string> needed = files_[index].facts.needed;  // the list below may move
     for (const std::string& name : needed) {
       HostFile& file = files_[index];
-      if (context_.rules.IsDropped(FileNameOf(name))) {
+      if (context_.rules.IsProvidedByInterpreter(FileNameOf(name))) {
         file.change.dropped.push_back(name);
         continue;
       }
@@ -127,9 +127,9 @@ class GraftPlanner {
         if (*outside != name) file.change.renamed[name] = *outside;
         continue;
       }
-      Asker asker{.path = found_[index].graft.source.str(),
-                  .search = {.name = name, .host = file.host},
-                  .handed_on = file.inherited};
+      Requester asker{.path = found_[index].graft.source.str(),
+                      .search = {.name = name, .host = file.host},
+                      .handed_on = file.inherited};
       if (file.facts.runpath) {
         asker.search.runpath = AbsoluteFolders(file.facts.runpath, file.origin);
       } else {
@@ -154,7 +154,7 @@ class GraftPlanner {
                    fmt::format("'{}' is never copied, so --graft cannot ask for it", name))
           .WithHint("leave --graft out: the driver, PyTorch or a package of the backend brings the library");
     }
-    Asker asker = AskerOf(tree_.members.front(), name);
+    Requester asker = RequesterOf(tree_.members.front(), name);
     asker.path = "--graft";
     PTPKG_TRY(const auto target, FindLibrary(asker));
     if (target) found_[*target].asked_for.insert(name);
@@ -166,8 +166,8 @@ class GraftPlanner {
     needs_.push_back(std::move(need));
   }
 
-  Asker AskerOf(const verify::ElfMember& member, const std::string& name) const {
-    Asker asker{.path = member.path.str(), .search = {.name = name, .host = verify::HostOf(member)}};
+  Requester RequesterOf(const verify::ElfMember& member, const std::string& name) const {
+    Requester asker{.path = member.path.str(), .search = {.name = name, .host = verify::HostOf(member)}};
     asker.handed_on = AbsoluteFolders(member.facts.runpath ? std::nullopt : member.facts.rpath, "");
     // What loads the file hands its DT_RPATH on; which that is depends on the process.
     for (const verify::ElfMember& other : tree_.members) {
@@ -182,7 +182,7 @@ class GraftPlanner {
   }
 
   /// The graft that the name leads to, made known if it is new; nullopt when it stays outside or is missing.
-  Result<std::optional<std::size_t>> FindLibrary(const Asker& asker) {
+  Result<std::optional<std::size_t>> FindLibrary(const Requester& asker) {
     const std::string& name = asker.search.name;
     PTPKG_TRY(const auto place, context_.host.Find(env_, asker.search));
     if (!place) {
@@ -252,7 +252,7 @@ class GraftPlanner {
       return leave("never copied", name);
     const bool is_asked_for =
         std::find(options_.opened.begin(), options_.opened.end(), name) != options_.opened.end();
-    if (const std::string why = rules.WhyOfMachine(name); !why.empty() && !is_asked_for)
+    if (const std::string why = rules.MachineLibraryReason(name); !why.empty() && !is_asked_for)
       return leave(why, name);
     if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it", name);
     return std::nullopt;
@@ -351,7 +351,7 @@ class GraftPlanner {
   std::vector<Need> needs_;
   std::map<std::string, NeedChange> changes_;  // of files of the wheel
   std::map<std::string, std::set<std::string>> missing_;
-  std::set<LeftOut> left_out_;
+  std::set<ExcludedLibrary> left_out_;
   std::set<std::string> excludes_used_;
 };
 

@@ -87,14 +87,16 @@ bool GraftRules::IsNeverGrafted(std::string_view library) const {
   return verify::MatchesAny(never_graft_, library) || verify::MatchesAny(verify::DriverLibraries(), library);
 }
 
-std::string GraftRules::WhyOfMachine(std::string_view library) const {
+std::string GraftRules::MachineLibraryReason(std::string_view library) const {
   for (const auto& [why, globs] : of_machine_) {
     if (verify::MatchesAny(globs, library)) return why;
   }
   return {};
 }
 
-bool GraftRules::IsDropped(std::string_view library) const { return verify::MatchesAny(dropped_, library); }
+bool GraftRules::IsProvidedByInterpreter(std::string_view library) const {
+  return verify::MatchesAny(dropped_, library);
+}
 
 bool GraftRules::IsNeverRenamed(std::string_view library) const {
   return verify::MatchesAny(never_rename_, library);

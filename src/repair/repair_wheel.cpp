@@ -50,13 +50,13 @@ class Repairer {
     root_ = scratch.path();
     PTPKG_CHECK(UnpackElfFiles(env_, wheel_, root_));
     PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
-    PTPKG_TRY(verify::DeservedPlatform deserved, Deserved(tree));
+    PTPKG_TRY(verify::ComputedPlatform deserved, ComputeTreePlatform(tree));
     PTPKG_CHECK(Plan(tree, deserved));
     PTPKG_CHECK(CompareWithRecord(env_, root_, edits_, info_.record));
     PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
     if (!plan_.grafts.empty()) {
       PTPKG_TRY(tree, ReadSoundTree(env_, root_));
-      PTPKG_TRY(deserved, Deserved(tree));
+      PTPKG_TRY(deserved, ComputeTreePlatform(tree));
     }
     WheelRepair repair{.name = {},
                        .edits = {},
@@ -73,14 +73,15 @@ class Repairer {
   }
 
  private:
-  [[nodiscard]] Result<verify::DeservedPlatform> Deserved(const verify::ElfTree& tree) const {
-    return verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_, libraries_));
+  [[nodiscard]] Result<verify::ComputedPlatform> ComputeTreePlatform(const verify::ElfTree& tree) const {
+    return verify::ComputePlatformFromSymbols(verify::MeasureNeeds(tree, policies_, libraries_));
   }
 
   /// `deserved`: before anything is copied.
-  Result<void> Plan(const verify::ElfTree& tree, const verify::DeservedPlatform& deserved) {
+  Result<void> Plan(const verify::ElfTree& tree, const verify::ComputedPlatform& deserved) {
     PTPKG_TRY(std::vector<std::string> dependencies, verify::DeclaredDependencies(env_, tree));
-    PTPKG_TRY(const verify::Loads loads, verify::Loads::Play(env_, tree, elf::IsaLevel::kBaseline));
+    PTPKG_TRY(const verify::ResolvedLibraries loads,
+              verify::ResolvedLibraries::SimulateLoads(env_, tree, elf::IsaLevel::kBaseline));
     PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, deserved, std::move(dependencies)));
     PTPKG_TRY(const GraftRules rules, GraftRules::BuiltIn());
     PTPKG_TRY(const HostLibraries host, HostLibraries::Read(env_, options_.search, options.musl));
@@ -119,7 +120,7 @@ class Repairer {
     return Ok();
   }
 
-  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::DeservedPlatform& deserved,
+  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::ComputedPlatform& deserved,
                                        std::vector<std::string> dependencies) const {
     GraftOptions options{.folder = options_.folder,
                          .exclude = options_.exclude,
@@ -176,7 +177,7 @@ class Repairer {
     return options_.backend && !machine.empty() ? options_.backend->platform + "_" + machine : "";
   }
 
-  Result<void> PlanEdits(const verify::ElfTree& tree, const verify::Loads& loads) {
+  Result<void> PlanEdits(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads) {
     const std::vector<elf::PathRule> layout =
         options_.backend ? options_.backend->layout : std::vector<elf::PathRule>();
     const SearchPaths paths(tree, loads, layout);
@@ -184,7 +185,7 @@ class Repairer {
     for (const verify::ElfMember& member : tree.members) {
       decided = decided || elf::FindRule(layout, member.path) != nullptr;
       const NeedChange change = ChangeOf(member.path.str());
-      PTPKG_TRY(NewSearchPath wanted, paths.For(member, change.folders));
+      PTPKG_TRY(NewSearchPath wanted, paths.NewPathFor(member, change.folders));
       const bool new_path = SearchPaths::Differs(wanted, member.facts);
       const bool uses_copies = !change.renamed.empty() || !change.folders.empty();
       if (!new_path && change.renamed.empty() && change.dropped.empty() && !uses_copies) continue;
@@ -277,7 +278,7 @@ class Repairer {
     }
     if (request.build)
       changes.push_back(fmt::format("build '{}' of the file name, was '{}'", *request.build, said.build));
-    PTPKG_TRY(const std::string platform, PlatformAfterwards(repair.deserved));
+    PTPKG_TRY(const std::string platform, ResultPlatform(repair.deserved));
     if (platform != info_.file_name.tag.platform) request.platform = platform;
     if (!repair.deserved.machine.empty() && info_.root_is_purelib) {
       request.root_is_purelib = false;
@@ -286,16 +287,16 @@ class Repairer {
     return request;
   }
 
-  [[nodiscard]] Result<std::string> PlatformAfterwards(const verify::DeservedPlatform& deserved) const {
+  [[nodiscard]] Result<std::string> ResultPlatform(const verify::ComputedPlatform& deserved) const {
     const std::string& now = info_.file_name.tag.platform;
-    if (options_.platform) return PlatformAsked(deserved.machine);
+    if (options_.platform) return RequestedPlatform(deserved.machine);
     if (deserved.machine.empty()) return now;
     if (options_.backend) return PlatformWanted(deserved.machine);
     return IsLinux(now) ? verify::PlatformAfter(policies_, now, deserved) : now;
   }
 
   /// options_.platform for files of `machine`; "": there are none.
-  [[nodiscard]] Result<std::string> PlatformAsked(const std::string& machine) const {
+  [[nodiscard]] Result<std::string> RequestedPlatform(const std::string& machine) const {
     const std::string& asked = *options_.platform;
     if (machine.empty() && asked == info_.file_name.tag.platform) return asked;
     if (machine.empty()) {

@@ -59,7 +59,7 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
   return Ok();
 }
 
-SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::Loads& loads,
+SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads,
                          std::vector<elf::PathRule> layout)
     : tree_(tree), layout_(std::move(layout)) {
   const auto in_tree_or_system = [&](const std::string& name) {
@@ -83,7 +83,7 @@ bool SearchPaths::MayNeedOthers(const verify::ElfMember& member) const {
   return member.facts.rpath && !member.facts.runpath && !missing_.empty();
 }
 
-std::string SearchPaths::WhyDropped(const verify::PathEntry& entry, bool others) const {
+std::string SearchPaths::DropReason(const verify::PathEntry& entry, bool others) const {
   if (entry.text.find(kPadFolder) != std::string::npos) return "only reserves room";
   if (HasPart(entry.text, "stubs")) return "has stubs for linking";
   switch (entry.kind) {
@@ -111,7 +111,7 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
     // Which folder such an entry means below the file depends on the machine; from the root it is none of
     // ours.
     const bool some_folder = by_token && elf::AfterOrigin(entry.text).has_value();
-    std::string why = some_folder ? "" : WhyDropped(entry, others);
+    std::string why = some_folder ? "" : DropReason(entry, others);
     if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())
       why = "is there twice";
     if (why.empty()) {
@@ -123,8 +123,8 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
   return entries;
 }
 
-Result<NewSearchPath> SearchPaths::For(const verify::ElfMember& member,
-                                       const std::set<std::string>& folders) const {
+Result<NewSearchPath> SearchPaths::NewPathFor(const verify::ElfMember& member,
+                                              const std::set<std::string>& folders) const {
   NewSearchPath wanted;
   std::vector<std::string> entries;
   elf::PathTag tag = elf::PathTag::kRpath;

@@ -83,7 +83,7 @@ Result<bool> IsCached(Env& env, const Wanted& wanted) {
 }
 
 /// Gives the file its name if an earlier run has kept it under another one, as a mirror may call it.
-Result<bool> TakeOtherName(Env& env, const Wanted& wanted) {
+Result<bool> ReuseUnderOtherName(Env& env, const Wanted& wanted) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(wanted.target.Parent()));
   for (const std::string& name : names) {
     const AbsPath other = wanted.target.Parent() / name;
@@ -166,14 +166,14 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   const AbsPath folder = env.cache_dir / "downloads" / source.sha256->Hex();
   const AbsPath target = folder / name;
   const Wanted wanted{.name = name, .sha256 = *source.sha256, .target = target};
-  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
+  PTPKG_TRY(Lease lease, LeaseCacheDir(env, folder));
   PTPKG_TRY(bool cached, IsCached(env, wanted));
   if (!cached) {
     PTPKG_TRY(const std::unique_ptr<File> lock, WaitForLock(env, folder / kFetchLockName, name));
     PTPKG_TRY(cached, IsCached(env, wanted));  // another run may just have fetched it
     PTPKG_CHECK(RemoveAbandoned(env, folder));
     if (!cached) {
-      PTPKG_TRY(cached, TakeOtherName(env, wanted));
+      PTPKG_TRY(cached, ReuseUnderOtherName(env, wanted));
     }
     std::vector<std::string> urls = source.urls;
     if (env.offline) std::erase_if(urls, [](const std::string& url) { return !url.starts_with("file://"); });

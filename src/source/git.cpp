@@ -144,7 +144,8 @@ Result<std::string> Git::Read(const GitCall& call) const {
       fmt::format("git {} failed: {}", call.args.empty() ? "" : call.args.front(), GitReason(status)));
 }
 
-Result<std::string> Git::Ask(const GitCall& call, const GitUrl& url, const std::string& doing) const {
+Result<std::string> Git::RunWithRetry(const GitCall& call, const GitUrl& url,
+                                      const std::string& doing) const {
   std::chrono::milliseconds pause = kPause;
   for (int attempt = 1;; ++attempt) {
     PTPKG_TRY(const ExitStatus status, Run(call));

@@ -38,7 +38,7 @@ class Exporter {
   Exporter(Env& env, const Git& git, const GitCheckout& checkout, AbsPath scratch)
       : env_(env), git_(git), checkout_(checkout), scratch_(std::move(scratch)) {}
 
-  Result<void> Run(const GitWish& wish, const AbsPath& destination, std::size_t level) {
+  Result<void> Run(const GitRequest& wish, const AbsPath& destination, std::size_t level) {
     PTPKG_TRY(GitMirror mirror, GitMirror::Open(env_, git_, wish.url, wish.commit));
     auto taken = Take(mirror, wish, destination);
     if (!taken && taken.error().code() == ErrorCode::kCorrupt) {
@@ -48,7 +48,7 @@ class Exporter {
       }
       env_.reporter.Warn(
           fmt::format("{}; what the cache has of it is fetched again", taken.error().message()));
-      PTPKG_CHECK(mirror.FetchAnew(wish));
+      PTPKG_CHECK(mirror.Refetch(wish));
       PTPKG_CHECK(Clear(destination));
       taken = Take(mirror, wish, destination);
     }
@@ -79,12 +79,12 @@ class Exporter {
 
  private:
   /// Errors: kCorrupt, which another mirror may mend.
-  Result<void> Take(GitMirror& mirror, const GitWish& wish, const AbsPath& destination) {
+  Result<void> Take(GitMirror& mirror, const GitRequest& wish, const AbsPath& destination) {
     PTPKG_CHECK(mirror.Fetch(wish));
     return Export(mirror, wish, destination);
   }
 
-  Result<void> Export(const GitMirror& mirror, const GitWish& wish, const AbsPath& destination) {
+  Result<void> Export(const GitMirror& mirror, const GitRequest& wish, const AbsPath& destination) {
     GitCall call{.args = {"read-tree", "--reset", "-u", wish.commit},
                  .repository = mirror.repository(),
                  .work_tree = destination,
@@ -108,7 +108,7 @@ class Exporter {
     return env_.fs.MakeDir(folder);
   }
 
-  Result<std::vector<Submodule>> SubmodulesOf(const GitMirror& mirror, const GitWish& wish) {
+  Result<std::vector<Submodule>> SubmodulesOf(const GitMirror& mirror, const GitRequest& wish) {
     std::vector<Submodule> found;
     Result<void> read = Ok();
     const auto on_line = [&](std::string_view line) {
@@ -183,7 +183,7 @@ class Exporter {
   }
 
   static Result<Declared> EntryOf(const std::map<std::string, Declared>& modules, const Submodule& submodule,
-                                  const GitWish& wish) {
+                                  const GitRequest& wish) {
     for (const auto& [name, entry] : modules) {
       if (entry.path == submodule.path.str() && !entry.url.empty()) return entry;
     }

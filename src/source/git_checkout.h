@@ -6,7 +6,7 @@
 namespace ptpkg::source {
 
 struct GitCheckout {
-  GitWish wish;
+  GitRequest wish;
   bool submodules = true;
 };
 

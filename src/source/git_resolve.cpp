@@ -32,7 +32,7 @@ std::vector<std::string> RefsOf(const GitSource& git) {
   return refs;
 }
 
-std::string WhatOf(const GitSource& git) {
+std::string RefDescription(const GitSource& git) {
   if (!git.tag.empty()) return fmt::format("the tag '{}'", git.tag);
   if (!git.branch.empty()) return fmt::format("the branch '{}'", git.branch);
   if (!git.rev.empty()) return fmt::format("a tag or branch '{}'", git.rev);
@@ -79,7 +79,7 @@ class Resolver {
 
   Result<std::string> Remembered(const GitSource& source, const GitUrl& url) {
     if (!source.expected_commit.empty()) return source.expected_commit;  // no other would be taken
-    PTPKG_TRY(const std::optional<std::string> known, LastKnown(env_, git_, url, GitNameOf(source)));
+    PTPKG_TRY(const std::optional<std::string> known, LastFetchedCommit(env_, git_, url, GitNameOf(source)));
     if (known) return *known;
     return Error(ErrorCode::kNotFound,
                  fmt::format("{} of '{}' is not in the cache, and no server is asked for it",
@@ -98,14 +98,15 @@ class Resolver {
                    found.emplace(line.substr(tab + 1), line.substr(0, tab));
                  }};
     call.args.insert(call.args.end(), refs.begin(), refs.end());
-    PTPKG_TRY(const std::string said,
-              git_.Ask(call, url, fmt::format("cannot read the names of '{}'", ShownGitUrl(url.text))));
+    PTPKG_TRY(
+        const std::string said,
+        git_.RunWithRetry(call, url, fmt::format("cannot read the names of '{}'", ShownGitUrl(url.text))));
     static_cast<void>(said);
     for (const std::string& ref : refs) {
       if (const auto one = found.find(ref); one != found.end()) return one->second;
     }
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' does not have {}", ShownGitUrl(url.text), WhatOf(source)))
+                 fmt::format("'{}' does not have {}", ShownGitUrl(url.text), RefDescription(source)))
         .WithHint(fmt::format("see what there is: git ls-remote {}", ShownGitUrl(url.text)));
   }
 

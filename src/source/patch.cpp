@@ -62,7 +62,7 @@ std::string FirstFailure(const std::string& output) {
 }
 
 /// How far a patch fits.
-struct Fit {
+struct CompatibilityKind {
   std::size_t changes = 0;   ///< Of the patch's, up to the first that does not fit.
   std::string missing = {};  ///< The file that this one changes, without `strip` folders; "" if too short.
 };
@@ -76,14 +76,14 @@ bool IsThere(Fs& fs, const AbsPath& tree, const std::set<std::string>& made, con
 }
 
 /// Compares the files that the patch changes with those of `tree`, without `strip` folders of their names.
-Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
-  Fit fit;
+CompatibilityKind FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
+  CompatibilityKind fit;
   std::set<std::string> made;
   for (const PatchChange& change : text.changes) {
     const std::string& from = reverse ? change.after : change.before;
     const std::string& to = reverse ? change.before : change.after;
-    const std::string before = Stripped(from, strip, change.bare_names);
-    const std::string after = Stripped(to, strip, change.bare_names);
+    const std::string before = StripComponents(from, strip, change.bare_names);
+    const std::string after = StripComponents(to, strip, change.bare_names);
     const bool too_few_folders = before.empty() != from.empty() || after.empty() != to.empty();
     if (too_few_folders) return fit;
     const bool fits = from.empty() || IsThere(fs, tree, made, before) ||
@@ -111,9 +111,9 @@ Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text
   std::vector<std::size_t> levels =
       no_prefixes ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{1, 0};
   for (std::size_t level = 2; level <= most; ++level) levels.push_back(level);
-  Fit best;
+  CompatibilityKind best;
   for (const std::size_t level : levels) {
-    Fit fit = FitOf(fs, tree, text, level, patch.reverse);
+    CompatibilityKind fit = FitOf(fs, tree, text, level, patch.reverse);
     if (fit.changes == text.changes.size()) return level;
     if (fit.changes > best.changes) best = std::move(fit);
   }
@@ -137,7 +137,7 @@ Result<std::vector<RelPath>> FilesOf(const PatchText& text, std::size_t strip) {
   std::vector<RelPath> files;
   for (const PatchChange& change : text.changes) {
     for (const std::string& path : {change.before, change.after}) {
-      const std::string stripped = Stripped(path, strip, change.bare_names);
+      const std::string stripped = StripComponents(path, strip, change.bare_names);
       if (stripped.empty()) continue;
       PTPKG_TRY(RelPath file, RelPath::Parse(stripped));
       files.push_back(std::move(file));

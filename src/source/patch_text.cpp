@@ -245,7 +245,7 @@ class Reader {
 
 Result<PatchText> ReadPatch(std::string_view text, std::string_view name) { return Reader(text, name).Run(); }
 
-std::string Stripped(std::string_view path, std::size_t strip, bool bare_name) {
+std::string StripComponents(std::string_view path, std::size_t strip, bool bare_name) {
   if (bare_name && strip > 0) --strip;
   for (; strip > 0; --strip) {
     const std::size_t slash = path.find('/');

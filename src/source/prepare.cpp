@@ -92,7 +92,7 @@ Result<void> RefuseFileKeys(const Origin& origin) {
 }
 
 /// `error` of a copy, which is in no place that a person knows, as one of the file that was copied.
-Error OfOriginal(const Error& error, const AbsPath& copy, const AbsPath& original) {
+Error AsErrorOfOriginal(const Error& error, const AbsPath& copy, const AbsPath& original) {
   const auto named = [&](const std::string& text) { return ReplaceAll(text, copy.str(), original.str()); };
   Error same(error.code(), named(error.message()));
   if (error.span()) same = std::move(same).At(*error.span());
@@ -161,7 +161,7 @@ class Preparer {
     PTPKG_CHECK(env_.fs.MakeDirs(tree));
     for (std::size_t i = 0; i < origins.size(); ++i) {
       PTPKG_CHECK(env_.cancel.Check());
-      PTPKG_CHECK(PlaceOne(origins[i], i, tree));
+      PTPKG_CHECK(MoveIntoPlace(origins[i], i, tree));
     }
     PTPKG_CHECK(env_.fs.Rename(tree, destination));
     return SourceTree{.root = destination, .key = key};
@@ -204,17 +204,17 @@ class Preparer {
   }
 
   /// What an archive is called changes nothing of what it holds: mirrors have names of their own.
-  static std::string KeyOfNamed(const Sha256& sha256, const std::string& name) {
+  static std::string ArchiveKey(const Sha256& sha256, const std::string& name) {
     return sha256.Hex() + " " + (IsArchiveName(name) ? "unpacked" : name);
   }
 
   static Result<std::string> DownloadKey(const recipe::Source& source) {
     PTPKG_TRY(const std::string name, DownloadName(source));
-    return KeyOfNamed(*source.sha256, name);
+    return ArchiveKey(*source.sha256, name);
   }
 
   static std::string FileKey(const Origin& origin, const Digests& digests) {
-    return KeyOfNamed(digests.sha256, NameOfFile(origin));
+    return ArchiveKey(digests.sha256, NameOfFile(origin));
   }
 
   /// Of a local file: what the recipe calls it, else its own.
@@ -275,7 +275,7 @@ class Preparer {
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
     PTPKG_CHECK(CompareDeclared(origin, digests));
     const Result<void> unpacked = UnpackFile(copy, NameOfFile(origin), part);
-    if (!unpacked) return OfOriginal(unpacked.error(), copy, *origin.local);
+    if (!unpacked) return AsErrorOfOriginal(unpacked.error(), copy, *origin.local);
     return FileKey(origin, digests);
   }
 
@@ -306,7 +306,7 @@ class Preparer {
   }
 
   /// Patches the origin's part and moves it into `tree`.
-  Result<void> PlaceOne(const Origin& origin, std::size_t i, const AbsPath& tree) {
+  Result<void> MoveIntoPlace(const Origin& origin, std::size_t i, const AbsPath& tree) {
     const AbsPath part = PartOf(i);
     for (const PatchFile& patch : patches_[i]) {
       PTPKG_CHECK(env_.cancel.Check());

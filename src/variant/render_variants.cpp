@@ -145,14 +145,14 @@ class Renderer {
         return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is refused", name));
       }
       const recipe::Recipe& recipe = other->recipe;
-      if (!recipe.detects.empty()) return NotYetKnown(name);
+      if (!recipe.detects.empty()) return UndetectedVersionError(name);
       values_.pins().insert_or_assign(NormalizedKey(name), Value(recipe.version + " " + recipe.build_string));
       return Facts{.version = recipe.version, .build_string = recipe.build_string};
     }
 
    private:
     /// Outputs are rendered before anybody asks their tools.
-    static Error NotYetKnown(const std::string& name) {
+    static Error UndetectedVersionError(const std::string& name) {
       return Error(
                  ErrorCode::kUnsupported,
                  fmt::format("the build string of '{}' uses detected(), so no pin can name it exactly", name))
@@ -193,7 +193,7 @@ class Renderer {
 
   Result<void> Visit(std::size_t index, const Choice& choice) {
     PTPKG_TRY(const Rendered* rendered, Render(index, choice));
-    if (!rendered->open.empty()) return Unfold(index, choice, rendered->open);
+    if (!rendered->open.empty()) return ExpandCombinations(index, choice, rendered->open);
     if (rendered->refused) {
       refused_.push_back(rendered->recipe);
       return Ok();
@@ -226,7 +226,7 @@ class Renderer {
     if (!values.open().empty()) return Rendered{.open = values.open(), .recipe = {}, .used = {}};
     if (inherited != nullptr && inherited->refused) {
       values.used().insert(inherited->used.begin(), inherited->used.end());
-      return LeftOut(index, values);
+      return SkippedPackage(index, values);
     }
     if (!first) return Refuse(index, std::move(first).error(), values);
 
@@ -266,12 +266,12 @@ class Renderer {
       const auto used = values.used().find(NormalizedKey(key));
       if (used == values.used().end()) continue;
       PTPKG_TRY(const std::string text, used->second.ToText());
-      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return LeftOut(index, values);
+      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return SkippedPackage(index, values);
     }
     return Failure(std::move(error), values);
   }
 
-  Result<Rendered> LeftOut(std::size_t index, ChosenValues& values) const {
+  Result<Rendered> SkippedPackage(std::size_t index, ChosenValues& values) const {
     Rendered result{.open = {}, .used = values.used(), .refused = true};
     result.recipe.name = WrittenName(outputs_[index]);
     for (const auto& [key, value] : result.used) {
@@ -415,7 +415,8 @@ class Renderer {
   }
 
   /// Visits each combination of values of the axes in `open`.
-  Result<void> Unfold(std::size_t index, const Choice& choice, const std::set<std::size_t>& open) {
+  Result<void> ExpandCombinations(std::size_t index, const Choice& choice,
+                                  const std::set<std::size_t>& open) {
     std::vector<Choice> choices = {choice};
     for (const std::size_t axis : open) {
       std::vector<Choice> longer;

@@ -60,11 +60,11 @@ Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, cons
 }
 
 /// nullopt for a name that is none: a finding of its own, and WHEEL then has to say it.
-Result<std::optional<PlatformPromise>> PromiseOfWheelName(std::string_view file_name) {
+Result<std::optional<DeclaredPlatform>> DeclaredByWheelName(std::string_view file_name) {
   const auto name = wheel::FileName::Parse(file_name);
-  if (!name) return std::optional<PlatformPromise>();
+  if (!name) return std::optional<DeclaredPlatform>();
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
-  return std::optional(PromiseOfTags(policies, Split(name->tag.platform, '.')));
+  return std::optional(DeclaredByTags(policies, Split(name->tag.platform, '.')));
 }
 
 /// The tags of the file name against the files. `zip`: null when it cannot be read.
@@ -76,7 +76,7 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
   }
   std::map<std::string, elf::PythonSymbols> symbols;
   std::set<std::string> with_foreign_needs;
-  const SeenZip& seen = *zip->Seen();
+  const ZipScan& seen = *zip->Seen();
   std::set<std::string> own;  // names of files
   for (const TreeEntry& entry : zip->tree().entries) own.emplace(entry.path.Name());
   for (const auto& [path, index] : seen.by_path) {
@@ -143,7 +143,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
                               .size_bytes = stat.size_bytes};
     PTPKG_TRY(plain.zip, CheckWheel(env, artifact, reading, rules, findings));
     PTPKG_CHECK(CheckNamedTags(plain.zip.get(), artifact.Name(), examination));
-    PTPKG_TRY(subject.promise, PromiseOfWheelName(artifact.Name()));
+    PTPKG_TRY(subject.promise, DeclaredByWheelName(artifact.Name()));
   } else {
     PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));
     subject.notes = {.in_dist_info = false, .file = std::move(plain.note)};
@@ -175,7 +175,7 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
                                         content.note.allow_unresolved.end());
   elf_options.device_code_of_package = content.note.device_code;
   const ElfSubject subject{.root = content.tree.root,
-                           .promise = PromiseOfSpecs(content.specs, content.subdir)};
+                           .promise = DeclaredBySpecs(content.specs, content.subdir)};
   examination.entries = content.tree.entries;
   CheckNameCase(examination.entries, findings);
   return CheckElfFiles(env, subject, elf_options, examination);

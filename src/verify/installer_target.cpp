@@ -164,7 +164,7 @@ void ApplyTargets(Consumers targets, std::vector<Finding>& findings) {
           return candidate.id == finding.id && finding.file.ends_with(candidate.file_end) &&
                  finding.severity >= candidate.least;
         });
-    if (rule != kRefusals.end() && rule->refused_by.Meets(targets)) {
+    if (rule != kRefusals.end() && rule->refused_by.Intersects(targets)) {
       finding.severity = Severity::kError;
     } else if (finding.severity == Severity::kError) {
       finding.severity = Severity::kWarning;

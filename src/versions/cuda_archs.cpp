@@ -151,7 +151,7 @@ ArchitectureNames DeviceCodeRequest::Sass() const {
   return names;
 }
 
-bool DeviceCodeRequest::AsksForCode() const {
+bool DeviceCodeRequest::RequestsCode() const {
   return others_ ||
          std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.asked.has_value(); });
 }
@@ -168,7 +168,7 @@ const DeviceArchitectures* DeviceCodeRequest::Of(std::string_view file) const {
   return asked ? &*asked : nullptr;
 }
 
-std::vector<std::string> DeviceCodeRequest::GlobsWithout(const std::vector<std::string>& files) const {
+std::vector<std::string> DeviceCodeRequest::UnmatchedGlobs(const std::vector<std::string>& files) const {
   std::vector<std::string> globs;
   for (const Rule& rule : rules_) {
     const bool has = std::any_of(files.begin(), files.end(),

@@ -49,7 +49,7 @@ class DeviceCodeRequest {
   static Result<DeviceCodeRequest> Parse(const std::vector<std::string>& texts);
 
   /// Whether any file is asked for anything.
-  [[nodiscard]] bool AsksForCode() const;
+  [[nodiscard]] bool RequestsCode() const;
 
   /// The machine code that is asked for, of whichever files.
   [[nodiscard]] ArchitectureNames Sass() const;
@@ -60,7 +60,7 @@ class DeviceCodeRequest {
 
   /// The globs that ask for something, and decide about none of `files`: a library that is missing, or lost
   /// its GPU code, must not pass because of another one.
-  [[nodiscard]] std::vector<std::string> GlobsWithout(const std::vector<std::string>& files) const;
+  [[nodiscard]] std::vector<std::string> UnmatchedGlobs(const std::vector<std::string>& files) const;
 
  private:
   struct Rule {

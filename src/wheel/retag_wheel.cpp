@@ -147,7 +147,7 @@ Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::
 }
 
 /// What is written from the file name must not turn the METADATA of another distribution into this one's.
-Result<void> CheckIsOf(const CoreMetadata& metadata, const FileName& name) {
+Result<void> CheckSameDistribution(const CoreMetadata& metadata, const FileName& name) {
   const Result<FileName> said = FileName::Of(metadata);
   if (said && said->Stem() == name.Stem()) return Ok();
   return Error(ErrorCode::kInvalidInput,
@@ -329,7 +329,7 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
     texts[path] = WheelTextAfter(std::move(block), request, name, tags);
   }
   if (request.local || !request.requirements.empty()) {
-    PTPKG_CHECK(CheckIsOf(info.metadata, info.file_name), frame);
+    PTPKG_CHECK(CheckSameDistribution(info.metadata, info.file_name), frame);
     PTPKG_TRY(texts[info.dist_info_dir + "/METADATA"], MetadataTextAfter(info.metadata, request, name));
   }
   for (const auto& [document, text] : content.documents) texts[info.dist_info_dir + "/" + document] = text;

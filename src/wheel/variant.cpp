@@ -39,7 +39,7 @@ class DocumentReader {
           .WithHint(fmt::format("PEP 825, format {}, is: its schema is '{}'", kVariantFormat,
                                 SchemaOf(kVariantFormat)));
     }
-    PTPKG_CHECK(RefuseOthers(json, {"$schema", "default-priorities", "variants"}, ""));
+    PTPKG_CHECK(RefuseUnknownKeys(json, {"$schema", "default-priorities", "variants"}, ""));
     VariantDocument document;
     PTPKG_TRY(document.namespaces, ReadNamespaces(json));
     const auto variants = json.find("variants");
@@ -59,8 +59,8 @@ class DocumentReader {
         .WithHint("write the wheel again; PEP 825 has the format");
   }
 
-  [[nodiscard]] Result<void> RefuseOthers(const Json& object, const std::set<std::string>& known,
-                                          std::string_view above) const {
+  [[nodiscard]] Result<void> RefuseUnknownKeys(const Json& object, const std::set<std::string>& known,
+                                               std::string_view above) const {
     for (const auto& [key, value] : object.items()) {
       if (!known.contains(key)) return Wrong(fmt::format("the key '{}{}' is not of this format", above, key));
     }
@@ -72,7 +72,7 @@ class DocumentReader {
     if (priorities == json.end() || !priorities->is_object())
       return Wrong("has no object 'default-priorities'");
     if (!priorities->contains("namespace")) return Wrong("has no list 'default-priorities.namespace'");
-    PTPKG_CHECK(RefuseOthers(*priorities, {"namespace"}, "default-priorities."));
+    PTPKG_CHECK(RefuseUnknownKeys(*priorities, {"namespace"}, "default-priorities."));
     PTPKG_TRY(std::vector<std::string> names, JsonStringsOr(*priorities, "namespace", {}, where_));
     if (names.empty()) return Wrong("the list of namespaces is empty");
     std::set<std::string> seen;

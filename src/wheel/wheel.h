@@ -36,7 +36,7 @@ struct WheelInput {
 };
 
 struct WheelOptions {
-  OnExisting on_existing = OnExisting::kRefuse;
+  ExistingFilePolicy on_existing = ExistingFilePolicy::kRefuse;
   int deflate_level = 6;  ///< 0 (store) … 12.
 };
 

@@ -234,8 +234,8 @@ class Splicer {
     PTPKG_TRY(const std::string packed, pool_.Deflate(AsBytes(content), ChunkPlace::kLast));
     MemoryFile file{AsBytes(packed)};
     deflate::BitReader reader{std::string_view(packed)};
-    deflate::NoSink none;
-    deflate::Walker<deflate::NoSink> walker(reader, none);
+    deflate::DiscardSymbols none;
+    deflate::Walker<deflate::DiscardSymbols> walker(reader, none);
     while (true) {
       PTPKG_TRY(const deflate::Block block, walker.NextBlock());
       PTPKG_CHECK(CopyBlock(file, 0, block, is_last && block.is_last));

@@ -235,7 +235,7 @@ class Codes {
 };
 
 /// Takes nothing; what a Sink of Walker looks like.
-struct NoSink {
+struct DiscardSymbols {
   /// Whether Flush must come before the next symbol.
   [[nodiscard]] static bool Full() { return false; }
   static Result<void> Flush() { return Ok(); }

@@ -186,7 +186,7 @@ Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, con
   Task task(env.reporter, {.stage = "unpack",
                            .subject = std::string(name.substr(name.rfind('/') + 1)),
                            .total_bytes = packed_bytes});
-  TellingSource told(source, task);
+  ProgressSource told(source, task);
   PTPKG_TRY(const std::unique_ptr<ByteSource> tar, MakeDecompressSource(told, name));
   ExtractTree tree(env, destination, options, name, packed_bytes);
   PTPKG_CHECK(TarExtractor(*tar, name, tree).Run());

@@ -265,8 +265,8 @@ class ZipEditor {
 
 }  // namespace
 
-Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target, OnExisting on_existing,
-                            const ZipEdits& edits) {
+Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target,
+                            ExistingFilePolicy on_existing, const ZipEdits& edits) {
   ZipEditor editor(env, zip, edits);
   PTPKG_CHECK(editor.Open());
   PTPKG_TRY(AtomicFile out, AtomicFile::Create(env.fs, target));

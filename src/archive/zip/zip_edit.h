@@ -44,7 +44,7 @@ struct ZipEdits {
 /// its MemberSplice says), kUnsupported for an encrypted member, a method besides stored and deflate, a link
 /// or device; kInvalidInput for two members of one name, for a spliced one that is not there or dropped, for
 /// edits that SpliceDeflate refuses; kAlreadyExists (kRefuse only), kIo, kCancelled.
-Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target, OnExisting on_existing,
-                            const ZipEdits& edits);
+Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target,
+                            ExistingFilePolicy on_existing, const ZipEdits& edits);
 
 }  // namespace ptpkg::archive

@@ -103,7 +103,7 @@ const WheelTable& BuiltInWheelTable() {
 }
 
 std::optional<WheelRow> FindWheelRow(const WheelTable& table, std::string_view requirement) {
-  const auto found = table.rows.find(std::string(WithoutPlatform(requirement)));
+  const auto found = table.rows.find(std::string(StripPlatformSuffix(requirement)));
   if (found != table.rows.end()) return found->second;
   const std::optional<Provider> provider = FindProvider(requirement);
   if (!provider || provider->kind != ProviderKind::kPythonPackage) return std::nullopt;

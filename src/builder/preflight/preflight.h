@@ -54,6 +54,6 @@ class PreflightRules {
 /// reporter; the errors of all are refused together, as kRefused. What holds for several builds is said once,
 /// with their names where it does not hold for all. Errors: that, and those of ReadMachineFacts and
 /// AddRecipeFacts.
-Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& builds);
+Result<void> CheckPreflight(Env& env, const std::vector<RecipeFactsInput>& builds);
 
 }  // namespace ptpkg::builder

@@ -40,6 +40,6 @@ struct RecipeFactsInput {
 Result<void> AddRecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts);
 
 /// All of these names with nothing behind them, for a machine that is looked at without a recipe.
-void AddNoRecipe(Facts& facts);
+void AddEmptyRecipeFacts(Facts& facts);
 
 }  // namespace ptpkg::builder

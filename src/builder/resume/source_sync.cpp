@@ -79,7 +79,7 @@ void SyncRecord::Distrust(const RelPath& path) {
   one.digest = {};  // of no bytes
 }
 
-void SyncRecord::DoubtTimes() {
+void SyncRecord::RereadAllSources() {
   for (auto& [path, one] : files) one.mtime_ns = kUnsure;
 }
 
@@ -110,7 +110,7 @@ class Syncer {
     bool added = false;
     for (const Found* one : changed) {
       if (record_.files.contains(one->path)) continue;
-      if (request_.is_taken && request_.is_taken(one->path)) return HeldTwice(one->path);
+      if (request_.is_taken && request_.is_taken(one->path)) return HardLinkedSourceError(one->path);
       added = true;
     }
     const bool others = added || !outcome.removed.empty();
@@ -165,7 +165,7 @@ class Syncer {
     }
     const auto twice = std::adjacent_find(found_.begin(), found_.end(),
                                           [](const Found& a, const Found& b) { return a.path == b.path; });
-    return twice == found_.end() ? Ok() : Result<void>(HeldTwice(twice->path));
+    return twice == found_.end() ? Ok() : Result<void>(HardLinkedSourceError(twice->path));
   }
 
   /// Nothing records them: one that is gone in the source stays in the copy.
@@ -188,7 +188,7 @@ class Syncer {
     return gone;
   }
 
-  static Error HeldTwice(const RelPath& path) {
+  static Error HardLinkedSourceError(const RelPath& path) {
     return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe hold '{}'", path.str()))
         .WithHint("give one of them a target_directory of its own");
   }
@@ -307,7 +307,7 @@ class Syncer {
     }
     const auto stat = env_.fs.Lstat(request_.copy / one.path);
     if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
-    if (request_.first && !request_.replaces) return HeldTwice(one.path);
+    if (request_.first && !request_.replaces) return HardLinkedSourceError(one.path);
     if (stat->kind == FileKind::kDirectory) return PlaceTaken(one.path, one.path.str());
     return env_.fs.Remove(request_.copy / one.path);
   }
@@ -368,9 +368,9 @@ Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord
   return Syncer(env, request, record).Run();
 }
 
-Result<std::size_t> DistrustWritten(Env& env, const AbsPath& copy,
-                                    const std::vector<source::WalkEntry>& files, std::int64_t since_ns,
-                                    SyncRecord& record) {
+Result<std::size_t> DistrustFilesWrittenSince(Env& env, const AbsPath& copy,
+                                              const std::vector<source::WalkEntry>& files,
+                                              std::int64_t since_ns, SyncRecord& record) {
   std::size_t distrusted = 0;
   for (const source::WalkEntry& file : files) {
     PTPKG_CHECK(env.cancel.Check());

@@ -44,7 +44,7 @@ class FailedCommandsWriter {
   static Result<FailedCommandsWriter> Start(Env& env, const AbsPath& file);
 
   /// A line of the script's output: what it names is on the disk when this returns.
-  void Look(std::string_view line) { Add(FailedTargets(line)); }
+  void ReadOutputLine(std::string_view line) { Add(FailedTargets(line)); }
   /// The same for files that are known to be half-written. The first 64 KiB of names are kept.
   void Add(const std::vector<std::string>& targets);
   /// Whether all was written that was to be.

@@ -71,7 +71,7 @@ std::string LastLines(const std::string& output) {
   return text;
 }
 
-std::string HowItEnded(const ExitStatus& status) {
+std::string ExitSummary(const ExitStatus& status) {
   return status.signal != 0 ? fmt::format("was ended by signal {}", status.signal)
                             : fmt::format("ended with status {}", status.code);
 }
@@ -94,8 +94,9 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
 
 namespace {
 
-bool IsAnyWriting(const std::vector<LeftProcess>& left) {
-  return std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+bool IsAnyWriting(const std::vector<OrphanProcess>& left) {
+  return std::any_of(left.begin(), left.end(),
+                     [](const OrphanProcess& each) { return !each.writing.empty(); });
 }
 
 /// Of a build script; other scripts have none.
@@ -123,8 +124,8 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
   command.log_file = run.log_file;
   command.on_line = [&](std::string_view line) {
     task.ChildOutput(line);
-    if (watch != nullptr) watch->Look(task, line);
-    if (watchers != nullptr && watchers->failed) watchers->failed->Look(line);
+    if (watch != nullptr) watch->ReadOutputLine(task, line);
+    if (watchers != nullptr && watchers->failed) watchers->failed->ReadOutputLine(line);
   };
   command.cancel = &env.cancel;
   if (watch != nullptr) {
@@ -155,9 +156,9 @@ std::string FileInFolder(const AbsPath& file, const std::map<std::string, AbsPat
 }
 
 /// Of a script that ended well.
-Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftProcess>& left) {
+Result<void> CheckOrphans(Env& env, const ScriptRun& run, const std::vector<OrphanProcess>& left) {
   std::vector<std::string> others;
-  for (const LeftProcess& each : left) {
+  for (const OrphanProcess& each : left) {
     if (each.writing.empty()) {
       others.push_back(each.command);
       continue;
@@ -166,7 +167,7 @@ Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftPro
     for (const AbsPath& file : each.writing) files.push_back(FileInFolder(file, run.watched));
     return Error(ErrorCode::kCommandFailed,
                  fmt::format("the {} script of '{}' ended while '{}', which it had started, was writing {}",
-                             run.stage, run.subject, each.command, SomeOf(files, kMostNamed)))
+                             run.stage, run.subject, each.command, FirstNames(files, kMostNamed)))
         .WithHint(
             fmt::format("what a script leaves running is ended with it: have it wait (bash: \"wait\"), or "
                         "end that process before; the whole output is in '{}'",
@@ -174,7 +175,7 @@ Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftPro
   }
   if (!others.empty()) {
     env.reporter.Note(fmt::format("'{}': what the {} script left running was ended: {}", run.subject,
-                                  run.stage, SomeOf(others, kMostNamed)));
+                                  run.stage, FirstNames(others, kMostNamed)));
   }
   return Ok();
 }
@@ -196,7 +197,7 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
   }
   PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watchers));
   if (watchers.failed) {
-    for (const LeftProcess& each : status.left) {
+    for (const OrphanProcess& each : status.left) {
       for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
     }
     if (!watchers.failed->is_complete()) {
@@ -207,7 +208,7 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
     }
   }
   if (!status.ok()) return watch.Failed(status);
-  PTPKG_CHECK(JudgeLeft(env, run, status.left));
+  PTPKG_CHECK(CheckOrphans(env, run, status.left));
   watch.Succeeded();
   return Ok();
 }

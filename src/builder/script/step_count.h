@@ -46,7 +46,7 @@ class StepCount {
   /// tool with less than a tenth of the steps of the largest before it, such as `ninja install` after the
   /// build; a tool that runs inside a step of another and ends with it, as soon as that goes on; and the
   /// steps of a build system's regeneration.
-  Change Look(std::string_view line);
+  Change ReadOutputLine(std::string_view line);
   [[nodiscard]] const State& state() const { return state_; }
 
  private:

@@ -59,8 +59,9 @@ class StepEstimate {
   void Remember(const StepCount::State& state, double seconds);
   [[nodiscard]] double PerMinute() const;
   [[nodiscard]] std::optional<double> SecondsLeft(const StepCount::State& state, double seconds) const;
-  [[nodiscard]] std::optional<double> LeftByRecord(const StepCount::State& state, double seconds) const;
-  [[nodiscard]] std::optional<double> LeftByRate(const StepCount::State& state, double seconds) const;
+  [[nodiscard]] std::optional<double> SecondsLeftByRecord(const StepCount::State& state,
+                                                          double seconds) const;
+  [[nodiscard]] std::optional<double> SecondsLeftByRate(const StepCount::State& state, double seconds) const;
 
   std::optional<StepRecord> last_;
   int jobs_;

@@ -128,7 +128,7 @@ class Tester {
   }
 
   Result<void> One(const recipe::ScriptTest& test) {
-    PTPKG_TRY(const TestRun run, RunOf(env_.fs, test, layout_.recipe_copy, host_->preamble()));
+    PTPKG_TRY(const TestRun run, MakeTestRun(env_.fs, test, layout_.recipe_copy, host_->preamble()));
     return Execute(run);
   }
 

@@ -44,7 +44,7 @@ class PrefixTester {
   }
 
   Result<void> One(const recipe::ScriptTest& test) {
-    PTPKG_TRY(TestRun run, RunOf(env_.fs, test, request_.layout.recipe_copy, request_.place.preamble));
+    PTPKG_TRY(TestRun run, MakeTestRun(env_.fs, test, request_.layout.recipe_copy, request_.place.preamble));
     if (!test.requirements.empty()) {
       const Result<std::string> folders = FoldersOfTools(test);
       if (!folders) {

@@ -14,7 +14,7 @@ namespace ptpkg::builder {
 struct PrefixTestRequest {
   const recipe::Recipe& recipe;  ///< Whose tests are run.
   const WorkLayout& layout;      ///< RECIPE_DIR and prefix are there.
-  const ScriptPlace& place;      ///< Of the build script.
+  const ScriptContext& place;    ///< Of the build script.
   /// Files of the prefix that belong to no package of the recipe, sorted.
   const std::vector<RelPath>& host_files;
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists.

@@ -19,8 +19,8 @@ struct TestRun {
 /// REQUIRES: it imports something.
 TestRun ImportRun(const recipe::PythonTest& test);
 /// `folder`: RECIPE_DIR. `preamble`: what a shell has to do first. Errors: ScriptText's.
-Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
-                      const std::string& preamble);
+Result<TestRun> MakeTestRun(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
+                            const std::string& preamble);
 
 /// Adds what a test has besides the variables of the script: it sees what is installed in `prefix`.
 void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables);

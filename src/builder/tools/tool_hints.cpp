@@ -87,7 +87,7 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
       .WithHint(std::move(hint));
 }
 
-Error JoinLacks(const std::vector<Error>& lacks) {
+Error JoinNotFoundErrors(const std::vector<Error>& lacks) {
   if (lacks.size() == 1) return lacks.front();
   std::vector<std::string> messages;
   std::vector<std::string> hints;

@@ -158,7 +158,7 @@ class Finder {
       path = FindProgram(name, search);
     }
     if (!path) {
-      Miss(wanted, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()));
+      NoteMissing(wanted, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()));
       return Ok();
     }
     return Take(wanted, *path);
@@ -184,8 +184,9 @@ class Finder {
     PTPKG_TRY(const std::string version, ProgramVersion(env_, path));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(wanted, fmt::format("'{}' is version {}{}", path.str(), version.empty() ? "unknown" : version,
-                               wanted.IsNvcc() ? other_nvccs_ : ""));
+      NoteMissing(wanted,
+                  fmt::format("'{}' is version {}{}", path.str(), version.empty() ? "unknown" : version,
+                              wanted.IsNvcc() ? other_nvccs_ : ""));
       // Debian would say that it has the newest one already.
       set_.missing.back().debian_package.clear();
       set_.missing.back().unfit_program = std::string(path.Name());
@@ -219,14 +220,15 @@ class Finder {
   Result<void> CheckToolkitVersion(const Wanted& wanted) {
     const std::string& name = wanted.spec.name;
     if (!nvcc_ || !IsNumberedAsNvcc(wanted)) {
-      Miss(wanted, fmt::format("which version of '{}' is installed cannot be told{}", name, FromWheels()));
+      NoteMissing(wanted,
+                  fmt::format("which version of '{}' is installed cannot be told{}", name, FromWheels()));
       return Ok();
     }
     PTPKG_TRY(const std::string version, ProgramVersion(env_, *nvcc_));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(wanted, fmt::format("the toolkit of '{}' is version {}{}{}", nvcc_->str(),
-                               version.empty() ? "unknown" : version, other_nvccs_, FromWheels()));
+      NoteMissing(wanted, fmt::format("the toolkit of '{}' is version {}{}{}", nvcc_->str(),
+                                      version.empty() ? "unknown" : version, other_nvccs_, FromWheels()));
     }
     return Ok();
   }
@@ -250,8 +252,8 @@ class Finder {
         needs_python_ = true;
         return FindPackage(wanted);
       }
-      Miss(wanted, fmt::format("header '{}' is not installed{}", header,
-                               wanted.Is(ProviderKind::kToolkit) ? FromWheels() : ""));
+      NoteMissing(wanted, fmt::format("header '{}' is not installed{}", header,
+                                      wanted.Is(ProviderKind::kToolkit) ? FromWheels() : ""));
       return Ok();
     }
     if (wanted.Is(ProviderKind::kToolkit) && HasConstraint(wanted.spec)) return CheckToolkitVersion(wanted);
@@ -263,12 +265,12 @@ class Finder {
     const std::optional<std::string> version = InstalledVersion(wanted);
     const std::string& python = set_.python->executable.str();
     if (!version) {
-      Miss(wanted, fmt::format("'{}' has no package '{}'", python, wanted.Distributions().front()));
+      NoteMissing(wanted, fmt::format("'{}' has no package '{}'", python, wanted.Distributions().front()));
       return Ok();
     }
     if (!HasConstraint(wanted.spec)) return Ok();
     PTPKG_TRY(const bool fits, Fits(*version, wanted.spec.version));
-    if (!fits) Miss(wanted, fmt::format("'{}' has version {}", python, *version));
+    if (!fits) NoteMissing(wanted, fmt::format("'{}' has version {}", python, *version));
     return Ok();
   }
 
@@ -293,7 +295,7 @@ class Finder {
       const std::string language = wanted.spec.name.substr(0, wanted.spec.name.size() - kPlatform.size());
       reason += fmt::format("; a compiler is named by '{}_compiler' in variants.yaml", language);
     }
-    Miss(wanted, std::move(reason));
+    NoteMissing(wanted, std::move(reason));
     return Ok();
   }
 
@@ -320,7 +322,7 @@ class Finder {
     }
     if (names.empty() && !needs_python_) return Ok();
     names.emplace_back("pip");
-    const std::string wanted = WantedPython(recipe_);
+    const std::string wanted = RequestedPython(recipe_);
     std::string reason;
     for (const AbsPath& candidate : PythonCandidates(env_, request_.options.python, wanted)) {
       auto python = ProbePython(env_, candidate, names);
@@ -335,7 +337,7 @@ class Finder {
                                       python->free_threaded ? ", free-threaded" : "")
                         : python.error().message());
     }
-    return needs_python_ ? MissPython(wanted, std::move(reason)) : Ok();
+    return needs_python_ ? NoteMissingPython(wanted, std::move(reason)) : Ok();
   }
 
   Result<bool> PythonFits(const Python& python, const std::string& wanted) const {
@@ -348,12 +350,12 @@ class Finder {
     return true;
   }
 
-  Result<void> MissPython(const std::string& wanted, std::string reason) {
+  Result<void> NoteMissingPython(const std::string& wanted, std::string reason) {
     if (reason.empty()) reason = "no interpreter on PATH";
     const recipe::MatchSpec spec{.name = "python", .version = wanted, .build = {}};
     std::string package = wanted.empty() ? "python3" : "python" + wanted;
     // A Debian release has one or two Pythons.
-    PTPKG_TRY(const bool offered, AptKnows(env_, package));
+    PTPKG_TRY(const bool offered, AptHasPackage(env_, package));
     if (!offered) package.clear();
     set_.missing.push_back({.name = spec.name,
                             .requirement = spec.str(),
@@ -384,7 +386,7 @@ class Finder {
     return Ok();
   }
 
-  void Miss(const Wanted& wanted, std::string reason) {
+  void NoteMissing(const Wanted& wanted, std::string reason) {
     MissingTool missing{.name = wanted.spec.name,
                         .requirement = wanted.spec.str(),
                         .reason = std::move(reason),
@@ -427,7 +429,7 @@ Result<std::string> ProgramVersion(Env& env, const AbsPath& path) {
   return ToolVersion(status.output);
 }
 
-std::string WantedPython(const recipe::Recipe& recipe) {
+std::string RequestedPython(const recipe::Recipe& recipe) {
   const auto variant = recipe.variant.find("python");
   if (variant != recipe.variant.end()) {
     const std::string_view text = variant->second;

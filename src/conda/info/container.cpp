@@ -33,9 +33,9 @@ struct Budget {
 };
 
 /// Decoded bytes, counted against the budget.
-class GuardedSource final : public ByteSource {
+class BudgetedSource final : public ByteSource {
  public:
-  GuardedSource(archive::DecodingSource& below, Budget& budget, const CancelToken& cancel)
+  BudgetedSource(archive::DecodingSource& below, Budget& budget, const CancelToken& cancel)
       : below_(below), budget_(budget), cancel_(cancel) {}
   Result<std::size_t> Read(MutableBytes buffer) override {
     PTPKG_CHECK(cancel_.Check());
@@ -86,7 +86,7 @@ class ContainerReader {
   Result<void> ReadTarBz2(File& file, Task& task) {
     facts_.format = ArtifactFormat::kTarBz2;
     FileSource packed(file);
-    TellingSource told(packed, task);
+    ProgressSource told(packed, task);
     const auto source = archive::MakeBzip2Source(told);
     return ReadTar(Part::kWhole, "", *source);
   }
@@ -118,14 +118,14 @@ class ContainerReader {
       return Error(ErrorCode::kCorrupt, fmt::format("zip holds no member '{}*.tar.zst'", prefix));
     }
     PTPKG_TRY(const std::unique_ptr<ByteSource> packed, zip.OpenMember(found->name));
-    TellingSource told(*packed, task);
+    ProgressSource told(*packed, task);
     const auto source = archive::MakeZstdSource(told);
     PTPKG_CHECK(ReadTar(part, found->name, *source), fmt::format("while reading '{}'", found->name));
     return Ok();
   }
 
   Result<void> ReadTar(Part part, const std::string& name, archive::DecodingSource& decoder) {
-    GuardedSource guarded(decoder, budget_, env_.cancel);
+    BudgetedSource guarded(decoder, budget_, env_.cancel);
     archive::StrictTar source(guarded);
     PTPKG_TRY(const bool complete, WalkMembers(part, source));
     // The checksum at the end of the stream, and whatever follows it, is seen only by reading on.
@@ -140,14 +140,14 @@ class ContainerReader {
       PTPKG_TRY(const std::optional<archive::TarMember> member, tar.Next());
       if (!member) return true;
       PTPKG_CHECK(budget_.AddMember());
-      PTPKG_CHECK(Admit(*member));
+      PTPKG_CHECK(AcceptName(*member));
       PTPKG_TRY(const bool go_on, on_member_(part, *member, tar.content()));
       if (!go_on) return false;
     }
   }
 
   /// One rule for the members of all parts, whoever reads them.
-  Result<void> Admit(const archive::TarMember& member) {
+  Result<void> AcceptName(const archive::TarMember& member) {
     const bool executable = (member.mode & 0100U) != 0;
     switch (member.kind) {
       case archive::TarKind::kRegular: {

@@ -14,7 +14,7 @@ std::string PathOf(const elf::LinkFacts& facts) {
 }
 
 /// One note for all files of which the same path becomes the same one.
-void TellPaths(Env& env, const std::vector<elf::FileChange>& plan) {
+void NotePathChanges(Env& env, const std::vector<elf::FileChange>& plan) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   for (const elf::FileChange& change : plan) {
     const std::pair paths{PathOf(change.before), PathOf(change.after)};
@@ -54,7 +54,7 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
     return Ok();
   }
   task.Done(fmt::format("{} of {} ELF files changed", changed, plan.size()));
-  if (labels.tells_paths) TellPaths(env, plan);
+  if (labels.tells_paths) NotePathChanges(env, plan);
   for (const elf::FileChange& change : plan) {
     if (!change.strip_hazard) continue;
     env.reporter.Warn(fmt::format("'{}' must not be stripped any more: its program headers had to move",

@@ -94,7 +94,7 @@ Result<TreeAsWheel> Described(const Distribution& distribution) {
 
 bool IsUnpackedWheel(const StagedTree& tree) { return TopDistInfos(tree).size() == 1; }
 
-Result<bool> HoldsDistribution(Env& env, const AbsPath& folder) {
+Result<bool> ContainsDistribution(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const std::vector<std::string> top, env.fs.ListDir(folder));
   const auto holds = [&](const AbsPath& place) -> Result<bool> {
     PTPKG_TRY(const bool there, Exists(env.fs, place));

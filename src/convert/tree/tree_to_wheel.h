@@ -11,7 +11,7 @@ namespace ptpkg::convert {
 
 /// Whether `folder` is one of those: a *.dist-info/METADATA lies at its top, or where a prefix has it.
 /// Reads no file. Errors: kIo.
-Result<bool> HoldsDistribution(Env& env, const AbsPath& folder);
+Result<bool> ContainsDistribution(Env& env, const AbsPath& folder);
 
 /// Whether one .dist-info lies at the top of `tree`, of which digests are not looked at.
 bool IsUnpackedWheel(const StagedTree& tree);

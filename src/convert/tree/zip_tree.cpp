@@ -56,14 +56,14 @@ class ZipTreeMaker {
       PTPKG_CHECK(NoteRoot(entry.path.str(), *below));
       PTPKG_CHECK(Place(entry, RelPath::Literal(*below)));
     }
-    if (!root_) return NothingLeft();
+    if (!root_) return NoFilesMatched();
     for (const std::string& glob : part_.files) {
       if (used_.contains(glob)) continue;
       env_.reporter.Warn(fmt::format("'{}' of extra.ptpkg.zip.files matches no file of '{}'", glob,
                                      part_.root.empty() ? "the prefix" : part_.root));
     }
     PTPKG_CHECK(AddTexts(part_.texts), "while adding extra.ptpkg.zip.texts");
-    PTPKG_CHECK(AddTexts(NotesOf(output_)), "while adding what ptpkg has to remember of the recipe");
+    PTPKG_CHECK(AddTexts(NoteFilesForZip(output_)), "while adding what ptpkg has to remember of the recipe");
     return ZipTree{.tree = std::move(builder_).Finish(), .root = *root_};
   }
 
@@ -103,7 +103,7 @@ class ZipTreeMaker {
     return Ok();
   }
 
-  [[nodiscard]] Error NothingLeft() const {
+  [[nodiscard]] Error NoFilesMatched() const {
     const std::string where = part_.root.empty() ? "the prefix" : fmt::format("'{}'", part_.root);
     return Error(ErrorCode::kNotFound,
                  fmt::format("the zip '{}' would hold no file of {}", part_.name, where))

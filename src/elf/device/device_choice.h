@@ -14,7 +14,7 @@ struct DeviceChoice {
   /// it never had code for anything.
   std::vector<std::uint32_t> gaps = {};
 
-  [[nodiscard]] bool DropsFrom(const DeviceContainer& container) const {
+  [[nodiscard]] bool DropsElements(const DeviceContainer& container) const {
     return kept.size() != container.elements.size();
   }
 };

@@ -15,7 +15,8 @@ namespace ptpkg::elf {
 /// `starts`: where in the places something begins; other numbers in code are not taken for addresses. Empty:
 /// everywhere. REQUIRES: `places` ascend without overlap; image.dynamic. Errors: kCorrupt, kIo. Cost: reads
 /// all code.
-Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places,
-                             const std::set<std::uint64_t>& starts = {});
+Result<std::string> FindAddressReference(File& file, const Image& image,
+                                         const std::vector<AddressRange>& places,
+                                         const std::set<std::uint64_t>& starts = {});
 
 }  // namespace ptpkg::elf

@@ -96,7 +96,7 @@ Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& pla
   return CompareModels(before->model, after.model, plan.after);
 }
 
-Error ChangedByAnother() {
+Error ConcurrentChangeError() {
   return Error(ErrorCode::kRefused, "another process changed the file after the edit was planned")
       .WithHint("find out what writes to it, and run the edit again");
 }
@@ -106,7 +106,7 @@ bool IsSingleAtomicWrite(const EditPlan& plan) {
 }
 
 /// Says in `error` that the old content could not be restored either.
-Error StillPending(Error error) {
+Error NotRestoredError(Error error) {
   return std::move(error).WithHint(
       "the file ends with a record of its old content; the next edit of the file restores it");
 }
@@ -128,17 +128,17 @@ Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Veri
   PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_CHECK(guard->Lock());
   PTPKG_TRY(const FileStat now, guard->Stat());
-  if (!plan.IsFor(now)) return ChangedByAnother();
+  if (!plan.IsFor(now)) return ConcurrentChangeError();
   PTPKG_TRY(const UndoRecord undo, MakeUndo(*guard, plan));
   auto edited = WriteInPlace(fs, path, plan, undo, verification);
   if (edited) return edited;
-  if (auto restored = RollBack(*guard, undo); !restored) return StillPending(std::move(edited).error());
+  if (auto restored = RollBack(*guard, undo); !restored) return NotRestoredError(std::move(edited).error());
   return edited;
 }
 
 /// The owner, attributes and mode of `original`, which is at `path`. Without its owner a set-user-ID bit
 /// would give away another user's rights.
-Result<void> TakeOverRights(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
+Result<void> CopyOwnerAndMode(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
   constexpr std::uint32_t kPlainBits = 0777;
   const bool same_owner = fs.CopyOwner(path, copy).has_value();
   // Before the mode: who may not write a file may not give it attributes either.
@@ -166,10 +166,10 @@ Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, const M
   const AbsPath copy = scratch->path() / path.Name();
   PTPKG_CHECK(fs.CopyFile(path, copy));
   PTPKG_TRY(const FileStat original, fs.Lstat(path));
-  if (!plan.IsFor(original)) return ChangedByAnother();
+  if (!plan.IsFor(original)) return ConcurrentChangeError();
   PTPKG_CHECK(fs.SetMode(copy, (original.mode & 0777) | kOwnerWrite));
   PTPKG_CHECK(make(copy));
-  PTPKG_CHECK(TakeOverRights(fs, path, original, copy));
+  PTPKG_CHECK(CopyOwnerAndMode(fs, path, original, copy));
   return fs.Rename(copy, path);
 }
 

@@ -8,6 +8,6 @@ namespace ptpkg::elf {
 
 /// Plans the writes of an edit whose strings or entries do not fit in place. Sets tier, writes and sizes.
 /// Errors: kUnsupported (32-bit file past 4 GiB), kCorrupt, kIo.
-Result<EditPlan> PlanTail(File& file, const Image& image, const DesiredState& state);
+Result<EditPlan> PlanGrownFile(File& file, const Image& image, const NewDynamicState& state);
 
 }  // namespace ptpkg::elf

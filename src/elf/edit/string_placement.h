@@ -30,6 +30,6 @@ enum class SlotReuse : std::uint8_t {
 /// Places state.wishes. Preference: the slot of a superseded string, a string that is there already
 /// (whole or as a tail), spare room at the end, beyond the end.
 /// Errors: kCorrupt, kIo; kUnsupported if the table would pass 4 GiB.
-Result<Placement> PlaceStrings(File& file, const Image& image, const DesiredState& state, SlotReuse reuse);
+Result<Placement> PlaceStrings(File& file, const Image& image, const NewDynamicState& state, SlotReuse reuse);
 
 }  // namespace ptpkg::elf

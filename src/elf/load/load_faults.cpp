@@ -452,18 +452,18 @@ bool FitsMachine(const Image& image) {
 }  // namespace
 
 Result<std::vector<LoadFault>> FindHeaderFaults(File& file, const Image& image) {
-  std::array<std::byte, kHostFitBytes> head{};
+  std::array<std::byte, kCompatibilityHeaderBytes> head{};
   PTPKG_TRY(const std::size_t got, file.ReadAt(0, head));
   const Host own = {
       .elf_class = image.codec.elf_class(), .order = image.codec.order(), .machine = image.header.machine};
-  const HostFit fit = JudgeHeader(Bytes(head).first(got), own);
+  const LoaderCompatibility fit = CompatibilityFromHeader(Bytes(head).first(got), own);
   std::vector<LoadFault> faults;
   if (!FitsMachine(image)) {
     faults.push_back(
         {.part = LoadFault::Part::kHeader,
          .message = fmt::format("no Linux machine has the number {} and this class", image.header.machine)});
   }
-  if (fit.fit == Fit::kRefused)
+  if (fit.fit == CompatibilityKind::kRefused)
     faults.push_back({.part = LoadFault::Part::kHeader, .message = std::string(fit.reason)});
   return faults;
 }

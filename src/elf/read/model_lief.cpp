@@ -131,7 +131,7 @@ void EditNames(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFac
 }
 
 /// What EditNames does not do, or LIEF does not.
-Result<void> CheckOffered(const LinkFacts& before, const LinkFacts& after) {
+Result<void> CheckExported(const LinkFacts& before, const LinkFacts& after) {
   const bool flags = before.stack != after.stack || before.flags_1 != after.flags_1 ||
                      before.has_debug_entry != after.has_debug_entry;
   if (!flags && before.version_files.size() == after.version_files.size()) return Ok();
@@ -160,7 +160,7 @@ Result<Model> ReadModel(const AbsPath& path) {
 
 Result<std::vector<std::uint8_t>> RewriteByLief(const AbsPath& path, const LinkFacts& before,
                                                 const LinkFacts& after) {
-  PTPKG_CHECK(CheckOffered(before, after));
+  PTPKG_CHECK(CheckExported(before, after));
   Silence();
   try {
     const auto binary = LIEF::ELF::Parser::parse(path.str());

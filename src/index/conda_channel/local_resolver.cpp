@@ -161,7 +161,7 @@ class Search {
     while (frame.next < packages.size()) {
       Package& package = packages[frame.next++];
       if (!AllAdmit(name, package)) continue;
-      if (++choices_ > kMaxChoices) return TooHard();
+      if (++choices_ > kMaxChoices) return SearchLimitError();
       if (!package.candidate->damage.empty()) return Damaged(*package.candidate);
       PTPKG_TRY(const std::vector<Want>* wants, WantsOf(package));
       chosen_[name] = &package;
@@ -190,7 +190,7 @@ class Search {
     wants_[name].push_back(&want);
     trail_.push_back(name);
     const std::vector<Package>* packages = catalog_.Find(name);
-    if (packages == nullptr) return MeetElsewhere(name);
+    if (packages == nullptr) return CanBeMetElsewhere(name);
     if (want.demands && demanded_.insert(name).second) order_.push_back(name);
     if (!demanded_.contains(name)) return true;
     if (const auto chosen = chosen_.find(name); chosen != chosen_.end()) {
@@ -206,9 +206,9 @@ class Search {
   }
 
   /// Whether something that is not in the channel could satisfy all that is asked of `name`.
-  bool MeetElsewhere(const std::string& name) {
+  bool CanBeMetElsewhere(const std::string& name) {
     const std::vector<versions::Constraint> constraints = ConstraintsOn(name);
-    if (constraints.size() < 2 || versions::CanMeet(constraints)) return true;
+    if (constraints.size() < 2 || versions::CanBeSatisfied(constraints)) return true;
     Explain(name, versions::FindCollision(constraints), "");
     return false;
   }
@@ -271,7 +271,7 @@ class Search {
     return {ErrorCode::kNotFound, "the requirements exclude each other"};
   }
 
-  [[nodiscard]] static Error TooHard() {
+  [[nodiscard]] static Error SearchLimitError() {
     return Error(ErrorCode::kUnsupported,
                  fmt::format("no packages of the output channel were found that fit together, in {} choices",
                              kMaxChoices))

@@ -325,6 +325,6 @@ std::string RootHtml(const Json& page) {
   return Page("Simple index", body);
 }
 
-bool IsOwnHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
+bool IsGeneratedHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
 
 }  // namespace ptpkg::index

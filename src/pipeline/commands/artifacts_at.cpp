@@ -10,7 +10,7 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// What the manifest of an output folder lists, as far as the taker takes it.
-Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Taker& taker) {
+Result<std::vector<AbsPath>> ManifestArtifacts(Env& env, const AbsPath& folder, const ArtifactFilter& taker) {
   PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
   if (!there) {
     return Error(ErrorCode::kNotFound,
@@ -22,7 +22,7 @@ Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Tak
   std::vector<AbsPath> files;
   std::vector<std::string> left_out;
   for (const ArtifactRecord& record : records) {
-    if (record.IsBeside()) continue;  // goes where its artifact goes
+    if (record.IsSidecar()) continue;  // goes where its artifact goes
     PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
     const auto format = ParseArtifactFormat(record.format);
     if (format && taker.takes(*format)) {
@@ -32,14 +32,16 @@ Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Tak
     }
   }
   if (!left_out.empty()) {
-    env.reporter.Note(fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), taker.title));
+    env.reporter.Note(
+        fmt::format("left out: {}, which {} does not take", FirstNames(left_out, 3), taker.title));
   }
   return files;
 }
 
 }  // namespace
 
-Result<std::vector<AbsPath>> ArtifactsAt(Env& env, const std::vector<AbsPath>& paths, const Taker& taker) {
+Result<std::vector<AbsPath>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
+                                              const ArtifactFilter& taker) {
   std::vector<AbsPath> files;
   for (const AbsPath& path : paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
@@ -47,7 +49,7 @@ Result<std::vector<AbsPath>> ArtifactsAt(Env& env, const std::vector<AbsPath>& p
       files.push_back(path);
       continue;
     }
-    PTPKG_TRY(const std::vector<AbsPath> listed, ListedIn(env, path, taker));
+    PTPKG_TRY(const std::vector<AbsPath> listed, ManifestArtifacts(env, path, taker));
     files.insert(files.end(), listed.begin(), listed.end());
   }
   if (!files.empty()) return files;

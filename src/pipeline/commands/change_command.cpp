@@ -55,11 +55,12 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
   const bool wheels_alone = action == publish::Action::kYank || action == publish::Action::kUnyank;
   std::vector<publish::Change> changes;
   if (!request.paths.empty()) {
-    PTPKG_TRY(const std::vector<AbsPath> files,
-              ArtifactsAt(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
-                                                 return store.Takes(format) &&
-                                                        (!wheels_alone || format == ArtifactFormat::kWheel);
-                                               }}));
+    PTPKG_TRY(
+        const std::vector<AbsPath> files,
+        ResolveArtifacts(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
+                                                return store.AcceptsFormat(format) &&
+                                                       (!wheels_alone || format == ArtifactFormat::kWheel);
+                                              }}));
     for (const AbsPath& file : files) {
       PTPKG_CHECK(env.cancel.Check());
       PTPKG_TRY(const publish::Upload upload, publish::ReadUpload(env, file),
@@ -102,7 +103,7 @@ Result<ChangeSummary> RunChanges(Env& env, const ChangeRequest& request, publish
   for (publish::ChangeOutcome& one : outcomes) {
     summary.items.push_back({.name = std::move(one.name),
                              .sha256 = std::move(one.sha256),
-                             .fate = std::string(publish::ChangeFateName(one.fate, action)),
+                             .fate = std::string(publish::ChangeResultName(one.fate, action)),
                              .error = std::move(one.error)});
   }
   return summary;

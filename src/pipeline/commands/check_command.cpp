@@ -279,8 +279,8 @@ void AddSharedFiles(std::vector<CheckOutcome>& outcomes) {
 
 }  // namespace
 
-Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
-                               const std::vector<CheckOutcome*>& outcomes) {
+Result<void> AddCrossWheelFindings(Env& env, const CheckRequest& request,
+                                   const std::vector<CheckOutcome*>& outcomes) {
   PTPKG_TRY(const std::vector<verify::Target> targets, TargetsOf(request));
   std::map<std::string, std::vector<AbsPath>> groups;
   for (const CheckOutcome* const outcome : outcomes) {
@@ -289,13 +289,14 @@ Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind == FileKind::kRegular) groups[BackendFolderOf(path)].push_back(std::move(path));
   }
-  std::vector<verify::MatrixFindings> matrix;
+  std::vector<verify::CrossWheelFindings> matrix;
   for (auto& [backend, wheels] : groups) {
     if (wheels.size() < 2) continue;
-    PTPKG_TRY(std::vector<verify::MatrixFindings> some, verify::CheckMatrix(env, std::move(wheels)));
+    PTPKG_TRY(std::vector<verify::CrossWheelFindings> some,
+              verify::CheckAcrossWheels(env, std::move(wheels)));
     std::move(some.begin(), some.end(), std::back_inserter(matrix));
   }
-  for (verify::MatrixFindings& one : matrix) {
+  for (verify::CrossWheelFindings& one : matrix) {
     if (!targets.empty()) verify::ApplyTargets(verify::ConsumersOf(targets), one.findings);
     for (CheckOutcome* const outcome : outcomes) {
       if (outcome->report.subject != one.wheel.str()) continue;
@@ -335,7 +336,7 @@ Result<CheckSummary> Check(Env& env, const CheckRequest& request) {
   }
   std::vector<CheckOutcome*> outcomes;
   for (CheckOutcome& outcome : summary.outcomes) outcomes.push_back(&outcome);
-  if (Result<void> matrix = AddMatrixFindings(env, request, outcomes); !matrix) {
+  if (Result<void> matrix = AddCrossWheelFindings(env, request, outcomes); !matrix) {
     failure.Add(env, std::move(matrix).error());
   }
   AddSharedFiles(summary.outcomes);
@@ -349,7 +350,7 @@ std::vector<std::string> TargetNames() { return verify::TargetNames(); }
 Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(folder.Name())});
   // An index lists all files of a publication or none.
-  PTPKG_CHECK(publish::OutputFolder::CompleteIn(env, folder.Parent()));
+  PTPKG_CHECK(publish::OutputFolder::RecoverPublication(env, folder.Parent()));
   PTPKG_TRY(index::IndexSummary summary, index::IndexFolder(env, folder, roots));
   task.Done();
   for (const AbsPath& wheel : summary.rootless) {
@@ -361,7 +362,8 @@ Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
                        .left_out = {},
                        .roots = std::move(summary.roots),
                        .rootless = std::move(summary.rootless)};
-  for (index::LeftOut& left_out : summary.left_out) outcome.left_out.push_back(std::move(left_out.package));
+  for (index::SkippedPackage& left_out : summary.left_out)
+    outcome.left_out.push_back(std::move(left_out.package));
   return outcome;
 }
 

@@ -91,7 +91,7 @@ Result<CiOutcome> WriteCi(Env& env, const CiRequest& request) {
     outcome.file = request.output ? *request.output
                    : github       ? root / ".github/workflows" / (planned.workflow.name + ".yml")
                                   : root / ".gitlab-ci.yml";
-    const auto word = WordOf(*outcome.file, root);
+    const auto word = CommandWord(*outcome.file, root);
     planned.workflow.has_file = word.has_value();  // of one elsewhere, no job knows where it is kept
     planned.workflow.arguments.push_back("--output=" + (word ? *word : "-"));
   }

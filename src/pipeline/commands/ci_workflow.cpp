@@ -87,14 +87,14 @@ class Planner {
          {std::pair{"--image", &request_.images}, {"--runner", &request_.runners}}) {
       for (const CiRule& rule : *rules) {
         for (const std::string* part : {&rule.key, &rule.value, &rule.text})
-          PTPKG_CHECK(CheckWord(option, *part));
+          PTPKG_CHECK(CheckSingleLine(option, *part));
       }
     }
     for (const CiRule& rule : request_.images) PTPKG_CHECK(CheckImage(rule.text));
-    PTPKG_CHECK(CheckWord("--branch", request_.branch));
+    PTPKG_CHECK(CheckSingleLine("--branch", request_.branch));
     for (const auto& [option, url] :
          {std::pair{"--server", &request_.server}, {"--check-url", &request_.check_url}}) {
-      PTPKG_CHECK(CheckWord(option, *url));
+      PTPKG_CHECK(CheckSingleLine(option, *url));
       if (CredentialsIn(*url).empty()) continue;
       return Error(ErrorCode::kUsage,
                    fmt::format("{} '{}' has a user or a password, and everybody reads a workflow", option,
@@ -110,11 +110,11 @@ class Planner {
 
   /// Whatever a word was put together from: the last look before it is written.
   static Result<void> CheckWords(const ci::Workflow& workflow) {
-    for (const std::string& word : workflow.arguments) PTPKG_CHECK(CheckWord("the argument", word));
+    for (const std::string& word : workflow.arguments) PTPKG_CHECK(CheckSingleLine("the argument", word));
     for (const ci::Stage& stage : workflow.stages) {
       for (const ci::Job& job : stage.jobs) {
-        PTPKG_CHECK(CheckWord("the title", job.title));
-        for (const std::string& word : job.arguments) PTPKG_CHECK(CheckWord("the argument", word));
+        PTPKG_CHECK(CheckSingleLine("the title", job.title));
+        for (const std::string& word : job.arguments) PTPKG_CHECK(CheckSingleLine("the argument", word));
       }
     }
     return Ok();
@@ -124,7 +124,7 @@ class Planner {
   Result<std::vector<std::string>> CommonArguments() const {
     std::vector<std::string> words;
     for (const AbsPath& file : request_.build.variant_files) {
-      PTPKG_TRY(const std::string word, WordOf(file, root_));
+      PTPKG_TRY(const std::string word, CommandWord(file, root_));
       words.push_back("--variants=" + word);
     }
     std::vector<std::string> formats;
@@ -157,10 +157,10 @@ class Planner {
     PTPKG_TRY(const std::vector<VariantGroup> groups,
               GroupVariants(recipes, document.root.Find("outputs") != nullptr));
     for (const recipe::Recipe& recipe : recipes) PTPKG_CHECK(LookAtSources(recipe));
-    PTPKG_TRY(const std::string word, WordOf(path, root_));
+    PTPKG_TRY(const std::string word, CommandWord(path, root_));
     recipe_words_.push_back(word);
     ci::Stage stage{.recipe = CommonName(recipes), .jobs = {}};
-    PTPKG_CHECK(CheckWord("the recipe's name", stage.recipe));
+    PTPKG_CHECK(CheckSingleLine("the recipe's name", stage.recipe));
     for (const VariantGroup& group : groups) {
       PTPKG_TRY(ci::Job job, JobOf(stage.recipe, recipes, group, word));
       stage.jobs.push_back(std::move(job));
@@ -178,7 +178,7 @@ class Planner {
         if (source.path.empty() || replaced) continue;
         PTPKG_TRY(const AbsPath path, AbsPath::Resolve(part->recipe_dir, source.path));
         if (!told_.insert(path).second) continue;
-        PTPKG_CHECK(WordOf(path, root_), fmt::format("while looking for a source of '{}'", part->name));
+        PTPKG_CHECK(CommandWord(path, root_), fmt::format("while looking for a source of '{}'", part->name));
         planned_.workflow.builds_checkout |= path == root_;
         PTPKG_TRY(const bool there, Exists(env_.fs, path));
         if (there) continue;
@@ -208,8 +208,8 @@ class Planner {
     job.arguments.insert(job.arguments.end(), common_.begin(), common_.end());
     std::string id = fmt::format("{}-{}", planned_.workflow.stages.size() + 1, IdText(recipe_name));
     for (const auto& [key, value] : group.select) {
-      PTPKG_CHECK(CheckWord("the variant key", key));
-      PTPKG_CHECK(CheckWord(fmt::format("the value of the variant key '{}'", key), value));
+      PTPKG_CHECK(CheckSingleLine("the variant key", key));
+      PTPKG_CHECK(CheckSingleLine(fmt::format("the value of the variant key '{}'", key), value));
       job.title += fmt::format(" {}={}", key, value);
       job.arguments.push_back(fmt::format("--select={}={}", key, value));
       id += "-" + IdText(value);
@@ -217,7 +217,7 @@ class Planner {
     for (const auto& [key, values] : request_.build.select) {
       if (group.select.contains(key)) continue;
       for (const std::string& value : values) {
-        PTPKG_CHECK(CheckWord("--select", value));
+        PTPKG_CHECK(CheckSingleLine("--select", value));
         job.arguments.push_back(fmt::format("--select={}={}", key, value));
       }
     }
@@ -263,10 +263,10 @@ class Planner {
 
   /// "--source=NAME=VALUE", VALUE being one that a job finds.
   Result<std::string> SourceWord(const std::string& name, const std::string& value) const {
-    PTPKG_CHECK(CheckWord("--source", fmt::format("{}={}", name, value)));
+    PTPKG_CHECK(CheckSingleLine("--source", fmt::format("{}={}", name, value)));
     PTPKG_TRY(const source::Override taken, source::ParseOverride(env_, value));
     if (const auto* path = std::get_if<AbsPath>(&taken)) {
-      PTPKG_TRY(const std::string word, WordOf(*path, root_));
+      PTPKG_TRY(const std::string word, CommandWord(*path, root_));
       return fmt::format("--source={}={}", name, word);
     }
     if (value.find("://") == std::string::npos) {
@@ -306,7 +306,7 @@ class Planner {
   }
 
   Result<ci::Publication> PublicationOf(const std::string& to) const {
-    PTPKG_CHECK(CheckWord("--to", to));
+    PTPKG_CHECK(CheckSingleLine("--to", to));
     // A job has neither the variables nor the files of this user.
     Env bare = env_;
     bare.variables.clear();
@@ -409,7 +409,7 @@ Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root
   return Planner(env, request, root).Plan();
 }
 
-Result<std::string> WordOf(const AbsPath& path, const AbsPath& root) {
+Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root) {
   if (path == root) return std::string(".");
   const Result<RelPath> below = path.RelativeTo(root);
   if (!below) {
@@ -417,11 +417,11 @@ Result<std::string> WordOf(const AbsPath& path, const AbsPath& root) {
                                                 path.str(), root.str()))
         .WithHint("a job has what its checkout has: move it there");
   }
-  PTPKG_CHECK(CheckWord("the path", below->str()));
+  PTPKG_CHECK(CheckSingleLine("the path", below->str()));
   return (below->str().starts_with('-') ? "./" : "") + below->str();
 }
 
-Result<void> CheckWord(const std::string& what, const std::string& text) {
+Result<void> CheckSingleLine(const std::string& what, const std::string& text) {
   bool breaks = !IsUtf8(text) || HasControlCharacter(text);
   // Line separators of YAML 1.1, and the mark that is taken away at the start of a text.
   for (const char* mark : {"\u2028", "\u2029", "\uFEFF"}) breaks |= text.find(mark) != std::string::npos;

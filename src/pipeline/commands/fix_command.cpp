@@ -38,7 +38,7 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
 }
 
 /// What the mended wheel must not have: errors that are not among `had`.
-Judgement JudgementBeside(OldFindings had) {
+RegressionCheck RegressionCheckAgainst(BaselineFindings had) {
   return {.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
           .hint = "leave --fix out, and mend it by hand",
           .had = std::move(had),
@@ -68,14 +68,14 @@ Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, c
   }
   PTPKG_TRY(const bool taken, Exists(env.fs, to));
   if (!taken) return to;
-  return IsInTheWay(to, false);
+  return NameTakenError(to, false);
 }
 
 Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& given,
                           const std::optional<AbsPath>& output) {
   const bool in_place = !output || *output == given.Parent();
   PTPKG_TRY(const AbsPath wheel, in_place ? FileToReplace(env, given) : Result<AbsPath>(given));
-  RemoveLeft(env, output.value_or(wheel.Parent()));
+  RemoveAbandonedScratch(env, output.value_or(wheel.Parent()));
   PTPKG_TRY(CheckOutcome before, CheckOne(env, request, wheel));
   Result<repair::WheelFix> fix = repair::PlanFix(env, wheel);
   if (!fix) {
@@ -90,16 +90,17 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     return FixOutcome{.checked = std::move(before)};
 
   PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
-  const std::set<std::string> names = NamesOfBoth(wheel.Name(), fix->name, fix->edits);
-  Judgement judgement = JudgementBeside(OldFindings(before.report.findings, names));
+  const std::set<std::string> names = OldAndNewNames(wheel.Name(), fix->name, fix->edits);
+  RegressionCheck judgement = RegressionCheckAgainst(BaselineFindings(before.report.findings, names));
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
-  const OnExisting on_existing = to == wheel ? OnExisting::kReplace : OnExisting::kRefuse;
+  const ExistingFilePolicy on_existing =
+      to == wheel ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse;
   PTPKG_CHECK(WriteEditedWheel(env, {.from = wheel, .to = to, .edits = fix->edits}, on_existing, judgement));
   if (in_place) PTPKG_CHECK(RemoveReplaced(env, wheel, to));
   PTPKG_TRY(CheckOutcome after, CheckOne(env, request, to));
   FixOutcome outcome{.checked = std::move(after), .fixed = {}, .written = to};
-  const OldFindings left(outcome.checked.report.findings, names);
+  const BaselineFindings left(outcome.checked.report.findings, names);
   for (Finding& finding : before.report.findings) {
     if (!left.Has(finding)) outcome.fixed.push_back(std::move(finding));
   }
@@ -129,7 +130,7 @@ Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optiona
   }
   std::vector<CheckOutcome*> checked;
   for (FixOutcome& outcome : summary.outcomes) checked.push_back(&outcome.checked);
-  Result<void> matrix = AddMatrixFindings(env, request, checked);
+  Result<void> matrix = AddCrossWheelFindings(env, request, checked);
   if (!matrix && !summary.failure) summary.failure = std::move(matrix).error();
   return summary;
 }

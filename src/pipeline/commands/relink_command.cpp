@@ -100,7 +100,7 @@ Result<StagedTree> FilesBelow(Env& env, const AbsPath& folder) {
     folders.insert((folder / entry.path).Parent());
     left = left || entry.path.str().find(elf::kEditFolderPrefix) != std::string::npos;
   }
-  for (const AbsPath& one : folders) RemoveLeft(env, one);
+  for (const AbsPath& one : folders) RemoveAbandonedScratch(env, one);
   return left ? elf::FindElfFiles(env, folder) : std::move(tree);
 }
 
@@ -112,7 +112,7 @@ Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const FileStat& stat, c
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
         .WithHint("name the file that the link points to");
   }
-  if (!request.plan_only) RemoveLeft(env, path.Parent());
+  if (!request.plan_only) RemoveAbandonedScratch(env, path.Parent());
   StagedTree tree{.root = request.root.value_or(path.Parent())};
   auto name = path.RelativeTo(tree.root);
   if (!name) {

@@ -40,7 +40,7 @@ Result<void> CheckWheelRequirement(const std::string& text) {
 
 /// True the first time for a URL that holds a password or a token: it joins `told`, and its secrets are
 /// masked from now on.
-bool TellsSecret(const std::string& url, std::set<std::string>& told) {
+bool ShowsSecret(const std::string& url, std::set<std::string>& told) {
   if (CredentialsIn(url).empty() || !told.insert(url).second) return false;
   RememberSecretsOf(url);
   return true;
@@ -50,7 +50,7 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   std::vector<std::string> urls = source.urls;
   urls.push_back(source.git.url);
   for (const std::string& url : urls) {
-    if (!TellsSecret(url, told)) continue;
+    if (!ShowsSecret(url, told)) continue;
     env.reporter.Warn(
         fmt::format("the source '{}' has a password or a token in its URL, which the recipe in packages "
                     "loses: leave it out{}",
@@ -60,7 +60,7 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
 
 void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::string>& told) {
   for (const std::string& url : {about.homepage, about.repository, about.documentation}) {
-    if (!TellsSecret(url, told)) continue;
+    if (!ShowsSecret(url, told)) continue;
     env.reporter.Warn(
         fmt::format("the URL '{}' under 'about' has a password or a token, which packages lose: leave it out",
                     MaskCredentials(url)));
@@ -82,7 +82,7 @@ std::set<std::string> UsedKeys(const std::vector<recipe::Recipe>& rendered) {
 }
 
 /// One letter more, less, another, or two in each other's place.
-bool IsOneSlip(std::string_view a, std::string_view b) {
+bool IsSingleTypo(std::string_view a, std::string_view b) {
   const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   a.remove_prefix(static_cast<std::size_t>(left - a.begin()));
   b.remove_prefix(static_cast<std::size_t>(right - b.begin()));
@@ -105,8 +105,8 @@ void WarnOfMisspeltKeys(Env& env, const RenderRequest& request, const std::vecto
     if (!keys) continue;
     for (const std::string& key : *keys) {
       if (used.contains(key) || !told.insert(key).second) continue;
-      const auto meant =
-          std::find_if(used.begin(), used.end(), [&](const std::string& one) { return IsOneSlip(key, one); });
+      const auto meant = std::find_if(used.begin(), used.end(),
+                                      [&](const std::string& one) { return IsSingleTypo(key, one); });
       if (meant == used.end()) continue;
       env.reporter.Warn(fmt::format("no recipe uses the variant key '{}'; did you mean '{}'?", key, *meant));
     }
@@ -131,8 +131,8 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
   return all;
 }
 
-void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
-                           const std::vector<recipe::Recipe>& rendered) {
+void WarnOfLikelyMistakes(Env& env, const RenderRequest& request,
+                          const std::vector<recipe::Recipe>& rendered) {
   for (const AbsPath& path : request.recipes) {
     const bool any = std::any_of(rendered.begin(), rendered.end(), [&](const recipe::Recipe& recipe) {
       return recipe.recipe_file == path || recipe.recipe_dir == path;

@@ -87,11 +87,11 @@ Result<DevFolder> DevFolder::Take(Env& env, const recipe::Recipe& recipe) {
     env.reporter.Warn(fmt::format("'{}' is on a file system without locks: run one command at a time there",
                                   folder.root_.str()));
   }
-  PTPKG_CHECK(folder.ReadLeft());
+  PTPKG_CHECK(folder.ReadEarlierState());
   return folder;
 }
 
-Result<void> DevFolder::ReadLeft() {
+Result<void> DevFolder::ReadEarlierState() {
   const auto state = builder::ReadWorkState(env_->fs, root_);
   if (!state) {
     if (state.error().code() == ErrorCode::kIo) return state.error();
@@ -116,7 +116,7 @@ Result<void> DevFolder::ReadLeft() {
   return Ok();
 }
 
-Result<void> DevFolder::Reach(WorkPhase phase) {
+Result<void> DevFolder::SetPhase(WorkPhase phase) {
   phase_ = phase;
   state_.phase = phase;
   state_.boot_id = builder::BootId(env_->fs);
@@ -149,10 +149,10 @@ Result<std::vector<RelPath>> DevFolder::ReadHostFiles() {
   return files;
 }
 
-Result<void> DevFolder::StartAnew() {
+Result<void> DevFolder::StartOver() {
   left_.reset();
   state_.prepared_ns = 0;
-  PTPKG_CHECK(Reach(WorkPhase::kStarted));
+  PTPKG_CHECK(SetPhase(WorkPhase::kStarted));
   for (const char* name : {"d", "dev.json", "sources", "synchronised", "host_files", "entered"}) {
     PTPKG_CHECK(RemoveTree(env_->fs, root_ / name));
   }

@@ -21,7 +21,7 @@ namespace {
 
 using builder::PreflightFinding;
 
-bool IsSaidOfMachine(const PreflightFinding& finding, const Diagnosis& machine) {
+bool IsMachineFinding(const PreflightFinding& finding, const Diagnosis& machine) {
   return std::any_of(machine.findings.begin(), machine.findings.end(), [&](const PreflightFinding& said) {
     return said.finding.id == finding.finding.id && said.finding.message == finding.finding.message;
   });
@@ -35,9 +35,9 @@ class Doctor {
     PTPKG_TRY(rules_, builder::PreflightRules::BuiltIn());
     PTPKG_TRY(machine_.facts, builder::ReadMachineFacts(env_));
     builder::Facts facts = machine_.facts;
-    builder::AddNoRecipe(facts);
+    builder::AddEmptyRecipeFacts(facts);
     PTPKG_TRY(machine_.findings, rules_.Judge(facts));
-    const Result<void> folder = builder::CheckWorkFolder(RealPlace(env_, env_.cache_dir));
+    const Result<void> folder = builder::CheckWorkFolder(ResolveExistingPart(env_, env_.cache_dir));
     if (!folder) {
       machine_.findings.push_back({.finding = FindingOf("work-folder", "", folder.error()),
                                    .source = "what compilers and make take for a path"});
@@ -52,7 +52,7 @@ class Doctor {
               Render(env_, {.recipes = request_.recipes,
                             .variant_files = request_.variant_files,
                             .select = request_.select}));
-    PTPKG_TRY(provided_, PackagesAtHand(env_, request_, recipes));
+    PTPKG_TRY(provided_, AvailablePackages(env_, request_, recipes));
     PTPKG_CHECK(CheckSources(request_, recipes));
     std::set<std::string> seen;  // staging outputs are inherited by several
     for (const recipe::Recipe& recipe : recipes) {
@@ -109,7 +109,7 @@ class Doctor {
                                         diagnosis.facts));
     PTPKG_TRY(const std::vector<PreflightFinding> judged, rules_.Judge(diagnosis.facts));
     for (const PreflightFinding& finding : judged) {
-      if (!IsSaidOfMachine(finding, machine_)) diagnosis.findings.push_back(finding);
+      if (!IsMachineFinding(finding, machine_)) diagnosis.findings.push_back(finding);
     }
     return diagnosis;
   }
@@ -159,7 +159,7 @@ class Doctor {
       sources.front() = {.patches = sources.front().patches, .git = git, .span = sources.front().span};
     }
     Result<void> checked = source::CheckInputs(env_, with_sources, options);
-    if (checked) checked = CheckPlaces(env_, request_.output, recipe, GivenSource(recipe));
+    if (checked) checked = CheckOutputOutsideInputs(env_, request_.output, recipe, GivenSource(recipe));
     if (checked) return Ok();
     if (checked.error().code() == ErrorCode::kCancelled || checked.error().code() == ErrorCode::kIo) {
       return checked;

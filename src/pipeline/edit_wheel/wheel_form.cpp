@@ -36,7 +36,7 @@ Result<std::string> FirstBinary(Env& env, const StagedTree& tree) {
 
 /// The platform of files of which no one says a Linux machine: "any", unless the ABI or a file belongs to
 /// one all the same, of Windows say. Then WHEEL alone knows it.
-Result<std::string> AnyOrAsItWas(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
+Result<std::string> AnyOrOriginalPlatform(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
   const wheel::Tag& tag = parts.description.tag;
   PTPKG_TRY(const std::string binary, FirstBinary(env, parts.tree.payload));
   if (binary.empty() && tag.abi == "none") return std::string("any");
@@ -47,8 +47,8 @@ Result<std::string> AnyOrAsItWas(Env& env, const graph::NodeRun& run, const Whee
   return tag.platform;
 }
 
-Result<std::string> LinuxOrBetter(Env& env, const graph::NodeRun& run,
-                                  const verify::DeservedPlatform& deserved, const std::string& wanted) {
+Result<std::string> LinuxOrManylinux(Env& env, const graph::NodeRun& run,
+                                     const verify::ComputedPlatform& deserved, const std::string& wanted) {
   const std::string machine(verify::MachineOfTag(deserved.tag));
   if (deserved.tag.empty()) {
     return Error(
@@ -74,16 +74,16 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
             "while looking for the platform of the files");
   wheel::Tag& tag = parts.description.tag;
   if (wanted == kAuto || wanted == kLinux) {
-    PTPKG_TRY(const verify::DeservedPlatform deserved, verify::DeservedBy(examined.files, dependencies));
+    PTPKG_TRY(const verify::ComputedPlatform deserved, verify::ComputePlatform(examined.files, dependencies));
     PTPKG_TRY(tag.platform, deserved.tag.empty() && wanted == kAuto
-                                ? AnyOrAsItWas(env, run, parts)
-                                : LinuxOrBetter(env, run, deserved, wanted));
+                                ? AnyOrOriginalPlatform(env, run, parts)
+                                : LinuxOrManylinux(env, run, deserved, wanted));
   } else {
     std::set<verify::MachineCode> code;
     if (verify::IsForOtherSystems(wanted)) {
       PTPKG_TRY(code, verify::MachineCodeIn(env, parts.tree.payload));
     }
-    PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted, code));
+    PTPKG_CHECK(verify::CheckPlatformFits(examined.files, wanted, code));
     tag.platform = wanted;
   }
   if (tag.platform != "any") parts.description.root_is_purelib = false;  // binaries go to platlib
@@ -123,7 +123,7 @@ void SetWheelForm(const WheelForm& form, graph::Node& node) {
   SetDeflater(node);
 }
 
-bool MayEndAtLinux(const graph::Node& node) {
+bool MayBeTaggedLinux(const graph::Node& node) {
   const auto platform = node.inputs.find("platform");
   if (platform == node.inputs.end() || !platform->is_string()) return false;
   const auto wanted = platform->get<std::string>();

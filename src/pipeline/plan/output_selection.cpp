@@ -10,21 +10,23 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-bool Offers(const recipe::Recipe& recipe, ArtifactFormat format) {
+bool ExportsSymbol(const recipe::Recipe& recipe, ArtifactFormat format) {
   const auto& offered = recipe.ptpkg.formats;
   return std::find(offered.begin(), offered.end(), ArtifactFormatName(format)) != offered.end();
 }
 
 }  // namespace
 
-std::vector<std::string> Wanted::Packed() const {
+std::vector<std::string> OutputSelection::Packed() const {
   return conda.empty() && (for_others || for_tests) ? std::vector<std::string>{"conda"} : conda;
 }
 
-Result<Wanted> WantedOf(const BuildRequest& request, const recipe::Recipe& recipe, bool required_by_other) {
-  Wanted wanted{.for_others = required_by_other, .for_tests = builder::HasTests(recipe) && request.test};
+Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe::Recipe& recipe,
+                                      bool required_by_other) {
+  OutputSelection wanted{.for_others = required_by_other,
+                         .for_tests = builder::HasTests(recipe) && request.test};
   const auto takes = [&](ArtifactFormat format) {
-    return Offers(recipe, format) && (request.formats.empty() || request.formats.contains(format));
+    return ExportsSymbol(recipe, format) && (request.formats.empty() || request.formats.contains(format));
   };
   if (takes(ArtifactFormat::kConda)) wanted.conda.emplace_back("conda");
   if (takes(ArtifactFormat::kTarBz2)) wanted.conda.emplace_back("tar.bz2");
@@ -40,10 +42,10 @@ Result<Wanted> WantedOf(const BuildRequest& request, const recipe::Recipe& recip
       .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
 }
 
-bool MakesWhatIsAskedFor(const BuildRequest& request, const recipe::Recipe& recipe) {
+bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe) {
   const auto& asked = request.formats;
   return asked.empty() || std::any_of(asked.begin(), asked.end(),
-                                      [&](ArtifactFormat format) { return Offers(recipe, format); });
+                                      [&](ArtifactFormat format) { return ExportsSymbol(recipe, format); });
 }
 
 }  // namespace ptpkg::pipeline

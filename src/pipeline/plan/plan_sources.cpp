@@ -20,9 +20,9 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// Whether --source `name` means the recipe or a staging output that it goes on from.
-bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
+bool IsOverridden(const recipe::Recipe& recipe, const std::string& name) {
   return source::OverrideApplies(recipe, name) ||
-         (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
+         (recipe.inherited != nullptr && IsOverridden(*recipe.inherited, name));
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   std::set<std::string> known;
   for (const recipe::Recipe& recipe : recipes) {
     for (const std::string& name : {recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())}) {
-      if (OverriddenIn(recipe, name)) known.insert(name);
+      if (IsOverridden(recipe, name)) known.insert(name);
     }
   }
   known.erase("");
@@ -41,7 +41,7 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   for (const auto& source : request.git_sources) given.insert(source.first);
   for (const std::string& name : given) {
     const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
-      return OverriddenIn(recipe, name);
+      return IsOverridden(recipe, name);
     });
     if (applies) continue;
     const auto heir = std::find_if(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
@@ -133,11 +133,11 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
   return sources;
 }
 
-std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts) {
   std::vector<AbsPath> roots;
-  for (const AbsPath& folder : LocalSources(recipe, given)) roots.push_back(RealPlace(env, folder));
+  for (const AbsPath& folder : LocalSources(recipe, given)) roots.push_back(ResolveExistingPart(env, folder));
   std::vector<AbsPath> left_out;
   const auto add = [&](const AbsPath& place) {
     const bool inside = std::any_of(roots.begin(), roots.end(), [&](const AbsPath& root) {
@@ -153,11 +153,11 @@ std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, con
       return text.find(file.Name()) != std::string::npos;
     });
     if (named) continue;
-    add(RealPlace(env, file.Parent()) / file.Name());
-    add(RealPlace(env, file));  // another one for a symlink
+    add(ResolveExistingPart(env, file.Parent()) / file.Name());
+    add(ResolveExistingPart(env, file));  // another one for a symlink
   }
-  add(RealPlace(env, request.output));
-  add(RealPlace(env, env.cache_dir));
+  add(ResolveExistingPart(env, request.output));
+  add(ResolveExistingPart(env, env.cache_dir));
   std::sort(left_out.begin(), left_out.end());
   left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
   return left_out;
@@ -165,17 +165,19 @@ std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, con
 
 namespace {
 
-std::string LeftOutName(std::size_t i) { return fmt::format("left out {}", i); }
+std::string SourceExclusionName(std::size_t i) { return fmt::format("left out {}", i); }
 
 }  // namespace
 
-void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out) {
-  for (std::size_t i = 0; i < left_out.size(); ++i) node.places.insert_or_assign(LeftOutName(i), left_out[i]);
+void SetSourceExclusions(graph::Node& node, const std::vector<AbsPath>& left_out) {
+  for (std::size_t i = 0; i < left_out.size(); ++i)
+    node.places.insert_or_assign(SourceExclusionName(i), left_out[i]);
 }
 
-std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run) {
+std::vector<AbsPath> ReadSourceExclusions(const graph::NodeRun& run) {
   std::vector<AbsPath> left_out;
-  for (auto place = run.Place(LeftOutName(0)); place; place = run.Place(LeftOutName(left_out.size()))) {
+  for (auto place = run.Place(SourceExclusionName(0)); place;
+       place = run.Place(SourceExclusionName(left_out.size()))) {
     left_out.push_back(*place);
   }
   return left_out;

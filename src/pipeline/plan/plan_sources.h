@@ -28,12 +28,12 @@ void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Re
 /// What is no source though a source folder of `recipe` holds it: the recipe file and the variant files,
 /// which are keyed by their values, and the output and cache folders. `given`: of --source. A file that one
 /// of `texts` (of the build script and its files) names is a source: the script may read it.
-std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts);
-/// The places of the node that SetLeftOut has given it.
-std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run);
-void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out);
+/// The places of the node that SetSourceExclusions has given it.
+std::vector<AbsPath> ReadSourceExclusions(const graph::NodeRun& run);
+void SetSourceExclusions(graph::Node& node, const std::vector<AbsPath>& left_out);
 /// Errors: kInvalidInput.
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);
 

@@ -73,7 +73,7 @@ Result<bool> IsWheelTree(Env& env, const AbsPath& path) {
   if (stat.kind != FileKind::kDirectory) return false;
   PTPKG_TRY(const bool is_recipe, Exists(env.fs, path / "recipe.yaml"));
   if (is_recipe) return false;
-  return convert::HoldsDistribution(env, path);
+  return convert::ContainsDistribution(env, path);
 }
 
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
@@ -115,7 +115,7 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   }
   if (request.sign_key) {
     PTPKG_TRY(Signer signer, ReadSigner(env, *request.sign_key));
-    publication.signing = Signing{.signer = std::move(signer), .making = MakingOfRepack(plan.nodes.front())};
+    publication.signing = Signing{.signer = std::move(signer), .making = DescribeRepack(plan.nodes.front())};
   }
   const std::string published = AddPublication(stages, publication, plan);
   AddIndex(stages, request.output, {published}, plan);

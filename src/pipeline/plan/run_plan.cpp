@@ -26,7 +26,7 @@ class Kept {
   Kept(Env& env, const AbsPath& output)
       : env_(env),
         cache_(env, env.cache_dir / "stages"),
-        staging_(env, WaitingRoot(env, output)),
+        staging_(env, PendingRoot(env, output)),
         history_(env, env.cache_dir / "stages/records") {}
 
   graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }
@@ -38,8 +38,7 @@ class Kept {
     PTPKG_CHECK(staging_.RemoveAbandoned());
     PTPKG_CHECK(history_.RemoveAbandoned());
     PTPKG_CHECK(ptpkg::RemoveAbandoned(env_, env_.cache_dir / "work"));
-    PTPKG_CHECK(
-        SweepBuildFolders(env_, [this](const std::string& key) { return cache_.Holds("build", key); }));
+    PTPKG_CHECK(PruneWorkDirs(env_, [this](const std::string& key) { return cache_.Holds("build", key); }));
     return ptpkg::RemoveAbandoned(env_, env_.cache_dir);
   }
 

@@ -35,7 +35,7 @@ class Slicing {
       : env_(env),
         run_(run),
         folder_(run.output.value_or(run.artifact.Parent())),
-        placement_(env, run.force ? OnExisting::kReplace : OnExisting::kRefuse) {
+        placement_(env, run.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse) {
     outcome_.from = run.artifact;
   }
 
@@ -57,7 +57,7 @@ class Slicing {
     if (!run_.dry_run) PTPKG_CHECK(StageFallback(scratch.path()));
     PTPKG_CHECK(CheckUnchanged(before));
     PTPKG_CHECK(placement_.Place(scratch.path() / "replaced"));
-    TellInheritedErrors();
+    ReportInheritedErrors();
     return std::move(outcome_);
   }
 
@@ -107,16 +107,16 @@ class Slicing {
       outcome_.files.push_back({.path = file->place.path.str(),
                                 .size_bytes = file->place.size_bytes,
                                 .code = SizesOf(file->code),
-                                .kept_because = WhyKept(*file, licence)});
+                                .kept_because = KeptReason(*file, licence)});
       files_.push_back(*std::move(file));
     }
     task.Done(Plural(files_.size(), "file") + " with GPU code");
-    WarnOfIdleGlobs();
+    WarnOfUnusedGlobs();
     return CheckFiles();
   }
 
   /// A typing error in --allow must not pass for a library that may not be changed.
-  void WarnOfIdleGlobs() const {
+  void WarnOfUnusedGlobs() const {
     for (const std::string& glob : run_.allow) {
       const bool matches = std::any_of(files_.begin(), files_.end(), [&](const DeviceFile& file) {
         return IsAllowed({glob}, file.place.path);
@@ -131,7 +131,7 @@ class Slicing {
     return run_.of_recipe ? "extra.ptpkg.slices.allow" : "--allow";
   }
 
-  [[nodiscard]] std::string WhyKept(const DeviceFile& file, const std::string& licence) const {
+  [[nodiscard]] std::string KeptReason(const DeviceFile& file, const std::string& licence) const {
     if (file.code.HasAmd()) return "code for AMD's GPUs is not sliced";
     const RelPath& path = file.place.path;
     if (IsAllowed(run_.allow, path)) return {};
@@ -221,7 +221,7 @@ class Slicing {
           .WithHint("name another folder with --output, or slice the artifact that it was made of");
     }
     if (run_.force) return target;
-    return IsInTheWay(target, true);
+    return NameTakenError(target, true);
   }
 
   Result<void> PlanTargets() {
@@ -295,7 +295,7 @@ class Slicing {
     });
   }
 
-  void TellInheritedErrors() const {
+  void ReportInheritedErrors() const {
     std::uint64_t errors = 0;
     for (const StagedSlice& one : staged_) errors = std::max(errors, one.errors);
     if (errors == 0) return;
@@ -304,7 +304,7 @@ class Slicing {
   }
 
   /// The GPUs of the slice that a file has nothing for.
-  [[nodiscard]] std::string WhyAsItWas(std::size_t index, const versions::GpuSlice& slice) const {
+  [[nodiscard]] std::string UnchangedReason(std::size_t index, const versions::GpuSlice& slice) const {
     if (!outcome_.files[index].kept_because.empty()) return outcome_.files[index].kept_because;
     std::vector<std::string> missing;
     for (const std::uint32_t gpu : slice.gpus) {
@@ -317,7 +317,7 @@ class Slicing {
   Result<SliceOfFile> MakeFile(std::size_t index, const versions::GpuSlice& slice,
                                const AbsPath& place) const {
     const SliceableFile& before = outcome_.files[index];
-    if (std::string why = WhyAsItWas(index, slice); !why.empty()) {
+    if (std::string why = UnchangedReason(index, slice); !why.empty()) {
       return SliceOfFile{.told = {.path = before.path,
                                   .size_bytes = before.size_bytes,
                                   .code = before.code,
@@ -347,7 +347,7 @@ class Slicing {
     SliceOfArtifact& told = outcome_.slices[index];
     told.to = targets_[index].path;
     for (const std::uint32_t gpu : slice.gpus) told.gpus.push_back(versions::CapabilityOf(gpu));
-    MadeFilesFs with_slices(env_.fs);
+    VirtualFilesFs with_slices(env_.fs);
     std::vector<SlicedEntry> sliced;
     for (SliceOfFile& one : made) {
       if (one.file && one.make)
@@ -378,7 +378,7 @@ class Slicing {
   Env& env_;
   const SliceRun& run_;
   AbsPath folder_;
-  Placement placement_;
+  AtomicPlacement placement_;
   std::unique_ptr<SliceSource> source_;
   std::vector<versions::GpuSlice> slices_;
   std::vector<Target> targets_;      // of slices_

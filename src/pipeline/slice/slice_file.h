@@ -34,7 +34,7 @@ struct SliceOfFile {
   FileInSlice told;                      ///< `path` of the artifact.
   std::optional<SlicedEntry> file = {};  ///< nullopt: it is as it was, or no target was given.
   /// Gives the content of `file` where that is not written: any thread. Borrows the file system.
-  MadeFilesFs::Make make = {};
+  VirtualFilesFs::Make make = {};
 };
 
 struct SliceTarget {

@@ -51,7 +51,7 @@ Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::strin
   return std::optional(FormatPackageNote(note));
 }
 
-Judgement JudgementOfSlice(OldFindings of_artifact) {
+RegressionCheck RegressionCheckForSlice(BaselineFindings of_artifact) {
   return {.refused = {},
           .refuses_all = true,
           .hint = "make the slice again; if it comes back, please report it: the artifact does not have it",

@@ -34,7 +34,7 @@ std::string FolderNameOf(const graph::Node& node, const graph::NodeKey& key) {
 
 /// The same for all builds of one recipe and variant: ccache finds an object where it was compiled at the
 /// same path.
-std::string LastingNameOf(const graph::Node& node) {
+std::string StableDirName(const graph::Node& node) {
   KeyHasher hasher;
   hasher.Add("stage", node.stage).Add("folder", "lasting");
   const auto recipe = node.inputs.find("recipe");
@@ -93,8 +93,8 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
     PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
     if (lease) return *std::move(lease);
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(const HeldFile held, TryHold(env.fs, folder / kLeaseName, LockKind::kExclusive));
-    if (held.state != HoldState::kBusy) {
+    PTPKG_TRY(const LockedFile held, TryLockFile(env.fs, folder / kLeaseName, LockKind::kExclusive));
+    if (held.state != LockState::kBusy) {
       if (++gone < kFolderAttempts) continue;
       return Error(ErrorCode::kIo, fmt::format("cannot hold the work folder '{}'", folder.str()))
           .WithHint("is it another user's? Name a cache folder of your own with --cache-dir");
@@ -110,7 +110,7 @@ namespace {
 
 /// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. No
 /// other run of the same inputs can: it would hold the folder of the inputs.
-Result<std::optional<Lease>> LeaseUnlessOther(Env& env, const AbsPath& folder) {
+Result<std::optional<Lease>> TryLeaseStableDir(Env& env, const AbsPath& folder) {
   for (int turn = 0;; ++turn) {
     PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");
     PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
@@ -128,13 +128,13 @@ std::optional<builder::WorkState> UnfinishedIn(Env& env, const AbsPath& folder) 
 }
 
 /// The lease of the lasting folder; nullopt, with a note, where another build has it or would lose its work.
-Result<std::optional<Lease>> LeaseOfLasting(Env& env, const AbsPath& folder, const builder::WorkState& own) {
+Result<std::optional<Lease>> LeaseStableDir(Env& env, const AbsPath& folder, const builder::WorkState& own) {
   const auto tell = [&](const std::string& why) {
     env.reporter.Note(fmt::format("{}; '{}' is built in a folder of its own, for which ccache has no objects",
                                   why, own.subject));
     return std::optional<Lease>();
   };
-  PTPKG_TRY(std::optional<Lease> lease, LeaseUnlessOther(env, folder));
+  PTPKG_TRY(std::optional<Lease> lease, TryLeaseStableDir(env, folder));
   if (!lease) return tell("another build of this name runs");
   const auto left = UnfinishedIn(env, folder);
   if (!left || (left->subject == own.subject && left->recipe == own.recipe)) return lease;
@@ -165,8 +165,8 @@ Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::N
   const bool fresh = node.options.contains("fresh");
   std::optional<Lease> lasting;
   if (node.options.contains("ccache") && own.is_locked() && (fresh || !UnfinishedIn(env, root))) {
-    const AbsPath folder = WorkRoot(env) / LastingNameOf(node);
-    PTPKG_TRY(std::optional<Lease> taken, LeaseOfLasting(env, folder, state));
+    const AbsPath folder = WorkRoot(env) / StableDirName(node);
+    PTPKG_TRY(std::optional<Lease> taken, LeaseStableDir(env, folder, state));
     if (taken) {
       lasting.emplace(*std::move(taken));
       root = folder;
@@ -195,7 +195,7 @@ Result<void> BuildFolder::Open(bool fresh) {
     scratch_.emplace(std::move(scratch));
     return Ok();
   }
-  PTPKG_CHECK(ReadLeft());
+  PTPKG_CHECK(ReadEarlierState());
   if (left_.phase != WorkPhase::kStarted && left_.inputs != state_.inputs) {
     env_.reporter.Note(fmt::format(
         "what an interrupted build of '{}' left is removed: its inputs have changed since", left_.subject));
@@ -206,13 +206,13 @@ Result<void> BuildFolder::Open(bool fresh) {
         fmt::format("'{}' starts anew; what an interrupted run left of it is removed", subject_));
     left_ = {};
   }
-  if (left_.phase == WorkPhase::kStarted) return StartAnew();
+  if (left_.phase == WorkPhase::kStarted) return StartOver();
   state_.prepared_ns = left_.prepared_ns;
   state_.phase = left_.phase;
   return env_.fs.MakeDirs(path_);
 }
 
-Result<void> BuildFolder::ReadLeft() {
+Result<void> BuildFolder::ReadEarlierState() {
   Result<builder::WorkState> read = builder::ReadWorkState(env_.fs, root_);
   if (read && read->place == root_.str()) {
     left_ = *std::move(read);
@@ -244,7 +244,7 @@ Result<void> BuildFolder::RemoveSuperseded() {
   return Ok();
 }
 
-Result<void> BuildFolder::Reach(WorkPhase phase) {
+Result<void> BuildFolder::SetPhase(WorkPhase phase) {
   state_.phase = phase;
   if (scratch_) return Ok();
   state_.boot_id = builder::BootId(env_.fs);
@@ -252,9 +252,9 @@ Result<void> BuildFolder::Reach(WorkPhase phase) {
   return builder::WriteWorkState(env_.fs, root_, state_);
 }
 
-Result<void> BuildFolder::StartAnew() {
+Result<void> BuildFolder::StartOver() {
   left_ = {};
-  PTPKG_CHECK(Reach(WorkPhase::kStarted));
+  PTPKG_CHECK(SetPhase(WorkPhase::kStarted));
   PTPKG_CHECK(RemoveTree(env_.fs, path_));
   PTPKG_CHECK(RemoveTree(env_.fs, record()));
   return env_.fs.MakeDirs(path_);
@@ -280,7 +280,7 @@ void BuildFolder::Failed() {
   }
 }
 
-void BuildFolder::Kept() {
+void BuildFolder::OnStored() {
   const Result<void> finished = Finish();
   if (!finished) {
     env_.reporter.Warn(fmt::format("the work folder of '{}' could not be put away: {}", subject_,
@@ -298,8 +298,7 @@ Result<void> BuildFolder::Finish() {
   return removed;
 }
 
-Result<void> SweepBuildFolders(Env& env,
-                               const std::function<Result<bool>(const std::string& key)>& has_result) {
+Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std::string& key)>& has_result) {
   PTPKG_TRY(const std::vector<std::string> names, FolderNames(env));
   for (const std::string& name : names) {
     const AbsPath folder = WorkRoot(env) / name;

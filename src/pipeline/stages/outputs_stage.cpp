@@ -85,7 +85,7 @@ Result<NodeResult> RunOutputs(Env& env, const NodeRun& run) {
   const std::vector<std::string> unpacked(left.begin(), left.end());
   if (!unpacked.empty()) {
     env.reporter.Warn(fmt::format("no output packs {} of '{}': {}", Plural(unpacked.size(), "file"),
-                                  run.subject(), SomeOf(unpacked, kShown)));
+                                  run.subject(), FirstNames(unpacked, kShown)));
   }
   return NodeResult{.value = {{"unpacked", unpacked}}};
 }
@@ -122,7 +122,7 @@ Json WarnOfClashes(Env& env, const FilesOfPackages& packages) {
       if (both.empty()) continue;
       env.reporter.Warn(
           fmt::format("the packages '{}' and '{}' both hold {}: they cannot be installed together",
-                      one->first, two->first, SomeOf(both, kShown)));
+                      one->first, two->first, FirstNames(both, kShown)));
       shared.push_back({{"packages", {one->first, two->first}}, {"files", both}});
     }
   }
@@ -142,7 +142,7 @@ Result<void> CheckBeside(const std::string& name, const Files& files, const std:
   return Error(ErrorCode::kInvalidInput,
                fmt::format("'{}' requires '{}' to run, and both hold {} with other content: one would "
                            "overwrite the other's",
-                           name, other, SomeOf(both, kShown)))
+                           name, other, FirstNames(both, kShown)))
       .WithHint("let one output alone pack what both install: name its files in 'build.files'");
 }
 

@@ -139,7 +139,7 @@ Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
   std::map<std::string, Sha256> digests;
   if (packed) {
     PTPKG_TRY(const Packed wheel, ReadPacked(*packed));
-    PTPKG_TRY(const ArtifactRecord record, FirstOf(wheel, run));
+    PTPKG_TRY(const ArtifactRecord record, FirstArtifact(wheel, run));
     PTPKG_TRY(digests, PackedDigests(env, FileOf(*packed, record)));
   }
   // Of a tree that changed meanwhile, that is why it cannot be packed.

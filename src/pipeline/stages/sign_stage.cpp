@@ -41,7 +41,7 @@ Result<void> AddPackages(const NodeRun& run, Json& dependencies) {
   for (const auto& [role, need] : run.needs()) {
     if (!role.starts_with(kBuiltWithRole)) continue;
     PTPKG_TRY(const Packed packed, ReadPacked(need));
-    PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
+    PTPKG_TRY(const ArtifactRecord record, FirstArtifact(packed, run));
     const std::string name = record.path.substr(record.path.find('/') + 1);
     dependencies.push_back({{"name", name}, {"digest", {{"sha256", record.sha256}}}});
   }
@@ -116,7 +116,7 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
     }
     task.Done();
   }
-  return BesideResult(run, records);
+  return SidecarResult(run, records);
 }
 
 }  // namespace

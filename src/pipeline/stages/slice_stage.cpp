@@ -68,7 +68,7 @@ Result<Artifact> ArtifactOf(Env& env, const ArtifactRecord& whole, const SliceOu
 }
 
 /// A file that is no smaller than in the whole package, and why, is what somebody looks for in a large slice.
-void TellWhatStays(Env& env, const SliceOfArtifact& slice) {
+void ReportKeptCode(Env& env, const SliceOfArtifact& slice) {
   for (const FileInSlice& file : slice.files) {
     if (!file.kept_because.empty()) {
       env.reporter.Note(
@@ -85,7 +85,7 @@ Result<void> SliceArtifact(Env& env, const SliceRun& request, const ArtifactReco
                            std::vector<Artifact>& made) {
   PTPKG_TRY(const SliceOutcome outcome, Slice(env, request), "while making what extra.ptpkg.slices asks for");
   for (const SliceOfArtifact& slice : outcome.slices) {
-    TellWhatStays(env, slice);
+    ReportKeptCode(env, slice);
     PTPKG_TRY(Artifact artifact, ArtifactOf(env, whole, outcome, slice));
     made.push_back(std::move(artifact));
   }

@@ -63,16 +63,16 @@ Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {
   return std::unique_ptr<ByteSource>(std::make_unique<BodySource>(body, std::move(file)));
 }
 
-bool PassesByItself(long status) {
+bool IsTransientStatus(long status) {
   constexpr long kNotImplemented = 501;
   constexpr long kNoSuchVersion = 505;
   return status == 408 || status == 429 ||
          (status / 100 == 5 && status != kNotImplemented && status != kNoSuchVersion);
 }
 
-bool IsWorthAnother(const Result<HttpAnswer>& answer, Repeat repeat) {
+bool ShouldRetry(const Result<HttpAnswer>& answer, Repeat repeat) {
   if (!answer) return repeat == Repeat::kSafe && answer.error().code() == ErrorCode::kNetwork;
-  return repeat == Repeat::kSafe ? PassesByItself(answer->status) : answer->status == 429;
+  return repeat == Repeat::kSafe ? IsTransientStatus(answer->status) : answer->status == 429;
 }
 
 /// Servers repeat the request that they do not take: whoever has its signature can send it again for a while.
@@ -188,7 +188,7 @@ Error AnswerError(const HttpAnswer& answer, const std::string& doing) {
   return Error(CodeOf(answer.status), message).WithHint(std::string(HintOf(answer.status)));
 }
 
-Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
+Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cancel) {
   // Half to whole of the pause: of many clients that were cut off at once, not all come back at once.
   const auto now = static_cast<std::uint64_t>(clock.Now().time_since_epoch().count());
   const auto longest = kFirstPause * (1U << static_cast<unsigned>(std::clamp(attempt - 2, 0, 6)));
@@ -199,12 +199,12 @@ Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
 Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
                                 const std::function<Result<HttpAnswer>(ByteSink&)>& get) {
   for (int attempt = 1;; ++attempt) {
-    DroppingSink rest(limit_bytes);
+    NullSink rest(limit_bytes);
     HashingSink sink(&rest);
     auto answer = get(sink);
     if (answer) return HashedAnswer{.answer = *std::move(answer), .sha256 = sink.Finish().sha256};
     if (answer.error().code() != ErrorCode::kNetwork || attempt == kAttempts) return answer.error();
-    PTPKG_CHECK(PauseBefore(env.clock, attempt + 1, env.cancel));
+    PTPKG_CHECK(WaitBeforeRetry(env.clock, attempt + 1, env.cancel));
   }
 }
 
@@ -282,9 +282,9 @@ Result<HttpAnswer> Exchange::Send(const Request& request) {
     if (answer) NoteRetryAfter(*answer);
     // A sink that may have bytes of this try cannot take another one's.
     const bool sink_is_fresh = request.answer_sink == nullptr || answer.has_value();
-    const bool again = IsWorthAnother(answer, request.repeat) && sink_is_fresh;
+    const bool again = ShouldRetry(answer, request.repeat) && sink_is_fresh;
     if (!again || attempt == kAttempts) return answer;
-    PTPKG_CHECK(PauseBefore(env_->clock, attempt + 1, cancel()));
+    PTPKG_CHECK(WaitBeforeRetry(env_->clock, attempt + 1, cancel()));
   }
 }
 

@@ -47,9 +47,9 @@ struct Request {
 };
 
 /// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
-class DroppingSink final : public ByteSink {
+class NullSink final : public ByteSink {
  public:
-  explicit DroppingSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
+  explicit NullSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
   Result<void> Write(Bytes bytes) override {
     if (bytes.size() > left_)
       return Error(ErrorCode::kRefused, "the server's answer is longer than it may be");
@@ -69,7 +69,7 @@ class Exchange {
   Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers);
 
   /// From now on requests are made although the user interrupted: to take back what was begun.
-  void GoOnDespiteCancel() { despite_cancel_ = true; }
+  void IgnoreCancel() { despite_cancel_ = true; }
 
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
@@ -118,7 +118,7 @@ Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
 
 /// Waits before try number `attempt`, from 2: longer each time, and not equally long in each process. Errors:
 /// kCancelled.
-Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel);
+Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cancel);
 
 /// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
 /// host, and no user name.

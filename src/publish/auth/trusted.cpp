@@ -75,7 +75,7 @@ std::string ChannelAudience(const std::string& origin) {
 Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const Secret& token) {
   PTPKG_TRY(const std::string origin, OriginOf(upload_url));
   Exchange index(env, origin, {{"User-Agent", "ptpkg"}});
-  index.GoOnDespiteCancel();
+  index.IgnoreCancel();
   PTPKG_TRY(const HttpAnswer answer,
             index.Send({.method = "POST",
                         .url = origin + "/_/oidc/burn-token",

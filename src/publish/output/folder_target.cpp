@@ -64,7 +64,7 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
       return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", shown.str()));
     outcomes.push_back({.name = upload.Name(),
                         .sha256 = sha256,
-                        .fate = same ? Fate::kWasThere : Fate::kSent,
+                        .fate = same ? UploadResult::kWasThere : UploadResult::kSent,
                         .remote_sha256 = sha256});
     if (same) continue;
     Task task(env.reporter, {.stage = "publish", .subject = upload.Name()});
@@ -78,7 +78,7 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     task.Done();
   }
   if (!items.empty()) {
-    PTPKG_CHECK(output.Publish(items, force ? OnForeign::kReplace : OnForeign::kRefuseAny),
+    PTPKG_CHECK(output.Publish(items, force ? ForeignFilePolicy::kReplace : ForeignFilePolicy::kRefuseAny),
                 fmt::format("while publishing to '{}'", shown.str()));
   }
   PTPKG_CHECK(WriteIndexes(env, output, root, shown));

@@ -70,7 +70,7 @@ Result<void> OutputFolder::Prepare() {
   return CompletePublication();
 }
 
-Result<void> OutputFolder::CompleteIn(Env& env, const AbsPath& root) {
+Result<void> OutputFolder::RecoverPublication(Env& env, const AbsPath& root) {
   PTPKG_TRY(const bool interrupted, Exists(env.fs, OutputFolder(env, root).JournalPath()));
   if (!interrupted) return Ok();
   PTPKG_TRY(OutputFolder output, Open(env, root));
@@ -198,7 +198,7 @@ Result<std::vector<ArtifactRecord>> OutputFolder::Listed() {
   return records;
 }
 
-Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key) {
+Result<std::vector<ArtifactRecord>> OutputFolder::ArtifactsOfNode(const std::string& key) {
   auto records = Matching(artifacts_, [&](const ArtifactRecord& record) { return record.key == key; });
   for (const ArtifactRecord& record : records) {
     PTPKG_TRY(const bool present, IsPresent(record));
@@ -207,7 +207,7 @@ Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key)
   return records;
 }
 
-Result<std::vector<ArtifactRecord>> OutputFolder::PublishedBy(const std::string& key) {
+Result<std::vector<ArtifactRecord>> OutputFolder::ArtifactsOfPublication(const std::string& key) {
   auto records =
       Matching(artifacts_, [&](const ArtifactRecord& record) { return record.publication == key; });
   for (const ArtifactRecord& record : records) {
@@ -218,7 +218,7 @@ Result<std::vector<ArtifactRecord>> OutputFolder::PublishedBy(const std::string&
   return records;
 }
 
-std::vector<ArtifactRecord> OutputFolder::CheckedBy(const std::string& key) const {
+std::vector<ArtifactRecord> OutputFolder::CheckedArtifacts(const std::string& key) const {
   return Matching(artifacts_, [&](const ArtifactRecord& record) {
     return std::find(record.checks.begin(), record.checks.end(), key) != record.checks.end();
   });
@@ -254,14 +254,14 @@ Result<void> OutputFolder::CheckZipPlace(const ArtifactRecord& record, const std
           "or replace it with --force");
 }
 
-Result<void> OutputFolder::CheckPlace(const PublishItem& item, OnForeign on_foreign) {
+Result<void> OutputFolder::CheckPlace(const PublishItem& item, ForeignFilePolicy on_foreign) {
   const ArtifactRecord& record = item.record;
   const AbsPath target = root_ / RelPath::Literal(record.path);
   PTPKG_TRY(const bool there, Exists(env_->fs, target));
-  if (!there || on_foreign == OnForeign::kReplace) return Ok();
+  if (!there || on_foreign == ForeignFilePolicy::kReplace) return Ok();
   PTPKG_TRY(const bool same, IsPresent(record));
   if (same) return Ok();
-  if (on_foreign == OnForeign::kRefuseAny) {
+  if (on_foreign == ForeignFilePolicy::kRefuseAny) {
     return Error(ErrorCode::kAlreadyExists,
                  fmt::format("'{}' is already there with other content", target.str()))
         .WithHint("raise the build number, or replace it with --force");
@@ -292,7 +292,7 @@ Result<void> OutputFolder::CheckPlace(const PublishItem& item, OnForeign on_fore
       .WithHint("raise the build number, move the file away, or replace it with --force");
 }
 
-Result<std::vector<std::string>> OutputFolder::LeftBeside(const std::vector<PublishItem>& items) {
+Result<std::vector<std::string>> OutputFolder::StaleSidecars(const std::vector<PublishItem>& items) {
   std::set<std::string> brought;
   for (const PublishItem& item : items) brought.insert(item.record.path);
   std::vector<std::string> left;
@@ -301,7 +301,7 @@ Result<std::vector<std::string>> OutputFolder::LeftBeside(const std::vector<Publ
     if (item.file == root_ / RelPath::Literal(path)) continue;  // the same bytes
     for (auto known = artifacts_.lower_bound(path + "."); known != artifacts_.end(); ++known) {
       if (!known->first.starts_with(path + ".")) break;
-      if (known->second.IsBeside() && !brought.contains(known->first)) left.push_back(known->first);
+      if (known->second.IsSidecar() && !brought.contains(known->first)) left.push_back(known->first);
     }
   }
   return left;
@@ -349,7 +349,7 @@ Result<OutputFolder::Batch> OutputFolder::ReadJournal() {
   return batch;
 }
 
-bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
+bool OutputFolder::UndoMoves(const std::vector<Move>& moves) {
   // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only
   // when everything else is as before.
   bool whole = true;
@@ -373,7 +373,7 @@ bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
 }
 
 /// Only the file's own name tells its kind: nobody takes what is called "0" for a package.
-Result<void> OutputFolder::Bring(std::vector<PublishItem>& items) {
+Result<void> OutputFolder::StageFiles(std::vector<PublishItem>& items) {
   PTPKG_CHECK(RemoveTree(env_->fs, IncomingRoot()));
   PTPKG_CHECK(env_->fs.MakeDirs(IncomingRoot()));
   const AbsPath probe = IncomingRoot() / "mode";
@@ -383,13 +383,13 @@ Result<void> OutputFolder::Bring(std::vector<PublishItem>& items) {
     PTPKG_CHECK(env_->cancel.Check());
     if (items[i].file == root_ / RelPath::Literal(items[i].record.path)) continue;
     const AbsPath to = IncomingRoot() / std::to_string(i);
-    PTPKG_CHECK(BringOne(items[i].file, to, fresh.mode));
+    PTPKG_CHECK(StageOneFile(items[i].file, to, fresh.mode));
     items[i].file = to;
   }
   return env_->fs.SyncDir(IncomingRoot());
 }
 
-Result<void> OutputFolder::BringOne(const AbsPath& from, const AbsPath& to, std::uint32_t mode) {
+Result<void> OutputFolder::StageOneFile(const AbsPath& from, const AbsPath& to, std::uint32_t mode) {
   // The file stays where it is: other nodes may be reading it.
   if (env_->fs.CreateHardLink(from, to)) {
     PTPKG_TRY(const FileStat stat, env_->fs.Lstat(to));
@@ -403,7 +403,8 @@ Result<void> OutputFolder::BringOne(const AbsPath& from, const AbsPath& to, std:
   return copy->Close();
 }
 
-Result<std::vector<OutputFolder::Move*>> OutputFolder::Due(const Batch& batch, std::vector<Move>& moves) {
+Result<std::vector<OutputFolder::Move*>> OutputFolder::PendingMoves(const Batch& batch,
+                                                                    std::vector<Move>& moves) {
   std::vector<Move*> due;
   for (Move& move : moves) {
     if (!move.goes) continue;
@@ -419,8 +420,8 @@ Result<std::vector<OutputFolder::Move*>> OutputFolder::Due(const Batch& batch, s
   return due;
 }
 
-Result<void> OutputFolder::GiveNames(const Batch& batch, std::vector<Move>& moves) {
-  PTPKG_TRY(const std::vector<Move*> due, Due(batch, moves));
+Result<void> OutputFolder::CommitMoves(const Batch& batch, std::vector<Move>& moves) {
+  PTPKG_TRY(const std::vector<Move*> due, PendingMoves(batch, moves));
   std::set<AbsPath> folders;
   for (Move* const move : due) {
     folders.insert(move->to.Parent());
@@ -482,7 +483,7 @@ Result<void> OutputFolder::CompletePublication() {
     return env_->fs.Remove(JournalPath());
   }
   std::vector<Move> moves = MovesOf(*batch);
-  auto named = GiveNames(*batch, moves);
+  auto named = CommitMoves(*batch, moves);
   if (named) return FinishPublication(moves);
   if (named.error().code() != ErrorCode::kNotFound) return std::move(named).error().WithContext(frame);
   for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -494,14 +495,14 @@ Result<void> OutputFolder::CompletePublication() {
     if (moves[i].from == moves[i].to) continue;
     PTPKG_TRY(moves[i].done, IsPresent(batch->items[i].record), frame);
   }
-  if (!TakeBack(moves)) return std::move(named).error().WithContext(frame);
+  if (!UndoMoves(moves)) return std::move(named).error().WithContext(frame);
   env_->reporter.Warn(
       fmt::format("a publication that was interrupted is taken back, because its files are gone: {}",
                   named.error().message()));
   return Ok();
 }
 
-Result<void> OutputFolder::LeaveEqualBytes(std::vector<PublishItem>& items) {
+Result<void> OutputFolder::SkipIdenticalFiles(std::vector<PublishItem>& items) {
   for (PublishItem& item : items) {
     const AbsPath target = root_ / RelPath::Literal(item.record.path);
     if (item.file == target) continue;
@@ -511,24 +512,24 @@ Result<void> OutputFolder::LeaveEqualBytes(std::vector<PublishItem>& items) {
   return Ok();
 }
 
-Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_foreign) {
+Result<void> OutputFolder::Publish(std::vector<PublishItem> items, ForeignFilePolicy on_foreign) {
   PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
   // Another process may have published since this one looked.
   PTPKG_CHECK(ReadManifest());
   PTPKG_CHECK(CompletePublication());
   for (const PublishItem& item : items) PTPKG_CHECK(CheckPlace(item, on_foreign));
-  PTPKG_CHECK(LeaveEqualBytes(items));
+  PTPKG_CHECK(SkipIdenticalFiles(items));
   Batch batch{.items = std::move(items)};
-  PTPKG_TRY(batch.goes, LeftBeside(batch.items));
-  if (auto brought = Bring(batch.items); !brought) {
+  PTPKG_TRY(batch.goes, StaleSidecars(batch.items));
+  if (auto brought = StageFiles(batch.items); !brought) {
     static_cast<void>(RemoveTree(env_->fs, IncomingRoot()));  // else the next run
     return std::move(brought).error().WithContext("while publishing");
   }
   PTPKG_CHECK(WriteJournal(batch), "while publishing");
   std::vector<Move> moves = MovesOf(batch);
-  auto named = GiveNames(batch, moves);
+  auto named = CommitMoves(batch, moves);
   if (!named) {
-    static_cast<void>(TakeBack(moves));
+    static_cast<void>(UndoMoves(moves));
     return std::move(named).error().WithContext("while publishing");
   }
   if (const auto tidied = FinishPublication(moves); !tidied) {

@@ -22,7 +22,7 @@ constexpr std::string_view kOpenPgpSignature = ".asc";  // of gpg: about the art
 constexpr std::string_view kPythonPublication = ".publish.attestation";
 
 /// What a file `name` is beside one of the format called `artifact`; "" if it is not about that one.
-std::string_view FormatBeside(ArtifactFormat format, std::string_view artifact, std::string_view name) {
+std::string_view SidecarFormat(ArtifactFormat format, std::string_view artifact, std::string_view name) {
   if (!name.starts_with(artifact)) return "";
   const std::string_view ending = name.substr(artifact.size());
   if (ending == provenance::kStatementEnding) return kStatementFormat;
@@ -86,7 +86,7 @@ class Reader {
         IsSameWheel(statement.subjects.front().name, about_.name)) {
       statement.subjects.front().name = about_.name;
     }
-    const std::string other = provenance::OtherSubject(statement, about_);
+    const std::string other = provenance::SubjectMismatch(statement, about_);
     return other.empty() ? Ok() : Result<void>(NotAbout(name, other));
   }
 
@@ -141,13 +141,13 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
+Result<std::vector<Upload>> FindSidecars(Env& env, Upload& artifact) {
   const std::string name = artifact.Name();
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(artifact.file.Parent()));
   Reader reader(env, artifact);
   std::vector<Upload> found;
   for (const std::string& other : names) {
-    const std::string_view format = FormatBeside(artifact.format, name, other);
+    const std::string_view format = SidecarFormat(artifact.format, name, other);
     if (format.empty()) continue;
     PTPKG_TRY(Upload upload, reader.Read(other, format));
     found.push_back(std::move(upload));
@@ -155,23 +155,23 @@ Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
   return found;
 }
 
-std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<std::string>& names) {
+std::vector<ArtifactId> SidecarIds(const ArtifactId& artifact, const std::vector<std::string>& names) {
   std::vector<ArtifactId> found;
   for (const std::string& name : names) {
     const bool signature = name == artifact.file_name + std::string(kOpenPgpSignature);
-    if (!signature && FormatBeside(artifact.format, artifact.file_name, name).empty()) continue;
+    if (!signature && SidecarFormat(artifact.format, artifact.file_name, name).empty()) continue;
     found.push_back(artifact);
     found.back().file_name = name;
   }
   return found;
 }
 
-std::vector<ArtifactId> UsualIdsBeside(const ArtifactId& artifact) {
+std::vector<ArtifactId> UsualSidecarIds(const ArtifactId& artifact) {
   std::vector<std::string> names;
   for (const std::string_view ending : {provenance::kStatementEnding, provenance::kSignatureEnding,
                                         kOpenPgpSignature, kPythonPublication, kCondaBundle, kCondaBundles})
     names.push_back(artifact.file_name + std::string(ending));
-  return IdsBeside(artifact, names);
+  return SidecarIds(artifact, names);
 }
 
 }  // namespace ptpkg::publish

@@ -157,7 +157,7 @@ class Anaconda final : public Remote {
   }
 
   Result<void> CleanUp(const Upload& upload) override {
-    exchange_.GoOnDespiteCancel();
+    exchange_.IgnoreCancel();
     for (const std::string& url : {ReleaseUrl(upload), PackageUrl(upload)}) {
       {
         const std::lock_guard lock(mutex_);
@@ -218,8 +218,8 @@ class Anaconda final : public Remote {
   }
 
   /// GET; where there is none, POST. Of two that make it at once, one gets a conflict, and it is there.
-  Result<void> MakeSure(const std::string& url, const Json& document, const std::string& what) {
-    DroppingSink nobody;  // it lists all files of a package, and only its status counts
+  Result<void> EnsureExists(const std::string& url, const Json& document, const std::string& what) {
+    NullSink nobody;  // it lists all files of a package, and only its status counts
     PTPKG_TRY(const HttpAnswer there, exchange_.Send({.url = url, .answer_sink = &nobody}));
     if (there.status == 200) return Ok();
     if (there.status != 404) return AnswerError(there, fmt::format("asked for the {}", what));
@@ -237,9 +237,9 @@ class Anaconda final : public Remote {
   Result<void> MakePackageAndRelease(const Upload& upload) {
     const CondaFacts& facts = *upload.conda;
     PTPKG_CHECK(
-        MakeSure(PackageUrl(upload), PackageDocument(facts), fmt::format("package '{}'", facts.name)));
-    return MakeSure(ReleaseUrl(upload), ReleaseDocument(facts),
-                    fmt::format("release '{}' of '{}'", facts.version, facts.name));
+        EnsureExists(PackageUrl(upload), PackageDocument(facts), fmt::format("package '{}'", facts.name)));
+    return EnsureExists(ReleaseUrl(upload), ReleaseDocument(facts),
+                        fmt::format("release '{}' of '{}'", facts.version, facts.name));
   }
 
   Result<Json> Stage(const Upload& upload) {

@@ -20,14 +20,14 @@ class AnacondaStore final : public Store {
     return fmt::format("channel '{}' at {}", from_.owner, api_->api());
   }
 
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override { return IsCondaPackage(format); }
 
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     const std::string name = change.artifact.ChannelPath();
     PTPKG_CHECK(RequireInChannel(change.artifact));
     switch (change.action) {
       case Action::kCopy:
-        if (from_.owner == to_.owner && from_.label == ToLabel()) return ToItself();
+        if (from_.owner == to_.owner && from_.label == ToLabel()) return SameSourceError();
         return Ok();
       case Action::kMove:
         return CheckMove();
@@ -74,42 +74,42 @@ class AnacondaStore final : public Store {
 
   Result<void> LogIn() override { return api_->LogIn(to_.owner.empty() ? from_.owner : to_.owner); }
 
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(from_.owner, change.artifact));
     if (change.action == Action::kRemove) {
-      if (!file) return Standing{.state = ChangeState::kAbsent};
-      return Standing{.state = ChangeState::kToDo, .sha256 = file->sha256};
+      if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
+      return RemoteStatus{.state = ChangeState::kToDo, .sha256 = file->sha256};
     }
-    if (to_.owner != from_.owner) return LookAtOther(change, file);
-    if (!file) return Standing{.state = ChangeState::kAbsent};
+    if (to_.owner != from_.owner) return QuerySource(change, file);
+    if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
     const bool there = file->HasLabel(ToLabel());
     const bool here = from_.label.empty() || file->HasLabel(from_.label);
     if (!there && !here) return NotHere(change, *file);
     const bool so = there && (change.action == Action::kCopy || !here);
-    return Standing{
+    return RemoteStatus{
         .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = file->sha256, .partly = there};
   }
 
-  Result<void> Make(const Change& change, const Standing& standing) override {
+  Result<void> Make(const Change& change, const RemoteStatus& standing) override {
     const std::string name = change.artifact.ChannelPath();
     if (change.action == Action::kRemove) {
-      return Told({.method = "DELETE",
-                   .url = api_->FileUrl("dist", from_.owner, change.artifact),
-                   .repeat = Repeat::kOnce},
-                  fmt::format("told to remove '{}'", name));
+      return NotAlreadyMade({.method = "DELETE",
+                             .url = api_->FileUrl("dist", from_.owner, change.artifact),
+                             .repeat = Repeat::kOnce},
+                            fmt::format("told to remove '{}'", name));
     }
     const bool to_other = to_.owner != from_.owner;
     if (to_other && !standing.partly) return CopyToOther(change);
     // First there, then no longer here: at no time is it in neither.
     if (to_other || !standing.partly) {
-      PTPKG_CHECK(Told(AnacondaApi::JsonRequest("POST", api_->LabelUrl(to_.owner, ToLabel()),
-                                                SelectionOf(change.artifact)),
-                       fmt::format("told to give '{}' the label '{}'", name, ToLabel())));
+      PTPKG_CHECK(NotAlreadyMade(AnacondaApi::JsonRequest("POST", api_->LabelUrl(to_.owner, ToLabel()),
+                                                          SelectionOf(change.artifact)),
+                                 fmt::format("told to give '{}' the label '{}'", name, ToLabel())));
     }
     if (change.action == Action::kCopy) return Ok();
-    return Told(AnacondaApi::JsonRequest("DELETE", api_->LabelUrl(from_.owner, from_.label),
-                                         SelectionOf(change.artifact)),
-                fmt::format("told to take the label '{}' from '{}'", from_.label, name));
+    return NotAlreadyMade(AnacondaApi::JsonRequest("DELETE", api_->LabelUrl(from_.owner, from_.label),
+                                                   SelectionOf(change.artifact)),
+                          fmt::format("told to take the label '{}' from '{}'", from_.label, name));
   }
 
  private:
@@ -118,7 +118,7 @@ class AnacondaStore final : public Store {
     return change.action == Action::kRemove ? from_.owner : to_.owner;
   }
 
-  static Error ToItself() {
+  static Error SameSourceError() {
     return Error(ErrorCode::kUsage, "--from and --to are the same")
         .WithHint("name two labels, or two owners");
   }
@@ -133,7 +133,7 @@ class AnacondaStore final : public Store {
                    fmt::format("{} moves nothing to another owner, '{}'", Title(), to_.owner))
           .WithHint("copy it there (without --move), then remove it here: ptpkg remove");
     }
-    return from_.label == ToLabel() ? Result<void>(ToItself()) : Ok();
+    return from_.label == ToLabel() ? Result<void>(SameSourceError()) : Ok();
   }
 
   [[nodiscard]] Error NotHere(const Change& change, const AnacondaFile& file) const {
@@ -144,7 +144,7 @@ class AnacondaStore final : public Store {
   }
 
   /// `file`: what the owner has from whom it is copied; it may be gone when the copy is there.
-  Result<Standing> LookAtOther(const Change& change, const std::optional<AnacondaFile>& file) {
+  Result<RemoteStatus> QuerySource(const Change& change, const std::optional<AnacondaFile>& file) {
     PTPKG_TRY(const std::optional<AnacondaFile> copy, api_->Find(to_.owner, change.artifact));
     if (copy) {
       const std::string wanted = file ? file->sha256 : change.sha256;
@@ -155,10 +155,10 @@ class AnacondaStore final : public Store {
             .WithHint("raise the build number, or remove the other file first: ptpkg remove");
       }
       const bool so = copy->HasLabel(ToLabel());
-      return Standing{
+      return RemoteStatus{
           .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = copy->sha256, .partly = true};
     }
-    if (!file) return Standing{.state = ChangeState::kAbsent};
+    if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
     if (!from_.label.empty() && !file->HasLabel(from_.label)) return NotHere(change, *file);
     if (file->labels.empty()) {
       return Error(ErrorCode::kRefused, fmt::format("'{}' has no label at {}, and copies are made of labels",
@@ -166,7 +166,7 @@ class AnacondaStore final : public Store {
           .WithHint(fmt::format("give it one first: ptpkg promote --from anaconda:{0} --to anaconda:{0}/main",
                                 from_.owner));
     }
-    return Standing{.state = ChangeState::kToDo, .sha256 = file->sha256};
+    return RemoteStatus{.state = ChangeState::kToDo, .sha256 = file->sha256};
   }
 
   Result<void> CopyToOther(const Change& change) {
@@ -178,13 +178,13 @@ class AnacondaStore final : public Store {
                      fmt::format("'{}' is changed by somebody else", change.artifact.file_name));
       label = file->labels.front();
     }
-    return Told(AnacondaApi::JsonRequest(
-                    "POST", api_->FileUrl("copy/package", from_.owner, change.artifact),
-                    {{"to_owner", to_.owner}, {"from_channel", label}, {"to_channel", ToLabel()}}),
-                fmt::format("told to copy '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
+    return NotAlreadyMade(AnacondaApi::JsonRequest(
+                              "POST", api_->FileUrl("copy/package", from_.owner, change.artifact),
+                              {{"to_owner", to_.owner}, {"from_channel", label}, {"to_channel", ToLabel()}}),
+                          fmt::format("told to copy '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
   }
 
-  Result<void> Told(const Request& request, const std::string& doing) {
+  Result<void> NotAlreadyMade(const Request& request, const std::string& doing) {
     PTPKG_TRY(const HttpAnswer answer, api_->Expect(request, {200, 201}, doing));
     static_cast<void>(answer);
     return Ok();

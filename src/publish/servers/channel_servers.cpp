@@ -22,7 +22,7 @@ class ChannelServer final : public Remote {
   }
   [[nodiscard]] std::string ProfileName() const override { return "conda"; }
 
-  [[nodiscard]] bool TakesAttestations() const override { return dialect_.takes_attestations; }
+  [[nodiscard]] bool AcceptsAttestations() const override { return dialect_.takes_attestations; }
 
   [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
     PTPKG_CHECK(RequireCondaPackage(upload));

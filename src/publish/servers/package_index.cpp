@@ -113,7 +113,7 @@ class PackageIndex final : public Remote {
   }
 
   [[nodiscard]] bool CanReplace() const override { return false; }
-  [[nodiscard]] bool TakesAttestations() const override { return true; }
+  [[nodiscard]] bool AcceptsAttestations() const override { return true; }
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool /*replace*/) const override {
     return {"GET " + PageUrl(upload), "POST " + place_.upload + WithAttestations(upload),
             "GET " + PageUrl(upload)};

@@ -18,7 +18,7 @@ class ServerStore final : public Store {
         exchange_(env, std::move(origin), {{"User-Agent", "ptpkg"}}) {}
 
   [[nodiscard]] std::string Title() const override { return TitleOf(place_); }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override { return IsCondaPackage(format); }
 
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     const std::string name = change.artifact.ChannelPath();
@@ -54,16 +54,16 @@ class ServerStore final : public Store {
     return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
   }
 
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     PTPKG_TRY(const std::optional<std::string> here, DigestAt(place_, change.artifact));
     if (change.action == Action::kRemove) {
-      if (!here) return Standing{.state = ChangeState::kAbsent};
-      return Standing{.state = ChangeState::kToDo, .sha256 = *here};
+      if (!here) return RemoteStatus{.state = ChangeState::kAbsent};
+      return RemoteStatus{.state = ChangeState::kToDo, .sha256 = *here};
     }
     PTPKG_TRY(const std::optional<std::string> there, DigestAt(to_, change.artifact));
     if (!there) {
-      if (!here) return Standing{.state = ChangeState::kAbsent};
-      return Standing{.state = ChangeState::kToDo, .sha256 = *here};
+      if (!here) return RemoteStatus{.state = ChangeState::kAbsent};
+      return RemoteStatus{.state = ChangeState::kToDo, .sha256 = *here};
     }
     // The server would replace it without a word.
     const std::string wanted = here ? *here : change.sha256;
@@ -75,10 +75,11 @@ class ServerStore final : public Store {
           .WithHint("raise the build number, or remove the other file first: ptpkg remove");
     }
     const bool so = change.action == Action::kCopy || !here;
-    return Standing{.state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = *there, .partly = true};
+    return RemoteStatus{
+        .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = *there, .partly = true};
   }
 
-  Result<void> Make(const Change& change, const Standing& standing) override {
+  Result<void> Make(const Change& change, const RemoteStatus& standing) override {
     const std::string name = change.artifact.ChannelPath();
     // Of a move whose file is at both places, one is left to go.
     const bool removes = change.action == Action::kRemove || standing.partly;

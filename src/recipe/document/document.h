@@ -19,7 +19,7 @@ struct Template {
 
   [[nodiscard]] bool IsLiteral() const;
   /// The one expression that is all of the text, or null.
-  [[nodiscard]] const Expression* Sole() const;
+  [[nodiscard]] const Expression* SoleExpression() const;
 };
 
 struct Item;

@@ -134,9 +134,9 @@ bool RunByShell(const Node& section) {
 Result<std::vector<std::string>> ReadCommands(Reader& reader, const Node* node, bool by_shell) {
   std::vector<std::string> lines;
   if (node == nullptr) return lines;
-  reader.scope().KnowScriptVariables(by_shell);
+  reader.scope().ExposeScriptVariables(by_shell);
   Result<std::vector<std::string>> read = reader.ReadTexts(*node);
-  reader.scope().KnowScriptVariables(false);
+  reader.scope().ExposeScriptVariables(false);
   return read;
 }
 

@@ -175,7 +175,7 @@ bool PublicKey::Fits(std::string_view message, std::string_view signature) const
   return fits == 1;
 }
 
-Result<bool> PublicKey::FitsFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
+Result<bool> PublicKey::VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
   if (state_->ed25519) {
     PTPKG_TRY(const std::string content, WholeFile(fs, file));
     return Fits(content, signature);

@@ -31,7 +31,7 @@ class PublicKey {
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] bool Fits(std::string_view message, std::string_view signature) const;
   /// The same for the content of a file. Errors: kIo, kNotFound.
-  [[nodiscard]] Result<bool> FitsFile(Fs& fs, const AbsPath& file, std::string_view signature) const;
+  [[nodiscard]] Result<bool> VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const;
 
  private:
   friend class SigningKey;

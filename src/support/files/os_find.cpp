@@ -47,7 +47,7 @@ using FolderPtr = std::shared_ptr<const Folder>;
 
 class Search {
  public:
-  Search(const AbsPath& root, const WantedFiles& wanted, const CancelToken& cancel)
+  Search(const AbsPath& root, const FileFilter& wanted, const CancelToken& cancel)
       : root_(root), wanted_(wanted), cancel_(cancel) {}
 
   Result<std::vector<FoundFile>> Run(int jobs) {
@@ -159,7 +159,7 @@ class Search {
   }
 
   const AbsPath& root_;
-  const WantedFiles& wanted_;
+  const FileFilter& wanted_;
   const CancelToken& cancel_;
   TaskQueue tasks_;
   std::mutex mutex_;
@@ -170,7 +170,7 @@ class Search {
 
 }  // namespace
 
-Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const WantedFiles& wanted, int jobs,
+Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const FileFilter& wanted, int jobs,
                                                  const CancelToken& cancel) {
   return Search(root, wanted, cancel).Run(jobs);
 }

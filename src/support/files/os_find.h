@@ -6,7 +6,7 @@
 namespace ptpkg {
 
 /// As MagicFinder::FindByMagic.
-Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const WantedFiles& wanted, int jobs,
+Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const FileFilter& wanted, int jobs,
                                                  const CancelToken& cancel);
 
 }  // namespace ptpkg

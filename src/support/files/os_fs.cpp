@@ -271,7 +271,7 @@ Result<void> CopyBytes(int from, int to, const AbsPath& from_path, const AbsPath
 
 class OsFs final : public Fs, public MagicFinder {
  public:
-  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, const WantedFiles& wanted, int jobs,
+  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, const FileFilter& wanted, int jobs,
                                              const CancelToken& cancel) override {
     return FindByMagicOnDisk(root, wanted, jobs, cancel);
   }

@@ -53,11 +53,11 @@ class OverlayFs : public Fs {
 };
 
 /// Files that are made when they are opened, at paths where nothing lies.
-class MadeFilesFs final : public OverlayFs {
+class VirtualFilesFs final : public OverlayFs {
  public:
   using Make = std::function<Result<std::unique_ptr<File>>()>;
 
-  explicit MadeFilesFs(Fs& other) : OverlayFs(other, "a file that is not on disk") {}
+  explicit VirtualFilesFs(Fs& other) : OverlayFs(other, "a file that is not on disk") {}
 
   /// Shows a file at `path`; each Open calls `make`, from any thread. Call it before others use this.
   void Show(const AbsPath& path, const FileStat& stat, Make make);

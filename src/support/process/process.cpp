@@ -200,7 +200,7 @@ class Running {
   Result<ExitStatus> Wait() {
     while (!ended_) {
       CheckCancelAndTime();
-      if (child_ended_) LookAtLeft();
+      if (child_ended_) FindOrphans();
       PTPKG_CHECK(PollOnce());
     }
     PTPKG_CHECK(ReadOutput());  // what was still in the pipe
@@ -215,7 +215,7 @@ class Running {
 
  private:
   void CheckCancelAndTime() {
-    if (child_ended_) return;  // LookAtLeft heeds the cancellation
+    if (child_ended_) return;  // FindOrphans heeds the cancellation
     const auto now = SteadyClock::now();
     if (kill_at_) {
       if (now < *kill_at_) return;
@@ -231,10 +231,10 @@ class Running {
   }
 
   /// What the child has left may end by itself for a moment: a tee empties its pipe.
-  void LookAtLeft() {
-    std::vector<LeftProcess> left = detail::FindLeftProcesses(*fs_, supervisor_.pid(), command_.watched);
-    const bool writes =
-        std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+  void FindOrphans() {
+    std::vector<OrphanProcess> left = detail::FindOrphanProcesses(*fs_, supervisor_.pid(), command_.watched);
+    const bool writes = std::any_of(left.begin(), left.end(),
+                                    [](const OrphanProcess& each) { return !each.writing.empty(); });
     const bool cancelled = command_.cancel != nullptr && command_.cancel->cancelled();
     const auto now = SteadyClock::now();
     if (writes) last_writing_ = now;
@@ -310,10 +310,10 @@ class Running {
         if (kill_at_) break;  // the rest of the group has the grace of a cancellation
         child_ended_ = SteadyClock::now();
         last_writing_ = *child_ended_;
-        LookAtLeft();
+        FindOrphans();
         break;
       case detail::NoticeKind::kLeft:
-        WarnOfLeft(static_cast<detail::Descendants>(notice.value));
+        WarnOfOrphans(static_cast<detail::Descendants>(notice.value));
         break;
       case detail::NoticeKind::kEnded:
         ended_ = true;
@@ -327,7 +327,7 @@ class Running {
     return Ok();
   }
 
-  void WarnOfLeft(detail::Descendants why) const {
+  void WarnOfOrphans(detail::Descendants why) const {
     if (reporter_ == nullptr) return;
     const std::string_view reason = why == detail::Descendants::kNotListed
                                         ? "/proc does not list them; mount it for this PID namespace"

@@ -75,7 +75,7 @@ class CondaChecks {
                         .subdir = Text(info->index, "subdir"),
                         .note = note == info->info_files.end()
                                     ? PackageNote()
-                                    : CheckedNote(note->second, "info/ptpkg.json", findings_)};
+                                    : ReadNoteText(note->second, "info/ptpkg.json", findings_)};
   }
 
  private:

@@ -49,7 +49,7 @@ std::string Differences(const versions::DeviceArchitectures& has,
 
 versions::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code) {
   versions::DeviceArchitectures names;
-  const elf::DeviceShare judged = code.Judged();
+  const elf::DeviceCodeStats judged = code.EffectiveCode();
   for (const auto& [architecture, amount] : judged.sass) names.sass.insert(architecture.SassName());
   for (const auto& [architecture, amount] : judged.ptx) names.ptx.insert(architecture.PtxName());
   return names;
@@ -76,13 +76,13 @@ void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const versions::D
         {"device-code-mismatch", Severity::kError, file.file, differences,
          "give the compiler the architectures that are asked for, or ask for those of this file"});
   }
-  const std::vector<std::string> without = request.GlobsWithout(with_code);
+  const std::vector<std::string> without = request.UnmatchedGlobs(with_code);
   for (const std::string& glob : without) {
     findings.push_back({"device-code-absent", Severity::kError, "",
                         fmt::format("GPU code is asked of '{}', and no file of this name holds any", glob),
                         std::string(kAbsentHint)});
   }
-  if (any || !request.AsksForCode() || !without.empty()) return;
+  if (any || !request.RequestsCode() || !without.empty()) return;
   findings.push_back({"device-code-absent", Severity::kError, "",
                       "GPU code is asked for, and none of the libraries, programs and static archives it is "
                       "asked of holds any",

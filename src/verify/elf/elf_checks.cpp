@@ -283,7 +283,7 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
 }
 
 void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, const Loads& loads,
+                 const std::vector<std::string>& dependencies, const ResolvedLibraries& loads,
                  std::vector<Finding>& findings) {
   const NeededChecks checks(tree, options, dependencies);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
@@ -295,10 +295,10 @@ void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
   }
 }
 
-NeedVerdict JudgeNeeded(const ElfTree& tree, const CheckOptions& options,
-                        const std::vector<std::string>& dependencies, const Need& need) {
+DependencyResolution ResolveDependency(const ElfTree& tree, const CheckOptions& options,
+                                       const std::vector<std::string>& dependencies, const Need& need) {
   const NeededChecks checks(tree, options, dependencies);
-  NeedVerdict verdict{.state = checks.StateOf(need)};
+  DependencyResolution verdict{.state = checks.StateOf(need)};
   if (verdict.state != NeedState::kMissing) return verdict;
   std::vector<Finding> findings;
   checks.Check(need, FileFindings(findings, need.member));

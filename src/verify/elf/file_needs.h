@@ -40,7 +40,7 @@ struct FileNeeds {
   [[nodiscard]] std::string PolicyTag() const;
   /// What sets `policy`, or fits none, for people: `symbols`, or the versions where no symbol was looked up,
   /// then `set_by_names`: "'memcpy@GLIBC_2.14', 'libexpat.so.1'".
-  [[nodiscard]] std::string Because() const;
+  [[nodiscard]] std::string LimitingNames() const;
 };
 
 }  // namespace ptpkg::verify

@@ -44,7 +44,8 @@ void CheckOpening(const ElfMember& member, FileFindings findings) {
   }
 }
 
-void CheckFilters(const ElfTree& tree, std::size_t index, const Loads& loads, std::vector<Finding>& list) {
+void CheckFilters(const ElfTree& tree, std::size_t index, const ResolvedLibraries& loads,
+                  std::vector<Finding>& list) {
   const ElfMember& member = tree.members[index];
   for (const ElfFilter& filter : member.filters) {
     const NeedOutcome& outcome = loads.Of(index, filter.name);
@@ -84,7 +85,7 @@ void CheckInterpreter(const ElfMember& member, FileFindings findings) {
 
 }  // namespace
 
-void CheckMapping(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings) {
+void CheckMapping(const ElfTree& tree, const ResolvedLibraries& loads, std::vector<Finding>& findings) {
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const FileFindings here(findings, tree.members[i]);
     CheckFaults(tree.members[i], here);

@@ -14,7 +14,7 @@ namespace ptpkg::verify {
 /// Findings: elf-runtime-floor where a dependency admits an older library than the files need,
 /// elf-runtime-undeclared where there is none. No findings for anything but a conda package, for a library
 /// that is in the tree, and for one that `options` or the package leaves to the environment.
-Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise, const CheckOptions& options,
+Result<void> CheckRuntimes(const ElfTree& tree, const DeclaredPlatform& promise, const CheckOptions& options,
                            std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

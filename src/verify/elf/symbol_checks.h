@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kMaxSymbolSteps = 50'000'000;
 /// What the checks below go by; borrowed.
 struct SymbolContext {
   const ElfTree& tree;
-  const Loads& loads;
+  const ResolvedLibraries& loads;
   const std::vector<std::string>& dependencies;  ///< Normalised.
 };
 

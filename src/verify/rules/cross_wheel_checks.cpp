@@ -131,8 +131,8 @@ std::vector<Finding> CompareWheels(const ReadWheel& wheel, const ReadWheel& firs
 struct Group {
   std::optional<ReadWheel> first;
   std::size_t wheels = 0;
-  std::vector<MatrixFindings> findings;
-  std::vector<MatrixFindings> not_compared;
+  std::vector<CrossWheelFindings> findings;
+  std::vector<CrossWheelFindings> not_compared;
 };
 
 /// "toy-1.0" of a file name; "" for one that is none.
@@ -169,7 +169,7 @@ Result<void> AddWheel(Env& env, const AbsPath& path, Group& group) {
 
 }  // namespace
 
-Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels) {
+Result<std::vector<CrossWheelFindings>> CheckAcrossWheels(Env& env, std::vector<AbsPath> wheels) {
   std::sort(wheels.begin(), wheels.end());
   wheels.erase(std::unique(wheels.begin(), wheels.end()), wheels.end());
   std::map<std::string, Group> groups;  // by name and version
@@ -178,14 +178,15 @@ Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> w
     const std::string version = VersionOf(path.Name());
     if (!version.empty()) PTPKG_CHECK(AddWheel(env, path, groups[version]));
   }
-  std::vector<MatrixFindings> all;
+  std::vector<CrossWheelFindings> all;
   for (auto& [version, group] : groups) {
     std::move(group.findings.begin(), group.findings.end(), std::back_inserter(all));
     if (group.wheels < 2) continue;
     std::move(group.not_compared.begin(), group.not_compared.end(), std::back_inserter(all));
   }
-  std::sort(all.begin(), all.end(),
-            [](const MatrixFindings& left, const MatrixFindings& right) { return left.wheel < right.wheel; });
+  std::sort(all.begin(), all.end(), [](const CrossWheelFindings& left, const CrossWheelFindings& right) {
+    return left.wheel < right.wheel;
+  });
   return all;
 }
 

@@ -12,7 +12,7 @@
 namespace ptpkg::verify {
 
 /// What is wrong with one of the wheels.
-struct MatrixFindings {
+struct CrossWheelFindings {
   AbsPath wheel;
   std::vector<Finding> findings;
 };
@@ -23,6 +23,6 @@ struct MatrixFindings {
 /// Only wheels with findings are listed, by path. Of each wheel METADATA and entry_points.txt are read; one
 /// where that fails is said not to be compared, if its version has another one; a file name that is none has
 /// no version. Errors: kIo, kCancelled.
-Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels);
+Result<std::vector<CrossWheelFindings>> CheckAcrossWheels(Env& env, std::vector<AbsPath> wheels);
 
 }  // namespace ptpkg::verify

@@ -53,7 +53,7 @@ void CheckVersions(const ElfMember& member, const std::string& name, const ElfMe
                "pack the library that the file was linked with");
 }
 
-void CheckProviders(const ElfTree& tree, const Loads& loads, std::vector<Finding>& list) {
+void CheckProviders(const ElfTree& tree, const ResolvedLibraries& loads, std::vector<Finding>& list) {
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const ElfMember& member = tree.members[i];
     for (const std::string& name :
@@ -112,7 +112,8 @@ void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
 
 }  // namespace
 
-void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings) {
+void CheckDependencyConsistency(const ElfTree& tree, const ResolvedLibraries& loads,
+                                std::vector<Finding>& findings) {
   for (const ElfMember& member : tree.members) {
     CheckVersionFiles(member, FileFindings(findings, member));
     CheckRepeatedNeeds(member, FileFindings(findings, member));

@@ -24,7 +24,7 @@ Finding Wrong(std::string id, std::string message, std::string fix) {
 }
 
 /// nullopt: not there.
-Result<std::optional<std::string>> TextBeside(Env& env, const AbsPath& file) {
+Result<std::optional<std::string>> SidecarText(Env& env, const AbsPath& file) {
   PTPKG_TRY(const bool there, Exists(env.fs, file));
   if (!there) return std::optional<std::string>();
   PTPKG_TRY(std::string text, ReadFile(env.fs, file, limits::kStatement));
@@ -81,10 +81,10 @@ std::optional<Finding> WrongStatement(const provenance::Envelope& envelope, cons
         "provenance-type",
         fmt::format("its statement does not say how it was made, but '{}'", statement->predicate_type), kFix);
   }
-  const std::string lacking = provenance::LackingInSlsa(statement->predicate);
+  const std::string lacking = provenance::MissingSlsaField(statement->predicate);
   if (!lacking.empty())
     return Wrong("provenance-type", fmt::format("its statement lacks '{}'", lacking), kAskPublisher);
-  const std::string other = provenance::OtherSubject(*statement, file);
+  const std::string other = provenance::SubjectMismatch(*statement, file);
   if (other.empty()) return std::nullopt;
   return Wrong("provenance-subject", "its statement " + other, kAskPublisher);
 }
@@ -118,7 +118,7 @@ Result<std::vector<Finding>> CheckProvenance(Env& env, const AbsPath& artifact, 
   const auto beside = [&](std::string_view ending) {
     return artifact.Parent() / (name + std::string(ending));
   };
-  const auto text = TextBeside(env, beside(provenance::kStatementEnding));
+  const auto text = SidecarText(env, beside(provenance::kStatementEnding));
   if (!text && text.error().code() == ErrorCode::kInvalidInput)
     return std::vector{Unreadable(text.error().message())};
   PTPKG_CHECK(text);
@@ -126,12 +126,12 @@ Result<std::vector<Finding>> CheckProvenance(Env& env, const AbsPath& artifact, 
   PTPKG_TRY(const Digests digests, HashFile(env.fs, artifact));
   const provenance::Subject file{.name = name, .sha256 = digests.sha256.Hex()};
   if (std::optional<Finding> found = WrongEnvelopes(**text, file, key)) return std::vector{*std::move(found)};
-  const auto signature = TextBeside(env, beside(provenance::kSignatureEnding));
+  const auto signature = SidecarText(env, beside(provenance::kSignatureEnding));
   if (!signature && signature.error().code() == ErrorCode::kInvalidInput)
     return std::vector{Unreadable(signature.error().message())};
   PTPKG_CHECK(signature);
   if (!*signature) return std::vector{Missing(artifact, "signature", provenance::kSignatureEnding)};
-  PTPKG_TRY(const bool fits, key.FitsFile(env.fs, artifact, **signature));
+  PTPKG_TRY(const bool fits, key.VerifyFile(env.fs, artifact, **signature));
   if (fits) return std::vector<Finding>();
   return std::vector{
       Wrong("provenance-signature",

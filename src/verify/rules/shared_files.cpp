@@ -27,7 +27,7 @@ Installed InstalledBy(const AbsPath& package) {
           .file_name = std::string(package.Name())};
 }
 
-bool MayMeet(const Installed& one, const Installed& other) {
+bool CanBeInstalledTogether(const Installed& one, const Installed& other) {
   return one.channel == other.channel && one.name != other.name &&
          (one.platform.empty() || other.platform.empty() || one.platform == other.platform);
 }
@@ -46,7 +46,7 @@ std::vector<std::vector<Finding>> CheckSharedFiles(const std::vector<PackageFile
     for (const std::string& path : packages[i].paths) {
       std::vector<std::size_t>& holders = by_path[path];
       const auto other = std::find_if(holders.begin(), holders.end(), [&](std::size_t holder) {
-        return MayMeet(installed[holder], installed[i]);
+        return CanBeInstalledTogether(installed[holder], installed[i]);
       });
       if (other != holders.end()) {
         limited.Add({"conda-shared-file", Severity::kWarning, path,

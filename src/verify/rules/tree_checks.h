@@ -11,7 +11,7 @@ struct ElfSubject {
   AbsPath root = AbsPath::Literal("/nonexistent");
   const ElfTree* tree = nullptr;  ///< Borrowed; null: `root` is read.
   /// What the artifact's name or metadata says; nullopt: what the tree itself says.
-  std::optional<PlatformPromise> promise = {};
+  std::optional<DeclaredPlatform> promise = {};
   NotePlaces notes = {};
 };
 

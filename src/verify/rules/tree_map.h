@@ -64,7 +64,7 @@ class TreeMap {
 
  private:
   /// Puts what `link` says before the rest of the way; from the root on when it is absolute. False: outside.
-  bool PutAhead(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
+  bool PrependLinkTarget(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
   Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int depth);
   /// The node at `path`, where it lies or is installed, with its own path; null if there is none.
   [[nodiscard]] const std::pair<const std::string, TreeNode>* Find(const std::string& path) const;

@@ -67,7 +67,8 @@ std::string UsesInternal(const FileNeeds& file) {
 }
 
 /// Whether `file` runs where `platform`, one plain tag, says; else why not.
-std::string Against(const FileNeeds& file, const std::string& platform, const PlatformPolicies& policies) {
+std::string PlatformConflict(const FileNeeds& file, const std::string& platform,
+                             const PlatformPolicies& policies) {
   if (file.machine.empty()) return {};
   if (const std::string_view machine = MachineOfTag(platform); machine != file.machine)
     return fmt::format("is for {}", file.machine);
@@ -78,9 +79,9 @@ std::string Against(const FileNeeds& file, const std::string& platform, const Pl
   const auto promised = policies.PolicyOfTag(platform);
   if (!promised) return {};
   if (file.uses_musl) return "needs musl";
-  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", file.Because());
+  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", file.LimitingNames());
   if (!file.policy || *file.policy <= *promised) return {};
-  return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.Because());
+  return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.LimitingNames());
 }
 
 bool IsOfOtherSystem(const std::string& platform) {
@@ -113,10 +114,10 @@ bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code
   return !code.empty();
 }
 
-Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) {
+Result<ComputedPlatform> ComputePlatformFromSymbols(const std::vector<FileNeeds>& files) {
   PTPKG_TRY(const Common common, CommonOf(files));
-  if (common.machine.empty()) return DeservedPlatform{};
-  DeservedPlatform deserved{
+  if (common.machine.empty()) return ComputedPlatform{};
+  ComputedPlatform deserved{
       .machine = common.machine, .musl = common.musl, .tag = "linux_" + common.machine, .reasons = {}};
   if (common.musl) {
     for (const FileNeeds& file : files) {
@@ -130,7 +131,7 @@ Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) 
     if (file.machine.empty()) continue;
     if (!file.fits_policy) {
       deserved.reasons.push_back(
-          fmt::format("'{}' requires {}, which no policy admits", file.file, file.Because()));
+          fmt::format("'{}' requires {}, which no policy admits", file.file, file.LimitingNames()));
     } else if (file.policy && (!deserved.set_by || *deserved.set_by->policy < *file.policy)) {
       deserved.set_by = file;
     }
@@ -143,13 +144,13 @@ Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) 
   deserved.tag = deserved.set_by->PolicyTag();
   if (!deserved.set_by->set_by.empty() || !deserved.set_by->set_by_names.empty())
     deserved.reasons.push_back(
-        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->Because()));
+        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->LimitingNames()));
   return deserved;
 }
 
-Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
-                                    const std::vector<std::string>& dependencies) {
-  PTPKG_TRY(DeservedPlatform deserved, DeservedBySymbols(files));
+Result<ComputedPlatform> ComputePlatform(const std::vector<FileNeeds>& files,
+                                         const std::vector<std::string>& dependencies) {
+  PTPKG_TRY(ComputedPlatform deserved, ComputePlatformFromSymbols(files));
   PTPKG_TRY(std::vector<std::string> external, External(files, dependencies, deserved.musl));
   if (deserved.machine.empty() || external.empty()) return deserved;
   deserved.tag = "linux_" + deserved.machine;
@@ -157,8 +158,8 @@ Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
   return deserved;
 }
 
-Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform,
-                           const std::set<MachineCode>& code) {
+Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::string& platform,
+                               const std::set<MachineCode>& code) {
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
   constexpr std::size_t kNamed = 10;
   std::size_t unfit = 0;
@@ -179,7 +180,7 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
           .WithHint("give auto; 'ptpkg retag --platform TAG --no-check' sets a tag without asking the files");
     }
     for (const FileNeeds& file : files) {
-      const std::string reason = Against(file, plain, policies);
+      const std::string reason = PlatformConflict(file, plain, policies);
       if (reason.empty() || ++unfit > kNamed) continue;
       lines += fmt::format("\n    '{}' {}", file.file, reason);
     }
@@ -192,9 +193,9 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
 }
 
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
-                          const DeservedPlatform& deserved) {
+                          const ComputedPlatform& deserved) {
   const std::vector<std::string> platforms = Split(now, '.');
-  const auto promise = PromiseOfTags(policies, platforms);
+  const auto promise = DeclaredByTags(policies, platforms);
   const auto due = policies.PolicyOfTag(deserved.tag);
   const bool same_machine = std::all_of(platforms.begin(), platforms.end(), [&](const std::string& platform) {
     return MachineOfTag(platform) == deserved.machine;

@@ -151,7 +151,7 @@ void CheckClassifiers(const wheel::CoreMetadata& metadata, FieldReport& report) 
 void CheckEmails(const wheel::CoreMetadata& metadata, FieldReport& report) {
   for (const std::string_view field : {"Author-email", "Maintainer-email"}) {
     const std::string value = metadata.Get(field);
-    if (IsTakenAddress(value)) continue;
+    if (IsAcceptedAddress(value)) continue;
     report.Add("wheel-author-email", fmt::format("{} '{}' does not begin with a mail address", field, value),
                "write it like 'Name <name@example.org>', a name with a comma in quotes");
   }
@@ -317,7 +317,7 @@ std::size_t CharacterCount(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-bool IsTakenAddress(std::string_view field) {
+bool IsAcceptedAddress(std::string_view field) {
   const std::string_view address = FirstAddress(field);
   if (address.empty()) return true;
   const std::size_t at = address.find('@');

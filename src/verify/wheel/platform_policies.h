@@ -72,6 +72,6 @@ std::string_view MachineOfTag(std::string_view platform);
 
 /// Whether the Python package index lets a wheel with this one platform tag be uploaded. Source:
 /// pypi/warehouse, warehouse/forklift/legacy.py, _valid_platform_tag, as of 2026-08-19.
-bool PublicIndexTakes(std::string_view platform);
+bool PyPiAcceptsPlatform(std::string_view platform);
 
 }  // namespace ptpkg::verify

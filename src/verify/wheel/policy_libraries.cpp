@@ -94,8 +94,8 @@ std::vector<std::string> PolicyLibraries::InternalSymbols(const std::string& lib
   return names;
 }
 
-PolicyLibraries::Forbidden PolicyLibraries::JudgeSymbol(const std::string& library, const std::string& symbol,
-                                                        bool musl) const {
+PolicyLibraries::Forbidden PolicyLibraries::FindForbiddenSymbol(const std::string& library,
+                                                                const std::string& symbol, bool musl) const {
   const Symbols& table = musl ? internal_musllinux_ : internal_manylinux_;
   const auto symbols = table.find(library);
   if (symbols == table.end()) return {};

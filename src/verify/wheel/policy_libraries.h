@@ -33,7 +33,8 @@ class PolicyLibraries {
     bool forbidden = false;                  ///< False: by none.
     std::optional<GlibcVersion> until = {};  ///< The oldest policy that admits it; nullopt: none does.
   };
-  [[nodiscard]] Forbidden JudgeSymbol(const std::string& library, const std::string& symbol, bool musl) const;
+  [[nodiscard]] Forbidden FindForbiddenSymbol(const std::string& library, const std::string& symbol,
+                                              bool musl) const;
 
  private:
   /// Library → symbol → the oldest policy that admits it.

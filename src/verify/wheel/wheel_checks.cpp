@@ -259,7 +259,7 @@ void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
 void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
   std::vector<std::string> refused;
   for (std::string& platform : Split(name.tag.platform, '.')) {
-    if (!PublicIndexTakes(platform)) refused.push_back(std::move(platform));
+    if (!PyPiAcceptsPlatform(platform)) refused.push_back(std::move(platform));
   }
   if (refused.empty()) return;
   const bool of_linux = std::all_of(refused.begin(), refused.end(), [](const std::string& platform) {

@@ -131,7 +131,7 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
     if (!requirement) {
-      const bool uv_reads = wheel::ParseRequirement(AsUvReads(text)).has_value();
+      const bool uv_reads = wheel::ParseRequirement(NormalizeLikeUv(text)).has_value();
       findings.Add({std::string(uv_reads ? "wheel-requirement-form" : kInvalidRequirement), Severity::kError,
                     file, requirement.error().message(), std::string(kFix)});
     } else if (const auto problem = ProblemOf(*requirement, Trim(text))) {
@@ -146,7 +146,7 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
   }
   const std::string python(Trim(metadata.Get("Requires-Python")));
   if (const auto parsed = wheel::ParseSpecifiers(python); !parsed) {
-    const bool uv_reads = wheel::ParseSpecifiers(AsUvReads(python)).has_value();
+    const bool uv_reads = wheel::ParseSpecifiers(NormalizeLikeUv(python)).has_value();
     findings.Add({uv_reads ? "wheel-requires-python-form" : "wheel-requires-python-invalid", Severity::kError,
                   file,
                   fmt::format("Requires-Python '{}' is not a list of version conditions: {}", python,

@@ -143,7 +143,7 @@ Result<wheel::Specifiers> PythonsRequired(Env& env, const StagedTree& tree) {
 }
 
 /// Whether Requires-Python has an end below Python 4: then "py3" does not mean all of them.
-bool EndsSomewhere(const wheel::Specifiers& pythons) {
+bool HasUpperBound(const wheel::Specifiers& pythons) {
   return std::any_of(pythons.begin(), pythons.end(), [](const auto& one) {
     const auto& [op, version] = one;
     return op == "~=" || op == "==" || op == "===" || (op.starts_with("<") && version.starts_with("3"));
@@ -260,7 +260,7 @@ std::optional<int> StableAbiOf(const wheel::Tag& tag) {
 }
 
 /// Whether the end of the name says that one Python alone imports the file.
-bool IsNamedForOne(const std::string& path) {
+bool NamesOnePython(const std::string& path) {
   const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   const std::size_t dot = path.find('.', name);
   if (dot == std::string::npos) return false;
@@ -275,7 +275,7 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
     defined.insert(symbols.defined.begin(), symbols.defined.end());
   LimitedFindings limited(findings);
   for (const auto& [path, symbols] : tags.symbols) {
-    if (IsNamedForOne(path)) continue;
+    if (NamesOnePython(path)) continue;
     std::vector<std::string> outside;
     for (const std::string& symbol : symbols.imported) {
       const auto since = StableAbiSince(symbol);
@@ -331,7 +331,7 @@ Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& t
   PTPKG_TRY(const wheel::Specifiers required, PythonsRequired(env, tree));
   CheckInterpreters(tags.name, required, findings);
   const Modules modules = ModulesIn(tree);
-  CheckExtensions(tags.name, modules, EndsSomewhere(required), findings);
+  CheckExtensions(tags.name, modules, HasUpperBound(required), findings);
   CheckModulesWithoutAbi(tags, modules, findings);
   CheckStableAbi(tags, findings);
   CheckAbi3Possible(tags, findings);

@@ -361,11 +361,11 @@ TEST(ZipMembers, AreStoredAlikeOnlyByteForByte) {
   ASSERT_OK_AND_ASSIGN(const ZipMembers zip, ZipMembers::Open(env, second));
   std::vector<bool> alike;
   for (std::size_t i = 0; i < zip.members().size(); ++i) {
-    ASSERT_OK_AND_ASSIGN(const bool one, zip.IsStoredAlike(i, model, 0));
+    ASSERT_OK_AND_ASSIGN(const bool one, zip.HasSameStoredBytes(i, model, 0));
     alike.push_back(one);
   }
   EXPECT_THAT(alike, ElementsAre(false, true, false, false, false, false));
-  EXPECT_THAT(zip.IsStoredAlike(5, model, 1), IsOkAndHolds(true));
+  EXPECT_THAT(zip.HasSameStoredBytes(5, model, 1), IsOkAndHolds(true));
 }
 
 TEST(ZipMembers, GiveTheDigestOfAContentThatIsEqualInAllOfIt) {

@@ -20,9 +20,9 @@ class LicenseFilesTest : public ::testing::Test {
     source_ = env_.dir().MakeDir("source");
   }
   Result<std::vector<std::string>> Names() {
-    PTPKG_TRY(const std::vector<KeptFile> files, FindLicenseFiles(env_, recipe_, source_));
+    PTPKG_TRY(const std::vector<LicenseFile> files, FindLicenseFiles(env_, recipe_, source_));
     std::vector<std::string> names;
-    for (const KeptFile& file : files) names.push_back(file.name);
+    for (const LicenseFile& file : files) names.push_back(file.name);
     return names;
   }
 

@@ -156,10 +156,11 @@ TEST_F(RecipeFolderTest, GivesTheTextsInWhichNamesOfVariablesAreLookedFor) {
   env_.dir().WriteFile("r/large.bin", std::string((1U << 20U) + 1, 'x'));
   ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
   EXPECT_THAT(
-      SearchedTexts(env_, recipe_, folder),
+      VariableSearchTexts(env_, recipe_, folder),
       IsOkAndHolds(ElementsAre("make\n", "-$PKG_BUILD_STRING", "make\n", "os.environ['PKG_BUILDNUM']", "x")));
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "helper.py", "other"));
-  EXPECT_THAT(SearchedTexts(env_, recipe_, folder), FailsWith(ErrorCode::kRefused, HasSubstr("helper.py")));
+  EXPECT_THAT(VariableSearchTexts(env_, recipe_, folder),
+              FailsWith(ErrorCode::kRefused, HasSubstr("helper.py")));
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST_F(WritePackagesTest, RefusesToReplaceUnlessTold) {
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already exists")));
   EXPECT_EQ(env_.dir().ReadFile("out/demo-1.0-0.tar.bz2"), "old");
   EXPECT_THAT(env_->fs.ListDir(out_), test::IsOkAndHolds(ElementsAre("demo-1.0-0.tar.bz2")));
-  EXPECT_THAT(Write(DemoMetadata(), tree, out_, {.on_existing = OnExisting::kReplace}), IsOk());
+  EXPECT_THAT(Write(DemoMetadata(), tree, out_, {.on_existing = ExistingFilePolicy::kReplace}), IsOk());
   EXPECT_NE(env_.dir().ReadFile("out/demo-1.0-0.tar.bz2"), "old");
 }
 

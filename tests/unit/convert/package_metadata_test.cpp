@@ -172,9 +172,9 @@ TEST(PackageNotes, TravelInBothFormats) {
   EXPECT_EQ(described->dist_info, note);
 
   conda::PackageInfo info;
-  EXPECT_TRUE(CarriedNotes(info).empty());
+  EXPECT_TRUE(NoteFilesForWheel(info).empty());
   info.info_files = {{"index.json", "{}"}, *note.begin()};
-  EXPECT_EQ(CarriedNotes(info), note);
+  EXPECT_EQ(NoteFilesForWheel(info), note);
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ class NotedClaim final : public Claim {
   NotedClaim(const NotedClaim&) = delete;
   NotedClaim& operator=(const NotedClaim&) = delete;
   ~NotedClaim() override { events_.emplace_back("let go"); }
-  void Kept() override { events_.emplace_back("kept"); }
+  void OnStored() override { events_.emplace_back("kept"); }
 
  private:
   std::vector<std::string>& events_;

@@ -233,15 +233,16 @@ TEST_F(CondaIndexTest, LeavesOutDamagedPackages) {
 
 TEST_F(CondaIndexTest, APackageThatVanishesMeanwhileIsNone) {
   const auto judge = [&](std::string_view name) {
-    return JudgeReading(env_, root_ / name, Result<int>(Error(ErrorCode::kNotFound, "cannot open")));
+    return ClassifyReadError(env_, root_ / name, Result<int>(Error(ErrorCode::kNotFound, "cannot open")));
   };
   ASSERT_OK_AND_ASSIGN(const Reading<int> gone, judge("gone.conda"));
   EXPECT_FALSE(gone.record || gone.reason);
   env_.dir().WriteFile("channel/there.conda", "");
   ASSERT_OK_AND_ASSIGN(const Reading<int> there, judge("there.conda"));
   EXPECT_TRUE(there.reason.has_value());
-  EXPECT_THAT(JudgeReading(env_, root_ / "there.conda", Result<int>(Error(ErrorCode::kIo, "disk on fire"))),
-              FailsWith(ErrorCode::kIo, "disk on fire"));
+  EXPECT_THAT(
+      ClassifyReadError(env_, root_ / "there.conda", Result<int>(Error(ErrorCode::kIo, "disk on fire"))),
+      FailsWith(ErrorCode::kIo, "disk on fire"));
 }
 
 TEST_F(CondaIndexTest, TakesRunExportsThatAreAList) {

@@ -29,7 +29,7 @@ TEST(PythonAttestation, IsReadForBothTypesThatIndexesTake) {
   for (const std::string& type : {std::string(kPypiPublish), std::string(kSlsaProvenance)}) {
     ASSERT_OK_AND_ASSIGN(const Statement statement, Python(PythonSample(kWheel, type)));
     EXPECT_EQ(statement.predicate_type, type);
-    EXPECT_EQ(OtherSubject(statement, kWheel), "");
+    EXPECT_EQ(SubjectMismatch(statement, kWheel), "");
   }
 }
 
@@ -69,7 +69,7 @@ TEST(CondaAttestation, MayNameItsChannel) {
   ASSERT_OK_AND_ASSIGN(const Statement there,
                        Conda(CondaSample(kPackage, {{"targetChannel", "https://channels.test/me/"}})));
   EXPECT_EQ(TargetChannelOf(there), "https://channels.test/me");
-  EXPECT_EQ(OtherSubject(there, kPackage), "");
+  EXPECT_EQ(SubjectMismatch(there, kPackage), "");
   for (const Json& predicate : {Json(), Json::object()}) {
     ASSERT_OK_AND_ASSIGN(const Statement anywhere, Conda(CondaSample(kPackage, predicate)));
     EXPECT_EQ(TargetChannelOf(anywhere), "");

@@ -199,7 +199,7 @@ TEST_F(ExchangeTest, WhatWasBegunCanBeTakenBackAfterAnInterrupt) {
   env_.cancel.Cancel();
   Answer("GET https://host/a", 503);
   Answer("GET https://host/a", 200);
-  exchange_.GoOnDespiteCancel();
+  exchange_.IgnoreCancel();
   EXPECT_THAT(exchange_.Send({.url = "https://host/a"}), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
 }
 

@@ -31,7 +31,7 @@ TEST(ParseDocument, CutsTemplates) {
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[0]), "a ");
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[2]), "-");
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[4]), " c");
-  EXPECT_EQ(summary.text.Sole(), nullptr);
+  EXPECT_EQ(summary.text.SoleExpression(), nullptr);
   EXPECT_FALSE(summary.text.IsLiteral());
   const SourceSpan& second = ExpressionAt(summary, 3).place().span;
   EXPECT_EQ(second.line, 5);

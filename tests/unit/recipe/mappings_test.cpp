@@ -42,7 +42,7 @@ class MappingsTest : public ::testing::Test {
     fs_.AddFile("/r/more/table.json", R"({"a": [1, 2.5, null, {"b": "c"}], "yes": true})");
     fs_.AddFile("/r/words.txt", "one\ntwo\n");
     fs_.AddFile("/beside.yml", "a: 1\n");
-    scope_.KnowFiles(&files_);
+    scope_.SetDataFiles(&files_);
   }
 
   Result<Value> Evaluate(const std::string& text) {

@@ -46,7 +46,7 @@ class GraftPlanTest : public testing::Test {
     std::vector<Finding> findings;
     const auto opened = Must(verify::DlopenTable::BuiltIn());
     const auto tree = Must(verify::ReadElfTree(env, AbsPath::Literal(ptpkg::test::kRoot), opened, findings));
-    const auto loads = Must(verify::Loads::Play(env, tree, elf::IsaLevel::kBaseline));
+    const auto loads = Must(verify::ResolvedLibraries::SimulateLoads(env, tree, elf::IsaLevel::kBaseline));
     const auto rules = Must(GraftRules::BuiltIn());
     const auto policies = Must(verify::PolicyLibraries::BuiltIn());
     const auto host = Must(HostLibraries::Read(env, std::move(search), options.musl));
@@ -160,8 +160,8 @@ TEST_F(GraftPlanTest, ANameThatIsAPathStaysOutsideByItsFileName) {
   EXPECT_THAT(change.dropped, ElementsAre("/lib/libpython3.11.so.1.0"));
   EXPECT_THAT(change.renamed,
               ElementsAre(Pair("/lib/libcuda.so.1", "libcuda.so.1"), Pair("/lib/libm.so.6", "libm.so.6")));
-  EXPECT_THAT(plan.left_out, ElementsAre(LeftOut{"/lib/libcuda.so.1", "never copied"},
-                                         LeftOut{"/lib/libleft.so.1", "--exclude"}));
+  EXPECT_THAT(plan.left_out, ElementsAre(ExcludedLibrary{"/lib/libcuda.so.1", "never copied"},
+                                         ExcludedLibrary{"/lib/libleft.so.1", "--exclude"}));
 }
 
 TEST_F(GraftPlanTest, VersionsAreAskedOfACopyByItsNewName) {
@@ -308,11 +308,12 @@ TEST_F(GraftPlanTest, WhatStaysOutside) {
                                                    .never_graft = {"libbackend.*"},
                                                    .dependencies = {"nvidia-cuda-runtime-cu12"}}));
   EXPECT_THAT(plan.grafts, IsEmpty());
-  EXPECT_THAT(
-      plan.left_out,
-      ElementsAre(LeftOut{"libbackend.so.1", "never copied"}, LeftOut{"libcuda.so.1", "never copied"},
-                  LeftOut{"libcudart.so.12", "a dependency brings it"}, LeftOut{"libleft.so.1", "--exclude"},
-                  LeftOut{"libwheel.so.1", "the wheel leaves it to the machine"}));
+  EXPECT_THAT(plan.left_out,
+              ElementsAre(ExcludedLibrary{"libbackend.so.1", "never copied"},
+                          ExcludedLibrary{"libcuda.so.1", "never copied"},
+                          ExcludedLibrary{"libcudart.so.12", "a dependency brings it"},
+                          ExcludedLibrary{"libleft.so.1", "--exclude"},
+                          ExcludedLibrary{"libwheel.so.1", "the wheel leaves it to the machine"}));
 }
 
 TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {
@@ -322,7 +323,7 @@ TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {
   for (const char* glob : {"/opt/real/*", "/usr/lib/libx.*"}) {
     ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan({.exclude = {glob}}));
     EXPECT_THAT(plan.grafts, IsEmpty()) << glob;
-    EXPECT_THAT(plan.left_out, ElementsAre(LeftOut{"libx.so.1", "--exclude"})) << glob;
+    EXPECT_THAT(plan.left_out, ElementsAre(ExcludedLibrary{"libx.so.1", "--exclude"})) << glob;
   }
 }
 

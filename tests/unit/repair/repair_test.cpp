@@ -213,7 +213,7 @@ TEST_F(PlanRepairTest, ABackendSaysFolderNamesPathsAndTag) {
   const AbsPath wheel = Module({"libx.so.1", "libkept.so.2", "libbrought.so.3"});
   ASSERT_OK_AND_ASSIGN(const WheelRepair repair, PlanRepair(env_, wheel, {.backend = backend}));
   EXPECT_EQ(repair.name.tag.platform, "manylinux_2_28_x86_64");
-  EXPECT_THAT(repair.left_out, ElementsAre(LeftOut{"libbrought.so.3", "never copied"}));
+  EXPECT_THAT(repair.left_out, ElementsAre(ExcludedLibrary{"libbrought.so.3", "never copied"}));
   EXPECT_THAT(FactsOf(repair, "toy/a.so").needed,
               ElementsAre("libc.so.6", "libx.so", "libkept.so.2", "libbrought.so.3"));
   EXPECT_EQ(PathOf(FactsOf(repair, "toy/a.so")), "$ORIGIN/lib");
@@ -317,8 +317,9 @@ TEST_F(PlanRepairTest, WhatTheWheelAndItsDependenciesLeaveOutside) {
                                            {std::string(kInfo) + std::string(kPackageNoteName), note}},
                                .metadata = "Requires-Dist: nvidia-cuda-runtime-cu12\n"});
   ASSERT_OK_AND_ASSIGN(const WheelRepair repair, PlanRepair(env_, wheel, {}));
-  EXPECT_THAT(repair.left_out, ElementsAre(LeftOut{"libcudart.so.12", "a dependency brings it"},
-                                           LeftOut{"libmine.so.1", "the wheel leaves it to the machine"}));
+  EXPECT_THAT(repair.left_out,
+              ElementsAre(ExcludedLibrary{"libcudart.so.12", "a dependency brings it"},
+                          ExcludedLibrary{"libmine.so.1", "the wheel leaves it to the machine"}));
 }
 
 TEST_F(PlanRepairTest, AnEarlierBillOfMaterialsStays) {

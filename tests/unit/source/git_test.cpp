@@ -484,7 +484,7 @@ ErrorCode CodeFor(const std::string& output, int& calls) {
   });
   TestEnv env({.process = &process});
   const auto git = Git::Find(env);
-  return git->Ask({.args = {"x"}}, {.text = "https://u@h/a"}, "cannot").error().code();
+  return git->RunWithRetry({.args = {"x"}}, {.text = "https://u@h/a"}, "cannot").error().code();
 }
 
 TEST(GitAsk, TriesAgainWhatMayPass) {

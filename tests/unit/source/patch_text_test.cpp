@@ -79,12 +79,12 @@ TEST(ReadPatch, KnowsANewFileByItsHunk) {
   EXPECT_THAT(Changes("--- a/x\t1970-01-01\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"), ElementsAre(">b/x"));
 }
 
-TEST(Stripped, TakesFoldersAway) {
-  EXPECT_EQ(Stripped("a/b/c", 0, false), "a/b/c");
-  EXPECT_EQ(Stripped("a/b/c", 1, false), "b/c");
-  EXPECT_EQ(Stripped("a/b/c", 1, true), "a/b/c");
-  EXPECT_EQ(Stripped("a/b/c", 2, false), "c");
-  EXPECT_EQ(Stripped("a/b/c", 3, false), "");
+TEST(StripComponents, TakesFoldersAway) {
+  EXPECT_EQ(StripComponents("a/b/c", 0, false), "a/b/c");
+  EXPECT_EQ(StripComponents("a/b/c", 1, false), "b/c");
+  EXPECT_EQ(StripComponents("a/b/c", 1, true), "a/b/c");
+  EXPECT_EQ(StripComponents("a/b/c", 2, false), "c");
+  EXPECT_EQ(StripComponents("a/b/c", 3, false), "");
 }
 
 struct BadPatch {

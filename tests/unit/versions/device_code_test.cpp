@@ -90,7 +90,7 @@ TEST(DeviceArchitectures, OtherWordsAreRefused) {
 
 TEST(DeviceCodeRequest, ListsForAllFilesAreOne) {
   ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest request, DeviceCodeRequest::Parse({"8.0", "9.0+PTX"}));
-  EXPECT_TRUE(request.AsksForCode());
+  EXPECT_TRUE(request.RequestsCode());
   ASSERT_NE(request.Of("lib/liba.so"), nullptr);
   EXPECT_EQ(*request.Of("lib/liba.so"),
             (DeviceArchitectures{.sass = {"sm_80", "sm_90"}, .ptx = {"compute_90"}}));
@@ -116,11 +116,11 @@ TEST(DeviceCodeRequest, AnyAsksForNothing) {
   for (const std::vector<std::string>& texts :
        {std::vector<std::string>{}, {"any"}, {" any "}, {"*.so=any"}}) {
     ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest request, DeviceCodeRequest::Parse(texts));
-    EXPECT_FALSE(request.AsksForCode());
+    EXPECT_FALSE(request.RequestsCode());
     EXPECT_EQ(request.Of("lib/liba.so"), nullptr);
   }
   ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest some, DeviceCodeRequest::Parse({"any", "liba.so=8.0"}));
-  EXPECT_TRUE(some.AsksForCode());
+  EXPECT_TRUE(some.RequestsCode());
   EXPECT_EQ(some.Of("libb.so"), nullptr);
   EXPECT_NE(some.Of("liba.so"), nullptr);
 }

@@ -43,7 +43,7 @@ class RetagTest : public testing::Test {
   Result<AbsPath> Retag(const AbsPath& wheel, const RetagRequest& request) {
     PTPKG_TRY(const Retagging plan, PlanRetag(env_, wheel, request));
     const AbsPath to = env_.dir().MakeDir("to" + std::to_string(++count_)) / plan.name.str();
-    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, plan.edits));
+    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, ExistingFilePolicy::kRefuse, plan.edits));
     const auto unpacked = UnpackWheelTree(env_, to, env_.dir().MakeDir("tree" + std::to_string(++count_)));
     EXPECT_THAT(unpacked, test::IsOk());
     return to;
@@ -310,7 +310,7 @@ class NewContentTest : public RetagTest {
   Result<AbsPath> Edit(const AbsPath& wheel, const RetagRequest& request, const NewContent& content) {
     PTPKG_TRY(const Retagging plan, PlanRetag(env_, wheel, request, content));
     const AbsPath to = env_.dir().MakeDir("to" + std::to_string(++count_)) / plan.name.str();
-    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, plan.edits));
+    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, ExistingFilePolicy::kRefuse, plan.edits));
     EXPECT_THAT(UnpackWheelTree(env_, to, env_.dir().MakeDir("tree" + std::to_string(++count_))),
                 test::IsOk());
     return to;

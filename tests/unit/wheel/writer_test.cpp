@@ -147,7 +147,8 @@ TEST_F(WriteWheelTest, RefusesToOverwriteUnlessTold) {
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project_.Write(env_));
   EXPECT_THAT(project_.Write(env_), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already exists")));
   project_.dist_info["top_level.txt"] = "other\n";
-  ASSERT_OK_AND_ASSIGN(const Artifact again, project_.Write(env_, {.on_existing = OnExisting::kReplace}));
+  ASSERT_OK_AND_ASSIGN(const Artifact again,
+                       project_.Write(env_, {.on_existing = ExistingFilePolicy::kReplace}));
   EXPECT_NE(again.digests, wheel.digests);
 }
 

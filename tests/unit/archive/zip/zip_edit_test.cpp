@@ -33,7 +33,7 @@ class ZipEditTest : public ::testing::Test {
   AbsPath Write(const ZipText& zip) { return env_.dir().WriteFile("old.zip", ToText(zip)); }
   /// Writes new.zip, which every reader must take.
   Result<void> Edit(const AbsPath& zip, const ZipEdits& edits) {
-    PTPKG_CHECK(WriteEditedZip(env_, zip, target_, OnExisting::kReplace, edits));
+    PTPKG_CHECK(WriteEditedZip(env_, zip, target_, ExistingFilePolicy::kReplace, edits));
     PTPKG_TRY(const std::unique_ptr<File> file, env_->fs.Open(target_, OpenMode::kRead));
     EXPECT_THAT(StrictZipProblems(*file), IsOkAndHolds(IsEmpty()));
     return Ok();
@@ -225,9 +225,9 @@ TEST_F(ZipEditTest, FoldersAreLeftOut) {
 
 TEST_F(ZipEditTest, ReplacesItsOwnInputAndLeavesNothingBesides) {
   const AbsPath zip = Write({.members = {{.name = "a", .content = "1"}, {.name = "b", .content = "2"}}});
-  EXPECT_THAT(WriteEditedZip(env_, zip, zip, OnExisting::kRefuse, {.dropped = {"a"}}),
+  EXPECT_THAT(WriteEditedZip(env_, zip, zip, ExistingFilePolicy::kRefuse, {.dropped = {"a"}}),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("old.zip")));
-  ASSERT_OK(WriteEditedZip(env_, zip, zip, OnExisting::kReplace, {.dropped = {"a"}}));
+  ASSERT_OK(WriteEditedZip(env_, zip, zip, ExistingFilePolicy::kReplace, {.dropped = {"a"}}));
   ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(env_->fs, zip));
   EXPECT_EQ(reader.members().size(), 1U);
   EXPECT_THAT(env_->fs.ListDir(env_.dir().path()), IsOkAndHolds(ElementsAre("old.zip")));
@@ -240,7 +240,7 @@ TEST_F(ZipEditTest, EachFailureOfTheDiskLeavesTheOldOneAlone) {
       {.setup = [&](::ptpkg::test::MemFs& fs) { ASSERT_OK(WriteFile(fs, zip, before)); },
        .run = [&](Fs& fs) -> Result<void> {
          TestEnv env({.fs = &fs});
-         return WriteEditedZip(env, zip, zip, OnExisting::kReplace, {.added = {Text("b", "1")}});
+         return WriteEditedZip(env, zip, zip, ExistingFilePolicy::kReplace, {.added = {Text("b", "1")}});
        },
        .check =
            [&](::ptpkg::test::MemFs& fs, const Error&) {

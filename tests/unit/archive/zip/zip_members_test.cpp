@@ -47,7 +47,7 @@ Result<std::vector<PackedMember>> WriteZip(Env& env, const AbsPath& target, cons
   Task task(env.reporter, {.stage = "zip", .subject = "test", .total_bytes = entries.TotalBytes()});
   PTPKG_TRY(auto members, WriteZipMembers(env, writer, entries.Sorted(), options, task));
   PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());
-  PTPKG_CHECK(std::move(file).Commit(OnExisting::kReplace));
+  PTPKG_CHECK(std::move(file).Commit(ExistingFilePolicy::kReplace));
   task.Done();
   return members;
 }

@@ -25,7 +25,7 @@ class WheelIndexTest : public ::testing::Test {
   }
 
   Result<std::vector<WheelPin>> Ask(const std::string& requirement) {
-    return AskIndex(env_, access_, {.requirements = {requirement}});
+    return ResolveFromIndex(env_, access_, {.requirements = {requirement}});
   }
   AbsPath Kept(const WheelPin& pin) { return env_->cache_dir / "downloads" / pin.sha256.Hex() / pin.file; }
 
@@ -108,11 +108,11 @@ TEST_F(WheelIndexTest, OfflineGivesWhatIsKeptAndNamesTheRest) {
   ASSERT_OK_AND_ASSIGN(const auto pins, Ask("ninja"));
   env_->offline = true;
   ASSERT_OK(Ask("ninja"));
-  ASSERT_OK(TakeWheel(env_, access_, pins[0]));
+  ASSERT_OK(LeaseWheel(env_, access_, pins[0]));
   EXPECT_THAT(Ask("cmake"), FailsWith(ErrorCode::kNotFound, HasSubstr("asked for cmake")));
   EXPECT_THAT(Ask("cmake"), HasHint(HasSubstr("without --offline")));
   ASSERT_OK(RemoveTree(env_->fs, Kept(pins[0]).Parent()));
-  EXPECT_THAT(TakeWheel(env_, access_, pins[0]),
+  EXPECT_THAT(LeaseWheel(env_, access_, pins[0]),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja-1.13.2-py3-none-manylinux2014_x86_64.whl'")));
   EXPECT_THAT(index_.asked, SizeIs(1));
 }
@@ -123,7 +123,7 @@ TEST_F(WheelIndexTest, ADamagedWheelIsFetchedAgain) {
   ASSERT_OK(WriteFile(env_->fs, Kept(pins[0]), "damaged"));
   index_.Has("ninja==1.13.2", {kNinja});
   {
-    ASSERT_OK_AND_ASSIGN(const TakenWheel wheel, TakeWheel(env_, access_, pins[0]));
+    ASSERT_OK_AND_ASSIGN(const LeasedWheel wheel, LeaseWheel(env_, access_, pins[0]));
     EXPECT_EQ(HashFile(env_->fs, wheel.file)->sha256, pins[0].sha256);
   }
   EXPECT_THAT(index_.asked, ElementsAre("ninja", "ninja==1.13.2"));
@@ -136,7 +136,7 @@ TEST_F(WheelIndexTest, RefusesOtherBytesUnderThePinnedName) {
   ASSERT_OK_AND_ASSIGN(const auto pins, Ask("ninja"));
   ASSERT_OK(RemoveTree(env_->fs, Kept(pins[0]).Parent()));
   index_.HasBytes("ninja==1.13.2", kNinja, "other bytes");
-  EXPECT_THAT(TakeWheel(env_, access_, pins[0]),
+  EXPECT_THAT(LeaseWheel(env_, access_, pins[0]),
               FailsWith(ErrorCode::kHashMismatch, HasSubstr(pins[0].sha256.Hex())));
 }
 
@@ -146,17 +146,17 @@ TEST_F(WheelIndexTest, StopsWhenInterrupted) {
   EXPECT_THAT(*env_->fs.ListDir(env_->cache_dir / "wheels"), IsEmpty()) << "no scratch stays";
 }
 
-TEST(GivenWheels, ComesBackFromJson) {
-  const GivenWheels given{.names = {"cmake"},
-                          .pins = {{.use = WheelUse::kHost,
-                                    .name = "typing-extensions",
-                                    .version = "4.15",
-                                    .file = "typing_extensions-4.15-py3-none-any.whl",
-                                    .sha256 = HashText("x")}}};
-  ASSERT_OK_AND_ASSIGN(const GivenWheels back, GivenWheelsFromJson(GivenWheelsToJson(given), "x"));
+TEST(LockedWheels, ComesBackFromJson) {
+  const LockedWheels given{.names = {"cmake"},
+                           .pins = {{.use = WheelRole::kHost,
+                                     .name = "typing-extensions",
+                                     .version = "4.15",
+                                     .file = "typing_extensions-4.15-py3-none-any.whl",
+                                     .sha256 = HashText("x")}}};
+  ASSERT_OK_AND_ASSIGN(const LockedWheels back, LockedWheelsFromJson(LockedWheelsToJson(given), "x"));
   EXPECT_EQ(back.names, given.names);
   EXPECT_EQ(back.pins, given.pins);
-  EXPECT_THAT(GivenWheelsFromJson(Json::array(), "the plan"),
+  EXPECT_THAT(LockedWheelsFromJson(Json::array(), "the plan"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("the plan")));
 }
 

@@ -61,7 +61,7 @@ class WheelResolveTest : public ::testing::Test {
   test::TestEnv env_;
   test::FakeIndex index_;
   recipe::Recipe recipe_;
-  std::optional<GivenWheels> given_;
+  std::optional<LockedWheels> given_;
 };
 
 TEST(WheelTable, IsWholeAndNamesWhatItDoesNotKnow) {
@@ -324,8 +324,8 @@ TEST_F(WheelResolveTest, BuildAndHostPackagesAreTwoEnvironments) {
   recipe_.requirements.host = {Spec("python"), Spec("numpy", ">=2")};
   ASSERT_OK_AND_ASSIGN(const HostPlan plan, Check());
   ASSERT_THAT(plan.wheels->wheels.pins, SizeIs(2));
-  EXPECT_EQ(plan.wheels->wheels.pins[0].use, WheelUse::kBuild);
-  EXPECT_EQ(plan.wheels->wheels.pins[1].use, WheelUse::kHost);
+  EXPECT_EQ(plan.wheels->wheels.pins[0].use, WheelRole::kBuild);
+  EXPECT_EQ(plan.wheels->wheels.pins[1].use, WheelRole::kHost);
   EXPECT_TRUE(plan.tools.python.has_value());
   EXPECT_THAT(ToolOrigins(env_, plan),
               IsOkAndHolds(HasSubstr("cython 3.1.0 from wheels, numpy 2.3.0 from wheels")));

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 /// A machine and a recipe with which nothing is wrong.
 Facts Sound() {
   Facts facts;
-  AddNoRecipe(facts);
+  AddEmptyRecipeFacts(facts);
   facts["cores"] = Value(std::int64_t{8});
   facts["memory_gib"] = Value(64.0);
   facts["memory_of_group"] = Value(false);
@@ -259,10 +259,10 @@ TEST_F(RefusalTest, ErrorsStopABuildAndWarningsAreTold) {
   recipe_.name = "pytorch";
   recipe_.version = "2.13.0";
   recipe_.script.env = {{"NO_CUDA", "1"}};
-  EXPECT_OK(RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_}}));
+  EXPECT_OK(CheckPreflight(env_, {{.recipe = recipe_, .host = host_}}));
   EXPECT_THAT(env_.reporter.warnings(), ::testing::Contains(HasSubstr("[variable-ignored]")));
   recipe_.script.env = {{"USE_NIGHTLY", "1"}, {"PYTORCH_BUILD_VERSION", "2.13.0"}};
-  const Result<void> refused = RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_}});
+  const Result<void> refused = CheckPreflight(env_, {{.recipe = recipe_, .host = host_}});
   ASSERT_THAT(refused, FailsWith(ErrorCode::kRefused, HasSubstr("the build would fail: ")));
   EXPECT_THAT(refused.error().message(), HasSubstr("[variable-fatal]; PYTORCH_BUILD_VERSION without"));
   EXPECT_THAT(refused.error().hint(), HasSubstr("--no-preflight"));
@@ -273,7 +273,7 @@ TEST_F(RefusalTest, AVersionThatTheWheelWouldBeRefusedForIsRefusedBeforeTheBuild
   recipe_.version = "2.13.0";
   recipe_.script.env = {{"PYTORCH_BUILD_VERSION", "2.13.0"}, {"PYTORCH_BUILD_NUMBER", "2"}};
   const auto judge = [&](const std::string& script) {
-    return RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_, .script = script}});
+    return CheckPreflight(env_, {{.recipe = recipe_, .host = host_, .script = script}});
   };
   EXPECT_THAT(
       judge("pip install ."),
@@ -292,7 +292,7 @@ TEST_F(RefusalTest, WhatHoldsForSeveralBuildsIsSaidOnceWithTheirNames) {
   recipe::Recipe sound = recipe_;
   sound.script.env = {};
   const auto refused_of = [&](std::vector<RecipeFactsInput> builds) {
-    const Result<void> refused = RefuseWhatWillFail(env_, builds);
+    const Result<void> refused = CheckPreflight(env_, builds);
     return refused ? std::string() : refused.error().message();
   };
   const RecipeFactsInput a{.recipe = recipe_, .host = host_, .subject = "pytorch-2.13.0-a"};

@@ -269,7 +269,7 @@ TEST_F(SourceSyncTest, WhatWasBeingWrittenIsCopiedAgain) {
   PutAt(copy_ / "other", "object", NowNs(env_));
   const auto distrusted = [&]() -> Result<std::size_t> {
     PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, copy_));
-    return DistrustWritten(env_, copy_, files, since, record_);
+    return DistrustFilesWrittenSince(env_, copy_, files, since, record_);
   };
   EXPECT_THAT(distrusted(), IsOkAndHolds(1U));
   EXPECT_THAT(Copied(), ElementsAre("a.c"));

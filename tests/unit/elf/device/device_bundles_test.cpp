@@ -33,7 +33,7 @@ Result<std::optional<DeviceCode>> ReadSection(const std::string& content) {
 }
 
 /// "gfx90a 1x8" for each architecture, and "other 8".
-std::vector<std::string> Told(const DeviceShare& share) {
+std::vector<std::string> Told(const DeviceCodeStats& share) {
   std::vector<std::string> told;
   const auto add = [&](const DeviceAmounts& amounts, std::string (DeviceArchitecture::*name)() const) {
     for (const auto& [architecture, amount] : amounts)
@@ -75,7 +75,7 @@ TEST(DeviceBundles, FollowEachOther) {
   const auto code = ReadSection(content + Bundle(kTwo, 4096) + Bundle({}) + std::string(9000, '\0'));
   ASSERT_OK(code);
   ASSERT_TRUE(*code);
-  EXPECT_THAT(Told((**code).Judged()), ElementsAre("gfx1100 2x8", "gfx90a:sramecc+:xnack- 2x16"));
+  EXPECT_THAT(Told((**code).EffectiveCode()), ElementsAre("gfx1100 2x8", "gfx90a:sramecc+:xnack- 2x16"));
   EXPECT_EQ((**code).embedded.containers, 3U);
   EXPECT_TRUE((**code).HasAmd());
 }
@@ -108,7 +108,7 @@ TEST(DeviceBundles, ObjectsToLinkHaveASectionForEachEntry) {
     ASSERT_OK(code);
     ASSERT_TRUE(*code);
     EXPECT_THAT(Told((**code).relocatable), ElementsAre("gfx90a 1x2"));
-    EXPECT_THAT(Told((**code).Judged()), ElementsAre("gfx90a 1x2"));
+    EXPECT_THAT(Told((**code).EffectiveCode()), ElementsAre("gfx90a 1x2"));
   }
   EXPECT_THAT(ReadAmdCode(LibraryWith({{".llvm.offloading", "x"}}, kTypeRel)),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("LLVM's offload packager")));

@@ -260,9 +260,10 @@ TEST_F(CiTest, AFolderNeedsARunnerThatStays) {
 TEST_F(CiTest, ValuesWithLineBreaksAreRefused) {
   Write("recipes/toy/variants.yaml", "backend: [cpu, \"a\\nb\"]\n");
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no line of text")));
-  EXPECT_THAT(CheckWord("x", "a\u2028b"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x 'a")));
-  EXPECT_THAT(CheckWord("x", "\xff"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no line of text")));
-  EXPECT_OK(CheckWord("x", "a $(b) ${{ c }} ü"));
+  EXPECT_THAT(CheckSingleLine("x", "a\u2028b"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x 'a")));
+  EXPECT_THAT(CheckSingleLine("x", "\xff"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no line of text")));
+  EXPECT_OK(CheckSingleLine("x", "a $(b) ${{ c }} ü"));
 }
 
 TEST_F(CiTest, KeysWithLineBreaksAreRefused) {

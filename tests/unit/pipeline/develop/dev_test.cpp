@@ -188,7 +188,7 @@ TEST_F(DevTest, WhatWasChangedByHandIsTakenFromTheSourcesAgain) {
   WriteToy();
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   // As `ptpkg shell` leaves it when a person has changed something there.
-  const AbsPath entered = builder::EnteredFile(Root());
+  const AbsPath entered = builder::ShellRecordFile(Root());
   ASSERT_OK_AND_ASSIGN(const auto before, builder::SourceRecord::Take(env_, first.layout.source));
   ASSERT_OK(before.Write(env_->fs, entered));
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;"));
@@ -331,11 +331,11 @@ TEST_F(DevTest, WhatWasChangedByHandInAFixedSourceMakesTheFolderAnew) {
   WriteRecipe("toy", Script(), "source: {path: src, patches: [p.patch]}\n");
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   ASSERT_OK_AND_ASSIGN(const auto before, builder::SourceRecord::Take(env_, first.layout.source));
-  ASSERT_OK(before.Write(env_->fs, builder::EnteredFile(Root())));
+  ASSERT_OK(before.Write(env_->fs, builder::ShellRecordFile(Root())));
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "built.o", "by hand, but no source"));
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
   EXPECT_FALSE(second.anew);
-  ASSERT_OK(before.Write(env_->fs, builder::EnteredFile(Root())));
+  ASSERT_OK(before.Write(env_->fs, builder::ShellRecordFile(Root())));
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;\n"));
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_THAT(third.why_anew,

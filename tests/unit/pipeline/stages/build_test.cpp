@@ -376,7 +376,7 @@ TEST_F(BuildPipelineTest, WhatAKilledRunLeftGoesThoughEveryResultIsThere) {
   const std::vector<AbsPath> left = {
       stages / "records/toy-1.0-0" / NewScratchFileName("publish.json"),
       stages / "results/build" / NewScratchFolderName("attempt") / "file",
-      WaitingRoot(env_, output_) / "results/conda" / NewScratchFolderName("attempt") / "file",
+      PendingRoot(env_, output_) / "results/conda" / NewScratchFolderName("attempt") / "file",
       env_->cache_dir / "work" / NewScratchFolderName("node") / "file",
       env_->cache_dir / NewScratchFolderName("check") / "file",
   };

@@ -121,7 +121,7 @@ TEST_F(ResumePipelineTest, AShellThatWasKilledCostsNoLaterRun) {
                                  [](const std::string& name) { return name.starts_with("w_"); });
   ASSERT_NE(root, names.end());
   ASSERT_OK_AND_ASSIGN(const auto entered, builder::SourceRecord::Take(env_, work / "d" / *root / "work"));
-  ASSERT_OK(entered.Write(env_->fs, builder::EnteredFile(work)));
+  ASSERT_OK(entered.Write(env_->fs, builder::ShellRecordFile(work)));
   Interrupt();  // goes on, and writes "progress" again
   Allow();
   ASSERT_OK(Run(Request({"toy"})));
@@ -367,14 +367,14 @@ TEST_F(ResumePipelineTest, OnlyWhatNobodyNeedsIsSwept) {
   ASSERT_OK(env_->fs.MakeDirs(work / "somebody's"));
   bool done = false;
   const auto has_result = [&](const std::string& key) -> Result<bool> { return done && key.size() == 64; };
-  ASSERT_OK(SweepBuildFolders(env_, has_result));
+  ASSERT_OK(PruneWorkDirs(env_, has_result));
   EXPECT_THAT(Folders(), ElementsAre(left, "somebody's"));
   ASSERT_OK_AND_ASSIGN(std::optional<Lease> held, Lease::Try(env_->fs, work / left, LockKind::kExclusive));
   done = true;
-  ASSERT_OK(SweepBuildFolders(env_, has_result));
+  ASSERT_OK(PruneWorkDirs(env_, has_result));
   EXPECT_THAT(Folders(), ElementsAre(left, "somebody's"));
   held.reset();
-  ASSERT_OK(SweepBuildFolders(env_, has_result));
+  ASSERT_OK(PruneWorkDirs(env_, has_result));
   EXPECT_THAT(Folders(), ElementsAre("somebody's"));
 }
 
@@ -387,10 +387,10 @@ TEST_F(ResumePipelineTest, AForgottenFolderGoesWithANote) {
     EXPECT_THAT(env_->fs.SetMtime(OnlyFolder() / "state.json", time), IsOk());
   };
   set_age(kForgottenAfter - std::chrono::hours(1));
-  ASSERT_OK(SweepBuildFolders(env_, never));
+  ASSERT_OK(PruneWorkDirs(env_, never));
   EXPECT_THAT(Folders(), SizeIs(1));
   set_age(kForgottenAfter + std::chrono::hours(1));
-  ASSERT_OK(SweepBuildFolders(env_, never));
+  ASSERT_OK(PruneWorkDirs(env_, never));
   EXPECT_THAT(Folders(), IsEmpty());
   EXPECT_THAT(Notes(), Contains(HasSubstr("nobody went on with it for 14 days")));
 }

@@ -97,7 +97,7 @@ TEST_F(SignTest, TheStatementSaysWhatTheBuildRead) {
   EXPECT_THAT(dependencies, Contains(digest("recipe/helper.txt", "help")));
   EXPECT_THAT(dependencies,
               Contains(digest("recipe/recipe.yaml", Text(env_.dir().path() / "toy/recipe.yaml"))));
-  EXPECT_EQ(provenance::LackingInSlsa(statement["predicate"]), "");
+  EXPECT_EQ(provenance::MissingSlsaField(statement["predicate"]), "");
   EXPECT_THAT(statement.dump(), Not(HasSubstr(env_.dir().path().str()))) << "a place of this machine";
 }
 
@@ -119,7 +119,8 @@ TEST_F(SignTest, NoTokenOfAUrlIsInTheStatement) {
   graph::Plan plan;
   plan.nodes.push_back({.id = "build/toy", .stage = "build", .subject = "toy"});
 
-  ASSERT_OK_AND_ASSIGN(const Making making, MakingOfBuild(env_, plan, "build/toy", Signed(), recipe));
+  ASSERT_OK_AND_ASSIGN(const BuildDescription making,
+                       DescribeBuild(env_, plan, "build/toy", Signed(), recipe));
 
   std::vector<std::string> said;
   for (const Json& item : (*making.definition)["resolvedDependencies"])

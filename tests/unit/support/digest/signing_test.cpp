@@ -88,8 +88,8 @@ TEST_F(SigningTest, OpenSslVerifiesFilesThatAreSigned) {
     } else {
       EXPECT_EQ(OpenSsl({"dgst", "-sha256", "-verify", "key.pub", "-signature", "signature", "file"}), 0);
     }
-    EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "file", signature), IsOkAndHolds(true));
-    EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "key.pub", signature), IsOkAndHolds(false));
+    EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "file", signature), IsOkAndHolds(true));
+    EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "key.pub", signature), IsOkAndHolds(false));
   }
 }
 
@@ -99,7 +99,7 @@ TEST_F(SigningTest, WhatOpenSslSignedIsVerified) {
   ASSERT_EQ(OpenSsl({"dgst", "-sha256", "-sign", "key.pem", "-out", "signature", "file"}), 0);
   ASSERT_OK_AND_ASSIGN(const PublicKey public_key, Public());
   EXPECT_TRUE(public_key.Fits("content", Read("signature")));
-  EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "file", Read("signature")), IsOkAndHolds(true));
+  EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "file", Read("signature")), IsOkAndHolds(true));
 }
 
 TEST_F(SigningTest, TheIdIsTheDigestOfTheKeyInDer) {
@@ -162,7 +162,7 @@ TEST_F(SigningTest, AFileThatCannotBeReadIsAnError) {
     ASSERT_OK_AND_ASSIGN(const SigningKey key, Parse(MakeKey(kKinds[kind])));
     ASSERT_OK_AND_ASSIGN(const PublicKey public_key, Public());
     EXPECT_THAT(key.SignFile(env_->fs, folder_ / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
-    EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "none", ""),
+    EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "none", ""),
                 FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   }
 }

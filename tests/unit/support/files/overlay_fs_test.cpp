@@ -27,7 +27,7 @@ class MadeFiles : public ::testing::Test {
   const AbsPath kMade = AbsPath::Literal("/w/made");
   const AbsPath kBeside = AbsPath::Literal("/w/beside");
   MemFs mem_;
-  MadeFilesFs made_{mem_};
+  VirtualFilesFs made_{mem_};
 };
 
 TEST_F(MadeFiles, AreReadLikeOthers) {

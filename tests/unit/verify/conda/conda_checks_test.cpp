@@ -126,7 +126,7 @@ TEST_F(CondaChecksTest, DependenciesPromiseThePlatform) {
     std::vector<std::string> found;
     const auto artifacts =
         conda::WritePackages(env_, {.metadata = metadata, .tree = tree, .prefix_placeholder = ""},
-                             env_.dir().MakeDir("out"), {.on_existing = OnExisting::kReplace});
+                             env_.dir().MakeDir("out"), {.on_existing = ExistingFilePolicy::kReplace});
     EXPECT_THAT(artifacts, test::IsOk());
     if (!artifacts) return found;
     for (const Artifact& artifact : *artifacts) {

@@ -31,7 +31,7 @@ SyntheticElf Foreign() {
   return elf;
 }
 
-TEST(Loads, RpathServesDownTheWholeChain) {
+TEST(ResolvedLibraries, RpathServesDownTheWholeChain) {
   Tree tree;
   tree.Add("faiss/_swig.so", WithRpath({"libfaiss.so"}, "$ORIGIN/libs"));
   tree.Add("faiss/libs/libfaiss.so", Library({"libopenblas.so"}));
@@ -41,7 +41,7 @@ TEST(Loads, RpathServesDownTheWholeChain) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, FilesOfDataFoldersAreWhereTheyAreInstalled) {
+TEST(ResolvedLibraries, FilesOfDataFoldersAreWhereTheyAreInstalled) {
   Tree tree;
   tree.AddWheel({"py3-none-any"});
   tree.Add("toy-1.data/platlib/toy/a.so", WithRpath({"libx.so"}, "$ORIGIN/../toy.libs"));
@@ -60,7 +60,7 @@ TEST(Loads, FilesOfDataFoldersAreWhereTheyAreInstalled) {
                                          "toy-1.data/purelib/other/b.so", "does not lead there")));
 }
 
-TEST(Loads, RunpathInTheChainHidesOnlyItsOwnRpath) {
+TEST(ResolvedLibraries, RunpathInTheChainHidesOnlyItsOwnRpath) {
   Tree tree;
   tree.Add("ext.so", WithRpath({"liba.so"}, "$ORIGIN/libs"));
   SyntheticElf both = Library({"libb.so"}, "$ORIGIN");
@@ -72,7 +72,7 @@ TEST(Loads, RunpathInTheChainHidesOnlyItsOwnRpath) {
               ElementsAre(Is("elf-search-path-two-tags", Severity::kWarning, "libs/liba.so", "")));
 }
 
-TEST(Loads, ServesOnlyAlongChainsThatExist) {
+TEST(ResolvedLibraries, ServesOnlyAlongChainsThatExist) {
   Tree tree;
   tree.Add("one.so", WithRpath({"libb.so"}, "$ORIGIN/libs"));
   tree.Add("two.so", Library({"libb.so"}, "$ORIGIN/libs"));
@@ -82,7 +82,7 @@ TEST(Loads, ServesOnlyAlongChainsThatExist) {
                                            "does not lead there when 'two.so' is loaded first")));
 }
 
-TEST(Loads, AProgramBeginsEvenIfALibraryNeedsIt) {
+TEST(ResolvedLibraries, AProgramBeginsEvenIfALibraryNeedsIt) {
   Tree tree;
   SyntheticElf program = Library({"liba.so"});
   program.interpreter = "/lib64/ld-linux-x86-64.so.2";
@@ -93,7 +93,7 @@ TEST(Loads, AProgramBeginsEvenIfALibraryNeedsIt) {
               ElementsAre(Is("elf-unreachable-needed", Severity::kError, "bin/program", "'lib/liba.so'")));
 }
 
-TEST(Loads, PassesOverOtherProcessors) {
+TEST(ResolvedLibraries, PassesOverOtherProcessors) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/arm:$ORIGIN/x86"));
   tree.Add("arm/libb.so", Foreign());
@@ -103,14 +103,14 @@ TEST(Loads, PassesOverOtherProcessors) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, AnotherProcessorsFileIsNoPlaceToLeadTo) {
+TEST(ResolvedLibraries, AnotherProcessorsFileIsNoPlaceToLeadTo) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}));
   tree.Add("arm/libb.so", Foreign());
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "neither")));
 }
 
-TEST(Loads, EndsAtWhatIsNoLibrary) {
+TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
   const auto shadowed_by = [](const std::function<void(Tree&, const std::string&)>& put) {
     Tree tree;
     tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/first:$ORIGIN"));
@@ -158,7 +158,7 @@ TEST(Loads, EndsAtWhatIsNoLibrary) {
             "");
 }
 
-TEST(Loads, ALoopOfLinksEndsOneSearchPath) {
+TEST(ResolvedLibraries, ALoopOfLinksEndsOneSearchPath) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/loop:$ORIGIN"));
   tree.Add("libb.so", Library({}));
@@ -167,7 +167,7 @@ TEST(Loads, ALoopOfLinksEndsOneSearchPath) {
               ElementsAre(Is("elf-unreachable-needed", Severity::kError, "ext.so", "'libb.so'")));
 }
 
-TEST(Loads, OriginIsTheFolderOfTheLink) {
+TEST(ResolvedLibraries, OriginIsTheFolderOfTheLink) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/lib"));
   tree.Add("real/libb.so", Library({"libc1.so"}, "$ORIGIN"));
@@ -179,7 +179,7 @@ TEST(Loads, OriginIsTheFolderOfTheLink) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, AFileIsLoadedOnceWhateverItsNames) {
+TEST(ResolvedLibraries, AFileIsLoadedOnceWhateverItsNames) {
   Tree tree;
   // The second name finds what the first has loaded, and with it the first folder.
   tree.Add("ext.so", Library({"libb.so.1", "libb.so"}, "$ORIGIN/one:$ORIGIN/two"));
@@ -189,7 +189,7 @@ TEST(Loads, AFileIsLoadedOnceWhateverItsNames) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, HardLinksAreOneFile) {
+TEST(ResolvedLibraries, HardLinksAreOneFile) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so.1", "libb.so"}, "$ORIGIN/one:$ORIGIN/two"));
   tree.Add("two/libb.so", Library({"libc1.so"}, "$ORIGIN"));
@@ -200,7 +200,7 @@ TEST(Loads, HardLinksAreOneFile) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, DotsBehindAMissingFolderLeadNowhere) {
+TEST(ResolvedLibraries, DotsBehindAMissingFolderLeadNowhere) {
   Tree tree;
   tree.Add("lib/ext.so", Library({"libb.so"}, "$ORIGIN/none/../../p"));
   tree.Add("p/libb.so", Library({}));
@@ -211,7 +211,7 @@ TEST(Loads, DotsBehindAMissingFolderLeadNowhere) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, ANameLoadedEarlierServes) {
+TEST(ResolvedLibraries, ANameLoadedEarlierServes) {
   Tree tree;
   tree.Add("ext.so", Library({"libfirst.so", "liblater.so"}, "$ORIGIN/libs"));
   SyntheticElf renamed = Library({});
@@ -222,7 +222,7 @@ TEST(Loads, ANameLoadedEarlierServes) {
               ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "ext.so", "'libhidden.so'")));
 }
 
-TEST(Loads, GoesByBreadthFirst) {
+TEST(ResolvedLibraries, GoesByBreadthFirst) {
   // liba's own needs come after all of ext.so's: libshared is found by ext.so's path, then known to liba.
   Tree tree;
   tree.Add("ext.so", Library({"liba.so", "libshared.so"}, "$ORIGIN/libs"));
@@ -231,7 +231,7 @@ TEST(Loads, GoesByBreadthFirst) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, LibAndPlatformDependOnTheMachine) {
+TEST(ResolvedLibraries, LibAndPlatformDependOnTheMachine) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/$LIB"));
   tree.Add("lib/x86_64-linux-gnu/libb.so", Library({}));
@@ -246,7 +246,7 @@ TEST(Loads, LibAndPlatformDependOnTheMachine) {
                                            "where $PLATFORM is 'x86_64'")));
 }
 
-TEST(Loads, LibOfOtherMachines) {
+TEST(ResolvedLibraries, LibOfOtherMachines) {
   const auto libs = [](std::uint16_t machine, elf::ElfClass elf_class) {
     Tree tree;
     SyntheticElf elf = Library({}, "$ORIGIN/$LIB");
@@ -271,7 +271,7 @@ TEST(Loads, LibOfOtherMachines) {
   EXPECT_THAT(libs(9999, elf::ElfClass::k64), ElementsAre("lib64", "lib"));
 }
 
-TEST(Loads, LibrariesForBetterProcessors) {
+TEST(ResolvedLibraries, LibrariesForBetterProcessors) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN"));
   tree.Add("glibc-hwcaps/x86-64-v3/libb.so", Library({"libc1.so"}, "$ORIGIN"));
@@ -288,7 +288,7 @@ TEST(Loads, LibrariesForBetterProcessors) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, NeededByAPathFromTheOrigin) {
+TEST(ResolvedLibraries, NeededByAPathFromTheOrigin) {
   Tree tree;
   tree.Add("ext.so", Library({"$ORIGIN/libs/libb.so"}));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "$ORIGIN")));
@@ -302,14 +302,14 @@ TEST(Loads, NeededByAPathFromTheOrigin) {
               ElementsAre(Is("elf-shadowed-needed", Severity::kError, "ext.so", "leads to '.' first")));
 }
 
-TEST(Loads, CirclesAreLoadedOnce) {
+TEST(ResolvedLibraries, CirclesAreLoadedOnce) {
   Tree tree;
   tree.Add("liba.so", Library({"libb.so"}, "$ORIGIN"));
   tree.Add("libb.so", Library({"liba.so", "libnone.so"}, "$ORIGIN"));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "libb.so", "libnone")));
 }
 
-TEST(Loads, ALinkToALibraryOfTheMachine) {
+TEST(ResolvedLibraries, ALinkToALibraryOfTheMachine) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN"));
   tree.fs().AddSymlink("/opt/libb.so", "/tree/libb.so");
@@ -318,7 +318,7 @@ TEST(Loads, ALinkToALibraryOfTheMachine) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, ManyNeedsHaveAnEnd) {
+TEST(ResolvedLibraries, ManyNeedsHaveAnEnd) {
   Tree tree;
   tree.Add("a.so", Library({"libb.so", "libc.so.6"}, "$ORIGIN"));
   tree.Add("libb.so", Library({"libc.so.6"}));
@@ -334,7 +334,7 @@ TEST(Loads, ManyNeedsHaveAnEnd) {
   EXPECT_THAT(Loader(tree.env(), read).Run(0, {}), FailsWith(ErrorCode::kCancelled, testing::_));
 }
 
-TEST(Loads, FailsWithTheFileSystem) {
+TEST(ResolvedLibraries, FailsWithTheFileSystem) {
   const int faults = ptpkg::test::RunFaultLoop(
       {.setup =
            [](ptpkg::test::MemFs& fs) {

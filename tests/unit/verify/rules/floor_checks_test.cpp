@@ -268,10 +268,10 @@ TEST(Floors, EveryReadThatFailsIsAnError) {
          ptpkg::test::TestEnv env({.fs = &fs, .jobs = 1});
          std::vector<Finding> findings;
          PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, opened, findings));
-         PTPKG_TRY(const PlatformPromise promise, PromiseOfTree(env, tree, policies));
+         PTPKG_TRY(const DeclaredPlatform promise, DeclaredByTree(env, tree, policies));
          std::vector<FileNeeds> needs = MeasureNeeds(tree, policies, libraries);
-         PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promise}, needs,
-                                 findings));
+         PTPKG_CHECK(CheckMinimumVersions(
+             {.env = env, .tree = tree, .policies = policies, .promise = promise}, needs, findings));
          EXPECT_EQ(findings.size(), 2U);
          EXPECT_THAT(needs.at(0).symbols, ElementsAre("used@GLIBC_2.34"));
          return Ok();

@@ -82,12 +82,12 @@ TEST(MetadataFields, LabelsAreCountedInCharacters) {
 
 TEST(MetadataFields, AddressesThatTheIndexTakes) {
   for (const char* const address : {"", "A <>", "a'b+c@example.org", "\xC3\xA4@\xC3\xB6.org", "a@b@c.org"}) {
-    EXPECT_TRUE(IsTakenAddress(address)) << address;
+    EXPECT_TRUE(IsAcceptedAddress(address)) << address;
   }
   for (const char* const address : {"UNKNOWN", "A, B <a@x.org>", "root@localhost", "a@x.local", "a@x.test",
                                     "a b@x.org", "a@x..org", "a@-x.org", "a@x_y.org", ".a@x.org", "a.@x.org",
                                     "a..b@x.org", "a@[127.0.0.1]", "a@x.123", "@x.org"}) {
-    EXPECT_FALSE(IsTakenAddress(address)) << address;
+    EXPECT_FALSE(IsAcceptedAddress(address)) << address;
   }
 }
 
