@@ -291,7 +291,7 @@ struct StreamPass::State {
     const auto count = [this](std::uint64_t bytes) { return counter.CountBytes(bytes); };
     const auto wrong_size = [&] {
       return counter.Refuse(member.path.str(),
-                            fmt::format("has not the {} bytes that it declares", member.size_bytes));
+                            fmt::format("does not have the {} bytes that it declares", member.size_bytes));
     };
     if (member.size_bytes > options.memory_bytes) {
       PTPKG_TRY(std::unique_ptr<File> file, SpillToFile(env, content, count));

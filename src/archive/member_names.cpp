@@ -69,7 +69,7 @@ Result<std::optional<RelPath>> MemberNames::AcceptName(std::string_view raw_name
   PTPKG_TRY(const std::string normal, Normalize(raw_name));
   if (normal.empty()) {
     if (place == Place::kFolder) return std::optional<RelPath>();
-    return Refuse(raw_name, "is the root folder, but not a folder");
+    return Refuse(raw_name, "is the root directory, but not a directory");
   }
   const std::string name = DropComponents(normal, options_.strip_components);
   if (name.empty()) return std::optional<RelPath>();
@@ -79,9 +79,8 @@ Result<std::optional<RelPath>> MemberNames::AcceptName(std::string_view raw_name
 
 Result<void> MemberNames::AddFolderPath(std::string_view raw_name, const std::string& folder) {
   if (folders_.contains(folder)) return Ok();
-  if (links_.contains(folder)) return Refuse(raw_name, fmt::format("lies below the symlink '{}'", folder));
-  if (files_.contains(folder))
-    return Refuse(raw_name, fmt::format("lies below '{}', which is a file", folder));
+  if (links_.contains(folder)) return Refuse(raw_name, fmt::format("is below the symlink '{}'", folder));
+  if (files_.contains(folder)) return Refuse(raw_name, fmt::format("is below '{}', which is a file", folder));
   PTPKG_CHECK(CountEntry());
   folders_.insert(folder);
   return Ok();
@@ -99,7 +98,7 @@ Result<std::optional<RelPath>> MemberNames::AddFolder(std::string_view raw_name)
   PTPKG_TRY(std::optional<RelPath> name, AcceptName(raw_name, Place::kFolder));
   if (!name.has_value()) return name;
   if (files_.contains(name->str()) || links_.contains(name->str())) {
-    return Refuse(raw_name, "occurs twice, as a folder and as something else");
+    return Refuse(raw_name, "occurs twice, as a directory and as something else");
   }
   PTPKG_CHECK(AddParents(raw_name, *name));
   PTPKG_CHECK(AddFolderPath(raw_name, name->str()));
@@ -109,7 +108,7 @@ Result<std::optional<RelPath>> MemberNames::AddFolder(std::string_view raw_name)
 Result<std::optional<RelPath>> MemberNames::AddFile(std::string_view raw_name) {
   PTPKG_TRY(std::optional<RelPath> name, AcceptName(raw_name, Place::kFile));
   if (!name.has_value()) return name;
-  if (folders_.contains(name->str())) return Refuse(raw_name, "is also the folder of other members");
+  if (folders_.contains(name->str())) return Refuse(raw_name, "is also the directory of other members");
   if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "occurs twice");
   PTPKG_CHECK(AddParents(raw_name, *name));
   files_.insert(name->str());
@@ -154,7 +153,7 @@ Result<void> MemberNames::CountBytes(std::uint64_t bytes) {
   if (packed_bytes_ != 0 && options_.limits.IsBomb(total, packed_bytes_)) {
     return Error(ErrorCode::kCorrupt, fmt::format("'{}' unpacks to more than {} times its size", archive_,
                                                   options_.limits.max_ratio))
-        .WithHint("such archives are made to fill disks; unpack it by hand if you trust it");
+        .WithHint("it may be a decompression bomb; unpack it by hand if you trust it");
   }
   return Ok();
 }
@@ -216,8 +215,7 @@ Result<void> MemberNames::CheckLinks(const LinkElsewhere& elsewhere) const {
   for (const auto& [name, target] : links_) {
     PTPKG_TRY(const bool leaves, EscapesTree(RelPath::Literal(name), elsewhere));
     if (leaves) {
-      return Refuse(name,
-                    fmt::format("is a symlink to '{}', which leads out of the tree", Printable(target)));
+      return Refuse(name, fmt::format("is a symlink to '{}', outside the tree", Printable(target)));
     }
   }
   return Ok();

@@ -49,7 +49,7 @@ class LicenseFinder {
       if (matches > 0) return Ok();
     }
     return Error(ErrorCode::kNotFound,
-                 fmt::format("about.license_file '{}' matches nothing in the sources or beside the recipe",
+                 fmt::format("about.license_file '{}' matches no file in the sources or beside the recipe",
                              glob))
         .WithHint(Hint());
   }
@@ -76,7 +76,7 @@ class LicenseFinder {
     if (entry.stat.size_bytes > kLargestLicense) {
       return Error(ErrorCode::kInvalidInput, fmt::format("the licence file '{}' has {}", entry.path.str(),
                                                          HumanBytes(entry.stat.size_bytes)))
-          .WithHint("name the licence files one by one in about.license_file");
+          .WithHint("list the licence files one by one in about.license_file");
     }
     const AbsPath path = root / entry.path;
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
@@ -95,7 +95,7 @@ class LicenseFinder {
         if (names.size() < kMostNames && LooksLikeLicense(entry.path)) names.push_back(entry.path.str());
       }
     }
-    if (names.empty()) return "the sources hold no file that looks like a licence; put one beside the recipe";
+    if (names.empty()) return "no licence file found in the sources; put one beside the recipe";
     return fmt::format("found: {}", Join(names, ", "));
   }
 

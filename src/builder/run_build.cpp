@@ -128,7 +128,7 @@ class Builder {
     const std::string python = machine ? machine->executable.str() : std::string();
     PTPKG_CHECK(PostProcess(env_, {.recipe = recipe_, .layout = input_.layout, .python = python}),
                 "while post-processing the build");
-    PTPKG_TRY(StagedTree tree, ScanTree(env_, input_.layout.prefix), "while listing what the build made");
+    PTPKG_TRY(StagedTree tree, ScanTree(env_, input_.layout.prefix), "while listing the files of the build");
     const std::optional<Python>& used = host_->tools().python;
     return StagedBuild{.tree = std::move(tree),
                        .prefix = input_.layout.PrefixPlaceholder(),
@@ -168,7 +168,7 @@ class Builder {
     PTPKG_TRY(HostPrefix host, HostPrefix::Create(env_, *host_input_));
     for (const LocalPackage& package : input_.packages) PTPKG_CHECK(host.Unpack(package));
     PTPKG_CHECK(host.FinishPython());
-    PTPKG_CHECK(ClampMtimes(env_, input_.layout, began_ns), "while making the host prefix");
+    PTPKG_CHECK(ClampMtimes(env_, input_.layout, began_ns), "while creating the host prefix");
     return host;
   }
 
@@ -203,14 +203,14 @@ class Builder {
     if (!inherits_cache_) return looked;
     if (!input_.inherited) {
       return std::move(looked).error().WithHint(
-          "an interrupted run had --ccache: build with --fresh, and without --ccache (PTPKG_CCACHE)");
+          "the interrupted run used --ccache: build with --fresh and without --ccache (PTPKG_CCACHE)");
     }
     // A build without --ccache would find it in the store again.
     const AbsPath result = input_.inherited->work.Parent().Parent();
-    return std::move(looked).error().WithHint(fmt::format(
-        "what it inherits was made with --ccache: remove that with \"rm -r {}\", and build without "
-        "--ccache (PTPKG_CCACHE)",
-        ShellQuote({result.str()})));
+    return std::move(looked).error().WithHint(
+        fmt::format("the inherited staging output was built with --ccache: remove it with \"rm -r {}\", and "
+                    "build without --ccache (PTPKG_CCACHE)",
+                    ShellQuote({result.str()})));
   }
 
   Result<void> CheckEmpty(std::size_t added) {
@@ -221,7 +221,7 @@ class Builder {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'build.files' leaves out all of the {} files that the build of '{}' added",
                                added, input_.subject))
-          .WithHint("globs match the path below the prefix: \"lib/**\"");
+          .WithHint("globs match paths relative to the prefix: \"lib/**\"");
     }
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the build of '{}' added no file to the prefix", input_.subject))

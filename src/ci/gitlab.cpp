@@ -278,8 +278,8 @@ Result<std::string> GitlabPipeline(const Workflow& workflow) {
   std::string text = GitlabWriter(workflow).Write();
   if (text.size() <= kGitlabFileBytes) return text;
   return Error(ErrorCode::kUnsupported,
-               fmt::format("the pipeline has {} bytes, and GitLab takes {}", text.size(), kGitlabFileBytes))
-      .WithHint("write several with --select and --output, each with some of the variants");
+               fmt::format("the pipeline has {} bytes, but GitLab accepts {}", text.size(), kGitlabFileBytes))
+      .WithHint("write several workflows, each with some variants: --select and --output");
 }
 
 }  // namespace ptpkg::ci

@@ -302,7 +302,7 @@ Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input,
   const std::string stem = input.metadata.FileStem();
   const std::string frame = fmt::format("while packing '{}'", stem);
   if (!options.conda && !options.tar_bz2) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("no package format is chosen for '{}'", stem));
+    return Error(ErrorCode::kInvalidInput, fmt::format("no package format given for '{}'", stem));
   }
   PTPKG_CHECK(CheckMetadata(input.metadata), frame);
   PTPKG_TRY(const Payload payload, MakePayload(env, input), frame);

@@ -110,19 +110,20 @@ Result<elf::RelinkOptions> RelinkOptionsOf(const std::string& layout) {
 void ReportTags(Env& env, const wheel::WheelInfo& info) {
   const std::set<wheel::Tag> said = wheel::ExpandTags(info.tags);
   if (said.empty() || said == wheel::ExpandTags({info.file_name.tag})) return;
-  env.reporter.Warn(fmt::format(
-      "'{}' has the tag {} in its name and {} in WHEEL, which the package keeps: 'ptpkg check --fix' "
-      "on the wheel makes them agree",
-      info.file_name.str(), info.file_name.tag.str(), wheel::JoinTags(said)));
+  env.reporter.Warn(
+      fmt::format("'{}' has the tag {} in its name but {} in WHEEL, which the package keeps: fix the wheel "
+                  "with 'ptpkg check --fix'",
+                  info.file_name.str(), info.file_name.tag.str(), wheel::JoinTags(said)));
 }
 
 /// Says what the markers of `mapped` became.
 void ReportMarkers(Env& env, const MappedRequirements& mapped) {
   for (const std::string& text : mapped.widened) {
-    env.reporter.Note(fmt::format("'{}' is required of every Python: a noarch package has no markers", text));
+    env.reporter.Note(
+        fmt::format("'{}' is required for every Python: noarch packages have no markers", text));
   }
   for (const std::string& text : mapped.not_applicable) {
-    env.reporter.Note(fmt::format("'{}' is left out: its marker does not hold where the package goes", text));
+    env.reporter.Note(fmt::format("skipped '{}': its marker is false for this package", text));
   }
 }
 

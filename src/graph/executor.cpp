@@ -17,7 +17,7 @@ namespace {
 
 Error UnknownStage(const Node& node) {
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("node '{}' wants stage '{}' of version {}, which this ptpkg does not have",
+               fmt::format("node '{}' needs stage '{}' of version {}, which this ptpkg does not have",
                            node.id, node.stage, node.version))
       .WithHint("make the plan and run its nodes with the same ptpkg");
 }
@@ -68,7 +68,7 @@ class Executor {
       const std::size_t other = index_.at(need);
       PTPKG_TRY(const bool there, FindResult(other));
       if (there) continue;
-      return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is not there", need))
+      return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is missing", need))
           .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", need));
     }
     PTPKG_TRY(const bool done, Reuse(found->second));
@@ -183,7 +183,7 @@ class Executor {
         if (outcome.reason.empty()) outcome.reason = ReasonOfNeeds(i);
       } else if (outcome.state != NodeState::kFound) {
         outcome.state = NodeState::kNotNeeded;
-        outcome.reason = "not needed, later results are there";
+        outcome.reason = "not needed, later results exist";
       }
       if (!has_result && !options_.dry_run) continue;
       const std::string told =
@@ -373,7 +373,7 @@ class Executor {
       PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, keys_[i].key));
       if (made) {
         claim->OnStored();
-        made->idle = "another run has made it meanwhile";
+        made->idle = "another run has built it meanwhile";
         return *std::move(made);
       }
     }

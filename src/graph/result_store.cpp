@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kAttempt = "attempt";
 
 Error Damaged(const AbsPath& folder, std::string_view what) {
-  return {ErrorCode::kCorrupt, fmt::format("the kept result '{}' is damaged: {}", folder.str(), what)};
+  return {ErrorCode::kCorrupt, fmt::format("the stored result '{}' is damaged: {}", folder.str(), what)};
 }
 
 /// The first difference between what was put and what lies there now; "" if there is none.
@@ -87,7 +87,7 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   if (!stat) return Error(stat.error());
   if (stat->kind != FileKind::kDirectory) {
     env_->reporter.Warn(
-        fmt::format("{}; it will be made again", Damaged(folder, "it is no folder").message()));
+        fmt::format("{}; building it again", Damaged(folder, "it is not a directory").message()));
     const Result<void> removed = env_->fs.Remove(folder);
     const bool gone = !removed && removed.error().code() == ErrorCode::kNotFound;  // another run was faster
     if (!removed && !gone) return Error(removed.error()).WithContext("while removing a damaged result");
@@ -99,7 +99,7 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   if (result) return std::optional(*std::move(result));
   if (result.error().code() == ErrorCode::kCancelled) return std::move(result).error();
   // A disk that cannot give a file back is no reason to stop either: the node can be run.
-  env_->reporter.Warn(fmt::format("{}; it will be made again", result.error().message()));
+  env_->reporter.Warn(fmt::format("{}; building it again", result.error().message()));
   PTPKG_CHECK(Drop(stage, key), "while removing a damaged result");
   return std::optional<NodeResult>();
 }
@@ -129,11 +129,11 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
       PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
       if (other) return *std::move(other);
     }
-    PTPKG_CHECK(MoveAside(final_path), "while making way for a result");
+    PTPKG_CHECK(MoveAside(final_path), "while moving an old result aside");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
   }
-  if (!renamed) return std::move(renamed).error().WithContext("while keeping a result");
+  if (!renamed) return std::move(renamed).error().WithContext("while storing a result");
   PTPKG_CHECK(env_->fs.SyncDir(final_path.Parent()));
   result.files.root = final_path / "files";
   result.key = key;

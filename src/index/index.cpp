@@ -46,24 +46,23 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   const bool wheels = has_wheels || has_roots || has_index;
   PTPKG_TRY(const bool conda, HasCondaSubdir(env, root, names));
   if (wheels && conda) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds both {} and conda subdirs", root.str(),
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' contains both {} and conda subdirs", root.str(),
                                                        has_wheels ? "wheels" : "an index of wheels"))
-        .WithHint("keep wheels and conda packages in folders of their own");
+        .WithHint("keep wheels and conda packages in separate directories");
   }
   if (wheels) return IndexWheels(env, root, {.roots = roots});
   if (conda && roots) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is a conda channel, which has no index of a backend", root.str()))
-        .WithHint("leave --roots out: conda tells backends apart by build strings");
+                 fmt::format("'{}' is a conda channel, which has no backend indexes", root.str()))
+        .WithHint("remove --roots: conda distinguishes backends by build strings");
   }
   if (conda) return IndexConda(env, root);
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return conda::DistName::Parse(name).has_value();
   });
-  return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' holds neither wheels nor conda packages", root.str()))
-      .WithHint(loose ? "put the conda packages into a subdir, 'linux-64' or 'noarch'"
-                      : "name a folder with .whl files, or one with subdirs such as 'linux-64' that hold "
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no wheels or conda packages", root.str()))
+      .WithHint(loose ? "move the conda packages into a subdir, 'linux-64' or 'noarch'"
+                      : "give a directory with .whl files, or with subdirs such as 'linux-64' that contain "
                         "conda packages");
 }
 

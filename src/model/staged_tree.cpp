@@ -101,7 +101,7 @@ class Scanner {
         if (!IsUtf8(name)) return InvalidEntry(root_, Printable(path), "has a name that is not valid UTF-8");
         if (const auto problem = DepthProblem(path)) return InvalidEntry(root_, ShownName(path), *problem);
         if (IsLeftover(name)) {
-          return InvalidEntry(root_, path, "was left by a ptpkg that was killed")
+          return InvalidEntry(root_, path, "is left over from a killed ptpkg")
               .WithHint("remove it, and build or edit the file beside it again");
         }
         PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / path));
@@ -117,7 +117,7 @@ class Scanner {
 
   Result<void> AddEntry(const std::string& path, const FileStat& stat) {
     if (stat.kind == FileKind::kOther) {
-      return InvalidEntry(root_, path, "is a device, socket or fifo, which no package can hold");
+      return InvalidEntry(root_, path, "is a device, socket or fifo, which packages cannot contain");
     }
     PTPKG_TRY(RelPath relative, RelPath::Parse(path));
     TreeEntry entry{
@@ -148,7 +148,7 @@ class Scanner {
       if (!absolute && !EscapesTree(entry, links)) continue;
       return InvalidEntry(root_, entry.path.str(),
                           fmt::format("is a symlink to '{}', {}", entry.link_target,
-                                      absolute ? "an absolute path" : "which leads out of the tree"))
+                                      absolute ? "an absolute path" : "outside the tree"))
           .WithHint("make it a relative link to a file of the tree, or remove it");
     }
     return Ok();

@@ -43,7 +43,7 @@ std::string StatementText(const Subject& subject, std::string_view predicate_typ
 
 Result<Statement> ParseStatement(std::string_view text, const std::string& where) {
   PTPKG_TRY(const Json json, ParseJson(text, where));
-  if (!json.is_object()) return Malformed(where, "is no object");
+  if (!json.is_object()) return Malformed(where, "is not an object");
   Statement statement;
   PTPKG_TRY(statement.type, JsonString(json, "_type", where));
   if (statement.type != kStatementType) return statement;
@@ -76,7 +76,7 @@ std::string SubjectMismatch(const Statement& statement, const Subject& file) {
   if (subject.name != file.name) return fmt::format("is about '{}', not '{}'", subject.name, file.name);
   if (subject.sha256 == file.sha256) return "";
   return fmt::format("is about another '{}': its sha256 is {}, that of the file is {}", file.name,
-                     subject.sha256.empty() ? "not told" : subject.sha256, file.sha256);
+                     subject.sha256.empty() ? "unknown" : subject.sha256, file.sha256);
 }
 
 }  // namespace ptpkg::provenance

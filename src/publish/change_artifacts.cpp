@@ -42,7 +42,7 @@ class Changer {
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), make));
     if (const auto finished = store_.Finish(); !finished) {
-      env_.reporter.Warn(fmt::format("{} is not tidied up: {}", store_.Title(), finished.error().message()));
+      env_.reporter.Warn(fmt::format("cannot clean up {}: {}", store_.Title(), finished.error().message()));
     }
     WarnOfUnlisted();
     return std::move(outcomes_);
@@ -69,8 +69,8 @@ class Changer {
     }
     if (names.empty()) return;
     env_.reporter.Warn(
-        fmt::format("still there, and perhaps no longer in the index of {}: {}; remove again, or "
-                    "publish again what is to stay",
+        fmt::format("still there, but maybe no longer in the index of {}: {}; remove them again, or publish "
+                    "again the ones to keep",
                     store_.Title(), FirstNames(names, 5)));
   }
 
@@ -104,19 +104,19 @@ class Changer {
     }
     if (!change.sha256.empty() && standing.sha256 != change.sha256) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("{} has another '{}': {} there, sha256 {} here", store_.Title(), name,
-                               standing.sha256.empty() ? "no sha256 told" : "sha256 " + standing.sha256,
+                   fmt::format("{} has a different '{}': {} there, sha256 {} here", store_.Title(), name,
+                               standing.sha256.empty() ? "unknown sha256" : "sha256 " + standing.sha256,
                                change.sha256))
-          .WithHint("it is left as it is; name the file that is meant");
+          .WithHint("nothing was changed; give the file that you mean");
     }
     if (change.action == Action::kRemove && change.sha256.empty() && !options_.any_digest) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' has the {} at {}: say that this one is to go", name,
-                                                    standing.sha256.empty() ? "sha256 that nobody tells"
-                                                                            : "sha256 " + standing.sha256,
-                                                    store_.Title()))
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' has the {} at {}: confirm that you want to remove it", name,
+                               standing.sha256.empty() ? "unknown sha256" : "sha256 " + standing.sha256,
+                               store_.Title()))
           .WithHint(standing.sha256.empty()
-                        ? "--yes removes whatever has the name"
-                        : fmt::format("--name {}#sha256={}, or --yes for whatever has the name", name,
+                        ? "remove it whatever its content: --yes"
+                        : fmt::format("--name {}#sha256={}, or --yes to remove it whatever its content", name,
                                       standing.sha256));
     }
     // From here on it is this file, and no other one of the name.
@@ -146,9 +146,10 @@ class Changer {
       PTPKG_TRY(const bool so, IsDone(i, made.has_value()));
       if (so) return Ok();
       if (made) {
-        return Error(ErrorCode::kNetwork, fmt::format("{} has agreed to change '{}', and does not show it",
-                                                      store_.Title(), outcomes_[i].name))
-            .WithHint("run it again in some minutes: what is so already is success");
+        return Error(ErrorCode::kNetwork,
+                     fmt::format("{} accepted the change of '{}' but does not show it yet", store_.Title(),
+                                 outcomes_[i].name))
+            .WithHint("run the same command again in some minutes");
       }
       if (attempt == kAttempts) return made;
       PTPKG_CHECK(WaitBeforeRetry(env_.clock, attempt + 1, env_.cancel));
@@ -170,8 +171,8 @@ class Changer {
       if (change.action == Action::kRemove) {
         if (standing.state == ChangeState::kAbsent || other) return true;
       } else if (standing.state == ChangeState::kAbsent || other) {
-        return Error(ErrorCode::kAlreadyExists,
-                     fmt::format("somebody else changes '{}' at {}", outcomes_[i].name, store_.Title()));
+        return Error(ErrorCode::kAlreadyExists, fmt::format("another client keeps changing '{}' at {}",
+                                                            outcomes_[i].name, store_.Title()));
       }
       if (standing.state == ChangeState::kDone) return true;
       if (!agreed || look == kMostLooks) return false;

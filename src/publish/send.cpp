@@ -31,8 +31,7 @@ class Sender {
     PTPKG_CHECK(remote_.LogIn());
     auto outcomes = RunLoggedIn();
     if (const auto ended = remote_.LogOut(); !ended) {
-      env_.reporter.Warn(fmt::format("the token of this run could not be ended ahead of its time: {}",
-                                     ended.error().message()));
+      env_.reporter.Warn(fmt::format("cannot revoke the token of this run: {}", ended.error().message()));
     }
     return outcomes;
   }
@@ -99,7 +98,7 @@ class Sender {
   [[nodiscard]] Error Conflict(std::size_t i, const std::string& remote) const {
     Error conflict = ConflictOf(uploads_[i], remote, remote_.Title());
     if (remote_.CanReplace()) return conflict;
-    return std::move(conflict).WithHint("raise the build number: what is there cannot be replaced");
+    return std::move(conflict).WithHint("raise the build number: the server does not allow replacing files");
   }
 
   void SendNumber(std::size_t i) {
@@ -140,8 +139,8 @@ class Sender {
   void CleanUp(const Upload& upload) {
     const Result<void> cleaned = remote_.CleanUp(upload);
     if (cleaned) return;
-    env_.reporter.Warn(fmt::format("what was made for '{}' could not be taken back: {}", upload.Name(),
-                                   cleaned.error().message()));
+    env_.reporter.Warn(
+        fmt::format("cannot roll back the upload of '{}': {}", upload.Name(), cleaned.error().message()));
   }
 
   /// After a try whose end is not known the server is asked before the next one.
@@ -202,9 +201,9 @@ class Sender {
       outcomes_[i].fate = UploadResult::kConflict;
       return Conflict(i, KnownContent(*replaced_[i]));
     }
-    return Error(ErrorCode::kNetwork,
-                 fmt::format("{} has taken '{}', and does not show it", remote_.Title(), uploads_[i].Name()))
-        .WithHint("publish again in some minutes: if it is there then, nothing is sent");
+    return Error(ErrorCode::kNetwork, fmt::format("{} accepted '{}' but does not show it yet",
+                                                  remote_.Title(), uploads_[i].Name()))
+        .WithHint("publish again in some minutes: files that are there by then are skipped");
   }
 
   Env& env_;
@@ -218,11 +217,12 @@ class Sender {
 }  // namespace
 
 Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title) {
-  return Error(ErrorCode::kAlreadyExists, fmt::format("{} has another '{}': {} there, sha256 {} here", title,
-                                                      upload.Name(), remote, upload.digests.sha256.Hex()))
+  return Error(ErrorCode::kAlreadyExists,
+               fmt::format("{} has a different '{}': {} there, sha256 {} here", title, upload.Name(), remote,
+                           upload.digests.sha256.Hex()))
       .WithHint(upload.beside.empty()
-                    ? "raise the build number, or say --force where the server's file is to be replaced"
-                    : "publish what was signed once everywhere, or say --force to replace the server's");
+                    ? "raise the build number, or replace the server's file with --force"
+                    : "publish the same signed file everywhere, or replace the server's file with --force");
 }
 
 std::string_view UploadResultName(UploadResult fate) {

@@ -18,7 +18,7 @@ Error InvalidTest(std::string message, const SourceSpan& span) {
 Result<std::string_view> KindOf(const Node& item) {
   const auto given = [&](std::string_view key) { return item.Find(key) != nullptr; };
   if (std::count_if(kKinds.begin(), kKinds.end(), given) != 1) {
-    return InvalidTest("a test has one of 'python', 'script' and 'package_contents'", item.span);
+    return InvalidTest("a test needs exactly one of 'python', 'script' and 'package_contents'", item.span);
   }
   return *std::find_if(kKinds.begin(), kKinds.end(), given);
 }
@@ -67,7 +67,7 @@ Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
   for (const Node* item : items) {
     PTPKG_TRY(const std::string_view kind, KindOf(*item));
     if (kind != "script" && item->Find("requirements") != nullptr) {
-      return InvalidTest("'requirements' stands beside a 'script' only", item->Find("requirements")->span);
+      return InvalidTest("'requirements' is only allowed beside 'script'", item->Find("requirements")->span);
     }
     if (kind == "python") {
       PTPKG_TRY(tests.emplace_back(), ReadPythonTest(reader, *item->Find("python")));

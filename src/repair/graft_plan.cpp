@@ -151,8 +151,8 @@ class GraftPlanner {
     }
     if (context_.rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name)) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is never copied, so --graft cannot ask for it", name))
-          .WithHint("leave --graft out: the driver, PyTorch or a package of the backend brings the library");
+                   fmt::format("--graft cannot bundle '{}': ptpkg never bundles it", name))
+          .WithHint("remove --graft: the driver, PyTorch or a backend package provides the library");
     }
     Requester asker = RequesterOf(tree_.members.front(), name);
     asker.path = "--graft";
@@ -209,8 +209,8 @@ class GraftPlanner {
     PTPKG_TRY(const auto file, env_.fs.Open(source, OpenMode::kRead));
     PTPKG_TRY(const auto image, elf::ReadImage(*file));
     if (!image || !image->dynamic) {
-      return Error(ErrorCode::kCorrupt, fmt::format("'{}' is no shared library", source.str()))
-          .WithHint("name a folder that has the library with --search, or leave it out with --exclude");
+      return Error(ErrorCode::kCorrupt, fmt::format("'{}' is not a shared library", source.str()))
+          .WithHint("give the library's directory with --search DIR, or exclude it with --exclude");
     }
     HostFile read{.facts = {},
                   .host = {.elf_class = image->codec.elf_class(),
@@ -220,8 +220,9 @@ class GraftPlanner {
     const std::vector<std::string>& needed = read.facts.needed;
     if (options_.musl && std::find(needed.begin(), needed.end(), "libc.so.6") != needed.end()) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is for glibc, and the wheel for musl", source.str()))
-          .WithHint("name a folder of libraries for musl with --search, usr/lib of an unpacked Alpine say");
+                   fmt::format("'{}' is for glibc, but the wheel is for musl", source.str()))
+          .WithHint(
+              "give a directory of musl libraries with --search DIR, such as usr/lib of an unpacked Alpine");
     }
     FoundLibrary found{.graft = {.source = source}, .soname = read.facts.soname, .asker = asker};
     PTPKG_TRY(found.mentions, elf::ScanLibraryNames(*file, *image));
@@ -247,14 +248,15 @@ class GraftPlanner {
     };
     if (excluded) return leave(kExcluded, needed);
     if (verify::MatchesAny(options_.left_by_wheel, name))
-      return leave("the wheel leaves it to the machine", needed);
+      return leave("the wheel expects it on the machine", needed);
     if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
-      return leave("never copied", name);
+      return leave("never bundled", name);
     const bool is_asked_for =
         std::find(options_.opened.begin(), options_.opened.end(), name) != options_.opened.end();
     if (const std::string why = rules.MachineLibraryReason(name); !why.empty() && !is_asked_for)
       return leave(why, name);
-    if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it", name);
+    if (verify::FindProvider(options_.dependencies, name).known)
+      return leave("a dependency provides it", name);
     return std::nullopt;
   }
 
@@ -290,11 +292,10 @@ class GraftPlanner {
         first = path;
         digest = digests.sha256;
       } else if (*digest != digests.sha256) {
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format("the wheel has two libraries '{}', '{}' and '{}', and no search path says "
-                                 "which one is meant in '{}'",
-                                 name, *first, path, folder))
-            .WithHint("give the file that needs it a search path, or leave one of the two out of the wheel");
+        return Error(ErrorCode::kInvalidInput, fmt::format("the wheel has two libraries '{}', '{}' and '{}', "
+                                                           "and '{}' has no search path that selects one",
+                                                           name, *first, path, folder))
+            .WithHint("set a search path in the file that needs it, or remove one of the two from the wheel");
       }
     }
     return first;
@@ -306,9 +307,10 @@ class GraftPlanner {
       lines += fmt::format("\n    '{}', which '{}' needs", name, *askers.begin());
       if (askers.size() > 1) lines += fmt::format(" and {} more", askers.size() - 1);
     }
-    return Error(ErrorCode::kNotFound, fmt::format("these libraries are not on this machine:{}", lines))
+    return Error(ErrorCode::kNotFound, fmt::format("cannot find these libraries on this machine:{}", lines))
         .WithHint(
-            "name their folder with --search, or leave them out with --exclude if users have them anyway");
+            "give their directory with --search DIR, or exclude libraries that users already have with "
+            "--exclude");
   }
 
   /// `openers`: of NameGrafts.

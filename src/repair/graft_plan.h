@@ -56,7 +56,7 @@ inline constexpr std::string_view kExcluded = "--exclude";
 struct ExcludedLibrary {
   std::string library;  ///< As NEEDED has it.
   std::string
-      why;  ///< kExcluded, "the wheel leaves it to the machine", "a dependency brings it", "never copied".
+      why;  ///< kExcluded, "the wheel expects it on the machine", "a dependency provides it", "never bundled".
   auto operator<=>(const ExcludedLibrary&) const = default;
 };
 

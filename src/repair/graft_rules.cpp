@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> kRenames = {"hash", "none", "bare"};
 Result<std::string> TextOf(const YamlNode& node, std::string_view key) {
   const YamlNode* found = node.Find(key);
   if (found != nullptr && found->kind == YamlNode::Kind::kScalar) return found->scalar;
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is missing or no text", key)).At(node.span);
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is missing or not text", key)).At(node.span);
 }
 
 Result<std::vector<std::string>> GlobsOf(const YamlNode& node, std::string_view key) {
@@ -54,7 +54,7 @@ Result<Backend> ParseBackend(const std::string& name, const YamlNode& node) {
 Result<Rename> ParseRename(std::string_view name) {
   const auto* const found = std::find(kRenames.begin(), kRenames.end(), name);
   if (found != kRenames.end()) return static_cast<Rename>(found - kRenames.begin());
-  return Error(ErrorCode::kUsage, fmt::format("'{}' is no way to name copies of libraries", name))
+  return Error(ErrorCode::kUsage, fmt::format("unknown --rename value '{}'", name))
       .WithHint(fmt::format("one of {}", Join(RenameNames(), ", ")));
 }
 

@@ -59,7 +59,7 @@ Result<HostLibraries> HostLibraries::Read(Env& env, std::vector<AbsPath> first, 
   for (const AbsPath& folder : first) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(folder));
     if (stat.kind != FileKind::kDirectory)
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", folder.str()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", folder.str()));
   }
   libraries.first_ = std::move(first);
   libraries.own_only_ = own_only;

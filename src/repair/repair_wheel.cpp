@@ -107,14 +107,13 @@ class Repairer {
           return member.name.starts_with(folder + "/") && !member.name.ends_with('/');
         });
         if (!reads || has) continue;
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format(
-                         "'{}' would be copied, but reads its kernels from '{}', which '{}' does not have",
-                         graft.source.str(), folder, wheel_.Name()))
-            .WithHint(
-                fmt::format("put the files of your gfx architectures there before the wheel is packed, or "
-                            "leave the library out: --exclude '{}'",
-                            glob));
+        return Error(
+                   ErrorCode::kInvalidInput,
+                   fmt::format("cannot bundle '{}': it reads its kernels from '{}', which '{}' does not have",
+                               graft.source.str(), folder, wheel_.Name()))
+            .WithHint(fmt::format("put the files of your gfx architectures there before you pack the wheel, "
+                                  "or exclude the library: --exclude '{}'",
+                                  glob));
       }
     }
     return Ok();
@@ -134,8 +133,8 @@ class Repairer {
     const bool special = top.ends_with(".dist-info") || top.ends_with(".data");
     if (!folder || special) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is no folder of a wheel for libraries", options.folder))
-          .WithHint("give a folder like 'toy.libs' or 'toy/lib'");
+                   fmt::format("'{}' is not a library directory of a wheel", options.folder))
+          .WithHint("use a directory like 'toy.libs' or 'toy/lib'");
     }
     if (options_.backend) {
       options.never_rename = options_.backend->never_rename;
@@ -195,9 +194,9 @@ class Repairer {
       edits_.push_back(std::move(edit));
     }
     if (!decided) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no file that the backend '{}' is about",
-                                                         wheel_.Name(), options_.backend->name))
-          .WithHint("leave --backend out: it is for wheels of PyTorch itself");
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' has no file of the backend '{}'", wheel_.Name(), options_.backend->name))
+          .WithHint("remove --backend: it is for wheels of PyTorch itself");
     }
     for (const Graft& graft : plan_.grafts) {
       const NeedChange change = ChangeOf(graft.path);
@@ -301,17 +300,16 @@ class Repairer {
     if (machine.empty() && asked == info_.file_name.tag.platform) return asked;
     if (machine.empty()) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(),
-                               asked))
-          .WithHint("leave --platform out; 'ptpkg retag --platform TAG --no-check' asks no files");
+                   fmt::format("cannot tag '{}' as '{}': it has no ELF files", wheel_.Name(), asked))
+          .WithHint("remove --platform, or set the tag unchecked: ptpkg retag --platform TAG --no-check");
     }
     if (asked == "linux") return "linux_" + machine;
     for (const std::string& platform : Split(asked, '.')) {
       if (verify::MachineOfTag(platform) == machine) continue;
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the files of '{}' are for Linux on {}, so it cannot be '{}'", wheel_.Name(),
-                               machine, platform))
-          .WithHint("give a tag for that machine, or leave --platform out");
+                   fmt::format("the files of '{}' are for Linux on {}, not for '{}'", wheel_.Name(), machine,
+                               platform))
+          .WithHint("give a tag for that architecture, or remove --platform");
     }
     return asked;
   }

@@ -35,19 +35,18 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
   if (!installed) {
     return Error(ErrorCode::kUnsupported,
                  fmt::format(
-                     "'{}' needs libraries of the wheel, but has no fixed way to them once it is installed",
+                     "'{}' needs libraries of the wheel, but has no fixed path to them after installation",
                      file.str()))
-        .WithHint("link it statically, or install it below the package and start it from an entry point");
+        .WithHint("link it statically, or install it inside the package and start it from an entry point");
   }
   const std::string from = RelPath::Literal(*installed).ParentText();
   for (const std::string& folder : folders) {
     const auto to = InstalledFolder(folder);
     if (!to) {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("'{}' needs a library in '{}', to which nothing has a fixed way once it is "
-                               "installed",
+                   fmt::format("'{}' needs a library in '{}', which has no fixed path after installation",
                                file.str(), folder))
-          .WithHint("put the library into the package itself");
+          .WithHint("put the library into the package");
     }
     const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
       const auto below = elf::AfterOrigin(entry);
@@ -95,9 +94,9 @@ std::string SearchPaths::DropReason(const verify::PathEntry& entry, bool others)
     case verify::EntryKind::kAbsolute:
       return "is a path of one machine";
     case verify::EntryKind::kRelative:
-      return "depends on the working folder";
+      return "depends on the working directory";
     case verify::EntryKind::kEmpty:
-      return "means the working folder";
+      return "means the working directory";
   }
   return "";
 }

@@ -210,7 +210,7 @@ Result<std::optional<SystemPackage>> QueryRpm(Env& env, const AbsPath& program, 
 }  // namespace
 
 Result<Owners> FindOwners(Env& env, const std::vector<AbsPath>& files) {
-  PTPKG_TRY(Owners owners, QueryDpkg(env, files), "while asking which packages the libraries belong to");
+  PTPKG_TRY(Owners owners, QueryDpkg(env, files), "while looking up the packages of the libraries");
   const std::optional<AbsPath> rpm = FindProgram("rpm", PathVariable(env.variables));
   for (const AbsPath& file : files) {
     if (owners.contains(file)) continue;

@@ -44,10 +44,9 @@ class Exporter {
     if (!taken && taken.error().code() == ErrorCode::kCorrupt) {
       if (env_.offline && !wish.url.is_local) {
         return std::move(taken).error().WithHint(
-            "the cache's copy is damaged, and no server is asked for another: build once without --offline");
+            "the copy in the cache is damaged: build once without --offline to fetch it again");
       }
-      env_.reporter.Warn(
-          fmt::format("{}; what the cache has of it is fetched again", taken.error().message()));
+      env_.reporter.Warn(fmt::format("{}; fetching it again", taken.error().message()));
       PTPKG_CHECK(mirror.Refetch(wish));
       PTPKG_CHECK(Clear(destination));
       taken = Take(mirror, wish, destination);
@@ -117,10 +116,9 @@ class Exporter {
       if (!read || !line.starts_with(kLink) || tab == std::string_view::npos) return;
       auto path = RelPath::Parse(line.substr(tab + 1));
       if (!path || line.substr(tab + 1).starts_with('"')) {
-        read =
-            Error(ErrorCode::kUnsupported, fmt::format("'{}' has a submodule at {}, which cannot be the name "
-                                                       "of a folder here",
-                                                       ShownGitUrl(wish.url.text), line.substr(tab + 1)));
+        read = Error(ErrorCode::kUnsupported,
+                     fmt::format("'{}' has a submodule at {}, which is not a valid directory name",
+                                 ShownGitUrl(wish.url.text), line.substr(tab + 1)));
         return;
       }
       found.push_back(
@@ -158,7 +156,7 @@ class Exporter {
     if (!there) return modules;
     PTPKG_TRY(const FileStat stat, env_.fs.Lstat(file));
     if (stat.kind != FileKind::kRegular) {
-      return Error(ErrorCode::kInvalidInput, "'.gitmodules' of a git source is no plain file");
+      return Error(ErrorCode::kInvalidInput, "'.gitmodules' of a git source is not a regular file");
     }
     std::string text;
     PTPKG_TRY(const std::string said,
@@ -190,7 +188,7 @@ class Exporter {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' has the submodule '{}', but its .gitmodules gives no URL for it",
                              ShownGitUrl(wish.url.text), submodule.path.str()))
-        .WithHint("if the build does not need submodules: 'submodules: false' beside 'git'");
+        .WithHint("if the build does not need submodules, add 'submodules: false' beside 'git'");
   }
 
   /// The empty folder that git made for a submodule. No part of its path is a symlink: git tracks nothing
@@ -202,7 +200,8 @@ class Exporter {
       PTPKG_CHECK(env_.fs.MakeDirs(folder));
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(folder));
       if (stat.kind == FileKind::kDirectory) continue;
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is in the way of a submodule", folder.str()));
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("cannot check out a submodule: '{}' already exists", folder.str()));
     }
     return folder;
   }

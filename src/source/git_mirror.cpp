@@ -37,14 +37,14 @@ Error CommitGone(const GitRequest& wish) {
   if (wish.name.empty())
     return std::move(error).WithHint("check the commit; a branch may have been rewritten");
   return std::move(error).WithHint(
-      fmt::format("it was '{}' when the plan was made: run the command again", wish.name));
+      fmt::format("it was '{}' during planning: run the command again", wish.name));
 }
 
 Error NotMirrored(const GitRequest& wish) {
   return Error(ErrorCode::kNotFound,
-               fmt::format("commit {} of '{}' is not in the cache, and no server is asked for it",
-                           wish.commit, ShownGitUrl(wish.url.text)))
-      .WithHint("build once without --offline, or name a clone: --source NAME=PATH");
+               fmt::format("cannot fetch commit {} of '{}' offline: it is not in the cache", wish.commit,
+                           ShownGitUrl(wish.url.text)))
+      .WithHint("build once without --offline, or use a clone: --source NAME=PATH");
 }
 
 /// A server that gives nothing but the tips of its branches and tags.

@@ -64,7 +64,7 @@ Error MissingLocal(const recipe::Recipe& recipe, const Origin& origin) {
                                                 origin.local->str(), recipe.name));
   if (origin.overridden) return std::move(error).WithHint("check the path given with --source");
   return std::move(error)
-      .WithHint(fmt::format("unpack the release there, or name a folder or an archive: --source {}=PATH",
+      .WithHint(fmt::format("unpack the release there, or use another directory or archive: --source {}=PATH",
                             recipe.recipe_dir.Name()))
       .At(origin.source.span);
 }
@@ -76,7 +76,7 @@ Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Or
   return Error(ErrorCode::kInvalidInput,
                fmt::format("the source '{}' of package '{}' is a bare git repository", origin.local->str(),
                            recipe.name))
-      .WithHint("it holds no files to copy: name it by 'git' instead of 'path', with a tag, branch or rev")
+      .WithHint("it has no files to copy: use 'git' instead of 'path', with a tag, branch or rev")
       .At(origin.source.span);
 }
 
@@ -85,9 +85,9 @@ Result<void> RefuseFileKeys(const Origin& origin) {
   const bool has_digest = origin.source.sha256.has_value();
   if (!has_digest && origin.source.file_name.empty()) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is a folder, which has no '{}'", origin.local->str(),
+               fmt::format("'{}' is a directory, so '{}' does not apply", origin.local->str(),
                            has_digest ? "sha256" : "file_name"))
-      .WithHint("leave the key out, or name an archive by 'path'")
+      .WithHint("remove the key, or set 'path' to an archive")
       .At(origin.source.span);
 }
 
@@ -102,9 +102,8 @@ Error AsErrorOfOriginal(const Error& error, const AbsPath& copy, const AbsPath& 
 
 /// What can only be copied when nobody writes to it.
 Error ChangedMeanwhile(const recipe::Recipe& recipe) {
-  return Error(ErrorCode::kRefused,
-               fmt::format("the sources of '{}' changed after the plan was made", recipe.name))
-      .WithHint("run the command again; do not edit sources while they are built");
+  return Error(ErrorCode::kRefused, fmt::format("the sources of '{}' changed after planning", recipe.name))
+      .WithHint("run the command again; don't edit sources during a build");
 }
 
 class Preparer {
@@ -229,7 +228,7 @@ class Preparer {
       if (origin.source.sha256) return DownloadKey(origin.source);
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the source '{}' has no sha256", recipe::ShownUrl(origin.source.urls.front())))
-          .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
+          .WithHint("add 'sha256:': without a digest, a download can change between builds")
           .At(origin.source.span);
     }
     PTPKG_TRY(const bool is_folder, IsFolder(origin));
@@ -333,8 +332,9 @@ class Preparer {
       }
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(path));
       if (stat.kind != FileKind::kDirectory) {
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format("target_directory '{}' meets a file of an earlier source", below.str()));
+        return Error(
+            ErrorCode::kInvalidInput,
+            fmt::format("target_directory '{}' collides with a file of an earlier source", below.str()));
       }
     }
     return path;
@@ -345,7 +345,7 @@ class Preparer {
     return Error(ErrorCode::kHashMismatch,
                  fmt::format("'{}' has sha256 {}, but the recipe declares {}", origin.local->str(),
                              digests.sha256.Hex(), origin.source.sha256->Hex()))
-        .WithHint("take the file that the recipe means; if it was replaced on purpose, change the digest")
+        .WithHint("use the file that the recipe declares; if it was replaced on purpose, update the digest")
         .At(origin.source.span);
   }
 

@@ -50,8 +50,8 @@ class ConfigReader {
   Result<void> AddFile(Fs& fs, const AbsPath& file) {
     if (file.Name() == "conda_build_config.yaml") {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("'{}' is a variant file of the old format", file.str()))
-          .WithHint("write its keys into variants.yaml, with 'if' and 'then' in place of selector comments");
+                   fmt::format("'{}' is a variant file in the old format", file.str()))
+          .WithHint("move its keys to variants.yaml, with 'if' and 'then' instead of selector comments");
     }
     PTPKG_TRY(const std::string text, ReadFile(fs, file, limits::kRecipe));
     PTPKG_TRY(const YamlNode yaml, ParseYaml(text, file.str()));
@@ -172,7 +172,7 @@ class ConfigReader {
       }
       group.push_back({recipe::NormalizedKey(item->raw), item->span});
     }
-    if (group.size() < 2) return Invalid("a group of 'zip_keys' needs at least two keys", node.span);
+    if (group.size() < 2) return Invalid("a group in 'zip_keys' needs at least two keys", node.span);
     zip_groups_.push_back(std::move(group));
     return Ok();
   }

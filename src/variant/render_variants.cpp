@@ -142,7 +142,7 @@ class Renderer {
       if (!other->open.empty()) return Facts{.version = "0", .build_string = "0"};  // nothing counts yet
       if (other->refused) {
         values_.used().insert(other->used.begin(), other->used.end());
-        return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is refused", name));
+        return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' cannot be rendered", name));
       }
       const recipe::Recipe& recipe = other->recipe;
       if (!recipe.detects.empty()) return UndetectedVersionError(name);
@@ -331,7 +331,7 @@ class Renderer {
     }
     if (skipped) {
       return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is skipped in this variant", name))
-          .WithHint("skip what pins it too, or pin it under the opposite condition");
+          .WithHint("skip the output that pins it too, or pin it under the opposite condition");
     }
     Error error(ErrorCode::kInvalidInput, fmt::format("'{}' is not an output of this recipe", name));
     const std::optional<std::string> nearest = NearestMatch(name, names);
@@ -363,9 +363,9 @@ class Renderer {
   }
 
   static Error NotUnique(const recipe::Evaluation& heir) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("two outputs are called '{}'", heir.inherit))
+    return Error(ErrorCode::kInvalidInput, fmt::format("two outputs have the name '{}'", heir.inherit))
         .At(heir.inherit_span)
-        .WithHint("a staging output has a name of its own: call it '…-build'");
+        .WithHint("give the staging output its own name, for example '…-build'");
   }
 
   static Error NoStaging(const recipe::Evaluation& heir, const std::vector<std::string>& names,
@@ -378,7 +378,7 @@ class Renderer {
           .WithHint("move its script into a staging output, and let both packages inherit from that");
     }
     Error error =
-        Error(ErrorCode::kInvalidInput, fmt::format("no staging output is called '{}'", heir.inherit))
+        Error(ErrorCode::kInvalidInput, fmt::format("there is no staging output '{}'", heir.inherit))
             .At(heir.inherit_span);
     const std::optional<std::string> nearest = NearestMatch(heir.inherit, names);
     if (nearest) return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));

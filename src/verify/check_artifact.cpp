@@ -28,9 +28,8 @@ namespace ptpkg::verify {
 namespace {
 
 ContainerRule WheelContainer(const std::vector<Target>& targets) {
-  ContainerRule rule = {
-      .id = "wheel-zip",
-      .fix = "write the wheel again with a tool that keeps to the rules of package indexes"};
+  ContainerRule rule = {.id = "wheel-zip",
+                        .fix = "rebuild the wheel with a tool that follows the rules of package indexes"};
   if (!targets.empty()) rule.targets = ConsumersOf(targets);
   return rule;
 }
@@ -104,7 +103,7 @@ void CheckNameCase(const std::vector<TreeEntry>& entries, std::vector<Finding>& 
   for (const auto& [first, second] : CaseCollisions(names)) {
     limited.Add(
         {"artifact-name-case", Severity::kWarning, second,
-         fmt::format("'{}' and '{}' differ in case only: macOS and Windows keep one of them", first, second),
+         fmt::format("'{}' and '{}' differ only in case: macOS and Windows keep one of them", first, second),
          "rename one of them"});
   }
 }

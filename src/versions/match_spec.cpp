@@ -71,8 +71,7 @@ std::string_view MatchSpecName(std::string_view text) {
 
 Result<MatchSpec> MatchSpec::Parse(std::string_view text) {
   if (text.find("::") != std::string_view::npos || text.find('[') != std::string_view::npos) {
-    return Error(ErrorCode::kUnsupported,
-                 fmt::format("requirement '{}' names a channel or uses brackets", text))
+    return Error(ErrorCode::kUnsupported, fmt::format("requirement '{}' has a channel or brackets", text))
         .WithHint("write 'name [version [build]]'; channels are chosen on the command line");
   }
   const std::string_view name = MatchSpecName(text);

@@ -38,7 +38,7 @@ Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& w
   if (!named || named->Stem() != file_name.Stem()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds '{}' instead of '{}.dist-info'",
                                                        wheel.str(), folder, file_name.Stem()))
-        .WithHint("the file may have been renamed by hand: name, version and .dist-info must agree");
+        .WithHint("name, version and .dist-info must match: the file may have been renamed by hand");
   }
   return folder;
 }

@@ -235,7 +235,7 @@ class Ccache(harness.Case):
         self.refused(recipe, 6, f"Failed to create directory {self.cache / 'ccache/tmp'}")
         shutil.rmtree(self.cache / "ccache")
         (self.cache / "ccache").write_text("a file")
-        self.refused(recipe, 7, f"'{self.cache / 'ccache'}' is not a folder")
+        self.refused(recipe, 7, f"'{self.cache / 'ccache'}' is not a directory")
 
     def test_without_ccache_on_path(self):
         programs = self.scratch / "bin"

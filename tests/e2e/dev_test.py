@@ -163,7 +163,7 @@ class Dev(harness.Case):
         self.compiled()
         self.write_recipe("ninja")
         done = self.ptpkg("dev", self.recipe)
-        self.assertRegex(done.stderr, r"note: 'toy-1-0' starts anew: .*'recipe.requirements'.* changed")
+        self.assertRegex(done.stderr, r"note: 'toy-1-0' starts over: .*'recipe.requirements'.* changed")
         self.assertEqual(len(self.compiled()), 7)
         self.assertEqual(self.dev("--fresh")["why_anew"], "--fresh")
 
@@ -171,10 +171,10 @@ class Dev(harness.Case):
         self.project()
         self.edit("one.c", "int one(void) { return 1 }\n")
         done = self.ptpkg("dev", self.recipe, exit_code=5)
-        self.assertIn("error: the build script of 'toy-1-0' ended with status 1", done.stderr)
+        self.assertIn("error: the build script of 'toy-1-0' exited with status 1", done.stderr)
         self.assertIn("the first command that failed, from its log", done.stderr)
         self.assertIn("one.c:1:", done.stderr)
-        self.assertIn("the folder stays, and the same command goes on there", done.stderr)
+        self.assertIn("rerun the same command to continue", done.stderr)
         done = {*self.compiled()} - {"one"}
         self.edit("one.c", "int one(void) { return 1; }\n")
         self.assertFalse(self.dev()["anew"])
@@ -284,7 +284,7 @@ class Dev(harness.Case):
                           HOME_OF_CALLER="leaks")
         where, prefix, names, leak = done.stdout.splitlines()
         self.assertEqual((where, prefix, names, leak), (told["source"], told["prefix"], "ninja toy", "[]"))
-        self.assertIn("note: the folder of 'ptpkg dev'", done.stderr)
+        self.assertIn("note: the directory of 'ptpkg dev'", done.stderr)
         self.shell("sh", "-c", "exit 7", exit_code=7)
         self.shell("no-such-program", exit_code=127)
         self.assertIn("-c: not found", self.shell("-c", "true", exit_code=127).stderr)
@@ -311,8 +311,8 @@ class Dev(harness.Case):
             # A shell has nothing of the caller's environment, so not the place of the cache.
             done = self.shell(pathlib.Path(harness.Settings.ptpkg).resolve(), verb, "--cache-dir", self.cache, self.recipe,
                               *more, exit_code=2)
-            self.assertIn("this is the environment of 'toy-1-0', whose work folder is held meanwhile", done.stderr)
-            self.assertIn("hint: leave the shell first", done.stderr)
+            self.assertIn("this shell uses the work directory of 'toy-1-0'", done.stderr)
+            self.assertIn("hint: exit the shell first", done.stderr)
 
     def test_sources_that_a_shell_has_changed_are_taken_again(self):
         self.project()
@@ -320,7 +320,7 @@ class Dev(harness.Case):
         self.compiled()
         self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c; rm f1.c")
         done = self.ptpkg("dev", self.recipe)
-        self.assertIn("changed by hand in the folder of 'ptpkg dev'", done.stderr)
+        self.assertIn("changed by hand in the directory of 'ptpkg dev'", done.stderr)
         self.assertIn("2 files copied: 'f0.c', 'f1.c'", done.stdout)
         self.assertNotIn("changed by hand", self.ptpkg("dev", self.recipe).stderr)
 
@@ -375,7 +375,7 @@ class Dev(harness.Case):
         self.ptpkg(*build, exit_code=5)
         self.compiled()
         done = self.shell("ls", "out")
-        self.assertIn("the work folder of a build that did not end well", done.stderr)
+        self.assertIn("the work directory of a failed build", done.stderr)
         self.assertIn("warning: if files change in that folder, the next build starts anew", done.stderr)
         self.assertIn("f0.o", done.stdout)
         self.assertNotIn("were changed by hand", done.stderr)
@@ -394,7 +394,7 @@ class Dev(harness.Case):
         self.ptpkg("build", self.recipe, "--output", self.scratch / "dist")
         self.compiled()
         done = self.shell("sh", "-c", "ls; ls $PREFIX")
-        self.assertIn("no folder of 'toy-1-0' is left: sources and host prefix are made, and no script runs", done.stderr)
+        self.assertIn("no work directory of 'toy-1-0' exists: preparing sources and host prefix without running the script", done.stderr)
         self.assertIn("toy.c", done.stdout)
         self.assertNotIn("out", done.stdout.split())
         self.assertEqual(self.compiled(), [])

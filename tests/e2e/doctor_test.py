@@ -52,7 +52,7 @@ class Doctor(harness.Case):
         file = recipe / "recipe.yaml"
         file.write_text(file.read_text().replace("build:\n", "build:\n  skip: true\n"))
         done = self.ptpkg("doctor", recipe, exit_code=1)
-        self.assertIn("every variant is skipped, so nothing would be built", done.stdout)
+        self.assertIn("nothing to build: every variant is skipped", done.stdout)
         self.assertIn("'ptpkg render' lists the variants", done.stdout)
 
     def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
@@ -100,7 +100,7 @@ class Doctor(harness.Case):
         text = (recipe / "recipe.yaml").read_text()
         (recipe / "recipe.yaml").write_text(text.replace("{path: src}", "{path: src, patches: [series]}"))
         done = self.ptpkg("doctor", recipe, exit_code=1)
-        self.assertIn("series:1:1: the series names the patch 'gone.patch', which does not exist", done.stdout)
+        self.assertIn("series:1:1: the series file lists the patch 'gone.patch', which does not exist", done.stdout)
 
     def test_a_cache_folder_in_which_no_build_works(self):
         recipe = self.recipe()

@@ -189,7 +189,7 @@ class Fix(wheel_maker.WheelCase):
         done = self.ptpkg("check", strange, first, stuck, last, "--profile", "pytorch-index", "--fix", exit_code=7)
         self.assertIn(f"'{strange}' is not mended", done.stderr)
         self.assertIn("fixed: toy/one", done.stdout)
-        self.assertIn(f"while mending '{stuck}'", done.stderr)
+        self.assertIn(f"while fixing '{stuck}'", done.stderr)
         self.assertNotEqual(first.read_bytes(), sick)
         self.assertEqual(last.read_bytes(), sick)
         first.write_bytes(sick)

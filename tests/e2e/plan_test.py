@@ -40,7 +40,7 @@ class Plan(harness.Case):
         with open(toy / "recipe.yaml", "a", encoding="utf-8") as file:
             file.write("# a remark\n")
         done = self.ptpkg("run-node", plan, "conda/toy-1.0-0", exit_code=7)
-        self.assertIn("recipe.yaml' changed after the plan was made", done.stderr)
+        self.assertIn("recipe.yaml' changed after planning", done.stderr)
         self.assertEqual(self.ran(toy), ["conda", "check", "publish", "index"])
         look = self.scratch / "look"
         package, = (self.scratch / "dist/conda").rglob("*.conda")
@@ -88,7 +88,7 @@ class Plan(harness.Case):
             self.ptpkg("run-node", plan, f"{node}/toy-1.0-0", **path)
         tool.write_text("#!/bin/sh\necho ninja 2.0\n")
         done = self.ptpkg("run-node", plan, "test/toy-1.0-0", exit_code=7, **path)
-        self.assertIn("the machine's tools changed after the plan was made", done.stderr)
+        self.assertIn("the machine's tools changed after planning", done.stderr)
 
     def test_nothing_that_is_made_is_a_source(self):
         toy = self.recipe(rest="source: {path: src}\n")
@@ -152,7 +152,7 @@ class Plan(harness.Case):
         done = self.ptpkg("build", toy, "--keep-work", exit_code=1)
         marks = list((self.cache / "kept").rglob("mark"))
         self.assertEqual(len(marks), 1, done.stderr)
-        self.assertIn(f"work folder kept: '{marks[0].parents[1]}'", done.stderr)
+        self.assertIn(f"kept work directory: '{marks[0].parents[1]}'", done.stderr)
 
     def test_when_every_variant_is_skipped_nothing_is_written(self):
         toy = self.recipe()

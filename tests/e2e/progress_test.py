@@ -158,11 +158,11 @@ class Failures(Project):
     def test_a_killed_compiler_is_named(self):
         sources = self.ninja_project("echo 'c++: fatal error: Killed signal terminated program cc1plus' >&2; exit 1")
         text = self.failing(f"cp -r {shlex.quote(str(sources))}/. .\nninja -j4\n")
-        self.assertRegex(text, r"error: the build script of 'toy-1\.0-a' ended with status 1: 'cc1plus' was killed")
+        self.assertRegex(text, r"error: the build script of 'toy-1\.0-a' exited with status 1: 'cc1plus' was killed")
 
     def test_a_process_that_is_really_killed(self):
         text = self.failing("bash -c 'kill -9 $$'\n")
-        self.assertRegex(text, r"ended with status 137: a program of it was killed \(signal 9\)")
+        self.assertRegex(text, r"exited with status 137: one of its programs was killed \(signal 9\)")
 
     def test_memory_that_is_refused(self):
         text = self.failing("ulimit -v 200000\npython3 -c 'b = bytearray(10**9)'\n")

@@ -124,7 +124,7 @@ class Labels(publishing.Case):
                     (7, "not at one server", ("promote", self.package, "--from", "anaconda:me", "--to", "quetz:main")),
                     (2, "--to TARGET is missing", ("promote", self.package, "--from", "anaconda:me")),
                     (2, "--from TARGET is missing", ("remove", self.package)),
-                    (2, "no artifact is named", ("remove", "--from", "anaconda:me")),
+                    (2, "no artifact given", ("remove", "--from", "anaconda:me")),
                     (2, "subdir is missing", ("remove", "--name", self.package.name, "--from", "anaconda:me")),
                     (2, "no SHA-256", ("remove", "--name", f"{self.name()}#md5=1", "--from", "anaconda:me")),
                     (2, "named twice", ("remove", self.package, "--name", self.name(), "--from", "anaconda:me")),

@@ -134,7 +134,7 @@ class Recipe(harness.Case):
         root.mkdir()
         for version, body, place, message in (
                 ("1.0RC1", "", "1:31", "version '1.0RC1' may hold only a-z"),
-                ("20260101123456", "", "1:31", "holds a number above 2147483647"),
+                ("20260101123456", "", "1:31", "has a number above 2147483647"),
                 ("1", f"build: {{string: {'a' * 65}}}\n", "2:17", "is longer than 64 characters"),
                 ("1", "build: {python: {entry_points: [a/b = m:f]}}\n", "2:33", "'a/b' cannot be the name"),
                 ("1", 'extra: {ptpkg: {wheel: {requires: ["numpy >>1"]}}}\n', "2:36", "numpy >>1")):

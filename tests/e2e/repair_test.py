@@ -164,7 +164,7 @@ class Repair(wheel_maker.WheelCase):
         self.assertEqual(json_test.JsonOutput.complaints(self, [[result]], "repair"), "")
         self.assertEqual(result["grafted"], [])
         self.assertEqual({one["library"]: one["why"] for one in result["left_out"]},
-                         {"libcuda.so.1": "never copied", "libcudart.so.12": "a dependency brings it", "libleft.so.1": "--exclude"})
+                         {"libcuda.so.1": "never bundled", "libcudart.so.12": "a dependency provides it", "libleft.so.1": "--exclude"})
         self.assertNotIn("toy.libs", " ".join(self.names(result["to"])))
         # By path, too.
         again = self.repair(wheel, "--exclude", str(self.outside / "libleft.*"), "--force")
@@ -431,7 +431,7 @@ class Repair(wheel_maker.WheelCase):
         self.module("one", call="1")
         wheel = self.wheel(platform="manylinux_2_36_x86_64")
         self.assertEqual(self.repair(wheel, "--platform", "linux")["platform"], "linux_x86_64")
-        self.assertIn("--platform 'many linux' is no platform tag", self.ptpkg("repair", wheel, "--platform", "many linux", exit_code=2).stderr)
+        self.assertIn("--platform 'many linux' is not a platform tag", self.ptpkg("repair", wheel, "--platform", "many linux", exit_code=2).stderr)
         self.assertIn("cannot be 'win_amd64'", self.ptpkg("repair", wheel, "--platform", "win_amd64", exit_code=3).stderr)
         shutil.rmtree(self.tree / "toy")
         (self.tree / "toy").mkdir()

@@ -176,7 +176,7 @@ class Retag(harness.Case):
                            stdout=subprocess.DEVNULL)
 
     def test_what_it_refuses(self):
-        self.assertIn("nothing is to be changed", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
+        self.assertIn("nothing to change", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
         self.assertIn("no.whl", self.ptpkg("retag", "no.whl", "--build", "1", exit_code=4).stderr)
         first = self.retag("--build", "1")
         again = self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, exit_code=7)

@@ -183,13 +183,13 @@ class Toolkits(harness.Case):
     def test_headers_of_another_toolkit(self):
         header = self.scratch / "cuda-12.4/include/cuda_runtime_api.h"
         shutil.copy(self.scratch / "cuda-11.8/include/cuda_runtime_api.h", header)
-        self.assert_refused(f"nvcc is 12.4.131, and '{header}' is of CUDA 11.8", "--cuda-home")
+        self.assert_refused(f"nvcc is 12.4.131, and '{header}' belongs to CUDA 11.8", "--cuda-home")
 
     def test_a_library_of_another_toolkit(self):
         library = self.scratch / "cuda-12.4/lib64/libcudart.so"
         library.unlink()
         library.symlink_to(self.scratch / "cuda-11.8/lib64/libcudart.so.11.8.89")
-        self.assert_refused(f"nvcc is 12.4.131, and '{library}' is of CUDA 11.8", "--cuda-home")
+        self.assert_refused(f"nvcc is 12.4.131, and '{library}' belongs to CUDA 11.8", "--cuda-home")
 
     def test_cudnn_for_another_cuda(self):
         for toolkit, cublas in zip(self.toolkits, (11, 11, 13)):

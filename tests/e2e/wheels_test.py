@@ -217,7 +217,7 @@ class Wheels(harness.Case):
         (self.recipe / "variants.yaml").write_text('cuda_compiler_version: ["13.9"]\n')
         (self.recipe / "recipe.yaml").write_text(RECIPE.replace("- ninja\n", "- ninja ==99\n"))
         done = self.build(self.scratch / "out", exit_code=4)
-        self.assertIn("the Python index has no 'cuda-toolkit==13.9.*': it has the versions", done.stderr)
+        self.assertIn("'cuda-toolkit==13.9.*' is not on the Python index: available versions:", done.stderr)
         self.assertIn("the Python index has no 'ninja==99'", done.stderr)
         self.assertIn("13.0.", done.stderr)
         self.assertFalse((self.scratch / "out").exists())

@@ -291,7 +291,7 @@ Result<std::vector<std::string>> MemFs::ListDir(const AbsPath& path) {
   Record("ListDir", path);
   PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "list"));
   if (!node->IsDir()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", path.str()));
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
   }
   if (!node->May(kMayRead)) return PathError(EACCES, "list", path);
   std::vector<std::string> names;
@@ -305,8 +305,9 @@ Result<void> MemFs::MakeDirsLocked(const AbsPath& path) {
     const Result<NodePtr> node = FindNode(current, Follow::kYes, "create folder");
     const bool is_dangling = !node && FindNode(current, Follow::kNo, "create folder");
     if (is_dangling || (node && !(*node)->IsDir())) {
-      return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("cannot create folder '{}': '{}' is not a folder", path.str(), current.str()));
+      return Error(
+          ErrorCode::kAlreadyExists,
+          fmt::format("cannot create directory '{}': '{}' is not a directory", path.str(), current.str()));
     }
     if (node) break;
     if (node.error().code() != ErrorCode::kNotFound) return node.error();
@@ -392,7 +393,7 @@ Result<void> MemFs::Remove(const AbsPath& path) {
   if (place.folder == nullptr) return PathError(EBUSY, "remove", path);
   if (!place.folder->May(kMayWrite)) return PathError(EACCES, "remove", path);
   if (!place.node->children.empty()) {
-    return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': folder not empty", path.str()))
+    return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': directory not empty", path.str()))
         .WithErrno(ENOTEMPTY);
   }
   if (--place.node->stat.link_count == 0) used_bytes_ -= place.node->content.size();

@@ -82,7 +82,7 @@ class ZstdSink final : public CodecSink {
   Result<void> ReduceWorkers() {
     if (workers_ == 1) {
       // libzstd has one error for both.
-      return Error(ErrorCode::kIo, "compression finds no memory, or no thread can be started for it")
+      return Error(ErrorCode::kIo, "compression ran out of memory or threads")
           .WithHint("free memory or raise the limits (ulimit -v, -u), or end other programs");
     }
     workers_ /= 2;
@@ -124,7 +124,7 @@ Result<std::unique_ptr<CodecSink>> MakeZstdSink(ByteSink& out, const ZstdOptions
   if (options.window_log != 0 && (options.window_log < kMinWindowLog || options.window_log > kMaxWindowLog)) {
     return Error(ErrorCode::kInvalidInput, fmt::format("zstd window log {} is not within {} to {}",
                                                        options.window_log, kMinWindowLog, kMaxWindowLog))
-        .WithHint("conda clients refuse a window above 2^27 bytes");
+        .WithHint("conda clients reject a window above 2^27 bytes");
   }
   auto sink = std::make_unique<ZstdSink>(out);
   PTPKG_CHECK(sink->Configure(options));

@@ -128,7 +128,7 @@ class TarExtractor {
     // The end mark is at least one block of zeros, which the reader has taken; without it a tar that was
     // cut between two members would pass.
     if (archive_filter_bytes(handle, 0) <= member_end) {
-      return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no end mark: it was cut off", name_));
+      return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no end mark: it is truncated", name_));
     }
     return Ok();
   }

@@ -170,7 +170,7 @@ Result<void> ZipContent::List(MemberVisitor& taker) {
     const zip::CentralRecord& record = directory_.records[index];
     const std::uint32_t type = record.UnixMode() & zip::kModeType;
     if (record.name.ends_with('/') || type == kFolderType) {
-      if (record.size_bytes != 0) return taker.Refuse(record.name, "is a folder with content");
+      if (record.size_bytes != 0) return taker.Refuse(record.name, "is a directory with content");
       PTPKG_CHECK(taker.VisitDirectory(record.name));
     } else if (type == kLinkType) {
       PTPKG_CHECK(ListLink(taker, index));

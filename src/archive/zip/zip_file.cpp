@@ -14,7 +14,7 @@ Result<Digests> WriteZipFile(Env& env, const AbsPath& target, ExistingFilePolicy
     PTPKG_TRY(const bool exists, Exists(env.fs, target));
     if (exists) {
       return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
-          .WithHint("remove it, or ask for it to be replaced");
+          .WithHint("remove it first");
     }
   }
   PTPKG_TRY(AtomicFile out, AtomicFile::Create(env.fs, target));

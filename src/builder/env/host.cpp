@@ -41,7 +41,7 @@ Result<void> HostPrefix::InstallWheels() {
   const WheelPlan& plan = *input_->plan.wheels;
   PTPKG_CHECK(
       InstallBuildWheels(*env_, {.plan = plan, .layout = input_->layout, .log_file = input_->log_file}),
-      "while laying the wheels of the Python index");
+      "while installing wheels from the Python index");
   for (const WheelProgram& program : plan.programs) {
     const AbsPath& prefix = program.in_host ? input_->layout.prefix : input_->layout.build_prefix;
     tools_.tools.push_back(

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> kUses = {"toolkit", "build", "host"};
 Result<WheelRole> RoleFromName(const std::string& name, std::string_view where) {
   const auto* found = std::find(kUses.begin(), kUses.end(), name);
   if (found != kUses.end()) return static_cast<WheelRole>(found - kUses.begin());
-  return Error(ErrorCode::kInvalidInput, fmt::format("{}: '{}' is no use of a wheel", where, name));
+  return Error(ErrorCode::kInvalidInput, fmt::format("{}: '{}' is not a wheel role", where, name));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace ptpkg::builder {
 
 namespace {
 
-constexpr std::string_view kOfflineHint = "run it once without --offline, so that the cache has it";
+constexpr std::string_view kOfflineHint = "run it once without --offline to fill the cache";
 
 std::string KeyOf(const IndexAccess& access, const WheelQuery& ask) {
   KeyHasher hasher;
@@ -56,15 +56,15 @@ Error PipFailed(const WheelQuery& ask, const std::string& output) {
   for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
     if (output.find(mark) == std::string::npos) continue;
     return Error(ErrorCode::kNetwork,
-                 fmt::format("the Python index cannot be reached for {}", fmt::join(ask.requirements, ", ")))
+                 fmt::format("cannot reach the Python index for {}", fmt::join(ask.requirements, ", ")))
         .WithHint("check pip's own configuration: 'python -m pip config list'");
   }
   const std::string missing = MissingIn(output);
   if (!missing.empty()) {
     const std::string versions = VersionsIn(output);
-    const std::string has = versions.empty() ? "it has no package of that name for this Python and platform"
-                                             : "it has the versions " + versions;
-    return {ErrorCode::kNotFound, fmt::format("the Python index has no '{}': {}", missing, has)};
+    const std::string has = versions.empty() ? "no package of that name fits this Python and platform"
+                                             : "available versions: " + versions;
+    return {ErrorCode::kNotFound, fmt::format("'{}' is not on the Python index: {}", missing, has)};
   }
   std::vector<std::string> lines = SplitLines(Trim(output));
   constexpr std::size_t kShown = 10;
@@ -96,7 +96,7 @@ Result<void> Download(Env& env, const Python& pip, const WheelQuery& ask, const 
   command.cancel = &env.cancel;
   Task task(env.reporter, {.stage = "source", .subject = "Python index"});
   command.on_line = [&](std::string_view line) { task.ChildOutput(line); };
-  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while asking the Python index");
+  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while querying the Python index");
   if (!status.ok()) return PipFailed(ask, status.output);
   task.Done();
   return Ok();
@@ -107,7 +107,7 @@ Result<std::vector<WheelPin>> Keep(Env& env, const AbsPath& folder) {
   std::vector<WheelPin> pins;
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder / "wheels"));
   for (const std::string& name : names) {
-    PTPKG_TRY(WheelPin pin, PinFromFileName(name), "while reading what pip fetched");
+    PTPKG_TRY(WheelPin pin, PinFromFileName(name), "while reading the wheels that pip fetched");
     const AbsPath file = folder / "wheels" / name;
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     pin.sha256 = digests.sha256;
@@ -124,7 +124,7 @@ Result<std::vector<WheelPin>> Fetch(Env& env, const IndexAccess& access, const W
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir / "wheels", "ask"));
   PTPKG_CHECK(Download(env, access.pip, ask, scratch.path()));
   PTPKG_TRY(std::vector<WheelPin> pins, Keep(env, scratch.path()));
-  if (pins.empty()) return Error(ErrorCode::kCommandFailed, "pip ended well, but fetched no wheel");
+  if (pins.empty()) return Error(ErrorCode::kCommandFailed, "pip succeeded but fetched no wheel");
   return pins;
 }
 
@@ -138,7 +138,7 @@ Result<std::optional<std::vector<WheelPin>>> CachedAnswer(Env& env, const AbsPat
   const auto json = text ? ParseJson(*text, record.str()) : Result<Json>(text.error());
   const auto given = json ? LockedWheelsFromJson(*json, record.str()) : Result<LockedWheels>(json.error());
   if (given) return Answer(given->pins);
-  env.reporter.Warn(fmt::format("'{}' is damaged: the Python index is asked again", record.str()));
+  env.reporter.Warn(fmt::format("'{}' is damaged; querying the Python index again", record.str()));
   PTPKG_CHECK(env.fs.Remove(record));
   return Answer();
 }
@@ -155,7 +155,7 @@ Result<std::vector<WheelPin>> ResolveFromIndex(Env& env, const IndexAccess& acce
     return *kept;
   }
   if (env.offline) {
-    return Error(ErrorCode::kNotFound, fmt::format("the Python index would have to be asked for {}",
+    return Error(ErrorCode::kNotFound, fmt::format("cannot query the Python index for {} offline",
                                                    fmt::join(ask.requirements, ", ")))
         .WithHint(std::string(kOfflineHint));
   }
@@ -174,7 +174,7 @@ Result<LeasedWheel> LeaseWheel(Env& env, const IndexAccess& access, const WheelP
   if (there) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     if (digests.sha256 == pin.sha256) return LeasedWheel{.file = file, .lease = std::move(lease)};
-    env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", pin.file));
+    env.reporter.Warn(fmt::format("'{}' in the download cache is damaged; fetching it again", pin.file));
     PTPKG_CHECK(env.fs.Remove(file));
   }
   if (env.offline) {
@@ -184,13 +184,12 @@ Result<LeasedWheel> LeaseWheel(Env& env, const IndexAccess& access, const WheelP
   const WheelQuery ask{.requirements = {fmt::format("{}=={}", pin.name, pin.version)}, .dependencies = false};
   PTPKG_TRY(const std::vector<WheelPin> fetched, Fetch(env, access, ask));
   if (fetched.front().sha256 != pin.sha256) {
-    return Error(
-               ErrorCode::kHashMismatch,
-               fmt::format("the Python index has '{}' with sha256 {}, but the plan was made with '{}' of {}",
-                           fetched.front().file, fetched.front().sha256.Hex(), pin.file, pin.sha256.Hex()))
+    return Error(ErrorCode::kHashMismatch,
+                 fmt::format("the Python index has '{}' with sha256 {}, but the plan has '{}' with {}",
+                             fetched.front().file, fetched.front().sha256.Hex(), pin.file, pin.sha256.Hex()))
         .WithHint(
-            "make the plan on a machine with the same Python and platform; if it was this one, "
-            "'ptpkg cache clean' forgets the old answer");
+            "plan on a machine with the same Python and platform; if it was this one, drop the old answer: "
+            "ptpkg cache clean");
   }
   return LeasedWheel{.file = file, .lease = std::move(lease)};
 }

@@ -32,7 +32,7 @@ Result<void> MergeInto(Env& env, const AbsPath& from, const AbsPath& to) {
     PTPKG_TRY(const FileStat source, env.fs.Lstat(from / name));
     PTPKG_TRY(const FileStat target, env.fs.Lstat(to / name));
     if (source.kind != FileKind::kDirectory || target.kind != FileKind::kDirectory) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is there already", (to / name).str()));
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", (to / name).str()));
     }
     PTPKG_CHECK(MergeInto(env, from / name, to / name));
   }
@@ -72,7 +72,7 @@ class WheelLayer {
       if (program.in_host) continue;
       PTPKG_TRY(const bool there, Exists(env_.fs, tools_ / program.path));
       if (there) continue;
-      return Error(ErrorCode::kCorrupt, fmt::format("the wheels for '{}' hold no program '{}'",
+      return Error(ErrorCode::kCorrupt, fmt::format("the wheels for '{}' have no program '{}'",
                                                     program.requirement, program.path));
     }
     return Ok();
@@ -97,7 +97,7 @@ class WheelLayer {
     PTPKG_CHECK(env_.fs.MakeDirs(cuda));
     for (const WheelPin& pin : input_.plan.wheels.pins) {
       if (pin.use != WheelRole::kToolkit) continue;
-      PTPKG_CHECK(UnpackPart(pin, unpacked, cuda), fmt::format("while laying '{}'", pin.file));
+      PTPKG_CHECK(UnpackPart(pin, unpacked, cuda), fmt::format("while installing '{}'", pin.file));
       PTPKG_CHECK(RemoveTree(env_.fs, unpacked));
     }
     PTPKG_TRY(const bool has_libraries, Exists(env_.fs, cuda / "lib"));
@@ -155,7 +155,7 @@ class WheelLayer {
     if (status.ok()) return Ok();
     return Error(ErrorCode::kCommandFailed,
                  fmt::format("pip could not install the wheels: {}", Trim(status.output)))
-        .WithHint(fmt::format("the whole output is in '{}'", input_.log_file.str()));
+        .WithHint(fmt::format("full output: '{}'", input_.log_file.str()));
   }
 
   Result<void> MakeEnvironment() {

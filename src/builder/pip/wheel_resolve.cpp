@@ -59,9 +59,9 @@ class Resolver {
       const bool build = !one.spec.build.empty() && one.spec.build != "*";
       if (!build && one.spec.version.find('|') == std::string::npos) continue;
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' {}, which the Python index cannot be asked for", one.spec.str(),
+                   fmt::format("'{}' {}, which the Python index cannot resolve", one.spec.str(),
                                build ? "names a build string" : "has alternatives with '|'"))
-          .WithHint("leave that out of the requirement, or use --env conda");
+          .WithHint("remove it from the requirement, or use --env conda");
     }
     return Ok();
   }
@@ -111,9 +111,9 @@ class Resolver {
                       own.begin() + static_cast<std::ptrdiff_t>(std::min(own.size(), fields.size())),
                       fields.begin())) {
         return Error(ErrorCode::kInvalidInput,
-                     fmt::format("'{}' and '{}' are of two CUDA toolkits, and a build has one",
+                     fmt::format("'{}' and '{}' belong to different CUDA toolkits, but a build uses one",
                                  of_fields->spec.str(), one.spec.str()))
-            .WithHint("give both the same first two fields");
+            .WithHint("use the same major and minor version for both");
       }
       if (own.size() <= fields.size()) continue;
       fields = std::move(own);
@@ -132,9 +132,9 @@ class Resolver {
     PTPKG_TRY(const bool whole, versions::VersionMatches(version, ">=" + table_.first_toolkit));
     if (whole) return version;
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}': the Python index has CUDA toolkits with a compiler from {} on",
+                 fmt::format("'{}': the Python index has CUDA compilers only from version {} on",
                              of_fields->spec.str(), table_.first_toolkit))
-        .WithHint("take a later version, or use --env system or --env conda");
+        .WithHint("use a later version, --env system or --env conda");
   }
 
   Result<void> AskParts(const std::string& toolkit) {
@@ -224,7 +224,7 @@ class Resolver {
     if (pin == nullptr) {
       return Error(ErrorCode::kNotFound, fmt::format("'{}': CUDA {} of the Python index has no part '{}'",
                                                      one.spec.str(), plan.toolkit, package))
-          .WithHint("take a later version of CUDA, or use --env system or --env conda");
+          .WithHint("use a later version of CUDA, --env system or --env conda");
     }
     const bool series = FollowsToolkit(one.row) && !PlainFields(one.spec.version).empty() &&
                         PlainFields(one.spec.version).size() <= 2;
@@ -233,7 +233,7 @@ class Resolver {
     PTPKG_TRY(const bool fits, versions::VersionMatches(pin->version, constraint));
     if (!fits) {
       return Error(ErrorCode::kNotFound,
-                   fmt::format("'{}' is required, and of the Python index '{}' {} was chosen", one.spec.str(),
+                   fmt::format("'{}' is required, but the Python index resolved '{}' to {}", one.spec.str(),
                                package, pin->version))
           .WithHint("two requirements contradict each other");
     }
@@ -263,10 +263,11 @@ Result<void> CheckSameMinorVersions(const WheelTable& table, const std::vector<W
     if (!table.together.contains(pin.name)) continue;
     if (first == nullptr) first = &pin;
     if (FirstFields(first->version, 2) == FirstFields(pin.version, 2)) continue;
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the parts of the CUDA toolkit disagree: '{}' is {} and '{}' is {}", first->name,
-                             first->version, pin.name, pin.version))
-        .WithHint("give the CUDA requirements the same first two fields");
+    return Error(
+               ErrorCode::kInvalidInput,
+               fmt::format("the parts of the CUDA toolkit have different versions: '{}' is {} and '{}' is {}",
+                           first->name, first->version, pin.name, pin.version))
+        .WithHint("use the same major and minor version for all CUDA requirements");
   }
   return Ok();
 }

@@ -45,7 +45,7 @@ Result<WheelRow> ParseRow(const YamlNode& node) {
     } else if (entry.key == "variable") {
       row.variable = entry.value.scalar;
     } else {
-      return BadTable(entry.key_span, fmt::format("'{}' is not a key of a row", entry.key));
+      return BadTable(entry.key_span, fmt::format("a row cannot have the key '{}'", entry.key));
     }
   }
   if (kinds != 1 || row.package.empty()) {

@@ -30,13 +30,13 @@ Result<Severity> ReadSeverity(const recipe::Node& node) {
   if (node.raw == "error") return Severity::kError;
   if (node.raw == "warning") return Severity::kWarning;
   if (node.raw == "info") return Severity::kInfo;
-  return BadRule(node.span, fmt::format("'{}' is none of error, warning, info", node.raw));
+  return BadRule(node.span, fmt::format("'{}' is not error, warning or info", node.raw));
 }
 
 Result<const recipe::Node*> MappingIn(const recipe::Node& root, std::string_view key) {
   const recipe::Node* node = root.kind == recipe::Node::Kind::kMapping ? root.Find(key) : nullptr;
   if (node != nullptr && node->kind == recipe::Node::Kind::kMapping) return node;
-  return BadRule(root.span, fmt::format("the table of rules has no '{}'", key));
+  return BadRule(root.span, fmt::format("the rule table has no '{}'", key));
 }
 
 /// One rule for one item, or for all.
@@ -88,7 +88,8 @@ Result<PreflightRules::Rule> PreflightRules::ReadRule(const recipe::Entry& entry
       rule.source = field.value.raw;
     } else {
       return BadRule(field.key_span,
-                     fmt::format("'{}' is none of each, when, severity, message, fix, source", field.key));
+                     fmt::format("unknown key '{}': the keys are each, when, severity, message, fix, source",
+                                 field.key));
     }
   }
   for (const char* key : {"when", "severity", "message", "fix", "source"}) {
@@ -180,7 +181,7 @@ Error Refusal(const std::vector<ReportedFinding>& errors, std::size_t builds) {
   const std::string which =
       builds == 1 ? "the build" : fmt::format("{} of the {} builds", failing.size(), builds);
   return Error(ErrorCode::kRefused, fmt::format("{} would fail: {}", which, Join(texts, "; ")))
-      .WithHint(fmt::format("{}; --no-preflight builds all the same", fmt::join(fixes, "; ")));
+      .WithHint(fmt::format("{}; build anyway: --no-preflight", fmt::join(fixes, "; ")));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Result<ResumableWorkDir> RecoverSources(Env& env, const WorkLayout& layout, cons
                                         const WorkState& state) {
   if (state.phase == WorkPhase::kStarted) return ResumableWorkDir{};
   PTPKG_TRY(const bool there, Exists(env.fs, layout.source));
-  if (!there) return Unusable("its sources are gone");
+  if (!there) return Unusable("its sources are missing");
   PTPKG_TRY(const bool touched, IsTouchedByHand(env, layout, record.Parent()));
   if (touched) return Unusable("files in it were changed by hand");
   Result<SourceRecord> read = SourceRecord::Read(env, record);
@@ -50,7 +50,7 @@ Result<ResumableWorkDir> RecoverSources(Env& env, const WorkLayout& layout, cons
   RecoveredSources left{.record = *std::move(read)};
   PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env, layout.source));
   const RunEndKind end = EndOf(env, state);
-  if (MayBeLost(state, files, end)) return Unusable("the machine went down soon after it was made");
+  if (MayBeLost(state, files, end)) return Unusable("the machine went down soon after it was created");
   left.script_ran = state.phase != WorkPhase::kPrepared;
   PTPKG_TRY(left.changes, left.record.Changes(env, layout.source, files));
   if (!left.script_ran) {
@@ -69,7 +69,7 @@ Result<ResumableWorkDir> RecoverSources(Env& env, const WorkLayout& layout, cons
   }
   for (const RelPath& path : in_flight.outputs) {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_CHECK(env.fs.Remove(layout.source / path), "while removing what was being written");
+    PTPKG_CHECK(env.fs.Remove(layout.source / path), "while removing half-written files");
   }
   left.removed_outputs = in_flight.outputs.size();
   return ResumableWorkDir{.sources = std::move(left)};
@@ -120,9 +120,9 @@ Result<void> WaitForEarlierScript(Env& env, const WorkLayout& layout) {
     if (processes.empty()) return Ok();
     PTPKG_CHECK(env.cancel.Check());
     if (turn == kTurnsBeforeTold) {
-      env.reporter.Note(fmt::format(
-          "the script of an interrupted run still works in '{}'; waiting for the end of {} {}",
-          layout.source.str(), processes.size() == 1 ? "process" : "the processes", Join(processes, ", ")));
+      env.reporter.Note(fmt::format("the script of an interrupted run still runs in '{}'; waiting for {} {}",
+                                    layout.source.str(), processes.size() == 1 ? "process" : "the processes",
+                                    Join(processes, ", ")));
     }
     env.clock.SleepFor(kTurn);
   }

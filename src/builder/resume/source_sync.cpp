@@ -189,8 +189,8 @@ class Syncer {
   }
 
   static Error HardLinkedSourceError(const RelPath& path) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe hold '{}'", path.str()))
-        .WithHint("give one of them a target_directory of its own");
+    return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe contain '{}'", path.str()))
+        .WithHint("set target_directory for one of them");
   }
 
   /// What has to be copied. The record of what only has a new time takes that time.
@@ -287,9 +287,9 @@ class Syncer {
 
   static Error PlaceTaken(const RelPath& path, const std::string& by) {
     return Error(ErrorCode::kRefused,
-                 fmt::format("the source has '{}' now, and the build has made something else of '{}'",
+                 fmt::format("the source now has '{}', but the build created something else at '{}'",
                              path.str(), by))
-        .WithHint("rename one of them, or start anew with --fresh");
+        .WithHint("rename one of them, or start over with --fresh");
   }
 
   /// Makes the folders of `one`, and room for it.
@@ -338,7 +338,7 @@ class Syncer {
     }
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) PTPKG_CHECK(env_.fs.Remove(to));
-      PTPKG_CHECK(env_.fs.CopyFile(one.from, to), "while copying what has changed in the sources");
+      PTPKG_CHECK(env_.fs.CopyFile(one.from, to), "while copying changed sources");
       PTPKG_TRY(const Digests digests, HashFile(env_.fs, to));
       PTPKG_TRY(const FileStat after, env_.fs.Lstat(one.from));
       const bool same = SameStat(one.stat, after) && digests.size_bytes == after.size_bytes;
@@ -348,8 +348,8 @@ class Syncer {
       if (!request_.first) PTPKG_CHECK(env_.fs.SetMtime(to, NowNs(env_)));
       return digests.sha256;
     }
-    return Error(ErrorCode::kRefused, fmt::format("'{}' changes while it is copied", one.from.str()))
-        .WithHint("run the command again when nothing writes to the sources");
+    return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was copied", one.from.str()))
+        .WithHint("run the command again when no other program writes to the sources");
   }
 
   Env& env_;

@@ -75,13 +75,13 @@ std::uint64_t Rise(const std::optional<std::uint64_t>& before, const std::option
 std::string HintFor(const MemoryFacts& facts) {
   const int fit = JobsForMemory(facts);
   if (fit == 0) {
-    return "one job alone needs more memory than there is: free some, raise the limit of the control group, "
-           "or build on a larger machine";
+    return "a single job needs more memory than there is: free some, raise the limit of the cgroup, or build "
+           "on a larger machine";
   }
   const std::string room =
       facts.free_bytes == 0 ? "" : fmt::format(" within {}", HumanBytes(facts.free_bytes));
   return fmt::format(
-      "it ran with {}{}: try --jobs {}, and let the recipe say what a job needs "
+      "it ran with {}{}: try --jobs {}, and set the memory per job in the recipe "
       "(extra.ptpkg.memory_per_job)",
       Plural(static_cast<std::uint64_t>(facts.jobs), "job"), room, fit);
 }
@@ -122,23 +122,21 @@ MemoryDiagnosis DiagnoseMemoryShortage(const MemorySigns& signs, const ExitStatu
   if (script_killed && kind == Kind::kNone) kind = Kind::kKilled;
   const std::uint64_t in_group = Rise(facts.before.of_group, facts.after.of_group);
   const std::uint64_t ended = std::max(in_group, Rise(facts.before.of_machine, facts.after.of_machine));
-  const std::string who = signs.program().empty() ? "a program of it" : fmt::format("'{}'", signs.program());
-  if (kind == Kind::kRefused) return {who + " got no more memory", HintFor(facts)};
+  const std::string who =
+      signs.program().empty() ? "one of its programs" : fmt::format("'{}'", signs.program());
+  if (kind == Kind::kRefused) return {who + " ran out of memory", HintFor(facts)};
   // Elsewhere on the machine somebody may die while a build fails of its own; not so in the own group.
   if (kind == Kind::kNone && in_group == 0) return {};
   if (ended > 0) {
     const std::string count = ended == 1 ? "1 process" : fmt::format("{} processes", ended);
-    return {fmt::format("{} was killed for lack of memory (meanwhile the kernel ended {})", who, count),
-            HintFor(facts)};
+    return {fmt::format("{} was killed: out of memory (the kernel ended {})", who, count), HintFor(facts)};
   }
   const bool counted = facts.after.of_group || facts.after.of_machine;
   if (counted) {
-    return {
-        fmt::format("{} was killed (signal 9)", who),
-        "the kernel counts no process that it ended for lack of memory: see who else ends processes here"};
+    return {fmt::format("{} was killed (signal 9)", who),
+            "the kernel's out-of-memory killer ended no process: find out which program sends signals here"};
   }
-  return {fmt::format("{} was killed (signal 9), as the kernel does when memory runs out", who),
-          HintFor(facts)};
+  return {fmt::format("{} was killed (signal 9), probably because memory ran out", who), HintFor(facts)};
 }
 
 }  // namespace ptpkg::builder

@@ -45,7 +45,7 @@ Result<AbsPath> FindInterpreter(const ScriptRun& run) {
   if (found) return *found;
   return Error(ErrorCode::kNotFound,
                fmt::format("the interpreter '{}' of the {} script is missing", run.interpreter, run.stage))
-      .WithHint("install it, or add what provides it to the requirements");
+      .WithHint("install it, or add its package to the requirements");
 }
 
 /// The file behind `name` in `folder`, if there is one.
@@ -72,8 +72,8 @@ std::string LastLines(const std::string& output) {
 }
 
 std::string ExitSummary(const ExitStatus& status) {
-  return status.signal != 0 ? fmt::format("was ended by signal {}", status.signal)
-                            : fmt::format("ended with status {}", status.code);
+  return status.signal != 0 ? fmt::format("was killed by signal {}", status.signal)
+                            : fmt::format("exited with status {}", status.code);
 }
 
 Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder) {
@@ -81,7 +81,7 @@ Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const 
   PTPKG_TRY(std::optional<std::string> text, FileText(fs, script.file, folder));
   if (text) return *std::move(text);
   return Error(ErrorCode::kNotFound, fmt::format("the script '{}' is not beside the recipe", script.file))
-      .WithHint("a script's file is relative to the recipe's folder");
+      .WithHint("script files are relative to the recipe directory");
 }
 
 Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
@@ -166,16 +166,15 @@ Result<void> CheckOrphans(Env& env, const ScriptRun& run, const std::vector<Orph
     std::vector<std::string> files;
     for (const AbsPath& file : each.writing) files.push_back(FileInFolder(file, run.watched));
     return Error(ErrorCode::kCommandFailed,
-                 fmt::format("the {} script of '{}' ended while '{}', which it had started, was writing {}",
+                 fmt::format("the {} script of '{}' ended while its process '{}' was still writing {}",
                              run.stage, run.subject, each.command, FirstNames(files, kMostNamed)))
-        .WithHint(
-            fmt::format("what a script leaves running is ended with it: have it wait (bash: \"wait\"), or "
-                        "end that process before; the whole output is in '{}'",
-                        run.log_file.str()));
+        .WithHint(fmt::format(
+            "wait for the process (bash: \"wait\") or end it before the script ends; full output: '{}'",
+            run.log_file.str()));
   }
   if (!others.empty()) {
-    env.reporter.Note(fmt::format("'{}': what the {} script left running was ended: {}", run.subject,
-                                  run.stage, FirstNames(others, kMostNamed)));
+    env.reporter.Note(fmt::format("'{}': the {} script left processes running; ptpkg ended them: {}",
+                                  run.subject, run.stage, FirstNames(others, kMostNamed)));
   }
   return Ok();
 }
@@ -201,10 +200,9 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
       for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
     }
     if (!watchers.failed->is_complete()) {
-      env.reporter.Warn(
-          fmt::format("which commands of '{}' failed could not be written to '{}': after mending "
-                      "what failed, build with --fresh",
-                      run.subject, run.failed_commands->str()));
+      env.reporter.Warn(fmt::format(
+          "cannot record the failed commands of '{}' in '{}': after fixing the failure, build with --fresh",
+          run.subject, run.failed_commands->str()));
     }
   }
   if (!status.ok()) return watch.Failed(status);

@@ -59,7 +59,7 @@ std::string ScriptWatch::Context(const ExitStatus& status) const {
 
 /// A row of the table is looked for in what is shown: elsewhere in the log it may have been put up with.
 std::string ScriptWatch::Hint(const MemoryDiagnosis& memory, const std::string& shown) const {
-  std::string log = fmt::format("the whole output is in '{}'", options_.log);
+  std::string log = fmt::format("full output: '{}'", options_.log);
   if (!memory.what.empty()) return fmt::format("{}; {}", memory.hint, log);
   const Result<KnownFailures> known = KnownFailures::BuiltIn();
   if (!known) return log;  // a test reads the table

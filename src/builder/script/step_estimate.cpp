@@ -136,7 +136,7 @@ void WriteStepRecord(Env& env, const std::string& subject, const StepRecord& rec
   if (written) written = WriteFile(env.fs, path, DumpJson(json));
   if (written) return;
   env.reporter.Warn(
-      fmt::format("a later run cannot tell how long '{}' will take: {}", subject, written.error().message()));
+      fmt::format("later runs cannot estimate the time of '{}': {}", subject, written.error().message()));
 }
 
 StepProgress StepEstimate::At(const StepCount::State& state, double seconds) {

@@ -114,7 +114,7 @@ class Tester {
     const std::optional<Python>& python = host_->tools().python;
     if (!python || !python->packages.contains("pip")) {
       Add(Severity::kWarning, "'pip check' was not run: Python has no pip",
-          "install pip, or set pip_check: false");
+          "install pip, or set 'pip_check: false'");
       return Ok();
     }
     std::string arguments = Json(layout_.prefix.str()).dump();
@@ -164,7 +164,7 @@ class Tester {
                        .log_file = request_.log_file,
                        .variables = std::move(variables)}));
     if (!failure.empty()) {
-      Add(Severity::kError, failure, "fix the package or the test; --test skip publishes without tests");
+      Add(Severity::kError, failure, "fix the package or the test, or publish without tests: --test skip");
     }
     return Ok();
   }

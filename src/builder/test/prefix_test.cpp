@@ -39,7 +39,7 @@ class PrefixTester {
         Skip(run.title, "the build has no Python");
       }
     }
-    if (test.pip_check) Skip("pip check", "for the package alone");
+    if (test.pip_check) Skip("pip check", "only for the package");
     return Ok();
   }
 
@@ -74,7 +74,7 @@ class PrefixTester {
 
   Result<void> One(const recipe::ContentsTest& test) {
     if (request_.recipe.noarch_python) {
-      Skip("package_contents", "an installer decides where the files of a noarch Python package lie");
+      Skip("package_contents", "installers decide where the files of a noarch Python package go");
       return Ok();
     }
     PTPKG_TRY(const std::vector<RelPath> files, InstalledFiles());
@@ -131,7 +131,7 @@ class PrefixTester {
 
   void AddFinding(const std::string& message) {
     tests_.report.findings.push_back(
-        TestFinding(Severity::kError, number_, message, "mend the source or the test, and run again"));
+        TestFinding(Severity::kError, number_, message, "fix the source or the test, and run again"));
   }
   void Skip(const std::string& title, const std::string& reason) {
     tests_.skipped.push_back(title + ": " + reason);

@@ -35,8 +35,8 @@ class ToolPlanner {
   Result<HostPlan> PlanFromNamedClient() {
     const auto client = FindCondaClient(env_, request_.options.conda_exe);
     if (client) return OfClient(*client);
-    return Error(ErrorCode::kNotFound, "no conda client: neither micromamba, mamba nor conda is on PATH")
-        .WithHint("install one, name it with PTPKG_CONDA_EXE, or use --env system");
+    return Error(ErrorCode::kNotFound, "no conda client found: micromamba, mamba and conda are not on PATH")
+        .WithHint("install one, set PTPKG_CONDA_EXE, or use --env system");
   }
 
   HostPlan OfClient(const AbsPath& client) {
@@ -152,10 +152,8 @@ class ToolPlanner {
       if (python->packages.contains("pip")) return *std::move(python);
       tried = fmt::format(": '{}' has none", python->executable.str());
     }
-    return Error(ErrorCode::kNotFound, "the Python index is asked through a Python that has pip" + tried)
-        .WithHint(
-            "install: apt-get install python3-pip; or name an interpreter with --python-exe or "
-            "PTPKG_PYTHON");
+    return Error(ErrorCode::kNotFound, "the Python index needs a Python with pip" + tried)
+        .WithHint("apt-get install python3-pip, or choose an interpreter with --python-exe or PTPKG_PYTHON");
   }
 
   Env& env_;

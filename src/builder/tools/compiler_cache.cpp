@@ -298,7 +298,7 @@ AbsPath CompilerCacheFolder(const Env& env) { return env.cache_dir / "ccache"; }
 Result<AbsPath> FindCompilerCache(const Env& env) {
   if (const auto found = FindProgram("ccache", PathVariable(env.variables))) return *found;
   return Error(ErrorCode::kNotFound, "--ccache: program 'ccache' is not on PATH")
-      .WithHint("install it: apt-get install ccache; or leave out --ccache (PTPKG_CCACHE)");
+      .WithHint("apt-get install ccache, or build without --ccache (PTPKG_CCACHE)");
 }
 
 Result<OpenCompilerCache> PrepareCompilerCache(Env& env) {
@@ -321,8 +321,7 @@ Result<OpenCompilerCache> PrepareCompilerCache(Env& env) {
   const bool is_folder = said.find(folder.str()) != std::string::npos;
   return Error(is_folder ? ErrorCode::kIo : ErrorCode::kUsage,
                fmt::format("--ccache: '{}' does not work: {}", program.str(), said))
-      .WithHint(fmt::format("it keeps objects in '{}', and takes CCACHE_MAXSIZE and CCACHE_REMOTE_STORAGE "
-                            "of the environment",
+      .WithHint(fmt::format("it stores objects in '{}' and reads CCACHE_MAXSIZE and CCACHE_REMOTE_STORAGE",
                             folder.str()));
 }
 
@@ -395,9 +394,7 @@ Result<void> CheckNoCompilerCachePaths(Env& env, const WorkLayout& layout, const
     }
     if (!found) continue;
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format(
-                     "'{}' names a compiler as --ccache calls it: without --ccache it would be another file",
-                     file.str()))
+                 fmt::format("'{}' contains the path of a --ccache compiler wrapper", file.str()))
         .WithHint("build this recipe without --ccache (PTPKG_CCACHE)");
   }
   return Ok();

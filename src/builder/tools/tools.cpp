@@ -220,8 +220,7 @@ class Finder {
   Result<void> CheckToolkitVersion(const Wanted& wanted) {
     const std::string& name = wanted.spec.name;
     if (!nvcc_ || !IsNumberedAsNvcc(wanted)) {
-      NoteMissing(wanted,
-                  fmt::format("which version of '{}' is installed cannot be told{}", name, FromWheels()));
+      NoteMissing(wanted, fmt::format("cannot detect the installed version of '{}'{}", name, FromWheels()));
       return Ok();
     }
     PTPKG_TRY(const std::string version, ProgramVersion(env_, *nvcc_));
@@ -284,16 +283,16 @@ class Finder {
       if (const std::optional<AbsPath> path = FindProgram(wanted.spec.name, search_))
         return Take(wanted, *path);
     }
-    std::string reason = "it is not a package of the output channel, and --env system does not know the name";
+    std::string reason = "it is not in the output channel, and --env system has no such tool";
     if (set_.python) {
-      reason = fmt::format("it is not a package of the output channel, and not one that '{}' has installed",
+      reason = fmt::format("it is not in the output channel, and '{}' has not installed it",
                            set_.python->executable.str());
     }
     // compiler() makes a name of the language where no variant names the compiler.
     constexpr std::string_view kPlatform = "_linux-64";
     if (wanted.spec.name.ends_with(kPlatform)) {
       const std::string language = wanted.spec.name.substr(0, wanted.spec.name.size() - kPlatform.size());
-      reason += fmt::format("; a compiler is named by '{}_compiler' in variants.yaml", language);
+      reason += fmt::format("; set '{}_compiler' in variants.yaml to choose a compiler", language);
     }
     NoteMissing(wanted, std::move(reason));
     return Ok();
@@ -359,7 +358,7 @@ class Finder {
     if (!offered) package.clear();
     set_.missing.push_back({.name = spec.name,
                             .requirement = spec.str(),
-                            .reason = reason + ": name one that fits with --python-exe or PTPKG_PYTHON",
+                            .reason = reason + ": choose one with --python-exe or PTPKG_PYTHON",
                             .debian_package = package,
                             .pip_requirement = ""});
     return Ok();

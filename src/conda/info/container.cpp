@@ -28,7 +28,7 @@ struct Budget {
   }
   Result<void> AddMember() {
     if (++members <= limits.max_entries) return Ok();
-    return Error(ErrorCode::kCorrupt, fmt::format("archive holds more than {} members", limits.max_entries));
+    return Error(ErrorCode::kCorrupt, fmt::format("archive has more than {} members", limits.max_entries));
   }
 };
 
@@ -110,12 +110,12 @@ class ContainerReader {
     for (const auto& member : facts_.zip_members) {
       if (!member.name.starts_with(prefix) || !member.name.ends_with(".tar.zst")) continue;
       if (found != nullptr) {
-        return Error(ErrorCode::kCorrupt, fmt::format("zip holds two members '{}*.tar.zst'", prefix));
+        return Error(ErrorCode::kCorrupt, fmt::format("zip has two members '{}*.tar.zst'", prefix));
       }
       found = &member;
     }
     if (found == nullptr) {
-      return Error(ErrorCode::kCorrupt, fmt::format("zip holds no member '{}*.tar.zst'", prefix));
+      return Error(ErrorCode::kCorrupt, fmt::format("zip has no member '{}*.tar.zst'", prefix));
     }
     PTPKG_TRY(const std::unique_ptr<ByteSource> packed, zip.OpenMember(found->name));
     ProgressSource told(*packed, task);
@@ -166,7 +166,7 @@ class ContainerReader {
           if (link && executable) executables_.insert(link->name.str());
           return Ok();
         }
-        return names_.Refuse(member.name, "is a hard link with other permissions than its target");
+        return names_.Refuse(member.name, "is a hard link whose permissions differ from its target");
       }
       case archive::TarKind::kOther:
         break;

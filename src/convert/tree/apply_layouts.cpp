@@ -43,7 +43,7 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
   if (!labels.layout.empty()) {
     for (const std::string& files : elf::UnusedRules(options.rules, plan)) {
       env.reporter.Warn(
-          fmt::format("'{}' of {} decides no file of '{}'", files, labels.layout, labels.subject));
+          fmt::format("'{}' of {} matches no file of '{}'", files, labels.layout, labels.subject));
     }
   }
   const auto changed = std::count_if(plan.begin(), plan.end(), [](const elf::FileChange& change) {
@@ -57,8 +57,8 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
   if (labels.tells_paths) NotePathChanges(env, plan);
   for (const elf::FileChange& change : plan) {
     if (!change.strip_hazard) continue;
-    env.reporter.Warn(fmt::format("'{}' must not be stripped any more: its program headers had to move",
-                                  change.file.str()));
+    env.reporter.Warn(
+        fmt::format("'{}' must not be stripped any more: its program headers were moved", change.file.str()));
   }
   return Ok();
 }

@@ -51,7 +51,8 @@ Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, Devi
     name = name.substr(0, name.find('\0'));
     if (name == kPackagerSection && section.size != 0) {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("section {}: code of LLVM's offload packager is not read", kPackagerSection))
+                   fmt::format("section {}: ptpkg does not read code of LLVM's offload packager",
+                               kPackagerSection))
           .WithHint("compile with --no-offload-new-driver, or link the object");
     }
     if (!name.starts_with(kBundleSection)) continue;
@@ -61,7 +62,7 @@ Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, Devi
         section.size > image.file_size - sum) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("section {} passes the end of the file, or overlaps another", name))
-          .WithHint("build the file again; its device code cannot be told");
+          .WithHint("rebuild the file: its device code cannot be read");
     }
     sum += section.size;
     element->size_bytes = section.size;

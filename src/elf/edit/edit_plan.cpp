@@ -133,11 +133,11 @@ bool FitsInPlace(const Image& image, const NewDynamicState& state, const Placeme
 
 Error StripHazard() {
   return Error(ErrorCode::kUnsupported,
-               "the file would have to move its program headers to its end, and strip or objcopy would "
-               "silently destroy it afterwards")
+               "the edit must move the program headers to the end of the file, after which strip or objcopy "
+               "would silently destroy it")
       .WithHint(
-          "strip it first, if at all, and allow the edit with --allow-strip-hazard; or link it with room "
-          "for the path");
+          "strip the file first and allow the edit with --allow-strip-hazard, or link it with room for the "
+          "path");
 }
 
 /// A name inside the program headers would change with them.
@@ -158,14 +158,12 @@ Result<void> CheckPayload(File& file, const Image& image) {
     const bool is_padding =
         std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
     if (is_padding) continue;
-    return Error(
-               ErrorCode::kUnsupported,
-               fmt::format("{} bytes follow the ELF file, and would no longer stand at its end when it grows",
-                           image.file_size - end))
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("{} bytes follow the ELF file, and growing the file would move them",
+                             image.file_size - end))
         .WithHint(
-            "a payload, as PyInstaller and self-extracting archives append it, is lost to its reader then; "
-            "edit the "
-            "program before it gets its payload, or allow the edit with --allow-payload");
+            "PyInstaller and self-extracting programs would no longer find their payload: edit the program "
+            "before appending it, or allow the edit with --allow-payload");
   }
   return Ok();
 }

@@ -251,7 +251,7 @@ class NewDynamicBuilder {
 Result<void> CheckTexts(const Edits& edits) {
   const auto check = [](const std::string& text, std::string_view what) -> Result<void> {
     if (text.find('\0') == std::string::npos) return Ok();
-    return Error(ErrorCode::kInvalidInput, fmt::format("the new {} holds a NUL byte", what));
+    return Error(ErrorCode::kInvalidInput, fmt::format("the new {} contains a NUL byte", what));
   };
   if (edits.search_path) PTPKG_CHECK(check(edits.search_path->text, "search path"));
   if (edits.soname) PTPKG_CHECK(check(*edits.soname, "SONAME"));
@@ -268,12 +268,12 @@ bool TouchesDynamic(const Edits& edits) {
 Result<void> ComputeSegments(const Edits& edits, NewDynamicState& state) {
   if (edits.interpreter && edits.interpreter != state.before.interpreter) {
     if (!state.before.interpreter) {
-      return Error(ErrorCode::kUnsupported, "the file names no interpreter, so there is none to change")
-          .WithHint("only dynamically linked programs have one");
+      return Error(ErrorCode::kUnsupported, "the file has no interpreter")
+          .WithHint("only dynamically linked programs have an interpreter");
     }
     if (edits.interpreter->empty() || edits.interpreter->size() >= kMaxInterpreterBytes) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("an interpreter's name has 1 to {} bytes, and the new one has {}",
+                   fmt::format("interpreter names have 1 to {} bytes, but the new one has {}",
                                kMaxInterpreterBytes - 1, edits.interpreter->size()));
     }
     state.interpreter = edits.interpreter;
@@ -294,7 +294,7 @@ Result<void> CheckSelfLoading(File& file, const Image& image, const Edits& edits
   PTPKG_TRY(const std::string kind, SelfLoadingKind(file, image));
   if (kind.empty() || (IsStaticPie(image) && !edits.search_path)) return Ok();
   return Error(ErrorCode::kUnsupported, "the file is " + kind)
-      .WithHint("it loads itself, and would abort at its start if it had a search path; leave it as it is");
+      .WithHint("it loads itself and would abort at start-up with a search path");
 }
 
 }  // namespace
@@ -303,7 +303,7 @@ Result<NewDynamicState> ComputeNewDynamic(File& file, const Image& image, const 
   PTPKG_CHECK(CheckTexts(edits));
   if (!image.dynamic && TouchesDynamic(edits)) {
     return Error(ErrorCode::kUnsupported, "the file has no dynamic section")
-        .WithHint("statically linked programs, objects and debug companions have no search path");
+        .WithHint("statically linked programs, objects and debug files have no search path");
   }
   PTPKG_CHECK(CheckSelfLoading(file, image, edits));
   NewDynamicState state;

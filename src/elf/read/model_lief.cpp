@@ -138,7 +138,7 @@ Result<void> CheckExported(const LinkFacts& before, const LinkFacts& after) {
   return Error(ErrorCode::kUnsupported,
                flags ? "LIEF's writer is not used for flags of the stack and the loader"
                      : "LIEF's writer does not take out the version requirements of a removed library")
-      .WithHint("leave out --writer lief");
+      .WithHint("remove --writer lief");
 }
 
 /// The number of symbols from the section header: LIEF's guess refuses more than 3,000 without relocations.

@@ -36,13 +36,13 @@ Result<void> CheckDependencyConsistency(const Json& index, const AbsPath& packag
     if (found == expected) continue;
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}': its index.json has the {} '{}'", where, key, found))
-        .WithHint("a conda package must be named '<name>-<version>-<build>' after its own metadata");
+        .WithHint("rename it to '<name>-<version>-<build>' from its metadata");
   }
   PTPKG_TRY(const std::string found, JsonStringOr(index, "subdir", subdir, where));
   if (found == subdir) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is a package for '{}' but lies in '{}'", where, found, subdir))
-      .WithHint(fmt::format("move it to the folder '{}'", found));
+               fmt::format("'{}' is a package for '{}' but is in '{}'", where, found, subdir))
+      .WithHint(fmt::format("move it to the directory '{}'", found));
 }
 
 bool HasLinkScript(const std::string& path, std::string_view kind) {

@@ -22,7 +22,7 @@ struct Want {
   std::string asker;
   bool demands = true;  ///< False for `constrains`: it counts only if something else demands the name.
 
-  [[nodiscard]] std::string str() const { return fmt::format("'{}' (asked for by {})", spec.str(), asker); }
+  [[nodiscard]] std::string str() const { return fmt::format("'{}' (required by {})", spec.str(), asker); }
 };
 
 Result<Want> ReadWant(const versions::MatchSpec& spec, const std::string& asker, bool demands) {
@@ -273,13 +273,13 @@ class Search {
 
   [[nodiscard]] static Error SearchLimitError() {
     return Error(ErrorCode::kUnsupported,
-                 fmt::format("no packages of the output channel were found that fit together, in {} choices",
+                 fmt::format("found no compatible packages in the output channel after {} choices",
                              kMaxChoices))
-        .WithHint("name exact versions in requirements.host, or leave the packages to a conda client");
+        .WithHint("pin exact versions in requirements.host, or use a conda client (--env conda)");
   }
 
   [[nodiscard]] static Error Damaged(const Candidate& candidate) {
-    return Error(ErrorCode::kCorrupt, fmt::format("'{}' of the output channel cannot be used: {}",
+    return Error(ErrorCode::kCorrupt, fmt::format("cannot use '{}' of the output channel: {}",
                                                   candidate.file_name, candidate.damage))
         .WithHint("remove the file, or build the package again");
   }

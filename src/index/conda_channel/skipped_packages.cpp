@@ -18,7 +18,7 @@ Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error
 }
 
 void SkipPackage(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary) {
-  env.reporter.Warn(fmt::format("'{}' is left out of the index: {}", package.str(), reason.message()));
+  env.reporter.Warn(fmt::format("skipped '{}': {}", package.str(), reason.message()));
   summary.left_out.push_back({.package = package, .reason = reason});
 }
 

@@ -79,9 +79,9 @@ Result<void> CheckReadersAgree(Env& env, const AbsPath& wheel) {
   const auto splits = std::find_if(problems.begin(), problems.end(),
                                    [](const archive::ZipProblem& problem) { return problem.splits_readers; });
   if (splits == problems.end()) return Ok();
-  return Error(ErrorCode::kCorrupt, fmt::format("'{}' does not hold the same for all readers of zips: {}",
-                                                wheel.str(), splits->text))
-      .WithHint(fmt::format("all that is wrong with it: ptpkg check {}", wheel.str()));
+  return Error(ErrorCode::kCorrupt,
+               fmt::format("zip readers disagree about '{}': {}", wheel.str(), splits->text))
+      .WithHint(fmt::format("list all findings: ptpkg check {}", wheel.str()));
 }
 
 /// The digest that an earlier run took of a file like `seen`. `cached`: null = it saw none of that name.
@@ -167,11 +167,11 @@ Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string
   if (said && *said != wheel.folder) {
     return Error(
         ErrorCode::kInvalidInput,
-        fmt::format("its version is of '{}', and it lies in the folder of '{}'", *said, wheel.folder));
+        fmt::format("its version belongs to '{}', but it is in the directory of '{}'", *said, wheel.folder));
   }
   if (!std::binary_search(taken.begin(), taken.end(), wheel.file_name)) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("the folder above '{}' has a wheel of the same name", wheel.folder));
+               fmt::format("the directory above '{}' has a wheel of the same name", wheel.folder));
 }
 
 /// What is known of wheels before they are read.
@@ -325,7 +325,7 @@ Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* kn
     PTPKG_TRY(const bool there, Exists(env.fs, path));
     if (!there) return Ok();
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is no folder, and the index of that backend belongs there", path.str()))
+                 fmt::format("cannot write a backend index: '{}' is not a directory", path.str()))
         .WithHint(way_out);
   }
   for (const char* name : {"index.html", "index.json"}) {
@@ -333,8 +333,7 @@ Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* kn
     PTPKG_TRY(const bool there, Exists(env.fs, page));
     if (!there || IsGeneratedHtmlPage(env, page)) continue;
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' was not made by ptpkg, and the index of that backend belongs there",
-                             page.str()))
+                 fmt::format("cannot write a backend index: '{}' was not written by ptpkg", page.str()))
         .WithHint(way_out);
   }
   return Ok();
@@ -417,7 +416,7 @@ class Indexing {
   /// `folders`: those that were there before. `may_do_without`: a run without --roots would make none.
   Result<void> CheckRootPlaces(const BackendDirectories& found, const std::vector<WheelFolder>& folders,
                                bool may_do_without) {
-    const std::string way_out = may_do_without ? "move it away, or index without --roots" : "move it away";
+    const std::string way_out = may_do_without ? "move it away, or remove --roots" : "move it away";
     for (const auto& [backend, projects] : found.roots) {
       const std::string& name = backend;  // a structured binding goes into no lambda
       const auto known = std::find_if(folders.begin(), folders.end(),
@@ -502,7 +501,7 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
       });
       if (folder == folders.end()) {
         return Error(ErrorCode::kNotFound, fmt::format("'{}' has no index of '{}'", root.str(), yank.folder))
-            .WithHint("make it: ptpkg index --roots " + root.str());
+            .WithHint("create it: ptpkg index --roots " + root.str());
       }
       PTPKG_CHECK(YankOnPages(env, index, folder->pages / project, yank, /*may_lack=*/false));
       continue;

@@ -56,7 +56,7 @@ Result<Json*> ListOf(Json& page, const char* key) {
     if (list.is_null()) list = Json::array();
     if (list.is_array()) return &list;
   }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is no list", key));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is not a list", key));
 }
 
 /// As PEP 691 has it: a text, or true where nobody says why.
@@ -278,7 +278,7 @@ Result<void> SetYanked(Json& page, const Yank& yank) {
   Json* const entry = ListedAs(*list, yank);
   if (entry == nullptr) {
     return Error(ErrorCode::kNotFound, fmt::format("the index does not list '{}'", yank.file_name))
-        .WithHint("publish it again: what is there is not sent again, and the index is completed");
+        .WithHint("publish it again: ptpkg completes the index without sending the file twice");
   }
   if (yank.reason) {
     (*entry)["yanked"] = YankedValue(*yank.reason);

@@ -14,8 +14,8 @@ Result<std::vector<AbsPath>> ManifestArtifacts(Env& env, const AbsPath& folder, 
   PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
   if (!there) {
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' has no manifest.json: it is no output folder", folder.str()))
-        .WithHint("name the artifacts themselves");
+                 fmt::format("'{}' is not an output directory: it has no manifest.json", folder.str()))
+        .WithHint("give the artifact files");
   }
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, folder));
   PTPKG_TRY(const std::vector<ArtifactRecord> records, output.Listed());
@@ -33,7 +33,7 @@ Result<std::vector<AbsPath>> ManifestArtifacts(Env& env, const AbsPath& folder, 
   }
   if (!left_out.empty()) {
     env.reporter.Note(
-        fmt::format("left out: {}, which {} does not take", FirstNames(left_out, 3), taker.title));
+        fmt::format("skipped: {}, which {} does not accept", FirstNames(left_out, 3), taker.title));
   }
   return files;
 }
@@ -53,8 +53,8 @@ Result<std::vector<AbsPath>> ResolveArtifacts(Env& env, const std::vector<AbsPat
     files.insert(files.end(), listed.begin(), listed.end());
   }
   if (!files.empty()) return files;
-  return Error(ErrorCode::kNotFound, fmt::format("there is nothing for {}", taker.title))
-      .WithHint("name artifacts, or an output folder that has some of its kind");
+  return Error(ErrorCode::kNotFound, fmt::format("no artifact for {}", taker.title))
+      .WithHint("give artifacts of that kind, or an output directory with some");
 }
 
 }  // namespace ptpkg::pipeline

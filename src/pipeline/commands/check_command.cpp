@@ -84,7 +84,7 @@ std::string FittingTag(const verify::Examination& examination, const verify::Fil
   if (tag.empty()) return {};
   const Result<std::string> external = ExternalLibrary(examination);
   if (!external || external->empty()) return fmt::format(", fits {}", tag);
-  return fmt::format(", fits linux_{}: no policy lists '{}'", file.machine, *external);
+  return fmt::format(", fits linux_{}: no manylinux policy allows '{}'", file.machine, *external);
 }
 
 std::string FloorLine(const verify::Examination& examination) {
@@ -205,17 +205,17 @@ Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
     PTPKG_TRY(const bool holds_files, HoldsFiles(env, path));
     if (!holds_files) {
       const Error empty =
-          Error(ErrorCode::kInvalidInput,
-                fmt::format("'{}' holds nothing to check: neither artifacts nor other files", path.str()))
-              .WithHint("name what was built: artifacts, or a folder that holds some");
+          Error(ErrorCode::kInvalidInput, fmt::format("nothing to check: '{}' is empty", path.str()))
+              .WithHint("give artifacts, or a directory with some: ptpkg check dist");
       if (!failure.Add(env, empty)) return empty;
       continue;
     }
     subjects.push_back({path, true});
     if (request.verify_key) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--verify-key is for artifacts, and '{}' is a folder of files", path.str()))
-          .WithHint("name the artifacts: what is signed lies beside them");
+                   fmt::format("--verify-key needs artifacts, but '{}' is a directory of plain files",
+                               path.str()))
+          .WithHint("give the artifacts: signatures are beside them");
     }
   }
   for (const Subject& subject : subjects) {  // before the first of them is read
@@ -355,7 +355,8 @@ Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
   task.Done();
   for (const AbsPath& wheel : summary.rootless) {
     env.reporter.Warn(fmt::format(
-        "'{}' is in the index of no backend: its version names none, such as +cpu or +cu130", wheel.str()));
+        "'{}' is not in the index of any backend: its version has no backend label, such as +cpu or +cu130",
+        wheel.str()));
   }
   IndexOutcome outcome{.packages = summary.packages,
                        .written = std::move(summary.written),

@@ -50,8 +50,8 @@ Result<void> CheckImage(const std::string& image) {
   constexpr std::string_view kDigest = "@sha256:";
   const std::size_t at = image.find(kDigest);
   if (at != std::string::npos && at > 0 && Sha256::FromHex(image.substr(at + kDigest.size()))) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("--image '{}' names no digest", image))
-      .WithHint("NAME@sha256:…: a tag may lead to another image tomorrow; 'docker images --digests' has it");
+  return Error(ErrorCode::kUsage, fmt::format("--image '{}' has no digest", image))
+      .WithHint("write NAME@sha256:…, because tags move; get the digest from 'docker images --digests'");
 }
 
 class Planner {
@@ -97,9 +97,9 @@ class Planner {
       PTPKG_CHECK(CheckSingleLine(option, *url));
       if (CredentialsIn(*url).empty()) continue;
       return Error(ErrorCode::kUsage,
-                   fmt::format("{} '{}' has a user or a password, and everybody reads a workflow", option,
+                   fmt::format("{} '{}' contains a user name or password, and workflows are public", option,
                                MaskCredentials(*url)))
-          .WithHint("leave it out; 'ptpkg explain ci' says which variable of the CI service holds the token");
+          .WithHint("remove it; 'ptpkg explain ci' names the CI variable for the token");
     }
     if (!ParseBytes(request_.cache_size)) {
       return Error(ErrorCode::kUsage, fmt::format("--cache-size '{}' is not a size", request_.cache_size))
@@ -150,8 +150,8 @@ class Planner {
         std::all_of(recipes.begin(), recipes.end(), [](const recipe::Recipe& recipe) { return recipe.skip; });
     if (skipped) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' makes no package: there is no job", path.str()))
-          .WithHint("ptpkg render says which of its variants are skipped");
+                   fmt::format("'{}' makes no package, so there is no job", path.str()))
+          .WithHint("list its variants: ptpkg render");
     }
     PTPKG_TRY(const recipe::Document document, recipe::LoadDocument(env_.fs, recipes.front().recipe_file));
     PTPKG_TRY(const std::vector<VariantGroup> groups,
@@ -182,10 +182,9 @@ class Planner {
         planned_.workflow.builds_checkout |= path == root_;
         PTPKG_TRY(const bool there, Exists(env_.fs, path));
         if (there) continue;
-        env_.reporter.Warn(
-            fmt::format("the source '{}' of '{}' is not there: jobs find it only if the repository brings "
-                        "it, or with --source",
-                        path.str(), part->name));
+        env_.reporter.Warn(fmt::format(
+            "the source '{}' of '{}' does not exist here: jobs need it in the repository, or --source",
+            path.str(), part->name));
       }
     }
     return Ok();
@@ -270,15 +269,14 @@ class Planner {
       return fmt::format("--source={}={}", name, word);
     }
     if (value.find("://") == std::string::npos) {
-      return Error(ErrorCode::kUsage, fmt::format("--source '{}' is a repository of this machine", value))
-          .WithHint("name one that jobs reach: git+https://…@TAG");
+      return Error(ErrorCode::kUsage, fmt::format("--source '{}' is a repository on this machine", value))
+          .WithHint("use one that jobs can reach: git+https://…@TAG");
     }
     if (!CredentialsIn(value).empty()) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--source '{}' has a user or a password, and everybody reads a "
-                               "workflow",
+                   fmt::format("--source '{}' contains a user name or password, and workflows are public",
                                MaskCredentials(value)))
-          .WithHint("leave it out: git asks its credential helper");
+          .WithHint("remove it: git uses its credential helper");
     }
     return fmt::format("--source={}={}", name, value);
   }
@@ -287,8 +285,8 @@ class Planner {
     for (const CiRule& rule : rules) {
       if (used_.contains(&rule)) continue;
       return Error(ErrorCode::kUsage,
-                   fmt::format("{} '{}={}:{}' fits no variant", option, rule.key, rule.value, rule.text))
-          .WithHint("ptpkg render lists the keys and values of each variant");
+                   fmt::format("{} '{}={}:{}' matches no variant", option, rule.key, rule.value, rule.text))
+          .WithHint("list the keys and values of each variant: ptpkg render");
     }
     return Ok();
   }
@@ -345,17 +343,15 @@ class Planner {
   [[nodiscard]] Result<void> CheckFolder(const std::string& to) const {
     if (ForAll(request_.runners).empty()) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--to {} without --runner: the machine of that folder is thrown away with the "
-                               "job",
-                               to))
-          .WithHint("--runner LABELS names the machine that has the folder");
+                   fmt::format("--to {} needs --runner: hosted machines are deleted after the job", to))
+          .WithHint("give the labels of the machine that has the directory: --runner LABELS");
     }
     if (request_.service == CiService::kGithub || ForAll(request_.images).empty()) return Ok();
-    return Error(ErrorCode::kUsage,
-                 fmt::format("--to {} with --image: GitLab runs all jobs in it, and there the folder is "
-                             "thrown away",
-                             to))
-        .WithHint("leave --image out, or give it to the variants that need it: KEY=VALUE:NAME@sha256:…");
+    return Error(
+               ErrorCode::kUsage,
+               fmt::format(
+                   "--to {} cannot be combined with --image: GitLab deletes the container after the job", to))
+        .WithHint("remove --image, or limit it to the variants that need it: KEY=VALUE:NAME@sha256:…");
   }
 
   /// This command, from the root of any checkout.
@@ -413,9 +409,9 @@ Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root) {
   if (path == root) return std::string(".");
   const Result<RelPath> below = path.RelativeTo(root);
   if (!below) {
-    return Error(ErrorCode::kUsage, fmt::format("'{}' lies outside of the repository '{}': no job has it",
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is outside the repository '{}', so jobs don't have it",
                                                 path.str(), root.str()))
-        .WithHint("a job has what its checkout has: move it there");
+        .WithHint("move it into the repository");
   }
   PTPKG_CHECK(CheckSingleLine("the path", below->str()));
   return (below->str().starts_with('-') ? "./" : "") + below->str();
@@ -427,9 +423,8 @@ Result<void> CheckSingleLine(const std::string& what, const std::string& text) {
   for (const char* mark : {"\u2028", "\u2029", "\uFEFF"}) breaks |= text.find(mark) != std::string::npos;
   if (!breaks) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("{} '{}' is no line of text, and a workflow hands values on by lines", what,
-                           Printable(text)))
-      .WithHint("use a value without control characters and line breaks");
+               fmt::format("{} '{}' is not a single line of text", what, Printable(text)))
+      .WithHint("remove control characters and line breaks");
 }
 
 }  // namespace ptpkg::pipeline

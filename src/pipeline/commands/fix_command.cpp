@@ -40,7 +40,7 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
 /// What the mended wheel must not have: errors that are not among `had`.
 RegressionCheck RegressionCheckAgainst(BaselineFindings had) {
   return {.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
-          .hint = "leave --fix out, and mend it by hand",
+          .hint = "check without --fix, and fix it by hand",
           .had = std::move(had),
           .can_be_skipped = false};
 }
@@ -51,10 +51,9 @@ Result<AbsPath> FileToReplace(Env& env, const AbsPath& wheel) {
   if (stat.kind != FileKind::kSymlink) return wheel;
   PTPKG_TRY(AbsPath file, env.fs.RealPath(wheel.str()));
   if (file.Name().ends_with(".whl")) return file;
-  return Error(ErrorCode::kUsage,
-               fmt::format("'{}' is a link to '{}', which does not have the name of a wheel", wheel.str(),
-                           file.str()))
-      .WithHint("name a folder for the mended wheel with --output");
+  return Error(ErrorCode::kUsage, fmt::format("'{}' is a link to '{}', which is not named like a wheel",
+                                              wheel.str(), file.str()))
+      .WithHint("choose a directory for the fixed wheel: --output DIR");
 }
 
 /// Where the mended wheel goes. Errors: kAlreadyExists, kRefused.
@@ -62,9 +61,10 @@ Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, c
   if (to == wheel) return to;
   if (given != wheel && to.Parent() == wheel.Parent()) {
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is a link to '{}', which would get the name '{}': it would lead nowhere",
-                             given.str(), wheel.str(), to.Name()))
-        .WithHint("name the file itself, or a folder with --output");
+                 fmt::format(
+                     "'{}' is a link to '{}', which would be renamed to '{}' and leave the link dangling",
+                     given.str(), wheel.str(), to.Name()))
+        .WithHint("give the file itself, or --output DIR");
   }
   PTPKG_TRY(const bool taken, Exists(env.fs, to));
   if (!taken) return to;
@@ -82,7 +82,7 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     const ErrorCode code = fix.error().code();
     if (std::find(kNotMended.begin(), kNotMended.end(), code) == kNotMended.end())
       return std::move(fix).error();
-    env.reporter.Warn(fmt::format("'{}' is not mended: {}", wheel.str(), fix.error().message()));
+    env.reporter.Warn(fmt::format("cannot fix '{}': {}", wheel.str(), fix.error().message()));
     return FixOutcome{.checked = std::move(before)};
   }
   const AbsPath wanted = (in_place ? wheel.Parent() : *output) / fix->name.str();
@@ -113,8 +113,8 @@ Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optiona
   for (const AbsPath& path : request.paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind == FileKind::kRegular && path.Name().ends_with(".whl")) continue;
-    return Error(ErrorCode::kUsage, fmt::format("--fix is for wheels, and '{}' is none", path.str()))
-        .WithHint("make packages and folders anew; 'ptpkg relink' changes search paths in a folder");
+    return Error(ErrorCode::kUsage, fmt::format("--fix works on wheels, and '{}' is not a wheel", path.str()))
+        .WithHint("rebuild packages and directories; change search paths in a directory with 'ptpkg relink'");
   }
   if (output) PTPKG_CHECK(env.fs.MakeDirs(*output));
   FixSummary summary;
@@ -123,7 +123,7 @@ Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optiona
     Result<FixOutcome> outcome =
         cancelled ? FixOne(env, request, path, output) : Result<FixOutcome>(cancelled.error());
     if (!outcome) {
-      summary.failure = std::move(outcome).error().WithContext(fmt::format("while mending '{}'", path.str()));
+      summary.failure = std::move(outcome).error().WithContext(fmt::format("while fixing '{}'", path.str()));
       break;
     }
     summary.outcomes.push_back(*std::move(outcome));

@@ -72,7 +72,7 @@ class Destination {
 Result<void> CheckSame(const publish::Upload& first, const publish::Upload& second) {
   if (first.digests.sha256 == second.digests.sha256) return Ok();
   return Error(ErrorCode::kUsage,
-               fmt::format("'{}' and '{}' would be one file of the target, and differ: sha256 {} and {}",
+               fmt::format("'{}' and '{}' have the same name on the target but differ: sha256 {} and {}",
                            first.file.str(), second.file.str(), first.digests.sha256.Hex(),
                            second.digests.sha256.Hex()))
       .WithHint("publish one of them");
@@ -93,7 +93,7 @@ std::vector<publish::Upload> TakenOf(Env& env, const Destination& destination,
   }
   if (!left_out.empty()) {
     env.reporter.Note(
-        fmt::format("left out: {}, which {} does not take", FirstNames(left_out, 3), destination.Title()));
+        fmt::format("skipped: {}, which {} does not accept", FirstNames(left_out, 3), destination.Title()));
   }
   return {};
 }

@@ -27,8 +27,8 @@ Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
   PTPKG_TRY(const bool older, Exists(env.fs, path / "meta.yaml"));
   if (!there && older) return path / "meta.yaml";  // refused by that name, with what to do
   if (!there) {
-    return Error(ErrorCode::kNotFound, fmt::format("'{}' holds no recipe.yaml", path.str()))
-        .WithHint("a recipe is a file recipe.yaml in a folder of its own");
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' has no recipe.yaml", path.str()))
+        .WithHint("give a recipe.yaml, or the directory that contains it");
   }
   return file;
 }
@@ -52,9 +52,9 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   for (const std::string& url : urls) {
     if (!ShowsSecret(url, told)) continue;
     env.reporter.Warn(
-        fmt::format("the source '{}' has a password or a token in its URL, which the recipe in packages "
-                    "loses: leave it out{}",
-                    MaskCredentials(url), url == source.git.url ? ", git asks the credential helper" : ""));
+        fmt::format("the source '{}' has a password or token in its URL, which ptpkg removes from packages: "
+                    "remove it from the recipe{}",
+                    MaskCredentials(url), url == source.git.url ? "; git uses its credential helper" : ""));
   }
 }
 
@@ -62,7 +62,8 @@ void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::strin
   for (const std::string& url : {about.homepage, about.repository, about.documentation}) {
     if (!ShowsSecret(url, told)) continue;
     env.reporter.Warn(
-        fmt::format("the URL '{}' under 'about' has a password or a token, which packages lose: leave it out",
+        fmt::format("the URL '{}' under 'about' has a password or token, which ptpkg removes from packages: "
+                    "remove it from the recipe",
                     MaskCredentials(url)));
   }
 }
@@ -139,7 +140,7 @@ void WarnOfLikelyMistakes(Env& env, const RenderRequest& request,
     });
     if (!any && request.select.empty()) {
       env.reporter.Warn(fmt::format(
-          "'{}' makes no package: it has staging outputs alone, which nothing inherits", path.str()));
+          "'{}' makes no package: it only has staging outputs that no output inherits", path.str()));
     }
   }
   WarnOfMisspeltKeys(env, request, rendered);

@@ -62,7 +62,7 @@ std::vector<std::string> WordsFor(const repair::ChangedFile& file) {
   for (const std::string& name : file.before.needed) {
     const auto& left = file.after.needed;
     if (std::find(left.begin(), left.end(), name) == left.end())
-      words.push_back(fmt::format("needs '{}' no more", name));
+      words.push_back(fmt::format("no longer needs '{}'", name));
   }
   return words;
 }
@@ -127,9 +127,8 @@ class WheelRepairs {
   /// REQUIRES: all wheels are repaired.
   void WarnOfUnusedExcludes() const {
     for (const std::string& glob : unused_excludes_) {
-      env_.reporter.Warn(fmt::format(
-          "--exclude '{}' leaves nothing outside: no library that would be copied has that name or path",
-          glob));
+      env_.reporter.Warn(
+          fmt::format("--exclude '{}' has no effect: no bundled library has that name or path", glob));
     }
   }
 
@@ -187,10 +186,9 @@ class WheelRepairs {
 
   [[nodiscard]] std::optional<RegressionCheck> RegressionCheckFor(const repair::WheelRepair& repair) const {
     if (!run_.check) return std::nullopt;
-    RegressionCheck judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                              .hint =
-                                  "mend what it names, leave libraries out with --exclude, or choose "
-                                  "another --platform"};
+    RegressionCheck judgement{
+        .refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+        .hint = "fix these findings, exclude libraries with --exclude, or choose another --platform"};
     judgement.refused.insert(judgement.refused.end(), kFindingsOfRepair.begin(), kFindingsOfRepair.end());
     judgement.refused.insert(judgement.refused.end(), verify::kFindingsOfLayout.begin(),
                              verify::kFindingsOfLayout.end());

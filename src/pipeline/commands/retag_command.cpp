@@ -31,10 +31,8 @@ Result<void> CheckPlatformTag(const wheel::RetagRequest& changes) {
   if (!changes.platform) return Ok();
   const Result<std::string> platform = ParsePlatform(ToLower(*changes.platform));
   if (platform && *platform != "auto" && *platform != "linux") return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", *changes.platform))
-      .WithHint(
-          "name the machine too, as in manylinux_2_28_x86_64; 'ptpkg repair' finds the tag that the files "
-          "deserve");
+  return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is not a platform tag", *changes.platform))
+      .WithHint("add the architecture, as in manylinux_2_28_x86_64; 'ptpkg repair' computes the tag");
 }
 
 Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
@@ -68,7 +66,7 @@ bool ClaimsPlatform(const Planned& one) {
 std::optional<RegressionCheck> RegressionCheckFor(const RetagRun& run, const Planned& one) {
   if (!run.check || !run.changes.ChangesTags()) return std::nullopt;
   RegressionCheck judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                            .hint = "choose tags that the files deserve",
+                            .hint = "choose tags that the files satisfy",
                             .platform = run.changes.platform && ClaimsPlatform(one)};
   auto& refused = judgement.refused;
   refused.insert(refused.end(), verify::kFindingsOfLayout.begin(), verify::kFindingsOfLayout.end());
@@ -122,8 +120,8 @@ Result<void> RemoveOld(Env& env, const std::vector<Planned>& planned) {
 
 Result<RetagSummary> Retag(Env& env, const RetagRun& run) {
   if (run.changes.ChangesNothing()) {
-    return Error(ErrorCode::kUsage, "nothing is to be changed")
-        .WithHint("give --platform, --python, --abi, --build, --local or --requires");
+    return Error(ErrorCode::kUsage, "nothing to change")
+        .WithHint("add --platform, --python, --abi, --build, --local or --requires");
   }
   PTPKG_CHECK(CheckPlatformTag(run.changes));
   PTPKG_TRY(const std::vector<Planned> planned, PlanAll(env, run));

@@ -122,7 +122,7 @@ class DevRun {
     if (wants_whole_plan_) return Ok();
     if (folder_.left() || !folder_.damage().empty()) {
       summary_.why_anew = why;
-      env_.reporter.Note(fmt::format("'{}' starts anew: {}", summary_.subject, why));
+      env_.reporter.Note(fmt::format("'{}' starts over: {}", summary_.subject, why));
     }
     summary_.anew = true;
     return RebuildAll(run);
@@ -203,7 +203,7 @@ class DevRun {
     if (left.source_stamp == now_.source_stamp) return std::string();
     PTPKG_TRY(now_.source_key, FixedKey(env_, sources_));
     if (now_.source_key == left.source_key) return std::string();
-    return std::string("a source changed that is patched, unpacked or from git, and is not synchronised");
+    return std::string("a source that is patched, unpacked or from git changed, and cannot be synchronised");
   }
 
   /// What is meant by an edit that made the staging output anew, if one did.
@@ -211,7 +211,7 @@ class DevRun {
     const auto before = left.inputs.find("staging");
     const auto now = now_.inputs.find("staging");
     if (before == left.inputs.end() || now == now_.inputs.end() || before->second == now->second) return "";
-    return fmt::format(" (an edit of what '{}' compiles costs less with --name {})", recipe_.inherited->name,
+    return fmt::format(" (use --name {1} for faster edits of '{0}')", recipe_.inherited->name,
                        recipe_.inherited->name);
   }
 
@@ -230,7 +230,7 @@ class DevRun {
     const builder::WorkLayout& layout = summary_.layout;
     PTPKG_CHECK(RemoveAbandoned(env_, folder_.root()));
     PTPKG_TRY(const bool there, Exists(env_.fs, layout.source));
-    if (!there) return std::string("its sources are gone");
+    if (!there) return std::string("its sources are missing");
     builder::SyncRecord record;
     PTPKG_TRY(std::string why, TakeRecord(builder::SyncRecord::Read(env_, SyncFile()), record));
     if (!why.empty()) return why;
@@ -298,7 +298,7 @@ class DevRun {
       const auto found = record.files.find(path);
       if (found == record.files.end()) {
         if (!fixed_.Holds(path)) continue;  // the build's
-        return fmt::format("'{}' of a source that is patched, unpacked or from git was changed by hand",
+        return fmt::format("'{}', from a source that is patched, unpacked or from git, was changed by hand",
                            path.str());
       }
       if (builder::SourceRecord::StateOf(found->second.digest, found->second.executable) == state) continue;
@@ -306,10 +306,10 @@ class DevRun {
       edited.push_back(path);
     }
     if (!edited.empty()) {
-      env_.reporter.Warn(fmt::format(
-          "changed by hand in the folder of 'ptpkg dev', and taken from the sources again: {}. What you edit "
-          "to be built goes into the sources",
-          FirstNames(PathTexts(edited), kMostShown)));
+      env_.reporter.Warn(
+          fmt::format("restored from the sources because they were changed in the directory of 'ptpkg dev': "
+                      "{}. Edit the sources instead",
+                      FirstNames(PathTexts(edited), kMostShown)));
     }
     return std::string();
   }
@@ -319,7 +319,7 @@ class DevRun {
     // A script that failed by itself was writing nothing when it ended.
     const bool cut_off = end == builder::RunEndKind::kMachine || !folder_.left()->script_ended;
     if (cut_off && recipe_.inherited) {
-      return std::string("its script was cut off, and what it inherits lies among what that has made");
+      return std::string("its script was interrupted, and its output is mixed with the inherited files");
     }
     const AbsPath& root = summary_.layout.source;
     PTPKG_TRY(std::vector<source::WalkEntry> files, source::Walk(env_, root));
@@ -332,7 +332,7 @@ class DevRun {
     const std::int64_t since = last - window.count();
     // Sources keep their times when they are first copied, and so do not tell that they may be lost.
     if (end == builder::RunEndKind::kMachine && since < folder_.prepared_ns()) {
-      return std::string("the machine went down soon after it was made");
+      return std::string("the machine went down soon after it was created");
     }
     PTPKG_TRY(const std::size_t copied_again,
               builder::DistrustFilesWrittenSince(env_, root, files, since, record));
@@ -478,7 +478,7 @@ class DevRun {
     now_.script_ended = true;
     const Result<void> saved = folder_.Save(now_);
     if (!saved) return saved.error();
-    env_.reporter.Note(fmt::format("the folder stays, and the same command goes on there: '{}'",
+    env_.reporter.Note(fmt::format("kept work directory '{}'; rerun the same command to continue",
                                    summary_.layout.source.str()));
     return error;
   }

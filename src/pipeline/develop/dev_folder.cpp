@@ -35,7 +35,7 @@ Result<std::map<std::string, std::string>> TextMap(const Json& json, const std::
                                                    const std::string& where) {
   std::map<std::string, std::string> map;
   if (!json.is_object() || !json.contains(name) || !json.at(name).is_object()) {
-    return Error(ErrorCode::kCorrupt, fmt::format("'{}' lacks '{}'", where, name));
+    return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no '{}'", where, name));
   }
   for (const auto& [key, value] : json.at(name).items()) {
     if (!value.is_string()) return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", where));
@@ -84,8 +84,8 @@ Result<DevFolder> DevFolder::Take(Env& env, const recipe::Recipe& recipe) {
   PTPKG_TRY(Lease lease, WaitForLease(env, PlaceOf(env, recipe), recipe.FileStem()));
   DevFolder folder(env, recipe, std::move(lease));
   if (!folder.lease_.is_locked()) {
-    env.reporter.Warn(fmt::format("'{}' is on a file system without locks: run one command at a time there",
-                                  folder.root_.str()));
+    env.reporter.Warn(fmt::format(
+        "'{}' is on a file system without locks: run only one command at a time there", folder.root_.str()));
   }
   PTPKG_CHECK(folder.ReadEarlierState());
   return folder;
@@ -100,7 +100,7 @@ Result<void> DevFolder::ReadEarlierState() {
   }
   if (state->phase == WorkPhase::kStarted) return Ok();
   if (state->place != root_.str()) {
-    damage_ = fmt::format("it was made as '{}', and its files hold that name", state->place);
+    damage_ = fmt::format("it was created as '{}', and its files contain that path", state->place);
     return Ok();
   }
   auto left = ReadDevState(env_->fs, root_ / "dev.json");

@@ -74,8 +74,9 @@ class Doctor {
         {.finding = {.id = "nothing-to-build",
                      .severity = Severity::kError,
                      .file = diagnosis.subject,
-                     .message = "every variant is skipped, so nothing would be built",
-                     .fix = "'ptpkg render' lists the variants; choose others with --variants and --select"},
+                     .message = "nothing to build: every variant is skipped",
+                     .fix =
+                         "list the variants with 'ptpkg render'; choose others with --variants and --select"},
          .source = "the recipe's build.skip"});
     return diagnosis;
   }
@@ -122,7 +123,7 @@ class Doctor {
     if (found) return Ok();
     PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
     missing.finding.message += "; the tests need it";
-    missing.finding.fix += "; or leave the tests out: --test skip";
+    missing.finding.fix += "; or skip the tests: --test skip";
     diagnosis.findings.push_back(std::move(missing));
     return Ok();
   }

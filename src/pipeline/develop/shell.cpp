@@ -40,7 +40,7 @@ struct EnteredDir {
   bool is_dev = false;
 };
 
-constexpr std::string_view kDevTold = "the folder of 'ptpkg dev'";
+constexpr std::string_view kDevTold = "the directory of 'ptpkg dev'";
 
 class ShellFinder {
  public:
@@ -53,7 +53,8 @@ class ShellFinder {
     PTPKG_TRY(std::optional<EnteredDir> kept, EnterKeptDir());
     if (kept) return *std::move(kept);
     env_.reporter.Note(fmt::format(
-        "no folder of '{}' is left: sources and host prefix are made, and no script runs", subject_));
+        "no work directory of '{}' exists: preparing sources and host prefix without running the script",
+        subject_));
     PTPKG_TRY(DevWorkDir place, PrepareDev(env_, request_.native, choice_));
     const AbsPath root = place.folder.root();
     return EnteredDir{.environment = place.layout.EnvironmentFile(),
@@ -117,12 +118,12 @@ class ShellFinder {
     }
     PTPKG_TRY(std::optional<AbsPath> file, EnvironmentFileIn(env_, candidate.folder / "d"));
     if (!file) return std::optional<EnteredDir>();
-    return std::optional(EnteredDir{
-        .environment = *std::move(file),
-        .lease = *std::move(lease),
-        .told = candidate.is_dev ? std::string(kDevTold) : "the work folder of a build that did not end well",
-        .work = candidate.folder,
-        .is_dev = candidate.is_dev});
+    return std::optional(
+        EnteredDir{.environment = *std::move(file),
+                   .lease = *std::move(lease),
+                   .told = candidate.is_dev ? std::string(kDevTold) : "the work directory of a failed build",
+                   .work = candidate.folder,
+                   .is_dev = candidate.is_dev});
   }
 
   /// The newest that nobody holds; where all are held, the newest, when it is free.
@@ -169,7 +170,7 @@ class ShellFinder {
     return std::optional(
         EnteredDir{.environment = file,
                    .lease = std::move(lease),
-                   .told = "what --keep-work has kept, under another name than it was built in"});
+                   .told = "a directory kept by --keep-work, under another path than it was built in"});
   }
 
   Env& env_;
@@ -203,10 +204,10 @@ class FolderGuard {
     PTPKG_TRY(const builder::SourceRecord after, builder::SourceRecord::Take(*env_, source_));
     if (after == before) return RemoveTree(env_->fs, builder::ShellRecordFile(work_));
     if (!is_dev_) {
-      env_->reporter.Warn(fmt::format(
-          "files in '{}' were changed by hand: the next build of '{}' starts anew. What you edit to be "
-          "built goes into the sources; 'ptpkg dev' builds an edit in seconds",
-          source_.str(), state_.subject));
+      env_->reporter.Warn(
+          fmt::format("files in '{}' were changed by hand, so the next build of '{}' starts over. Edit the "
+                      "sources instead; 'ptpkg dev' builds an edit in seconds",
+                      source_.str(), state_.subject));
     }
     return Ok();
   }
@@ -270,8 +271,8 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
     guard.emplace(std::move(taken));
     if (!entrance.is_dev) {
       env.reporter.Warn(
-          "if files change in that folder, the next build starts anew: look at them, and compile elsewhere "
-          "or with 'ptpkg dev'");
+          "if files in that directory change, the next build starts over: compile elsewhere, or with 'ptpkg "
+          "dev'");
     }
   }
   request.on_enter();

@@ -10,7 +10,7 @@ namespace ptpkg::pipeline {
 namespace {
 
 std::string HintOf(const RegressionCheck& judgement) {
-  return judgement.hint + (judgement.can_be_skipped ? "; --no-check writes the wheel all the same" : "");
+  return judgement.hint + (judgement.can_be_skipped ? "; write the wheel anyway: --no-check" : "");
 }
 
 /// What ptpkg wheel --platform asks of files, too.
@@ -83,7 +83,7 @@ Result<std::uint64_t> CheckForRegressions(Env& env, const AbsPath& artifact,
   for (std::size_t i = 0; i < std::min(kShown, reasons.size()); ++i) lines += reasons[i];
   if (reasons.size() > kShown) lines += fmt::format("\n    and {} more", reasons.size() - kShown);
   return Error(ErrorCode::kCheckFailed,
-               fmt::format("'{}' would not keep what it promises:{}", artifact.Name(), lines))
+               fmt::format("'{}' does not satisfy its tags:{}", artifact.Name(), lines))
       .WithHint(HintOf(judgement));
 }
 

@@ -170,7 +170,7 @@ class BuildPlanner {
       AppendNew(own.ignore_from_package, request.ignore_from_package);
       request.subdir = recipe.subdir;
       PTPKG_TRY(const index::Resolution inherited, index::Resolve(candidates_, request),
-                fmt::format("while resolving what the staging output '{}' needs", base->name));
+                fmt::format("while resolving the requirements of the staging output '{}'", base->name));
       AppendNew(inherited.run_exports, resolution.run_exports);
       AppendNew(inherited.run_constrains, resolution.run_constrains);
     }
@@ -182,7 +182,7 @@ class BuildPlanner {
     const std::optional<AbsPath> source = SourceOverride(recipe);
     PTPKG_CHECK(CheckOutputOutsideInputs(env_, request_.output, recipe, source));
     PTPKG_TRY(const index::Resolution resolution, index::Resolve(candidates_, HostRequestOf(recipe)),
-              fmt::format("while resolving what {} '{}' needs",
+              fmt::format("while resolving the requirements of {} '{}'",
                           recipe.staging ? "the staging output" : "the build of", recipe.name));
     PTPKG_TRY(
         const builder::RecipeFolder whole,
@@ -391,11 +391,11 @@ class BuildPlanner {
     // Else it would be told when the second is published, after hours of compiling.
     const auto [other, added] = zips_.emplace(output.zip.name, recipe.FileStem());
     if (!added) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' and '{}' would both make '{}.zip'",
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' and '{}' would both write '{}.zip'",
                                                          other->second, recipe.FileStem(), output.zip.name))
           .WithHint(
-              "name in extra.ptpkg.zip.name what tells them apart, list the format 'zip' for one of them, or "
-              "build them into output folders of their own (--select, --output)");
+              "make extra.ptpkg.zip.name different, list the format 'zip' for one of them, or build them "
+              "into different output directories (--select, --output)");
     }
     PTPKG_CHECK(CheckZipPlace(recipe));
     graph::Node node = stages_.MakeNode("zip", recipe.FileStem());
@@ -432,7 +432,7 @@ class BuildPlanner {
                                            .ignore_by_name = {},
                                            .ignore_from_package = {},
                                            .subdir = recipe.subdir}),
-              "while resolving what the tests need");
+              "while resolving the requirements of the tests");
     recipe::Recipe tested = recipe;
     tested.sources.clear();  // no test reads them, and a key holds no place
     node.inputs["recipe"] = recipe::EncodeRecipe(tested);
@@ -451,7 +451,7 @@ class BuildPlanner {
     tools.host_env = build_env == "conda" ? builder::HostEnv::kConda : builder::HostEnv::kSystem;
     if (build_env == "wheels") tools.host_env = request_.host_env;
     PTPKG_TRY(const builder::HostPlan host, builder::CheckTestTools(env_, recipe, tools),
-              "while looking for what the tests need");
+              "while looking for the tools of the tests");
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
     node.needs.emplace("artifacts", packed);
     node.places.emplace("output", request_.output);
@@ -587,7 +587,7 @@ Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   // Packing needs it, hours later.
   PTPKG_CHECK(archive::zip::LoadZip());
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
-  if (!request.test) env.reporter.Warn("the recipes' tests are skipped: these packages are untested");
+  if (!request.test) env.reporter.Warn("tests are skipped: these packages are untested");
   BuildSummary summary;
   if (!planned.plan.nodes.empty()) {
     PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));

@@ -45,12 +45,10 @@ Result<void> CheckOutputInside(Env& env, const AbsPath& source, const AbsPath& o
   if (!names || names->empty()) return Ok();
   PTPKG_TRY(const bool is_ours, Exists(env.fs, output / ".ptpkg"));
   if (is_ours) return Ok();
-  return Error(ErrorCode::kUsage,
-               fmt::format(
-                   "the output folder '{}' lies inside the source and holds files of others, which the build "
-                   "would not see",
-                   output.str()))
-      .WithHint("name another folder: --output DIR");
+  return Error(ErrorCode::kUsage, fmt::format("the output directory '{}' is inside the source and contains "
+                                              "other files, which the build would not see",
+                                              output.str()))
+      .WithHint("choose another directory: --output DIR");
 }
 
 }  // namespace
@@ -71,9 +69,9 @@ Result<void> CheckOutputOutsideInputs(Env& env, const AbsPath& output, const rec
     const AbsPath source = ResolveExistingPart(env, folder);
     for (const Place& place : places) {
       if (ResolveExistingPart(env, place.path) != source) continue;
-      return Error(ErrorCode::kUsage, fmt::format("the {} folder '{}' is the source of '{}'", place.what,
-                                                  place.path.str(), recipe.name))
-          .WithHint(fmt::format("name a folder in it, or elsewhere: {}", place.option));
+      return Error(ErrorCode::kUsage, fmt::format("the {} directory '{}' is also the source of '{}'",
+                                                  place.what, place.path.str(), recipe.name))
+          .WithHint(fmt::format("choose another directory: {}", place.option));
     }
     PTPKG_CHECK(CheckOutputInside(env, source, ResolveExistingPart(env, output)));
   }

@@ -37,9 +37,9 @@ Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe:
   std::vector<std::string> asked;
   for (const ArtifactFormat format : request.formats) asked.emplace_back(ArtifactFormatName(format));
   return Error(ErrorCode::kUsage,
-               fmt::format("'{}' makes no {}: its recipe names the formats {}", recipe.name,
-                           Join(asked, " and no "), Join(recipe.ptpkg.formats, ", ")))
-      .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
+               fmt::format("'{}' does not make {}: its recipe lists the formats {}", recipe.name,
+                           Join(asked, " or "), Join(recipe.ptpkg.formats, ", ")))
+      .WithHint("add the format to extra.ptpkg.formats of the recipe, or remove --format");
 }
 
 bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe) {

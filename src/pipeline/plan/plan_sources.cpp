@@ -48,13 +48,12 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
       return recipe.name == name && recipe.inherited != nullptr;
     });
     if (heir != recipes.end()) {
-      return Error(ErrorCode::kUsage,
-                   fmt::format("--source '{}' names an output that has no sources of its own", name))
+      return Error(ErrorCode::kUsage, fmt::format("--source '{}': this output has no sources", name))
           .WithHint(fmt::format(
-              "it inherits '{0}': name the recipe, --source {1}=…", heir->inherited->name,
+              "it inherits '{0}': use --source {1}=…", heir->inherited->name,
               heir->recipe_name.empty() ? std::string(heir->recipe_dir.Name()) : heir->recipe_name));
     }
-    Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
+    Error error(ErrorCode::kUsage, fmt::format("--source '{}' matches no recipe", name));
     if (const auto nearest = NearestMatch(name, names)) {
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
     }
@@ -234,8 +233,8 @@ Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run) {
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
   PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
   if (request.sources.contains(name) || request.git_sources.contains(name)) {
-    return Error(ErrorCode::kUsage, fmt::format("--source names '{}' twice", name))
-        .WithHint("leave one of them out: a package has one source in place of its first");
+    return Error(ErrorCode::kUsage, fmt::format("--source gives '{}' twice", name))
+        .WithHint("remove one of them");
   }
   if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
     request.git_sources.emplace(name, *git);

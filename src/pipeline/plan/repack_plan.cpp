@@ -39,13 +39,13 @@ Result<std::vector<std::string>> PythonsOf(const RepackRequest& request) {
   }
   if (pythons.size() > 1 && request.input.Name().ends_with("-none-any.whl")) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' becomes one package for all Pythons, and --python names {} of them",
+                 fmt::format("'{}' becomes one package for all Pythons, but --python gives {} of them",
                              request.input.Name(), pythons.size()))
-        .WithHint("leave --python out");
+        .WithHint("remove --python");
   }
   if (pythons.size() > 1 && !request.build_string.empty()) {
-    return Error(ErrorCode::kUsage, "packages for several Pythons cannot have one build string")
-        .WithHint("leave --build-string out, or make them one at a time");
+    return Error(ErrorCode::kUsage, "packages for several Pythons cannot share one build string")
+        .WithHint("remove --build-string, or build them one at a time");
   }
   if (pythons.empty()) pythons.emplace_back();
   return pythons;

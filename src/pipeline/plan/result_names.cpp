@@ -25,14 +25,14 @@ Result<std::vector<AbsPath>> SidecarPaths(Env& env, const AbsPath& artifact) {
 
 Result<void> ResultNames::Take(const AbsPath& to, std::string_view verb) {
   if (taken_.insert(to.str()).second) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
-      .WithHint(fmt::format("{} them one at a time, into different folders", verb));
+  return Error(ErrorCode::kUsage, fmt::format("two wheels would become '{}'", to.str()))
+      .WithHint(fmt::format("{} them one at a time, into different directories", verb));
 }
 
 Error NameTakenError(const AbsPath& path, bool has_force) {
   return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
-      .WithHint(has_force ? "name another folder with --output, or replace it with --force"
-                          : "name another folder with --output");
+      .WithHint(has_force ? "choose another directory with --output DIR, or replace it with --force"
+                          : "choose another directory with --output DIR");
 }
 
 Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right) {

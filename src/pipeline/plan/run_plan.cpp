@@ -184,7 +184,7 @@ Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& o
   auto ended = End(env, output, kept, WaitingKeys(plan, outcomes), summary.stages);
   if (ended) return summary;
   if (!summary.failure) return std::move(ended).error();
-  env.reporter.Warn(fmt::format("the output folder could not be put in order: {}", ended.error().message()));
+  env.reporter.Warn(fmt::format("cannot tidy the output directory: {}", ended.error().message()));
   return summary;
 }
 

@@ -194,7 +194,7 @@ class CondaSource final : public SliceSource {
     if (const auto fits = versions::CheckLength("build string", name.build); !fits) {
       return Error(ErrorCode::kRefused,
                    fmt::format("the slice for {}: {}", slice.str(), fits.error().message()))
-          .WithHint("name fewer GPUs, or give the package a shorter build string");
+          .WithHint("choose fewer GPUs, or give the package a shorter build string");
     }
     return name;
   }

@@ -45,7 +45,7 @@ FileInSlice DescribeSlicedFile(const DeviceFile& file, const elf::SlicePlan& pla
     told.size_bytes = file.place.size_bytes;
     told.code = SizesOf(file.code);
     told.kept_because = told.gaps.empty() ? "all of its code is for these GPUs"
-                                          : "what it could lose is in containers without code for these GPUs";
+                                          : "its other code is in fatbins without code for these GPUs";
     return told;
   }
   told.size_bytes = plan.new_size;

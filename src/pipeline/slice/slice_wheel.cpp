@@ -50,7 +50,7 @@ Result<void> RequireSound(const Report& report) {
     if (finding.id == "wheel-record-digest") {
       return Error(ErrorCode::kCorrupt, fmt::format("'{}': {}", finding.file, finding.message))
           .WithHint(
-              "the wheel is damaged, or was edited: fetch it again, or have 'ptpkg check --fix' mend RECORD");
+              "the wheel is damaged or was edited: fetch it again, or fix RECORD with 'ptpkg check --fix'");
     }
   }
   return Ok();
@@ -225,7 +225,7 @@ Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wh
   PTPKG_TRY(wheel::FileName name, wheel::FileName::Parse(wheel.Name()));
   if (!name.variant.empty() && !options.variant) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' is a variant wheel", wheel.str()))
-        .WithHint("slice it with --variant, or slice the wheel that it was made of");
+        .WithHint("slice it with --variant, or slice the wheel that it was made from");
   }
   auto source = std::make_unique<WheelSource>(env, wheel, std::move(name), options);
   PTPKG_CHECK(source->SetCuda(options.cuda));

@@ -93,7 +93,7 @@ class BuildRun {
     PTPKG_CHECK(builder::WaitForEarlierScript(env_, input.layout));
     // Of an inherited work folder nobody knows which files are sources and which were half-written.
     if (inheritance.archives && work_.left().phase != builder::WorkPhase::kStarted) {
-      env_.reporter.Note(fmt::format("'{}' starts anew from what it inherits", run_.subject()));
+      env_.reporter.Note(fmt::format("'{}' starts over from the inherited files", run_.subject()));
       PTPKG_CHECK(work_.StartOver());
       PTPKG_TRY(input.layout, builder::MakeWorkLayout(env_, work_.path()));
     }
@@ -120,8 +120,8 @@ class BuildRun {
     PTPKG_TRY(const auto other, builder::FirstConflictingChange(env_, input.source_root, left));
     if (other) {
       env_.reporter.Warn(
-          fmt::format("the script of '{}' changes '{}' of its sources in another way when it runs again: the "
-                      "build starts anew; with extra.ptpkg.resume: false it always does",
+          fmt::format("the script of '{}' changes its source '{}' differently when it runs again, so the "
+                      "build starts over; set extra.ptpkg.resume: false to always start over",
                       run_.subject(), other->str()));
       return std::optional<NodeResult>();
     }
@@ -187,7 +187,7 @@ class BuildRun {
     }
     if (!left.why_not.empty()) {
       env_.reporter.Warn(
-          fmt::format("'{}' starts anew: the work folder of an interrupted run cannot be used: {}",
+          fmt::format("'{}' starts over: cannot resume in the work directory of the interrupted run: {}",
                       run_.subject(), left.why_not));
       PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kStarted));
     }
@@ -203,18 +203,16 @@ class BuildRun {
   void ReportResume(const builder::RecoveredSources& left) {
     const std::string removed = left.removed_outputs == 0
                                     ? ""
-                                    : fmt::format("; what may be half-written is made again ({})",
+                                    : fmt::format("; redoing files that may be half-written ({})",
                                                   Plural(left.removed_outputs, "file"));
-    env_.reporter.Note(
-        fmt::format("'{}' goes on where an interrupted run was ended{}", run_.subject(), removed));
+    env_.reporter.Note(fmt::format("resuming the interrupted build of '{}'{}", run_.subject(), removed));
   }
 
   /// `error` of a script that ran in what another run had left: that may be the reason.
   static Error ResumedRunError(Error error) {
     if (error.code() != ErrorCode::kCommandFailed && error.code() != ErrorCode::kInvalidInput) return error;
-    const std::string hint = fmt::format(
-        "{}{}this run went on where an interrupted one was ended; --fresh starts from the beginning",
-        error.hint(), error.hint().empty() ? "" : "; ");
+    const std::string hint = fmt::format("{}{}this run resumed an interrupted build; start over with --fresh",
+                                         error.hint(), error.hint().empty() ? "" : "; ");
     return std::move(error).WithHint(hint);
   }
 

@@ -57,8 +57,8 @@ Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std
     return one.variant == recipe.variant && one.name == recipe.name;
   });
   if (same == again.end()) {
-    return Error(ErrorCode::kInvalidInput, "another variant results from the versions of the tools")
-        .WithHint("use detected() for a part of the build string, and nothing else");
+    return Error(ErrorCode::kInvalidInput, "the detected tool versions change the variant")
+        .WithHint("use detected() only inside the build string");
   }
   recipe = std::move(*same);
   return Ok();

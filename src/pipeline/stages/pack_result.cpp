@@ -81,8 +81,7 @@ Result<Packed> ReadPacked(const graph::NodeResult& result) {
 Result<ArtifactRecord> FirstArtifact(const Packed& packed, const graph::NodeRun& run) {
   if (!packed.artifacts.empty()) return packed.artifacts.front();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' needs a package, and the node that its plan names has made none",
-                           run.subject()))
+               fmt::format("'{}' needs a package, but the node in its plan made none", run.subject()))
       .WithHint("make the plan again with this version of ptpkg");
 }
 

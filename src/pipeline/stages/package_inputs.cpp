@@ -16,8 +16,8 @@ constexpr std::string_view kPlannedRole = "package ";
 constexpr std::string_view kPackageList = "the packages of a plan";
 
 Error ChangedSince(const std::string& what) {
-  return Error(ErrorCode::kRefused, fmt::format("{} changed after the plan was made", what))
-      .WithHint("run the command again; do not edit a recipe's files while it is built");
+  return Error(ErrorCode::kRefused, fmt::format("{} changed after planning", what))
+      .WithHint("run the command again; don't edit the recipe during a build");
 }
 
 std::string HostEnvName(builder::HostEnv host_env) {
@@ -30,7 +30,7 @@ Result<Json> PackageList(const graph::NodeRun& run) {
   PTPKG_TRY(Json list, run.Input("packages"));
   if (list.is_array()) return list;
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("the packages of '{}' in its plan are no list", run.subject()));
+               fmt::format("the packages of '{}' in its plan are not a list", run.subject()));
 }
 
 /// The file of a planned package: its .conda form where there is one.
@@ -118,7 +118,7 @@ Result<builder::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& r
   for (const TreeEntry& entry : folder.tree.entries) {
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const bool same, IsAsListed(env, root / entry.path, entry),
-              "while reading the recipe's folder");
+              "while reading the recipe directory");
     if (!same) return ChangedSince(fmt::format("'{}'", (root / entry.path).str()));
   }
   return folder;

@@ -99,7 +99,7 @@ Result<std::map<std::string, Sha256>> PackedDigests(Env& env, const AbsPath& whe
     PTPKG_TRY(const std::string bytes, DecodeBase64(padded), "while reading RECORD of the new wheel");
     Sha256 digest;
     if (bytes.size() != digest.bytes.size())
-      return Error(ErrorCode::kInternal, fmt::format("the digest of '{}' is none", row.path));
+      return Error(ErrorCode::kInternal, fmt::format("the digest of '{}' is invalid", row.path));
     std::copy(bytes.begin(), bytes.end(), digest.bytes.begin());
     digests.emplace(row.path, digest);
   }

@@ -32,7 +32,7 @@ Result<SigningKey> KeyOf(Env& env, const NodeRun& run) {
   PTPKG_TRY(SigningKey key, provenance::ReadSigningKey(env, file));
   if (key.id() == planned) return key;
   return Error(ErrorCode::kRefused,
-               fmt::format("'{}' changed after the plan was made: it is another key", file.str()))
+               fmt::format("'{}' changed after planning: it is a different key", file.str()))
       .WithHint("run the command again");
 }
 
@@ -107,7 +107,9 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     if (digests.sha256.Hex() != record.sha256) {
       return Error(ErrorCode::kHashMismatch, fmt::format("'{}' changed before it was signed", file.str()))
-          .WithHint("run the command again; the file is damaged, or somebody writes to the output folder");
+          .WithHint(
+              "run the command again; the file is damaged, or another program writes to the output "
+              "directory");
     }
     for (const auto& [ending, text] : {std::pair(provenance::kStatementEnding, envelope),
                                        std::pair(provenance::kSignatureEnding, signature)}) {

@@ -51,8 +51,7 @@ class NullSink final : public ByteSink {
  public:
   explicit NullSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
   Result<void> Write(Bytes bytes) override {
-    if (bytes.size() > left_)
-      return Error(ErrorCode::kRefused, "the server's answer is longer than it may be");
+    if (bytes.size() > left_) return Error(ErrorCode::kRefused, "the server's answer exceeds the size limit");
     left_ -= bytes.size();
     return Ok();
   }

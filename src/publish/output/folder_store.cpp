@@ -42,7 +42,7 @@ class FolderStore final : public Store {
   Result<void> LogIn() override {
     PTPKG_TRY(const bool there, Exists(env_.fs, root_));
     if (there) return Ok();
-    return Error(ErrorCode::kNotFound, fmt::format("there is no folder '{}'", root_.str()));
+    return Error(ErrorCode::kNotFound, fmt::format("the directory '{}' does not exist", root_.str()));
   }
 
   Result<RemoteStatus> QueryStatus(const Change& change) override {

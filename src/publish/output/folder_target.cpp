@@ -35,11 +35,11 @@ ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
 Result<void> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(shown.Name())});
   const std::string frame =
-      root == shown ? fmt::format(
-                          "while indexing '{0}': the files are there, and 'ptpkg index {0}' completes "
-                          "their index",
-                          shown.str())
-                    : fmt::format("while indexing what '{}' gets", shown.str());
+      root == shown
+          ? fmt::format(
+                "while indexing '{0}': the files are published; complete the index with 'ptpkg index {0}'",
+                shown.str())
+          : fmt::format("while indexing the files for '{}'", shown.str());
   PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot()), frame);
   PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot()), frame);
   task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));

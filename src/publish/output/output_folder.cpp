@@ -16,7 +16,9 @@ constexpr int kManifestVersion = 2;
 
 Error DamagedManifest(const AbsPath& path) {
   return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", path.str()))
-      .WithHint("remove it: artifacts that are already there then count as foreign (--force replaces them)");
+      .WithHint(
+          "remove it: ptpkg then treats artifacts that are already there as foreign (replace them with "
+          "--force)");
 }
 
 /// The manifest's artifacts. Errors: kCorrupt.
@@ -27,9 +29,9 @@ Result<std::vector<ArtifactRecord>> RecordsOf(const Json& manifest, const AbsPat
   if (!version) return DamagedManifest(path);
   if (*version != kManifestVersion) {
     return Error(ErrorCode::kCorrupt,
-                 fmt::format("'{}' is of version {}; this ptpkg reads and writes version {}", path.str(),
+                 fmt::format("'{}' has format version {}; this ptpkg reads and writes version {}", path.str(),
                              *version, kManifestVersion))
-        .WithHint("use the ptpkg that made this output folder, or name another folder: --output DIR");
+        .WithHint("use the ptpkg that wrote this output directory, or choose another: --output DIR");
   }
   std::vector<ArtifactRecord> records;
   for (const Json& item : manifest["artifacts"]) {
@@ -59,7 +61,7 @@ RelPath OutputFolder::PlaceOf(ArtifactFormat format, std::string_view subdir, st
 }
 
 Result<void> OutputFolder::Prepare() {
-  const std::string frame = fmt::format("while preparing the output folder '{}'", root_.str());
+  const std::string frame = fmt::format("while preparing the output directory '{}'", root_.str());
   for (const AbsPath& folder : {CondaRoot(), WheelRoot(), root_ / "logs", StagingRoot()}) {
     PTPKG_CHECK(env_->fs.MakeDirs(folder), frame);
     PTPKG_CHECK(RemoveAbandoned(*env_, folder), frame);
@@ -184,14 +186,16 @@ Result<std::vector<ArtifactRecord>> OutputFolder::Listed() {
   for (const auto& [path, record] : artifacts_) {
     PTPKG_TRY(const bool there, Exists(env_->fs, root_ / RelPath::Literal(path)));
     if (!there) {
-      return Error(ErrorCode::kNotFound, fmt::format("'{}' lists '{}', which is gone", root_.str(), path))
-          .WithHint("name the artifacts themselves, or build again");
+      return Error(ErrorCode::kNotFound,
+                   fmt::format("'{}' lists '{}', which no longer exists", root_.str(), path))
+          .WithHint("give the artifact files, or build again");
     }
     PTPKG_TRY(const bool same, IsPresent(record));
     if (!same) {
       return Error(ErrorCode::kHashMismatch,
-                   fmt::format("'{}' is not what '{}' lists: it was changed or damaged", path, root_.str()))
-          .WithHint("build again with --force, or name the artifacts themselves");
+                   fmt::format("'{}' differs from the digest in '{}': it was changed or damaged", path,
+                               root_.str()))
+          .WithHint("build again with --force, or give the artifact files");
     }
     records.push_back(record);
   }
@@ -245,13 +249,11 @@ Result<void> OutputFolder::CheckZipPlace(const ArtifactRecord& record, const std
   const AbsPath target = root_ / RelPath::Literal(record.path);
   PTPKG_TRY(const bool there, Exists(env_->fs, target));
   if (!there) return Ok();
-  return Error(ErrorCode::kAlreadyExists,
-               fmt::format("'{}' would replace the zip that '{}' has published: '{}'", record.variant, other,
-                           target.str()))
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' would replace the zip published by '{}': '{}'",
+                                                      record.variant, other, target.str()))
       .WithHint(
-          "build into another output folder (--output), give the zips different names "
-          "(extra.ptpkg.zip.name), "
-          "or replace it with --force");
+          "use another output directory (--output DIR), give the zips different names "
+          "(extra.ptpkg.zip.name), or replace it with --force");
 }
 
 Result<void> OutputFolder::CheckPlace(const PublishItem& item, ForeignFilePolicy on_foreign) {
@@ -263,7 +265,7 @@ Result<void> OutputFolder::CheckPlace(const PublishItem& item, ForeignFilePolicy
   if (same) return Ok();
   if (on_foreign == ForeignFilePolicy::kRefuseAny) {
     return Error(ErrorCode::kAlreadyExists,
-                 fmt::format("'{}' is already there with other content", target.str()))
+                 fmt::format("'{}' already exists with different content", target.str()))
         .WithHint("raise the build number, or replace it with --force");
   }
   if (record.format == ArtifactFormatName(ArtifactFormat::kZip))
@@ -273,21 +275,21 @@ Result<void> OutputFolder::CheckPlace(const PublishItem& item, ForeignFilePolicy
     const ArtifactRecord& other = known->second;
     if (!record.siblings.empty() && other.siblings == record.siblings && other.variant != record.variant) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("'{}' and '{}' make the same file with other content: '{}'", other.variant,
-                               record.variant, target.str()))
+                   fmt::format("'{}' and '{}' write the same file with different content: '{}'",
+                               other.variant, record.variant, target.str()))
           .WithHint(
-              "give each variant's distribution a version of its own (1.0+cpu, 1.0+cu130), or make one of "
-              "them with --select");
+              "use a different version for each variant (1.0+cpu, 1.0+cu130), or build one of them with "
+              "--select");
     }
     PTPKG_TRY(const bool ours, IsPresent(known->second));
     if (ours) return Ok();
     return Error(ErrorCode::kAlreadyExists,
-                 fmt::format("'{}' is no longer what ptpkg published there: it was changed or damaged",
+                 fmt::format("'{}' differs from the file that ptpkg published: it was changed or damaged",
                              target.str()))
         .WithHint("move the file away, or replace it with --force");
   }
-  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is already there with other content, which this "
-                                                      "output folder's manifest.json does not know",
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists with different content and is not "
+                                                      "in the manifest.json of this output directory",
                                                       target.str()))
       .WithHint("raise the build number, move the file away, or replace it with --force");
 }
@@ -471,15 +473,14 @@ Result<void> OutputFolder::FinishPublication(const std::vector<Move>& moves) {
 Result<void> OutputFolder::CompletePublication() {
   PTPKG_TRY(const bool there, Exists(env_->fs, JournalPath()));
   if (!there) return RemoveTree(env_->fs, IncomingRoot());  // of one that was killed before its journal
-  const std::string frame = "while completing a publication that was interrupted";
+  const std::string frame = "while completing an interrupted publication";
   const auto batch = ReadJournal();
   if (!batch) {
     if (batch.error().code() == ErrorCode::kIo) return Error(batch.error()).WithContext(frame);
     // It was written whole, so a disk has damaged it: nothing tells any more what was under way.
-    env_->reporter.Warn(
-        fmt::format("'{}' is damaged and is removed: {}; files of that publication that have "
-                    "their names already are not in manifest.json",
-                    JournalPath().str(), batch.error().message()));
+    env_->reporter.Warn(fmt::format(
+        "removing the damaged '{}': {}; files that it had already published are not in manifest.json",
+        JournalPath().str(), batch.error().message()));
     return env_->fs.Remove(JournalPath());
   }
   std::vector<Move> moves = MovesOf(*batch);
@@ -496,9 +497,8 @@ Result<void> OutputFolder::CompletePublication() {
     PTPKG_TRY(moves[i].done, IsPresent(batch->items[i].record), frame);
   }
   if (!UndoMoves(moves)) return std::move(named).error().WithContext(frame);
-  env_->reporter.Warn(
-      fmt::format("a publication that was interrupted is taken back, because its files are gone: {}",
-                  named.error().message()));
+  env_->reporter.Warn(fmt::format("rolling back an interrupted publication because its files are missing: {}",
+                                  named.error().message()));
   return Ok();
 }
 
@@ -533,7 +533,7 @@ Result<void> OutputFolder::Publish(std::vector<PublishItem> items, ForeignFilePo
     return std::move(named).error().WithContext("while publishing");
   }
   if (const auto tidied = FinishPublication(moves); !tidied) {
-    env_->reporter.Warn(fmt::format("everything is published, but the next run has to tidy up: {}",
+    env_->reporter.Warn(fmt::format("everything is published, but cleanup is left to the next run: {}",
                                     tidied.error().message()));
   }
   return Ok();

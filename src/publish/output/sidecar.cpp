@@ -35,7 +35,7 @@ std::string_view SidecarFormat(ArtifactFormat format, std::string_view artifact,
 
 Error NotAbout(const std::string& name, const std::string& why) {
   return Error(ErrorCode::kRefused, fmt::format("'{}' {}", name, why))
-      .WithHint("remove it, or make it again for the artifact that it lies beside");
+      .WithHint("remove it, or create it again for this artifact");
 }
 
 /// Names of one wheel may be written in several ways; signers write the normal form.
@@ -61,7 +61,7 @@ class Reader {
     const Result<void> taken = Take(upload, format);
     if (taken) return upload;
     if (taken.error().code() != ErrorCode::kInvalidInput) return taken.error();
-    return NotAbout(name, "cannot go with the artifact: " + taken.error().message());
+    return NotAbout(name, "is not a valid sidecar of the artifact: " + taken.error().message());
   }
 
  private:
@@ -109,7 +109,7 @@ class Reader {
     PTPKG_CHECK(CheckAbout(name, statement));
     if (!predicates_.insert(statement.predicate_type).second)
       return NotAbout(name,
-                      fmt::format("is the second attestation of the type '{}'", statement.predicate_type));
+                      fmt::format("is a second attestation of the type '{}'", statement.predicate_type));
     artifact_.attestations.push_back({.name = name, .text = text});
     return Ok();
   }
@@ -124,7 +124,8 @@ class Reader {
 
   Result<void> CheckCondaList(const std::string& name, const std::string& text) {
     PTPKG_TRY(const Json list, ParseJson(text, name));
-    if (!list.is_array() || list.empty()) return Error(ErrorCode::kInvalidInput, "it is no list of bundles");
+    if (!list.is_array() || list.empty())
+      return Error(ErrorCode::kInvalidInput, "it is not a list of bundles");
     for (const Json& item : list) {
       PTPKG_TRY(const provenance::Statement statement,
                 provenance::ReadCondaAttestation(DumpJson(item), "a bundle in it"));

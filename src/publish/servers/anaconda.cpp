@@ -110,9 +110,9 @@ class Anaconda final : public Remote {
     PTPKG_CHECK(RequireCondaPackage(upload));
     if (upload.digests.size_bytes <= kMostBytes) return Ok();
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' has {}, and the storage of anaconda.org takes {} at most", upload.Name(),
+                 fmt::format("'{}' has {}, but anaconda.org accepts at most {}", upload.Name(),
                              HumanBytes(upload.digests.size_bytes), HumanBytes(kMostBytes)))
-        .WithHint("publish to another target, or make a package for fewer GPU architectures");
+        .WithHint("publish to another target, or build for fewer GPU architectures");
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
@@ -137,7 +137,7 @@ class Anaconda final : public Remote {
     if (file->sha256 == upload.digests.sha256.Hex()) PTPKG_CHECK(CheckLabel(upload, *file));
     // Entries of its first years have an MD5 alone.
     return std::optional(
-        RemoteFile{.sha256 = file->sha256, .words = file->sha256.empty() ? "no sha256 told" : ""});
+        RemoteFile{.sha256 = file->sha256, .words = file->sha256.empty() ? "unknown sha256" : ""});
   }
 
   Result<void> Send(const Upload& upload, bool replace,
@@ -210,11 +210,11 @@ class Anaconda final : public Remote {
     if (!file.tells_labels || file.HasLabel(wanted)) return Ok();
     const bool usual = place_.api == kAnacondaOrg;
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is at {} already, with {} and not '{}'", upload.ChannelPath(), place_.api,
-                             file.LabelWords(), wanted))
-        .WithHint(fmt::format(
-            "give it that label too: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
-            upload.file.str(), place_.owner, place_.owner, wanted, usual ? "" : " --server " + place_.api));
+                 fmt::format("'{}' is already at {}, with {} instead of '{}'", upload.ChannelPath(),
+                             place_.api, file.LabelWords(), wanted))
+        .WithHint(fmt::format("add the label: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
+                              upload.file.str(), place_.owner, place_.owner, wanted,
+                              usual ? "" : " --server " + place_.api));
   }
 
   /// GET; where there is none, POST. Of two that make it at once, one gets a conflict, and it is there.

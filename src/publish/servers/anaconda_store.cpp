@@ -33,22 +33,20 @@ class AnacondaStore final : public Store {
         return CheckMove();
       case Action::kYank:
       case Action::kUnyank:
-        return Error(
-                   ErrorCode::kRefused,
-                   fmt::format("{} cannot yank '{}': channels of conda know no yanked files", Title(), name))
-            .WithHint(fmt::format("take it out of the label that people use: ptpkg promote --move --from "
-                                  "anaconda:{0}/main --to anaconda:{0}/broken",
+        return Error(ErrorCode::kRefused,
+                     fmt::format("{} cannot yank '{}': conda channels have no yanking", Title(), name))
+            .WithHint(fmt::format("move it to another label: ptpkg promote --move --from anaconda:{0}/main "
+                                  "--to anaconda:{0}/broken",
                                   from_.owner));
       case Action::kRemove:
         break;
     }
     if (from_.label.empty()) return Ok();
     return Error(ErrorCode::kRefused,
-                 fmt::format("removal takes '{}' out of all labels, not of '{}' alone", name, from_.label))
-        .WithHint(
-            fmt::format("say --from anaconda:{} if the file is to go; ptpkg promote --move takes it from "
-                        "one label to another",
-                        from_.owner));
+                 fmt::format("removing '{}' affects all labels, not only '{}'", name, from_.label))
+        .WithHint(fmt::format("remove the file with --from anaconda:{}, or move it to another label with "
+                              "'ptpkg promote --move'",
+                              from_.owner));
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Change& change) const override {
@@ -120,27 +118,28 @@ class AnacondaStore final : public Store {
 
   static Error SameSourceError() {
     return Error(ErrorCode::kUsage, "--from and --to are the same")
-        .WithHint("name two labels, or two owners");
+        .WithHint("give two labels, or two owners");
   }
 
   [[nodiscard]] Result<void> CheckMove() const {
     if (from_.label.empty()) {
-      return Error(ErrorCode::kUsage, fmt::format("--move from 'anaconda:{}' says no label", from_.owner))
-          .WithHint(fmt::format("name the one that is taken away: --from anaconda:{}/dev", from_.owner));
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--move needs a label: '--from anaconda:{}' has none", from_.owner))
+          .WithHint(fmt::format("give the label to move from: --from anaconda:{}/dev", from_.owner));
     }
     if (from_.owner != to_.owner) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("{} moves nothing to another owner, '{}'", Title(), to_.owner))
-          .WithHint("copy it there (without --move), then remove it here: ptpkg remove");
+                   fmt::format("{} cannot move artifacts to another owner, '{}'", Title(), to_.owner))
+          .WithHint("copy it there without --move, then remove it here with 'ptpkg remove'");
     }
     return from_.label == ToLabel() ? Result<void>(SameSourceError()) : Ok();
   }
 
   [[nodiscard]] Error NotHere(const Change& change, const AnacondaFile& file) const {
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' has {} at {}, and not '{}'", change.artifact.ChannelPath(),
-                             file.LabelWords(), Title(), from_.label))
-        .WithHint("name in --from a label that it has");
+                 fmt::format("'{}' has {} at {}, not '{}'", change.artifact.ChannelPath(), file.LabelWords(),
+                             Title(), from_.label))
+        .WithHint("use a label that it has in --from");
   }
 
   /// `file`: what the owner has from whom it is copied; it may be gone when the copy is there.
@@ -150,7 +149,7 @@ class AnacondaStore final : public Store {
       const std::string wanted = file ? file->sha256 : change.sha256;
       if (copy->sha256 != wanted || wanted.empty()) {
         return Error(ErrorCode::kAlreadyExists,
-                     fmt::format("channel '{}' has another '{}': sha256 {} there, {} at {}", to_.owner,
+                     fmt::format("channel '{}' has a different '{}': sha256 {} there, {} at {}", to_.owner,
                                  change.artifact.ChannelPath(), copy->sha256, wanted, Title()))
             .WithHint("raise the build number, or remove the other file first: ptpkg remove");
       }
@@ -161,9 +160,10 @@ class AnacondaStore final : public Store {
     if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
     if (!from_.label.empty() && !file->HasLabel(from_.label)) return NotHere(change, *file);
     if (file->labels.empty()) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' has no label at {}, and copies are made of labels",
-                                                    change.artifact.ChannelPath(), Title()))
-          .WithHint(fmt::format("give it one first: ptpkg promote --from anaconda:{0} --to anaconda:{0}/main",
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' has no label at {}, and only labelled files can be copied",
+                               change.artifact.ChannelPath(), Title()))
+          .WithHint(fmt::format("add one first: ptpkg promote --from anaconda:{0} --to anaconda:{0}/main",
                                 from_.owner));
     }
     return RemoteStatus{.state = ChangeState::kToDo, .sha256 = file->sha256};
@@ -175,7 +175,7 @@ class AnacondaStore final : public Store {
       PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(from_.owner, change.artifact));
       if (!file || file->labels.empty())
         return Error(ErrorCode::kNetwork,
-                     fmt::format("'{}' is changed by somebody else", change.artifact.file_name));
+                     fmt::format("another client is changing '{}'", change.artifact.file_name));
       label = file->labels.front();
     }
     return NotAlreadyMade(AnacondaApi::JsonRequest(

@@ -62,9 +62,10 @@ class ChannelServer final : public Remote {
     const auto most = static_cast<std::uint64_t>(*limit);
     if (used <= most && bytes <= most - used) return Ok();
     return Error(ErrorCode::kRefused,
-                 fmt::format("{} takes {}, has {}, and {} more are to be sent", Title(), HumanBytes(most),
-                             size ? HumanBytes(used) : "nobody says how much", HumanBytes(bytes)))
-        .WithHint("make room first (ptpkg remove), or have its limit raised");
+                 fmt::format("{} has room for {}, already has {}, and {} more are to be sent", Title(),
+                             HumanBytes(most), size ? HumanBytes(used) : "an unknown amount",
+                             HumanBytes(bytes)))
+        .WithHint("remove files first (ptpkg remove), or ask for a higher limit");
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {

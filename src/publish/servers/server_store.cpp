@@ -26,11 +26,11 @@ class ServerStore final : public Store {
     if (change.action == Action::kRemove) return Ok();
     if (change.action == Action::kYank || change.action == Action::kUnyank) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("{} cannot yank '{}': channels of conda know no yanked files", Title(), name))
+                   fmt::format("{} cannot yank '{}': conda channels have no yanking", Title(), name))
           .WithHint("remove it from the channel: ptpkg remove");
     }
     if (to_.channel == place_.channel)
-      return Error(ErrorCode::kUsage, "--from and --to are the same").WithHint("name two repositories");
+      return Error(ErrorCode::kUsage, "--from and --to are the same").WithHint("give two repositories");
     return Ok();
   }
 
@@ -69,7 +69,7 @@ class ServerStore final : public Store {
     const std::string wanted = here ? *here : change.sha256;
     if (*there != wanted) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("{} has another '{}': sha256 {} there, {} at {}", TitleOf(to_),
+                   fmt::format("{} has a different '{}': sha256 {} there, {} at {}", TitleOf(to_),
                                change.artifact.ChannelPath(), *there,
                                wanted.empty() ? "nothing" : "sha256 " + wanted, Title()))
           .WithHint("raise the build number, or remove the other file first: ptpkg remove");

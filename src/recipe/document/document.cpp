@@ -310,7 +310,8 @@ Result<Document> ParseDocument(std::string_view text, const AbsPath& path) {
 
 Result<Document> LoadDocument(Fs& fs, const AbsPath& path) {
   if (path.Name() == "meta.yaml") {
-    return Error(ErrorCode::kUnsupported, fmt::format("'{}' is a recipe of the old format", path.str()))
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("'{}' is a recipe in the old conda-build format", path.str()))
         .WithHint("convert it with 'rattler-build migrate-recipe', and name the result recipe.yaml");
   }
   PTPKG_TRY(const std::string text, ReadFile(fs, path, limits::kRecipe));

@@ -253,7 +253,8 @@ class RecipeEvaluator {
     PTPKG_TRY(const std::vector<Reader::PlacedText> keys, reader_.ReadPlacedTexts(*use));
     for (const Reader::PlacedText& key : keys) {
       if (variants_.Read(key.text)) continue;
-      Error error = Error(ErrorCode::kInvalidInput, fmt::format("no variant file has the key '{}'", key.text))
+      Error error = Error(ErrorCode::kInvalidInput,
+                          fmt::format("unknown variant key '{}': it is in no variant file", key.text))
                         .At(key.node->span);
       const std::optional<std::string> nearest = NearestMatch(key.text, variants_.Keys());
       return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest)) : error;

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kLeastRsaBits = 3072;
 constexpr std::size_t kSignedPieceBytes = 1U << 20U;
-constexpr const char* kAccepted = "accepted are Ed25519, ECDSA on P-256, and RSA of 3072 bits and more";
+constexpr const char* kAccepted = "use Ed25519, ECDSA on P-256, or RSA with at least 3072 bits";
 
 struct BioDeleter {
   void operator()(BIO* bio) const { Crypto().bio_free(bio); }
@@ -146,9 +146,9 @@ const std::string& PublicKey::id() const { return state_->id; }
 Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& where) {
   constexpr const char* kHow = "openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem";
   if (pem.find("PRIVATE KEY-----") != std::string::npos)
-    return NoKey(where, "is a private key, and the public one is wanted", kHow);
+    return NoKey(where, "is a private key; give the public key", kHow);
   if (pem.find("BEGIN CERTIFICATE") != std::string::npos) {
-    return NoKey(where, "is a certificate, and a public key is wanted",
+    return NoKey(where, "is a certificate; give a public key",
                  "openssl x509 -in CERTIFICATE.pem -pubkey -noout");
   }
   const Bio bio = MemoryBio(pem);
@@ -156,7 +156,7 @@ Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& wh
   auto state = std::make_unique<State>();
   state->key.reset(Crypto().read_public(bio.get(), nullptr, GivePassphrase, &none));
   Crypto().clear_errors();
-  if (state->key == nullptr) return NoKey(where, "is no public key in PEM", kHow);
+  if (state->key == nullptr) return NoKey(where, "is not a public key in PEM format", kHow);
   const std::string refused = RefusedKind(state->key.get());
   if (!refused.empty()) return NoKey(where, fmt::format("holds {}", refused), kAccepted);
   state->ed25519 = Crypto().key_kind(state->key.get()) == EVP_PKEY_ED25519;
@@ -195,7 +195,7 @@ Result<SigningKey> SigningKey::Parse(const Source& source) {
   constexpr const char* kHow = "openssl genpkey -algorithm ed25519 -out PRIVATE.pem";
   const std::string& pem = source.pem.Reveal();
   if (pem.find("BEGIN PUBLIC KEY") != std::string::npos)
-    return NoKey(source.where, "is a public key, and the private one is wanted", kHow);
+    return NoKey(source.where, "is a public key; give the private key", kHow);
   const Bio bio = MemoryBio(pem);
   Asked asked{.passphrase = &source.passphrase};
   auto state = std::make_unique<PublicKey::State>();
@@ -204,10 +204,10 @@ Result<SigningKey> SigningKey::Parse(const Source& source) {
   if (state->key == nullptr && asked.asked) {
     const bool missing = source.passphrase.empty();
     return NoKey(source.where, missing ? "is encrypted" : "cannot be decrypted with the given passphrase",
-                 missing ? fmt::format("give its passphrase in the variable {}", source.variable)
-                         : fmt::format("put the right one into the variable {}", source.variable));
+                 missing ? fmt::format("set its passphrase in {}", source.variable)
+                         : fmt::format("set the right passphrase in {}", source.variable));
   }
-  if (state->key == nullptr) return NoKey(source.where, "is no private key in PEM", kHow);
+  if (state->key == nullptr) return NoKey(source.where, "is not a private key in PEM format", kHow);
   const std::string refused = RefusedKind(state->key.get());
   if (!refused.empty()) return NoKey(source.where, fmt::format("holds {}", refused), kAccepted);
   state->ed25519 = Crypto().key_kind(state->key.get()) == EVP_PKEY_ED25519;

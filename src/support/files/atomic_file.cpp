@@ -66,7 +66,7 @@ Result<void> AtomicFile::Commit(ExistingFilePolicy on_existing) && {
       return std::move(renamed).error().WithContext(frame);
     }
     return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", self.target_.str()))
-        .WithHint("remove it, or choose another output folder");
+        .WithHint("remove it, or choose another output directory");
   }
   self.file_.reset();
   self.lock_.reset();

@@ -53,7 +53,7 @@ class Search {
   Result<std::vector<FoundFile>> Run(int jobs) {
     const int fd = ::open(root_.c_str(), kOpenFolder & ~O_NOFOLLOW);
     if (fd < 0 && errno == ENOTDIR) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", root_.str()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", root_.str()));
     }
     if (fd < 0) return Failure(errno, "list", "");
     tasks_.Add([this, fd] { List(fd, ""); });

@@ -6,7 +6,7 @@ namespace ptpkg {
 
 Result<void> OverlayFs::RefuseChange(const AbsPath& path) const {
   if (!IsOwn(path)) return Ok();
-  return Error(ErrorCode::kInternal, fmt::format("'{}' is {}, which is only read", path.str(), what_));
+  return Error(ErrorCode::kInternal, fmt::format("'{}' is {}, which is read-only", path.str(), what_));
 }
 
 Result<FileStat> OverlayFs::Lstat(const AbsPath& path) {
@@ -119,11 +119,11 @@ Result<std::unique_ptr<File>> VirtualFilesFs::OpenOwn(const AbsPath& path) const
 }
 
 Result<std::string> VirtualFilesFs::ReadOwnLink(const AbsPath& path) const {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no symlink", path.str()));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a symlink", path.str()));
 }
 
 Result<std::vector<std::string>> VirtualFilesFs::ListOwn(const AbsPath& path) const {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", path.str()));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
 }
 
 }  // namespace ptpkg

@@ -16,7 +16,7 @@ class ReadOnlyFile : public File {
   Result<void> Close() override { return Ok(); }
 
  private:
-  static Error Refuse() { return {ErrorCode::kInternal, "this file can only be read"}; }
+  static Error Refuse() { return {ErrorCode::kInternal, "this file is read-only"}; }
 
   FileStat stat_;
 };

@@ -182,7 +182,7 @@ Result<TempDir> TempDir::Create(Fs& fs, const AbsPath& parent, std::string_view 
     return dir;
   }
   return Error(ErrorCode::kAlreadyExists,
-               fmt::format("no free name for a folder '{}-…' in '{}'", prefix, parent.str()));
+               fmt::format("no free name for a directory '{}-…' in '{}'", prefix, parent.str()));
 }
 
 Result<void> TempDir::MoveTo(const AbsPath& target) && {
@@ -200,9 +200,9 @@ Result<void> RemoveAbandoned(Env& env, const AbsPath& parent) {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): once in a process, not once a folder.
   static std::atomic<bool> warned{false};
   if (unknown && !warned.exchange(true)) {
-    env.reporter.Warn(fmt::format(
-        "'{}' is on a file system without locks: what killed runs left there is not removed automatically",
-        parent.str()));
+    env.reporter.Warn(
+        fmt::format("'{}' is on a file system without locks: ptpkg cannot clean up after killed runs there",
+                    parent.str()));
   }
   return Ok();
 }

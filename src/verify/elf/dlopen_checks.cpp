@@ -94,12 +94,11 @@ class OpenedChecks {
     const bool hashed = NameWithoutHash(name) != name;
     const bool found_while_loaded =
         renamed.facts.soname && Finds(mention, *renamed.facts.soname) && needed_.contains(name);
-    findings.Add(
-        "elf-dlopen-renamed", hashed && !found_while_loaded ? Severity::kError : Severity::kWarning,
-        fmt::format("opens {} at run time, which the tree holds as '{}'{}", DescribeMention(mention),
-                    renamed.path.str(),
-                    found_while_loaded ? " and finds it only while something else has loaded it" : ""),
-        "bundle the library under its own name, or add a link or copy of that name");
+    findings.Add("elf-dlopen-renamed", hashed && !found_while_loaded ? Severity::kError : Severity::kWarning,
+                 fmt::format("opens {} at run time, but the tree has it as '{}'{}", DescribeMention(mention),
+                             renamed.path.str(),
+                             found_while_loaded ? ", and finds it only if another file has loaded it" : ""),
+                 "bundle the library under its own name, or add a link or copy of that name");
   }
 
   const ElfTree& tree_;

@@ -127,12 +127,12 @@ Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member)
 Finding Misnamed(const RelPath& path) {
   return {"elf-not-elf", Severity::kWarning, path.str(),
           "is named like a shared library but is not an ELF file",
-          "pack the library itself: a pointer or an error page may have been fetched in its place"};
+          "pack the library itself: the file may be an LFS pointer or an error page"};
 }
 
 Finding Damaged(const RelPath& path, const Error& error) {
   return {"elf-damaged", Severity::kError, path.str(),
-          fmt::format("the ELF file is damaged: {}", error.message()), "build or fetch the file again"};
+          fmt::format("the ELF file is damaged: {}", error.message()), "rebuild or fetch the file"};
 }
 
 bool IsDamage(const Error& error) {

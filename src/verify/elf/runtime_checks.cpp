@@ -94,18 +94,18 @@ void CheckMember(const Runtime& runtime, const DeclaredPlatform& promise, const 
     admitting = fmt::format("{} {}", package, Join(specs->second, ","));
   }
   const std::string fix = fmt::format(
-      "depend on '{} >={}', build with an older compiler, or leave '{}' to the machine with "
+      "depend on '{} >={}', build with an older compiler, or expect '{}' on the machine with "
       "extra.ptpkg.allow_unresolved",
       runtime.packages.front(), release, runtime.library);
   if (is_declared) {
     findings.Add(
         "elf-runtime-floor", Severity::kError,
-        fmt::format("needs {} of GCC {}, because of '{}', but the dependency '{}' admits an older one",
+        fmt::format("needs {} of GCC {}, because of '{}', but the dependency '{}' allows an older one",
                     runtime.library, release, version, admitting),
         fix);
   } else {
     findings.Add("elf-runtime-undeclared", Severity::kWarning,
-                 fmt::format("needs {} of GCC {}, because of '{}', and no dependency brings it",
+                 fmt::format("needs {} of GCC {}, because of '{}', but no dependency provides it",
                              runtime.library, release, version),
                  fix);
   }

@@ -135,9 +135,8 @@ class SymbolChecks {
     FileFindings(findings_, member)
         .Add("elf-module-init", is_imported ? Severity::kError : Severity::kWarning,
              fmt::format("does not export '{}', so Python cannot import it under its name", module.function),
-             "export the function, give the file the name of its module, or take the Python suffix away if "
-             "it is opened "
-             "by path");
+             "export the function, name the file after its module, or remove the Python suffix if it is "
+             "opened by path");
   }
 
   /// What no library that the file needs offers.
@@ -241,9 +240,9 @@ class SymbolChecks {
     const std::string more = left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
     FileFindings(findings_, member)
         .Add("elf-undefined-symbol", at_once && !may_be_loaded ? Severity::kError : Severity::kWarning,
-             fmt::format("uses '{}'{}, which no library that it needs defines{}", Join(names, "', '"), more,
+             fmt::format("uses '{}'{}, which none of its libraries defines{}", Join(names, "', '"), more,
                          at_once ? "" : "; the process ends at the first call"),
-             "link the file with the library that defines them (-Wl,-z,defs shows these at link time)");
+             "link the file with the library that defines them (find them at link time with -Wl,-z,defs)");
   }
 
   /// True if ld.so loads the library when a process starts, and makes the block as large as needed: a program
@@ -265,9 +264,8 @@ class SymbolChecks {
       if (sum <= kStaticTlsSurplus) continue;
       FileFindings(findings_, member)
           .Add("elf-static-tls", IsLoadedAtStart(i) ? Severity::kWarning : Severity::kError,
-               fmt::format("needs {} bytes of static thread-local memory with its libraries, and a running "
-                           "process has "
-                           "{} for all that it opens",
+               fmt::format("needs {} bytes of static TLS with its libraries, but a running process has only "
+                           "{} for dlopen",
                            sum, kStaticTlsSurplus),
                "compile without -ftls-model=initial-exec, or allocate large variables on the heap");
     }

@@ -106,8 +106,7 @@ void Compare(const Compared& subject, const std::set<std::string>& here, const s
   findings.push_back(
       {std::string(subject.id), Severity::kWarning, subject.file,
        fmt::format("{} differs from that of '{}': {}", subject.what, subject.first, how),
-       "write all wheels of a version with the same metadata; what only some machines need gets "
-       "a marker"});
+       "use the same metadata for all wheels of a version, with markers for platform-specific requirements"});
 }
 
 struct ReadWheel {
@@ -144,7 +143,7 @@ std::string VersionOf(std::string_view file_name) {
 Finding NotCompared(const Error& why) {
   return {"wheel-matrix-metadata", Severity::kWarning, "",
           fmt::format("cannot be compared with the other wheels of its version: {}", why.message()),
-          "mend what is wrong with it first"};
+          "fix its other findings first"};
 }
 
 /// Errors: kIo, kCancelled; any other is a finding.

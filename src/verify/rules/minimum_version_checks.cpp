@@ -157,18 +157,18 @@ void CheckWheelFloor(const MinimumVersionContext& context, const ElfMember& memb
   if (context.promise.musl && !needs.internal_symbols.empty()) {
     findings.Add(
         "elf-glibc-floor", Severity::kError,
-        fmt::format("uses '{}', which no musllinux policy admits", Join(needs.internal_symbols, "', '")),
-        "link with a library of your own, or copy it into the wheel under a name of its own");
+        fmt::format("uses '{}', which no musllinux policy allows", Join(needs.internal_symbols, "', '")),
+        "bundle the library in the wheel under another name: ptpkg repair");
     return;
   }
   if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return;
   needs.symbols = NameSymbols(member, needs.set_by);
   const std::string because = needs.LimitingNames();
   findings.Add("elf-glibc-floor", Severity::kError,
-               needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} promises less",
+               needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} declares less",
                                                needs.PolicyTag(), because, context.promise.words)
-                                 : fmt::format("requires {}, which no manylinux policy admits", because),
-               "build on the older system that the tag names, or raise the tag");
+                                 : fmt::format("requires {}, which no manylinux policy allows", because),
+               "build on an older system that matches the tag, or raise the tag");
 }
 
 void CheckCondaFloor(const MinimumVersionContext& context, const ElfMember& member, FileNeeds& needs,
@@ -184,13 +184,13 @@ void CheckCondaFloor(const MinimumVersionContext& context, const ElfMember& memb
       fmt::format("depend on '__glibc >={},<3.0.a0', or build with an older sysroot", needs.glibc->str());
   if (promised) {
     findings.Add("elf-glibc-floor", Severity::kError,
-                 fmt::format("needs glibc {}, because of {}, but {} promises less", needs.glibc->str(),
+                 fmt::format("needs glibc {}, because of {}, but {} declares less", needs.glibc->str(),
                              because, context.promise.words),
                  fix);
   } else {
     findings.Add(
         "elf-glibc-undeclared", Severity::kWarning,
-        fmt::format("needs glibc {}, because of {}, and no '__glibc' dependency keeps it off older systems",
+        fmt::format("needs glibc {}, because of {}, but no '__glibc' dependency excludes older systems",
                     needs.glibc->str(), because),
         fix);
   }
@@ -198,7 +198,7 @@ void CheckCondaFloor(const MinimumVersionContext& context, const ElfMember& memb
 
 void CheckLibc(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindings findings) {
   if (promise.kind != DeclarationSource::kWheel) return;
-  constexpr std::string_view kFix = "tag the wheel for the C library that its files were linked with";
+  constexpr std::string_view kFix = "use a tag for the C library of its files";
   if (promise.musl && needs.uses_glibc) {
     findings.Add("elf-libc-mismatch", Severity::kError,
                  fmt::format("is linked with glibc, but {} is for systems with musl", promise.words),
@@ -231,15 +231,14 @@ elf::IsaLevel LevelOfFolder(std::string_view path) {
 void CheckIsa(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindings findings) {
   const elf::IsaLevel allowed = std::max(promise.isa, LevelOfFolder(needs.file));
   if (needs.isa <= allowed) return;
-  findings.Add(
-      "elf-isa-level", Severity::kError,
-      fmt::format("says that it needs {}, but only {} can be taken for granted", elf::IsaLevelName(needs.isa),
-                  elf::IsaLevelName(allowed)),
-      promise.kind == DeclarationSource::kConda
-          ? fmt::format("depend on '_x86_64-microarch-level >={}', or compile for x86-64",
-                        static_cast<int>(needs.isa))
-          : "compile for x86-64 and choose faster code at run time: installers of wheels do not look at "
-            "the processor");
+  findings.Add("elf-isa-level", Severity::kError,
+               fmt::format("requires {}, but {} guarantees only less", elf::IsaLevelName(needs.isa),
+                           elf::IsaLevelName(allowed)),
+               promise.kind == DeclarationSource::kConda
+                   ? fmt::format("depend on '_x86_64-microarch-level >={}', or compile for x86-64",
+                                 static_cast<int>(needs.isa))
+                   : "compile for x86-64 and select faster code at run time: wheel installers don't check "
+                     "the processor");
 }
 
 }  // namespace

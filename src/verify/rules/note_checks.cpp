@@ -12,8 +12,7 @@ constexpr std::uint64_t kMaxNoteBytes = 1U << 20U;
 
 Finding Invalid(const std::string& file, const std::string& why) {
   return {"artifact-note-invalid", Severity::kWarning, file,
-          fmt::format("what ptpkg wrote about the package cannot be read: {}", why),
-          "write the package again"};
+          fmt::format("cannot read the note that ptpkg wrote: {}", why), "rebuild the package"};
 }
 
 /// The note, and whether all of it can be followed.

@@ -50,8 +50,8 @@ std::vector<std::vector<Finding>> CheckSharedFiles(const std::vector<PackageFile
       });
       if (other != holders.end()) {
         limited.Add({"conda-shared-file", Severity::kWarning, path,
-                     fmt::format("'{}' installs the file as well", installed[*other].file_name),
-                     "move the file into a package that both depend on, or rename it"});
+                     fmt::format("'{}' installs the same file", installed[*other].file_name),
+                     "move the file to a package that both depend on, or rename it"});
       }
       bool is_known = false;
       std::size_t alike = 0;

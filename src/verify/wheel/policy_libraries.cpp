@@ -19,7 +19,7 @@ std::vector<std::string> GlobsIn(std::string_view text) {
 constexpr std::string_view kNever = "never";
 
 Error NoVersion(const YamlEntry& entry) {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no version of glibc", entry.key))
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a glibc version", entry.key))
       .At(entry.key_span);
 }
 

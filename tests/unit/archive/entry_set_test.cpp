@@ -40,7 +40,7 @@ TEST(EntrySet, RefusesWhatCannotBothBeUnpacked) {
   EXPECT_THAT(entries.AddText(RelPath::Literal("lib"), ""),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'lib' is a file, but 'lib/x' lies below it")));
   EXPECT_THAT(entries.AddText(RelPath::Literal("lib/x/y/z"), ""),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("lies below 'lib/x', which is a file")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is below 'lib/x', which is a file")));
   // "lib-x" stands between "lib" and "lib/" in byte order.
   ASSERT_OK(entries.AddText(RelPath::Literal("lib-x"), ""));
   EXPECT_THAT(entries.AddText(RelPath::Literal("lib"), ""),

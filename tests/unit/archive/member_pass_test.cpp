@@ -298,7 +298,7 @@ TEST_F(StreamPassTest, RefusesOtherSizesBombsAndWhatTheVisitorRefuses) {
   declared_more_ = 1;
   for (const std::uint64_t memory : {std::uint64_t{0}, kPassMemoryBytes}) {
     EXPECT_THAT(Run({"abc"}, {.memory_bytes = memory}),
-                FailsWith(ErrorCode::kCorrupt, HasSubstr("'m' has not the 4 bytes that it declares")));
+                FailsWith(ErrorCode::kCorrupt, HasSubstr("'m' does not have the 4 bytes that it declares")));
   }
   declared_more_ = static_cast<std::uint64_t>(-1);
   EXPECT_THAT(Run({"abc"}, {}), FailsWith(ErrorCode::kCorrupt, HasSubstr("has not the 2 bytes")));

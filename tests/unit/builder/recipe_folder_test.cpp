@@ -128,7 +128,7 @@ TEST_F(RecipeFolderTest, NoticesAFileThatChangedSinceItWasHashed) {
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
   EXPECT_THAT(CopyRecipeFolder(env_, folder, env_.dir() / "copy"),
               FailsWith(ErrorCode::kRefused,
-                        HasSubstr("'build.sh' of the recipe's folder has changed since it was read")));
+                        HasSubstr("'build.sh' in the recipe directory changed while ptpkg was running")));
 }
 
 TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {

@@ -140,7 +140,7 @@ TEST_F(UnpackTest, DoesNotWriteThroughALinkOfThePrefix) {
   env_.dir().MakeDir("outside");
   env_.dir().MakeSymlink("../outside", "prefix/lib");
   EXPECT_THAT(Unpack(PackageOf({{.name = "lib/a", .content = "1"}})),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("lies below the symlink 'lib'")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("is below the symlink 'lib'")));
   EXPECT_THAT(test::ListTree(env_->fs, env_.dir() / "outside"), IsEmpty());
 }
 
@@ -158,12 +158,12 @@ TEST_F(UnpackTest, RefusesHostileMembers) {
                 "links to the absolute path");
   ExpectRefused(PackageOf({{.name = "b/a", .type = '2', .link_target = "../../x"}}), "leaves the package");
   ExpectRefused(PackageOf({{.name = "d", .type = '2', .link_target = "e"}, {.name = "d/x", .content = "1"}}),
-                "lies below the symlink 'd'");
+                "is below the symlink 'd'");
   ExpectRefused(PackageOf({{.name = "a", .content = "1"}, {.name = "fifo", .type = '6'}}), "is a device");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}), "occurs twice");
   ExpectRefused(Package({{.name = "a", .type = '1', .link_target = "/etc/passwd"}}), "has an absolute name");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a/b", .content = "2"}}),
-                "lies below 'a', which is a file");
+                "is below 'a', which is a file");
   ExpectRefused(Package({{.name = "a/b", .content = "1"}, {.name = "a", .content = "2"}}),
                 "is also the folder of other");
   ExpectRefused(Package({{.name = "a\tb", .content = "1"}}), "has a control character in its name");

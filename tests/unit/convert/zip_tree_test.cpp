@@ -132,8 +132,9 @@ TEST_F(ZipTreeTest, ATextReplacesNoFile) {
 
 TEST_F(ZipTreeTest, ATextIsNoFolderAndLiesBelowNoFile) {
   for (const auto& [text, message] :
-       {std::pair("include", "'include' would be a file, and the folder of 'include/c.h'"),
-        std::pair("include/c.h/x", "'include/c.h' would be a file, and the folder of 'include/c.h/x'")}) {
+       {std::pair("include", "'include' would be both a file and the directory of 'include/c.h'"),
+        std::pair("include/c.h/x",
+                  "'include/c.h' would be both a file and the directory of 'include/c.h/x'")}) {
     EXPECT_THAT(Make({.texts = {{text, "y"}}}), FailsWith(ErrorCode::kAlreadyExists, HasSubstr(message)));
     ASSERT_OK(RemoveTree(env_->fs, to_));
     ASSERT_OK(env_->fs.MakeDirs(to_));

@@ -222,7 +222,7 @@ TEST_F(ExecutorTest, WhatAnotherMadeWhileOneWaitedForTheClaimIsTaken) {
   waits = true;
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run({{node}}));
   EXPECT_EQ(runs_, 1);
-  EXPECT_EQ(outcomes[0].reason, "another run has made it meanwhile");
+  EXPECT_EQ(outcomes[0].reason, "another run has built it meanwhile");
   EXPECT_EQ(outcomes[0].result.value["text"], "a");
   EXPECT_THAT(events, ElementsAre("claimed", "kept", "let go", "claimed", "kept", "let go"));
 }

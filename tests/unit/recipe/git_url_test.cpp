@@ -58,7 +58,7 @@ TEST(SubmoduleUrl, IsRelativeToItsParent) {
 TEST(SubmoduleUrl, OfAServerReadsNothingOfThisMachine) {
   EXPECT_THAT(SubmoduleUrl({.text = "https://u@h/a"}, "/etc/secret"),
               FailsWith(ErrorCode::kInvalidInput,
-                        "'https://h/a' has the submodule '/etc/secret', a repository of this machine"));
+                        "'https://h/a' has the submodule '/etc/secret', a repository on this machine"));
 }
 
 TEST(ShownGitUrl, HidesCredentialsAndQueries) {

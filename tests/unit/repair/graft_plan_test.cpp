@@ -311,9 +311,9 @@ TEST_F(GraftPlanTest, WhatStaysOutside) {
   EXPECT_THAT(plan.left_out,
               ElementsAre(ExcludedLibrary{"libbackend.so.1", "never copied"},
                           ExcludedLibrary{"libcuda.so.1", "never copied"},
-                          ExcludedLibrary{"libcudart.so.12", "a dependency brings it"},
+                          ExcludedLibrary{"libcudart.so.12", "a dependency provides it"},
                           ExcludedLibrary{"libleft.so.1", "--exclude"},
-                          ExcludedLibrary{"libwheel.so.1", "the wheel leaves it to the machine"}));
+                          ExcludedLibrary{"libwheel.so.1", "the wheel expects it on the machine"}));
 }
 
 TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {
@@ -485,7 +485,8 @@ TEST_F(GraftPlanTest, LibrariesThatCannotBeReadAreTold) {
   SyntheticElf object = Library({});
   object.dynamic = false;
   AddHost("/usr/lib/libx.so.1", object);
-  EXPECT_THAT(Plan(), FailsWith(ErrorCode::kCorrupt, HasSubstr("'/usr/lib/libx.so.1' is no shared library")));
+  EXPECT_THAT(Plan(),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("'/usr/lib/libx.so.1' is not a shared library")));
   SyntheticElf library = Library({"libc.so.6"});
   std::string cut = library.Build();
   elf::test::PokeWord(cut, library.codec(), library.places.dynamic + 8, 0xffffff);  // of the NEEDED

@@ -115,8 +115,9 @@ TEST_F(PlanRepairTest, AWheelForMuslTakesLibrariesOfAnUnpackedAlpine) {
   EXPECT_THAT(Written(wheel, repair.edits).at(kBill),
               HasSubstr("pkg:apk/alpine/libexpat@2.6.2-r0?arch=x86_64"));
   const auto refused = PlanRepair(env_, wheel, {.search = {AbsPath::Literal("/usr/lib")}});
-  EXPECT_THAT(refused, FailsWith(ErrorCode::kInvalidInput,
-                                 HasSubstr("'/usr/lib/libexpat.so.1' is for glibc, and the wheel for musl")));
+  EXPECT_THAT(refused,
+              FailsWith(ErrorCode::kInvalidInput,
+                        HasSubstr("'/usr/lib/libexpat.so.1' is for glibc, but the wheel is for musl")));
   EXPECT_THAT(refused, HasHint(HasSubstr("--search")));
 }
 
@@ -318,8 +319,8 @@ TEST_F(PlanRepairTest, WhatTheWheelAndItsDependenciesLeaveOutside) {
                                .metadata = "Requires-Dist: nvidia-cuda-runtime-cu12\n"});
   ASSERT_OK_AND_ASSIGN(const WheelRepair repair, PlanRepair(env_, wheel, {}));
   EXPECT_THAT(repair.left_out,
-              ElementsAre(ExcludedLibrary{"libcudart.so.12", "a dependency brings it"},
-                          ExcludedLibrary{"libmine.so.1", "the wheel leaves it to the machine"}));
+              ElementsAre(ExcludedLibrary{"libcudart.so.12", "a dependency provides it"},
+                          ExcludedLibrary{"libmine.so.1", "the wheel expects it on the machine"}));
 }
 
 TEST_F(PlanRepairTest, AnEarlierBillOfMaterialsStays) {

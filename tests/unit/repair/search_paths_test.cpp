@@ -68,8 +68,8 @@ TEST_F(SearchPathsTest, WhatHelpsNobodyGoes) {
   EXPECT_EQ(NewPathFor("pkg/a.so"), "RUNPATH $ORIGIN/lib");
   EXPECT_TRUE(differs_);
   EXPECT_THAT(dropped_, ElementsAre(DroppedEntry{"/opt/x", "is a path of one machine"},
-                                    DroppedEntry{"", "means the working folder"},
-                                    DroppedEntry{"rel", "depends on the working folder"},
+                                    DroppedEntry{"", "means the working directory"},
+                                    DroppedEntry{"rel", "depends on the working directory"},
                                     DroppedEntry{"$ORIGIN/none", "leads to no folder"},
                                     DroppedEntry{"$ORIGIN/lib", "is there twice"},
                                     DroppedEntry{"$ORIGIN/../pkg/stubs", "has stubs for linking"}));
@@ -79,7 +79,7 @@ TEST_F(SearchPathsTest, TokensHelpOnlyBelowTheFile) {
   tree_.Add("pkg/a.so", Library({}, "/usr/$LIB:$ORIGIN/$LIB:$PLATFORM/x:/opt/$PLATFORM"));
   EXPECT_EQ(NewPathFor("pkg/a.so"), "RUNPATH $ORIGIN/$LIB");
   EXPECT_THAT(dropped_, ElementsAre(DroppedEntry{"/usr/$LIB", "is a path of one machine"},
-                                    DroppedEntry{"$PLATFORM/x", "depends on the working folder"},
+                                    DroppedEntry{"$PLATFORM/x", "depends on the working directory"},
                                     DroppedEntry{"/opt/$PLATFORM", "is a path of one machine"}));
 }
 

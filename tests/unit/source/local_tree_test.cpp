@@ -133,7 +133,7 @@ TEST(MergeInto, JoinsFoldersAndRefusesToOverwrite) {
 
   env.dir().WriteFile("again/shared/one", "other");
   EXPECT_THAT(MergeInto(env->fs, env.dir() / "again", env.dir() / "to"),
-              FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe hold 'shared/one'"));
+              FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe contain 'shared/one'"));
   EXPECT_EQ(env.dir().ReadFile("to/shared/one"), "1");
 }
 

@@ -56,8 +56,8 @@ TEST_F(PatchListTest, ASeriesStandsForItsMembers) {
 TEST_F(PatchListTest, AMissingMemberIsNamedWithItsLine) {
   Series("one\nthree\n");
   const auto list = List({"debian/patches"});
-  EXPECT_THAT(list,
-              FailsWith(ErrorCode::kNotFound, "the series names the patch 'three', which does not exist"));
+  EXPECT_THAT(
+      list, FailsWith(ErrorCode::kNotFound, "the series file lists the patch 'three', which does not exist"));
   EXPECT_EQ(list.error().span()->line, 2);
   EXPECT_EQ(list.error().span()->file, "debian/patches/series");
 }
@@ -80,8 +80,7 @@ TEST_F(PatchListTest, WhatASeriesMayNotSay) {
 
 TEST_F(PatchListTest, AFolderWithoutSeriesIsNoPatch) {
   const auto list = List({"debian"});
-  EXPECT_THAT(list,
-              FailsWith(ErrorCode::kInvalidInput, "the patch 'debian' is a folder without a file 'series'"));
+  EXPECT_THAT(list, FailsWith(ErrorCode::kInvalidInput, "the patch directory 'debian' has no file 'series'"));
   EXPECT_EQ(list.error().span()->line, 3);
 }
 

@@ -115,7 +115,7 @@ TEST_F(PrepareTest, RefusesTwoSourcesWithOneFile) {
   env_.dir().WriteFile("recipes/toys/extra/f", "2");
   recipe_.sources.emplace_back();
   recipe_.sources[1].path = "extra";
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe hold 'f'"));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe contain 'f'"));
   ExpectNothingLeft();
 }
 
@@ -438,8 +438,7 @@ TEST(PrepareWhileOthersWrite, AFileThatVanishesIsAChange) {
     fs.Before(fs.count() + number, [&] { static_cast<void>(memory.Remove(victim)); });
     const auto result = Prepare(env, recipe, {.planned = planned}, AbsPath::Literal("/stage/src"));
     if (result) continue;  // it was copied before
-    EXPECT_THAT(result,
-                FailsWith(ErrorCode::kRefused, "the sources of 'toy' changed after the plan was made"));
+    EXPECT_THAT(result, FailsWith(ErrorCode::kRefused, "the sources of 'toy' changed after planning"));
     EXPECT_THAT(Exists(memory, AbsPath::Literal("/stage/src")), IsOkAndHolds(false));
     ++refused;
   }

@@ -60,7 +60,7 @@ TEST(PinConstraint, RefusesBadBoundsAndVersions) {
               FailsWith(ErrorCode::kInvalidInput, "'xx' is not a bound of a pin"));
   EXPECT_THAT(PinConstraint("", {}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a version")));
   EXPECT_THAT(PinConstraint("1.rc", {"", "x.x"}),
-              FailsWith(ErrorCode::kInvalidInput, "segment 'rc' of version '1.rc' cannot be counted up"));
+              FailsWith(ErrorCode::kInvalidInput, "segment 'rc' of version '1.rc' cannot be incremented"));
 }
 
 TEST(PinConstraint, CountsUpWhatIsANumberOfAVersion) {

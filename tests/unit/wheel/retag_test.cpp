@@ -169,7 +169,7 @@ TEST_F(RetagTest, ARequirementOfAnExtraTakesTheRoomOfItsKindAlone) {
       after({"torch>=4; extra == 'big-one' and sys_platform == 'linux'", "torch==5"}),
       ElementsAre("torch==5", "torch>=4 ; extra == 'big-one' and sys_platform == 'linux'", "Big.One"));
   EXPECT_THAT(Retag(wheel, {.requirements = {"a; extra == 'no name'"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'no name' is no name of an extra")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'no name' is not the name of an extra")));
 }
 
 TEST_F(RetagTest, MetadataOfAnotherDistributionIsNotMadeThisOnes) {

@@ -103,20 +103,21 @@ std::vector<HostileTar> HostileTars() {
       {"root_as_file", TarFile(".", "x", 0644), "not a folder"},
       {"twice", TarFile("a", "1") + TarFile("./a", "2"), "'./a' occurs twice"},
       {"file_then_link", TarFile("a", "1") + TarLink("a", "b"), "'a' occurs twice"},
-      {"folder_then_file", TarFile("a/b", "") + TarFile("a", ""), "'a' is also the folder of other members"},
+      {"folder_then_file", TarFile("a/b", "") + TarFile("a", ""),
+       "'a' is also the directory of other members"},
       {"file_then_folder", TarFile("a", "") + TarFolder("a"), "'a' occurs twice"},
-      {"below_file", TarFile("a", "") + TarFile("a/b", ""), "lies below 'a', which is a file"},
-      {"below_link", TarLink("a", "b") + TarFolder("b") + TarFile("a/x", ""), "lies below the symlink 'a'"},
-      {"below_link_out", TarLink("a", "../..") + TarFile("a/x", ""), "lies below the symlink 'a'"},
-      {"link_over_folder", TarFile("a/b", "") + TarLink("a", "c"), "'a' is also the folder of other members"},
+      {"below_file", TarFile("a", "") + TarFile("a/b", ""), "is below 'a', which is a file"},
+      {"below_link", TarLink("a", "b") + TarFolder("b") + TarFile("a/x", ""), "is below the symlink 'a'"},
+      {"below_link_out", TarLink("a", "../..") + TarFile("a/x", ""), "is below the symlink 'a'"},
+      {"link_over_folder", TarFile("a/b", "") + TarLink("a", "c"),
+       "'a' is also the directory of other members"},
       {"absolute_link", TarLink("a", "/etc/passwd"), "'a' links to the absolute path '/etc/passwd'"},
-      {"leaving_link", TarLink("d/a", "../../x"),
-       "'d/a' is a symlink to '../../x', which leads out of the tree"},
+      {"leaving_link", TarLink("d/a", "../../x"), "'d/a' is a symlink to '../../x', outside the tree"},
       // Lexically d/up/.. is d; on disk d/up is the root, and its parent is outside.
       {"leaving_through_a_link", TarLink("d/up", "..") + TarLink("escape", "d/up/../x"),
-       "'escape' is a symlink to 'd/up/../x', which leads out of the tree"},
+       "'escape' is a symlink to 'd/up/../x', outside the tree"},
       {"leaving_through_a_later_link", TarLink("a", "z/../x") + TarFolder("d") + TarLink("z", "d/.."),
-       "'a' is a symlink to 'z/../x', which leads out of the tree"},
+       "'a' is a symlink to 'z/../x', outside the tree"},
       {"link_without_target", TarLink("a", ""), "'a' has no usable link target"},
       {"hard_link_out", TarHardLink("a", "../../etc/passwd"), "'../../etc/passwd' has '..' in its name"},
       {"hard_link_absolute", TarHardLink("a", "/etc/passwd"), "'/etc/passwd' has an absolute name"},
@@ -149,7 +150,7 @@ TEST_F(ExtractTarTest, WritesThroughNoLinkThatWasThereBefore) {
   fs_.AddDir("/elsewhere");
   fs_.AddSymlink("/elsewhere", "/out/d");
   EXPECT_THAT(Extract(TarFile("d/x", "text") + TarEnd()),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("lies below '/out/d', which is not a folder")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("is below '/out/d', which is not a directory")));
   EXPECT_THAT(fs_.List("/elsewhere"), ElementsAre());
   // Nor to a link in the place of the file itself.
   fs_.AddSymlink("/elsewhere/y", "/out/y");

@@ -204,7 +204,7 @@ std::vector<StrictCase> StrictCases() {
       {"gap", ZipText{.members = {{.name = "a"}}, .before_end = "xxxx"}, "not where the end record says"},
       {"count", ZipText{.members = {{.name = "a"}}, .count = 3}, "has 1 members, not 3"},
       {"comment", one({.name = "a", .comment = "hello"}), "'a' has a comment in the central directory"},
-      {"folder", one({.name = "a/", .content = "x"}), "'a/' is a folder with content"},
+      {"folder", one({.name = "a/", .content = "x"}), "'a/' is a directory with content"},
       {"extra_cut", one({.name = "a", .local_extra = std::string("\x01\x00\x10\x00", 4)}),
        "'a' has a damaged extra field"},
       {"extra_twice", one({.name = "a", .local_extra = Zip64Sizes(0, 0) + Zip64Sizes(0, 0)}),

@@ -115,7 +115,7 @@ TEST_F(WheelPrefixTest, AProgramThatNoWheelHoldsIsMissed) {
   plan_.programs = {
       {.requirement = "cuda-nvcc", .path = "cuda/bin/nvcc", .variable = "CUDACXX", .version = "12.9"}};
   EXPECT_THAT(Lay(),
-              FailsWith(ErrorCode::kCorrupt, "the wheels for 'cuda-nvcc' hold no program 'cuda/bin/nvcc'"));
+              FailsWith(ErrorCode::kCorrupt, "the wheels for 'cuda-nvcc' have no program 'cuda/bin/nvcc'"));
 }
 
 TEST_F(WheelPrefixTest, AFileThatIsNoArchiveIsRefused) {

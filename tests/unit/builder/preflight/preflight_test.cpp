@@ -80,8 +80,8 @@ std::vector<Case> Cases() {
        "finds no g++ that it takes"},
       {"cuda-too-old", torch("2.13.0", {{"nvcc", Value("12.0.76")}}), "nvcc is 12.0.76"},
       {"cuda-parts",
-       {{"nvcc", Value("13.0.88")}, {"foreign_cuda_parts", Texts({"'/i/cuda.h' is of CUDA 12.4"})}},
-       "nvcc is 13.0.88, and '/i/cuda.h' is of CUDA 12.4"},
+       {{"nvcc", Value("13.0.88")}, {"foreign_cuda_parts", Texts({"'/i/cuda.h' belongs to CUDA 12.4"})}},
+       "nvcc is 13.0.88, and '/i/cuda.h' belongs to CUDA 12.4"},
       {"cuda-cudnn", {{"nvcc", Value("13")}, {"foreign_cudnn", Value("'/l' is for 12")}}, "'/l' is for"},
       {"cuda-architecture-dropped",
        {{"nvcc", Value("13.0.88")}, {"architectures", Numbers({70, 90})}},
@@ -238,13 +238,13 @@ TEST(PreflightRules, ATableThatIsNoneIsRefused) {
     return PreflightRules::Parse("names: {}\nrules:\n  a:\n" + rule, "t.yaml");
   };
   EXPECT_THAT(PreflightRules::Parse("rules: {}\n", "t.yaml"),
-              FailsWith(ErrorCode::kInvalidInput, "the table of rules has no 'names'"));
+              FailsWith(ErrorCode::kInvalidInput, "the rule table has no 'names'"));
   EXPECT_THAT(parse("    when: 'true'\n"), FailsWith(ErrorCode::kInvalidInput, "the rule has no 'severity'"));
   EXPECT_THAT(parse("    severity: bad\n"),
-              FailsWith(ErrorCode::kInvalidInput, "'bad' is none of error, warning, info"));
-  EXPECT_THAT(
-      parse("    whn: 'true'\n"),
-      FailsWith(ErrorCode::kInvalidInput, "'whn' is none of each, when, severity, message, fix, source"));
+              FailsWith(ErrorCode::kInvalidInput, "'bad' is not error, warning or info"));
+  EXPECT_THAT(parse("    whn: 'true'\n"),
+              FailsWith(ErrorCode::kInvalidInput,
+                        "unknown key 'whn': the keys are each, when, severity, message, fix, source"));
   EXPECT_THAT(parse("    when: [a]\n"), FailsWith(ErrorCode::kInvalidInput, "'when' is a text"));
 }
 

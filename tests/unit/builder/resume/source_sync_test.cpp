@@ -290,7 +290,7 @@ TEST_F(SourceSyncTest, TwoSourcesInTwoFoldersOfTheCopy) {
                        record_);
   };
   EXPECT_THAT(sync("", true),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe hold 'a.c'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe contain 'a.c'")));
   ASSERT_THAT(sync("sub", true), IsOk());
   EXPECT_THAT(Text("sub/a.c"), IsOkAndHolds("other"));
   EXPECT_THAT(Text("a.c"), IsOkAndHolds("int a;"));
@@ -412,7 +412,7 @@ TEST_F(SourceSyncFaults, AFileThatNeverStandsStillIsRefused) {
   };
   fs.Before(next, [&write] { write(); });
   EXPECT_THAT(Sync(fs),
-              FailsWith(ErrorCode::kRefused, HasSubstr("'/source/a.c' changes while it is copied")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("'/source/a.c' changed while it was copied")));
 }
 
 }  // namespace

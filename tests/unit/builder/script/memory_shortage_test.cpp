@@ -72,15 +72,15 @@ TEST(DiagnoseMemoryShortage, TheKernelsCounterMakesItCertain) {
                           .bytes_per_job = 1'500'000'000,
                           .free_bytes = 4'000'000'000};
   const MemoryDiagnosis verdict = DiagnoseMemoryShortage(Signs(kKilled), Ended(1), facts);
-  EXPECT_EQ(verdict.what, "'cc1plus' was killed for lack of memory (meanwhile the kernel ended 4 processes)");
+  EXPECT_EQ(verdict.what, "'cc1plus' was killed: out of memory (the kernel ended 4 processes)");
   EXPECT_EQ(verdict.hint,
-            "it ran with 6 jobs within 4.0 GB: try --jobs 2, and let the recipe say what a job needs "
+            "it ran with 6 jobs within 4.0 GB: try --jobs 2, and set the memory per job in the recipe "
             "(extra.ptpkg.memory_per_job)");
 }
 
 TEST(DiagnoseMemoryShortage, WithoutCountersItIsLikely) {
   EXPECT_EQ(DiagnoseMemoryShortage(Signs(kKilled), Ended(1), {.jobs = 8}).what,
-            "'cc1plus' was killed (signal 9), as the kernel does when memory runs out");
+            "'cc1plus' was killed (signal 9), probably because memory ran out");
 }
 
 TEST(DiagnoseMemoryShortage, CountersThatStandStillSpeakAgainstIt) {
@@ -112,7 +112,7 @@ TEST(DiagnoseMemoryShortage, RefusedMemory) {
   EXPECT_EQ(
       DiagnoseMemoryShortage(Signs("cc1plus: out of memory allocating 65536 bytes"), Ended(1), {.jobs = 1})
           .what,
-      "'cc1plus' got no more memory");
+      "'cc1plus' ran out of memory");
 }
 
 TEST(JobsForMemory, IsUnderHalfAndWithinMemory) {

@@ -127,7 +127,7 @@ TEST(DeviceBundles, LiesAreTold) {
     const char* what;
   };
   const std::vector<Row> rows = {
-      {"ELF", "no offload bundle begins here"},
+      {"ELF", "there is no offload bundle here"},
       {plain.substr(0, 30), "a bundle of 30 bytes"},
       {Poked(plain, 24, kHuge), "entries, more than 65536"},
       {Poked(plain, 24, 9), "the table of the bundle passes its end"},
@@ -137,7 +137,7 @@ TEST(DeviceBundles, LiesAreTold) {
       {Poked(plain, 48, kHuge), "an id of"},
       {Poked(plain, 48, 1025), "an id of"},
       {plain.substr(0, plain.size() - 1), "entry 0 has 8 bytes"},
-      {plain + "x", "no offload bundle begins here"},
+      {plain + "x", "there is no offload bundle here"},
       {PackedBundle(2, 1, StoredZstd(plain), plain.size()).substr(0, 40), "where 40 are left"},
       {PackedBundle(2, 1, "", plain.size()), "where 24 are left"},
       {PackedBundle(2, 1, StoredZstd("x" + plain), plain.size()), "no offload bundle was compressed"},

@@ -88,7 +88,7 @@ std::vector<Damage> Damages() {
       {"ident", [](auto&, auto& b) { b.resize(10); }, "identification is cut short"},
       {"class", [](auto&, auto& b) { b[4] = 7; }, "ELF class 7 is neither"},
       {"order", [](auto&, auto& b) { b[5] = 0; }, "ELF byte order 0 is neither"},
-      {"header", [](auto&, auto& b) { b.resize(40); }, "the ELF header is cut short"},
+      {"header", [](auto&, auto& b) { b.resize(40); }, "the ELF header is truncated"},
       {"phentsize", [](auto& e, auto& b) { PokeU16(b, e.codec(), 54, 55); },
        "program headers of 55 bytes each"},
       {"phoff", [](auto& e, auto& b) { PokeWord(b, e.codec(), 32, 1U << 30U); },

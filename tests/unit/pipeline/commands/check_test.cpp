@@ -152,7 +152,8 @@ TEST(Check, GpuCodeOfTheFiles) {
   ASSERT_OK_AND_ASSIGN(const auto two, check({"9.0"}));
   EXPECT_THAT(Ids(two[0]), ElementsAre("device-code-mismatch"));
   EXPECT_EQ(two[0].device_code, "GPU code of 2 files, for 2 sets of architectures (--json lists them)");
-  EXPECT_THAT(check({"Hopper"}), FailsWith(ErrorCode::kUsage, HasSubstr("'Hopper' is no GPU architecture")));
+  EXPECT_THAT(check({"Hopper"}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("unknown GPU architecture 'Hopper'")));
 }
 
 TEST(Check, FlagsReachTheChecks) {
@@ -184,7 +185,7 @@ TEST(Check, ProfileByName) {
     EXPECT_EQ(outcomes[0].profile, name);
   }
   EXPECT_THAT(OutcomesOf(env, {.paths = {env.dir() / "tree"}, .profile = "pypi"}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("there is no profile 'pypi'")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("unknown profile 'pypi'")));
 }
 
 TEST(Check, AFolderWithNothingToCheckIsRefused) {

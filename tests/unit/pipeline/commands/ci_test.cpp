@@ -83,7 +83,7 @@ TEST_F(CiTest, CheckFindsWhatIsNotCurrent) {
   ASSERT_OK(Run());
   request_.check = true;
   Write("recipes/toy/variants.yaml", "backend: [cpu, cuda, rocm]\n");
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kCheckFailed, HasSubstr("is not what the recipes give today")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kCheckFailed, HasSubstr("is out of date with the recipes")));
   request_.check = false;
   EXPECT_THAT(Run(), IsOk());  // ours, and nobody edited it
   Write(".github/workflows/toy.yml", Text() + "# mine\n");
@@ -106,7 +106,7 @@ TEST_F(CiTest, ReplacesWhatIsNotItsOwnOnlyByForce) {
   }
   ASSERT_OK(env_->fs.Remove(file_));
   ASSERT_OK(env_->fs.CreateSymlink("elsewhere", file_));
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is no plain file")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is not a regular file")));
 }
 
 TEST_F(CiTest, DryRunAndPrintWriteNothing) {

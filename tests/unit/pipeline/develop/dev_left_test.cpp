@@ -105,7 +105,7 @@ TEST_F(DevHalfWrittenTest, APowerCutSoonAfterTheFolderWasMadeMakesItAnew) {
   MakeAndTear();
   Leave(WorkPhase::kInstalled, "another");
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
-  EXPECT_EQ(second.why_anew, "the machine went down soon after it was made");
+  EXPECT_EQ(second.why_anew, "the machine went down soon after it was created");
 }
 
 TEST_F(DevHalfWrittenTest, AfterARebootAScriptThatFailedIsGoneOnWith) {

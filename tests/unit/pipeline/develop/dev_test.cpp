@@ -77,7 +77,7 @@ TEST_F(DevTest, TestsThatCannotRunHereAreNamed) {
   ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
   EXPECT_THAT(summary.tests.ran, IsEmpty());
   EXPECT_THAT(summary.tests.skipped,
-              ElementsAre("import toy: the build has no Python", "pip check: for the package alone",
+              ElementsAre("import toy: the build has no Python", "pip check: only for the package",
                           AllOf(HasSubstr("true: "), HasSubstr("no-such-tool"))));
 }
 
@@ -225,7 +225,7 @@ TEST_F(DevTest, InItsOwnEnvironmentItIsRefused) {
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   env_->variables["SRC_DIR"] = first.layout.source.str();
   EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("'toy-1.0-0', whose work folder is held")));
-  EXPECT_THAT(RunDev(), HasHint("leave the shell first"));
+  EXPECT_THAT(RunDev(), HasHint("exit the shell first"));
   env_->variables["PTPKG_ENVIRONMENT_READ"] = "1";
   EXPECT_THAT(RunDev(), IsOk());
 }
@@ -234,8 +234,8 @@ TEST_F(DevTest, AFailedScriptLeavesTheFolderAndIsGoneOnWith) {
   PutSource("a.c", "int a;");
   WriteToy("", "touch made; [ ! -e bad ] || exit 3");
   PutSource("bad", "");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("ended with status 3")));
-  EXPECT_THAT(Notes(), Contains(HasSubstr("the folder stays, and the same command goes on there")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("exited with status 3")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("the folder stays; rerun the same command to resume")));
   // A compiler that was killed makes a script fail like any other.
   ASSERT_OK_AND_ASSIGN(const builder::WorkState state, builder::ReadWorkState(env_->fs, Root()));
   EXPECT_EQ(state.phase, WorkPhase::kScript);
@@ -265,7 +265,7 @@ TEST_F(DevTest, WhatElseChangesMakesTheFolderAnewAndIsNamed) {
   EXPECT_TRUE(summary.anew);
   EXPECT_THAT(summary.why_anew, AllOf(HasSubstr("'recipe.requirements'"), HasSubstr("changed")));
   EXPECT_THAT(Notes(),
-              Contains(AllOf(HasSubstr("'toy-1.0-0' starts anew: "), HasSubstr("'recipe.requirements'"))));
+              Contains(AllOf(HasSubstr("'toy-1.0-0' starts over: "), HasSubstr("'recipe.requirements'"))));
   NativeRequest request = DevRequest();
   request.build.fresh = true;
   ASSERT_OK_AND_ASSIGN(const DevSummary fresh, Dev(env_, request));
@@ -367,7 +367,7 @@ TEST_F(DevTest, AFileThatAnotherSourceHasIsRefusedAsInABuild) {
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   Put("toy/more/a.c", "int mine;\n");
   EXPECT_THAT(RunDev(),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe hold 'a.c'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe contain 'a.c'")));
   EXPECT_THAT(ReadFile(env_->fs, first.layout.source / "a.c"), IsOkAndHolds("int patched;\n"));
   ASSERT_OK(env_->fs.Remove(env_.dir() / "toy/more/a.c"));
   Put("toy/more/c.c", "int c;\n");
@@ -412,7 +412,7 @@ TEST_F(DevTest, SeveralOutputsAreRefusedAndOneIsNamed) {
   EXPECT_THAT(RunDev(),
               FailsWith(ErrorCode::kUsage, HasSubstr("has 2 native builds, and this command works on "
                                                      "one: one, base")));
-  EXPECT_THAT(RunDev(), HasHint("name one: --name one"));
+  EXPECT_THAT(RunDev(), HasHint("choose one: --name one"));
   EXPECT_THAT(Dev(env_, DevRequest("two")), FailsWith(ErrorCode::kUsage, HasSubstr("no output 'two'")));
   ASSERT_OK_AND_ASSIGN(const DevSummary base, Dev(env_, DevRequest("base")));
   EXPECT_THAT(Exists(env_->fs, base.layout.prefix / "share/base"), IsOkAndHolds(true));

@@ -53,7 +53,7 @@ TEST(WriteEditedWheel, WhatTheOldWheelHadMayStayAndNothingElseOfItsKind) {
   const auto refused = WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing},
                                         ExistingFilePolicy::kReplace, judgement);
   ASSERT_THAT(refused, FailsWith(ErrorCode::kCheckFailed, HasSubstr("toy/unlisted.py")));
-  EXPECT_EQ(refused.error().hint(), "list it; --no-check writes the wheel all the same");
+  EXPECT_EQ(refused.error().hint(), "list it; write the wheel anyway: --no-check");
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST_F(SourcePlacesTest, OfTwoSourcesOfOneNameNoneIsTaken) {
   ASSERT_THAT(AddSource(env_, "toy", Place("here/clone"), request), IsOk());
   for (const std::string& again : {Place("here/clone"), Place("here/clone") + "@v1"}) {
     EXPECT_THAT(AddSource(env_, "toy", again, request),
-                test::FailsWith(ErrorCode::kUsage, "--source names 'toy' twice"));
+                test::FailsWith(ErrorCode::kUsage, "--source gives 'toy' twice"));
   }
 }
 

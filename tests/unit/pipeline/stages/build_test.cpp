@@ -125,7 +125,7 @@ TEST_F(BuildPipelineTest, ALayoutRuleThatDecidesNoFileIsWarnedOf) {
               "extra: {ptpkg: {formats: [conda], layouts: {conda: [{files: \"lib/*\", rpath: []}]}}}\n");
   ASSERT_OK(Run(Request({"toy"})));
   EXPECT_THAT(env_.reporter.warnings(),
-              Contains("'lib/*' of extra.ptpkg.layouts.conda decides no file of 'toy-1.0-0'"));
+              Contains("'lib/*' of extra.ptpkg.layouts.conda matches no file of 'toy-1.0-0'"));
 }
 
 /// A library with a versioned name, and one that needs it.
@@ -459,7 +459,7 @@ TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedBeforeTheyAreBuilt) {
   Put("toy/recipe.yaml", kOneZipForTwo);
   EXPECT_THAT(PlanBuild(env_, Request({"toy"})),
               FailsWith(ErrorCode::kInvalidInput,
-                        HasSubstr("'toy-1.0-v1_0' and 'toy-1.0-v2_0' would both make 'toy.zip'")));
+                        HasSubstr("'toy-1.0-v1_0' and 'toy-1.0-v2_0' would both write 'toy.zip'")));
 }
 
 TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedOneAfterTheOtherToo) {
@@ -501,7 +501,7 @@ TEST_F(BuildPipelineTest, AVariantWithoutTheFormatAskedForIsLeftOut) {
   request.select = {{"v", {"2"}}};
   EXPECT_THAT(
       PlanBuild(env_, request),
-      FailsWith(ErrorCode::kUsage, HasSubstr("'toy' makes no zip: its recipe names the formats conda")));
+      FailsWith(ErrorCode::kUsage, HasSubstr("'toy' does not make zip: its recipe lists the formats conda")));
 }
 
 TEST_F(BuildPipelineTest, AZipWithABuildPathIsNotPublished) {

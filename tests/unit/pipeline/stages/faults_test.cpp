@@ -420,7 +420,7 @@ TEST(BuildFaults, AFileOfTheRecipeThatCannotBeReadIsNotCalledChanged) {
   EXPECT_THAT(RunNode(env, file, "build/toy-1.0-0"), FailsWith(ErrorCode::kIo, HasSubstr("toy/LICENSE")));
   ASSERT_OK(mem.Remove(AbsPath::Literal("/recipes/toy/LICENSE")));
   EXPECT_THAT(RunNode(env, file, "build/toy-1.0-0"),
-              FailsWith(ErrorCode::kRefused, HasSubstr("LICENSE' changed after the plan was made")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("LICENSE' changed after planning")));
 }
 
 TEST(BuildFaults, WhatFailsAfterAFailureDoesNotHideIt) {

@@ -82,7 +82,7 @@ TEST_F(ResumePipelineTest, AFailedBuildGoesOnAndEndsInTheSameBytes) {
   EXPECT_THAT(
       Notes(),
       Contains(HasSubstr(
-          "goes on where an interrupted run was ended; what may be half-written is made again (1 file)")));
+          "goes on where an interrupted run was ended; redoing files that may be half-written (1 file)")));
   const auto third = Run(Request({"toy"}));
   EXPECT_THAT(third, HasHint(HasSubstr("the whole output is in")));
   EXPECT_THAT(third, HasHint(HasSubstr("--fresh starts from the beginning")));
@@ -214,7 +214,7 @@ TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderIsThatOfTheName) {
   InterruptWith(true);
   EXPECT_THAT(Folders(), SizeIs(2));
   EXPECT_THAT(Notes(),
-              Contains(HasSubstr("another build of this name runs; 'toy-1.0-0' is built in a folder")));
+              Contains(HasSubstr("another build of this name is running; 'toy-1.0-0' is built in a folder")));
   EXPECT_EQ(Compilations(), 4);
   held.reset();
   InterruptWith(true);
@@ -260,7 +260,7 @@ TEST_F(ResumePipelineTest, TheSameBuildWithACompilerCacheWaitsForOneWithout) {
   InterruptWith(true);
   EXPECT_EQ(sleeps, 7);
   EXPECT_EQ(Compilations(), 1);
-  EXPECT_THAT(Notes(), Contains("'toy-1.0-0' is being built by another run; waiting for it"));
+  EXPECT_THAT(Notes(), Contains("another run is building 'toy-1.0-0'; waiting for it"));
 }
 
 TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderOfTheInputsIsHeldAsWell) {
@@ -326,7 +326,7 @@ TEST_F(ResumePipelineTest, ABuildThatAnotherRunMakesIsWaitedFor) {
   });
   ASSERT_OK(Run(Request({"toy"})));
   EXPECT_EQ(sleeps, 7);
-  EXPECT_THAT(Notes(), Contains("'toy-1.0-0' is being built by another run; waiting for it"));
+  EXPECT_THAT(Notes(), Contains("another run is building 'toy-1.0-0'; waiting for it"));
 }
 
 TEST_F(ResumePipelineTest, WaitingCanBeInterrupted) {

@@ -149,10 +149,12 @@ TEST_F(SigningTest, RefusesFilesThatAreNoKeyOrTheOtherHalf) {
   EXPECT_THAT(PublicKey::Parse(pem, "key.pem"),
               AllOf(FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a private key")),
                     HasHint(HasSubstr("-pubout"))));
-  EXPECT_THAT(Parse("no key"), FailsWith(ErrorCode::kInvalidInput, "'key.pem' is no private key in PEM"));
+  EXPECT_THAT(Parse("no key"),
+              FailsWith(ErrorCode::kInvalidInput, "'key.pem' is not a private key in PEM format"));
   EXPECT_THAT(Parse(pem.substr(0, pem.size() / 2)),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("no private key")));
-  EXPECT_THAT(PublicKey::Parse("", "x"), FailsWith(ErrorCode::kInvalidInput, "'x' is no public key in PEM"));
+  EXPECT_THAT(PublicKey::Parse("", "x"),
+              FailsWith(ErrorCode::kInvalidInput, "'x' is not a public key in PEM format"));
   EXPECT_THAT(PublicKey::Parse("-----BEGIN CERTIFICATE-----", "x"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a certificate")));
 }

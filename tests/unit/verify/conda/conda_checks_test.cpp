@@ -288,7 +288,7 @@ TEST_F(CondaChecksTest, NamesThatCannotBeUnpackedAreFindings) {
         {.name = std::string(90, 'x') + "/y", .content = "1"}},
        "which is a file"},
       {{{.name = "a/b", .content = "1"}, {.name = "a", .content = "1"}},
-       "'a' is also the folder of other members"},
+       "'a' is also the directory of other members"},
       {{{.name = "a\xff", .content = "1"}}, "has a name that is not UTF-8"}};
   for (const auto& [members, message] : cases) {
     const std::vector<Finding> findings = CheckPayload({}, members);

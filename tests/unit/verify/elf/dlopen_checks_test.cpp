@@ -78,11 +78,10 @@ TEST(Opened, HashInTheName) {
   Tree tree;
   tree.AddText("pkg.libs/libcudnn-0a1b2c3d.so.9", Mentioning({"libcudnn_graph.so", "libcudnn.so.9"}));
   tree.Add("pkg.libs/libcudnn_graph-99887766.so.9", Library({}));
-  EXPECT_THAT(
-      tree.Check(),
-      ElementsAre(Is("elf-dlopen-renamed", Severity::kError, "pkg.libs/libcudnn-0a1b2c3d.so.9",
-                     "opens 'libcudnn_graph.so' or a version of it at run time, which the tree holds as "
-                     "'pkg.libs/libcudnn_graph-99887766.so.9'")));
+  EXPECT_THAT(tree.Check(),
+              ElementsAre(Is("elf-dlopen-renamed", Severity::kError, "pkg.libs/libcudnn-0a1b2c3d.so.9",
+                             "opens 'libcudnn_graph.so' or a version of it at run time, but the tree has it "
+                             "as 'pkg.libs/libcudnn_graph-99887766.so.9'")));
   tree.Add("pkg.libs/libcudnn_graph.so.9", Library({}));
   EXPECT_THAT(tree.Check(), IsEmpty());
 }

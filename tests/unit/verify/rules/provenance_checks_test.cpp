@@ -171,7 +171,7 @@ TEST_F(ProvenanceTest, AHugeStatementOrSignature) {
 
 TEST_F(ProvenanceTest, ASignatureOfAnotherFile) {
   Write(std::string(kSignedArtifact) + ".sig", "no signature");
-  ExpectFinding("provenance-signature", "the signature 'toy-1.0-0.conda.sig' does not fit it");
+  ExpectFinding("provenance-signature", "the signature 'toy-1.0-0.conda.sig' does not match it");
 }
 
 TEST_F(ProvenanceTest, OneLineThatFitsIsEnough) {

@@ -74,7 +74,7 @@ TEST(ComputePlatform, WhatHasNoVersionIsNamed) {
   musl.internal_symbols = {"zcalloc of libz.so.1"};
   ASSERT_OK_AND_ASSIGN(const auto none, ComputePlatformFromSymbols({musl}));
   EXPECT_EQ(none.tag, "linux_x86_64");
-  EXPECT_THAT(none.reasons, ElementsAre("'m.so' uses 'zcalloc of libz.so.1', which no policy admits"));
+  EXPECT_THAT(none.reasons, ElementsAre("'m.so' uses 'zcalloc of libz.so.1', which no policy allows"));
   EXPECT_THAT(CheckPlatformFits({musl}, "musllinux_1_2_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("'m.so' uses 'zcalloc of libz.so.1'")));
 }

@@ -47,9 +47,9 @@ TEST(PolicyLibraries, TablesOfAnotherShapeAreRefused) {
   EXPECT_OK(parse("manylinux: {\"2.5\": a}\nmusllinux: b\n"));
   EXPECT_THAT(parse("manylinux: {}\n"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'musllinux'")));
   EXPECT_THAT(parse("manylinux: {new: a}\nmusllinux: b\n"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'new' is no version of glibc")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'new' is not a glibc version")));
   EXPECT_THAT(parse("manylinux: {\"2.5\": a}\nmusllinux: b\ninternal_symbols: {manylinux: {a: {ever: f}}}\n"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'ever' is no version of glibc")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'ever' is not a glibc version")));
 }
 
 }  // namespace

@@ -95,8 +95,9 @@ TEST(MetadataFields, Classifiers) {
   EXPECT_EQ(ClassifierProblem("Development Status :: 1 - Planning"), "");  // the first of the list
   EXPECT_EQ(ClassifierProblem("Typing :: Typed"), "");                     // the last one
   EXPECT_EQ(ClassifierProblem("Natural Language :: Ukranian"),
-            "is no longer taken; take 'Natural Language :: Ukrainian'");
-  EXPECT_EQ(ClassifierProblem("License :: OSI Approved :: Jabber Open Source License"), "is no longer taken");
+            "is no longer accepted; use 'Natural Language :: Ukrainian'");
+  EXPECT_EQ(ClassifierProblem("License :: OSI Approved :: Jabber Open Source License"),
+            "is no longer accepted");
   for (const char* const unknown :
        {"", "Topic", "Typing :: Typ", "Private :: Do Not Upload", "# trove-classifiers"})
     EXPECT_THAT(ClassifierProblem(unknown), HasSubstr("is not among those of trove-classifiers 20"))

@@ -205,7 +205,7 @@ TEST_F(WheelChecksTest, AFileInTheWayOfAFolderIsAFinding) {
   const auto unreadable = std::find_if(findings.begin(), findings.end(),
                                        [](const Finding& f) { return f.id == "artifact-unreadable"; });
   ASSERT_NE(unreadable, findings.end());
-  EXPECT_THAT(unreadable->message, testing::HasSubstr("lies below 'toy.py', which is a file"));
+  EXPECT_THAT(unreadable->message, testing::HasSubstr("is below 'toy.py', which is a file"));
 }
 
 TEST_F(WheelChecksTest, Licenses) {
