@@ -264,7 +264,7 @@ class Dev(harness.Case):
         lines = []
         reader = threading.Thread(target=lambda: lines.extend(second.stderr))
         reader.start()
-        self.wait_for(lambda: any("is being built by another run; waiting for it" in line for line in lines))
+        self.wait_for(lambda: any("another run is building" in line for line in lines))
         items = {item["kind"]: item for item in self.ptpkg_json("cache")["items"]}
         self.assertEqual((items["dev"]["state"], items["dev"]["subject"]), ("in_use", "toy-1-0"))
         self.ptpkg("cache", "clean")
@@ -320,7 +320,7 @@ class Dev(harness.Case):
         self.compiled()
         self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c; rm f1.c")
         done = self.ptpkg("dev", self.recipe)
-        self.assertIn("changed by hand in the directory of 'ptpkg dev'", done.stderr)
+        self.assertIn("they were changed in the directory of 'ptpkg dev'", done.stderr)
         self.assertIn("2 files copied: 'f0.c', 'f1.c'", done.stdout)
         self.assertNotIn("changed by hand", self.ptpkg("dev", self.recipe).stderr)
 
@@ -365,7 +365,7 @@ class Dev(harness.Case):
         self.ptpkg("build", self.recipe, "--output", self.scratch / "dist", exit_code=5)
         shutil.copytree(self.cache, self.scratch / "copy", symlinks=True)
         done = self.ptpkg("shell", "--cache-dir", self.scratch / "copy", self.recipe, "--", "pwd")
-        self.assertNotIn("did not end well", done.stderr)
+        self.assertNotIn("of a failed build", done.stderr)
         self.assertIn(str(self.scratch / "copy"), done.stdout)
 
     def test_shell_in_what_a_failed_build_has_left(self):
@@ -376,15 +376,15 @@ class Dev(harness.Case):
         self.compiled()
         done = self.shell("ls", "out")
         self.assertIn("the work directory of a failed build", done.stderr)
-        self.assertIn("warning: if files change in that folder, the next build starts anew", done.stderr)
+        self.assertIn("warning: if files in that directory change, the next build starts over", done.stderr)
         self.assertIn("f0.o", done.stdout)
         self.assertNotIn("were changed by hand", done.stderr)
-        self.assertIn("goes on where an interrupted run was ended", self.ptpkg(*build, exit_code=5).stderr)
+        self.assertIn("resuming the interrupted build of", self.ptpkg(*build, exit_code=5).stderr)
         # What was changed by hand is not what the recipe says.
         done = self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c")
-        self.assertIn("were changed by hand: the next build of 'toy-1-0' starts anew", done.stderr)
+        self.assertIn("were changed by hand, so the next build of 'toy-1-0' starts over", done.stderr)
         self.compiled()
-        self.assertNotIn("goes on where", self.ptpkg(*build, exit_code=5).stderr)
+        self.assertNotIn("resuming the interrupted build", self.ptpkg(*build, exit_code=5).stderr)
         self.assertIn("f0", self.compiled())
         self.edit("one.c", "int one(void) { return 1; }\n")
         self.ptpkg(*build)
@@ -404,7 +404,7 @@ class Dev(harness.Case):
         self.project()
         self.ptpkg("build", self.recipe, "--output", self.scratch / "dist", "--keep-work")
         done = self.shell("sh", "-c", 'pwd; echo "$SRC_DIR"; ls out')
-        self.assertIn("what --keep-work has kept", done.stderr)
+        self.assertIn("a directory kept by --keep-work", done.stderr)
         where, told, *names = done.stdout.splitlines()
         self.assertEqual(where, told)
         self.assertTrue(where.startswith(str(self.cache / "kept")), where)
@@ -468,8 +468,8 @@ class Dev(harness.Case):
         for verb in ("dev", "shell"):
             command = (verb, self.recipe, *(("--", "true") if verb == "shell" else ()))
             done = self.ptpkg(*command, exit_code=2)
-            self.assertIn("'toy' has 2 variants, and this command works on one", done.stderr)
-            self.assertIn("hint: pick one: --select flavour=", done.stderr)
+            self.assertIn("this command works on one variant, but 'toy' has 2", done.stderr)
+            self.assertIn("hint: choose one: --select flavour=", done.stderr)
         self.assertEqual(json.loads(self.ptpkg("dev", self.recipe, "--select", "flavour=sour", "--json").stdout)["subject"],
                          "toy-1-sour")
 

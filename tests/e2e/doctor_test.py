@@ -58,7 +58,7 @@ class Doctor(harness.Case):
     def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
         done = self.ptpkg("doctor", self.recipe(tools="bison, no-such-tool"), "--env", "system", exit_code=1,
                           PATH="/nonexistent")
-        self.assertIn("needs what this machine does not have: 'bison' (program 'bison' is not on PATH)", done.stdout)
+        self.assertIn("missing build tools for 'toy': 'bison' (program 'bison' is not on PATH)", done.stdout)
         self.assertIn("fix: install: apt-get install bison", done.stdout)
         self.assertIn("[tool-missing]", done.stdout)
 
@@ -106,10 +106,10 @@ class Doctor(harness.Case):
         recipe = self.recipe()
         blank = self.scratch / "ca che"
         done = self.ptpkg("doctor", recipe, "--cache-dir", blank, exit_code=1)
-        self.assertIn("holds a blank", done.stdout)
+        self.assertIn("contains a blank", done.stdout)
         self.assertIn("[work-folder]", done.stdout)
         done = self.ptpkg("build", recipe, "--output", "dist", "--dry-run", "--cache-dir", blank, exit_code=3)
-        self.assertIn("holds a blank", done.stderr)
+        self.assertIn("contains a blank", done.stderr)
 
     def test_a_library_that_is_needed_for_packing_alone(self):
         """It is loaded when it is needed, which would be after the compiler's hours."""

@@ -118,7 +118,7 @@ class Verbs(Pages):
         # Before any work, and never in the place of something else.
         before = harness.sha256(wheel)
         done = self.ptpkg("slice", wheel, "--gpu", "8.0", "--output", self.scratch / "more", "--html", wheel, exit_code=7)
-        self.assertIn("is no page of ptpkg; it was not replaced", done.stderr)
+        self.assertIn("is not a page written by ptpkg; it was not replaced", done.stderr)
         self.assertFalse((self.scratch / "more").exists())
         self.assertEqual(harness.sha256(wheel), before)
 

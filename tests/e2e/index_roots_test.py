@@ -70,7 +70,7 @@ class Roots(servers_test.Clients):
                     self.assertTrue([path for path in Quiet.asked if path.endswith(".whl.metadata")], Quiet.asked)
 
     def test_later_runs_follow(self):
-        self.assertIn("'toy-1.9-py3-none-any.whl' is in the index of no backend", self.ptpkg("index", "--roots", self.folder,
+        self.assertIn("'toy-1.9-py3-none-any.whl' is not in the index of any backend", self.ptpkg("index", "--roots", self.folder,
                                                                                             cwd=self.folder).stderr.replace(f"{self.folder}/", ""))
         self.assertEqual(self.ptpkg_json("index", self.folder)["written"], [])
         (self.folder / "toy-1.0+cu130-py3-none-any.whl").unlink()

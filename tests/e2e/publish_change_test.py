@@ -121,7 +121,7 @@ class Labels(publishing.Case):
                     (7, "all labels", ("remove", self.package, "--from", "anaconda:me/main")),
                     (2, "the same", ("promote", self.package, "--from", "anaconda:me/main", "--to", "anaconda:me")),
                     (2, "says no label", ("promote", self.package, "--from", "anaconda:me", "--to", "anaconda:me/x", "--move")),
-                    (7, "not at one server", ("promote", self.package, "--from", "anaconda:me", "--to", "quetz:main")),
+                    (7, "on different servers", ("promote", self.package, "--from", "anaconda:me", "--to", "quetz:main")),
                     (2, "--to TARGET is missing", ("promote", self.package, "--from", "anaconda:me")),
                     (2, "--from TARGET is missing", ("remove", self.package)),
                     (2, "no artifact given", ("remove", "--from", "anaconda:me")),
@@ -207,7 +207,7 @@ class Servers(publishing.Case):
                 self.assertIn(": removed", self.changed(target, "remove", self.package))
                 self.assertEqual(target.files(), {other.name: harness.sha256(other)})
                 self.assertIn(": not there", self.changed(target, "remove", self.package))
-                self.assertIn("no yanked files", self.changed(target, "yank", other, exit_code=7))
+                self.assertIn("have no yanking", self.changed(target, "yank", other, exit_code=7))
                 deletes = sum(one.method == "DELETE" for one in target.server.requests)
                 target.server.faults.append(faults.Cut(method="DELETE"))
                 self.assertIn(": removed", self.changed(target, "remove", other))
@@ -326,7 +326,7 @@ class Folders(publishing.Case):
         listed = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
         self.assertEqual({one["path"].split("/")[-1] for one in listed}, {other.name, self.wheels[1].name})
         self.assertIn(": not there", self.changed("remove", self.package))
-        self.assertIn("no yanked files", self.changed("yank", other, exit_code=7))
+        self.assertIn("have no yanking", self.changed("yank", other, exit_code=7))
         self.assertIn("nothing is copied", self.changed("promote", other, "--to", "file:///elsewhere", exit_code=7))
         self.assertEqual(harness.leftovers(self.folder), [])
 
@@ -350,7 +350,7 @@ class Folders(publishing.Case):
         self.assertEqual(set(self.page()), {one.name for one in self.wheels})
         self.assertIn("is no folder of a backend", self.changed("remove", "--name", f"docs/{wheel.name}", exit_code=2))
         said = self.run_verb("yank", "--name", name, "--from", "s3://bucket", "--dry-run", exit_code=7)
-        self.assertIn("no folders of backends", said)
+        self.assertIn("no backend directories", said)
 
     def test_dry_run_changes_nothing(self):
         before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}

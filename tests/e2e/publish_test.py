@@ -118,7 +118,7 @@ class Channels(publishing.Case):
 
     def test_room_is_asked_for_before_anything_is_sent(self):
         with Target("quetz", size_limit=100) as target:
-            self.assertIn("make room first", self.publish_to(target, self.package, exit_code=7))
+            self.assertIn("delete files first", self.publish_to(target, self.package, exit_code=7))
             self.assertFalse([one for one in target.server.requests if one.method == "POST"])
             target.server.size_limit = 10_000_000
             self.publish_to(target, self.package)
@@ -294,9 +294,9 @@ class Index(publishing.Case):
             self.assertEqual(list(target.server.tokens), [publishing.TOKEN])
             self.assertEqual(sum(one.path == "/_/oidc/burn-token" for one in target.server.requests), 2)
             target.server.faults.append(faults.Status(500, path="burn-token", times=None))
-            self.assertIn("could not be ended", self.publish(wheel, *target.flags(), **variables))
+            self.assertIn("cannot revoke the token", self.publish(wheel, *target.flags(), **variables))
             target.server.faults[:] = [faults.Status(404, path="burn-token", times=None)]
-            self.assertNotIn("could not be ended", self.publish(wheel, *target.flags(), **variables))
+            self.assertNotIn("cannot revoke the token", self.publish(wheel, *target.flags(), **variables))
             target.server.faults.clear()
             target.server.publisher = {"repository": "owner/other"}
             self.assertIn("trusted publishing", self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables))

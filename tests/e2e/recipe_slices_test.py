@@ -70,7 +70,7 @@ class RecipeSlices(harness.Case):
         self.write('["9.0", 8.6+8.0]')
         done = self.build("--json")
         summary = json.loads(done.stdout)
-        self.assertIn(f"slices of 'toy-1.0+cu130-{TAG}.whl' stand in one index with it", done.stderr)
+        self.assertIn(f"slices of 'toy-1.0+cu130-{TAG}.whl' are in the same index as the wheel", done.stderr)
         names = ["toy-1.0+cu130-" + TAG + ".whl", "toy-1.0+cu130.sm80.sm86-" + TAG + ".whl", "toy-1.0+cu130.sm90-" + TAG + ".whl",
                  "toy-1.0-h_3.conda", "toy-1.0-h_3_sm80_sm86.conda", "toy-1.0-h_3_sm90.conda"]
         self.assertEqual(self.published(), names)
@@ -193,7 +193,7 @@ class RecipeSlices(harness.Case):
         self.write('{gpus: ["9.0"], variant: true, cuda: "12.8"}', formats="[wheel]")
         done = self.build("--json")
         summary = json.loads(done.stdout)
-        self.assertNotIn("stand in one index", done.stderr)
+        self.assertNotIn("are in the same index", done.stderr)
         stem = f"toy-1.0+cu130-{TAG}"
         self.assertEqual(self.published(), [f"{stem}-null.whl", f"{stem}-sm90.cuda12_8.whl", f"{stem}.whl"])
         self.assertEqual(len(summary["artifacts"]), 3)

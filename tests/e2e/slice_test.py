@@ -93,7 +93,7 @@ class Libraries(harness.Case):
         self.assertIn("no GPU given", self.refused(code=2))
         self.assertIn("--each cannot be combined with --gpu", self.refused("--each", "--gpu", "9.0", code=2))
         said = self.refused("--gpu", "hopper", code=2)
-        self.assertIn("--gpu: 'hopper' is no GPU", said)
+        self.assertIn("--gpu: unknown GPU 'hopper'", said)
         self.assertIn("8.0+8.6", said)
         self.assertIn("write 9.0", self.refused("--gpu", "9.0a", code=2))
         self.assertIn("unknown compute capability 9.7", self.refused("--gpu", "9.7", code=2))
@@ -109,7 +109,7 @@ class Libraries(harness.Case):
         zipped = self.scratch / "libtoy.zip"
         with zipfile.ZipFile(zipped, "w") as archive:
             archive.write(self.library, "libtoy.so")
-        self.assertIn("is a zip, and nothing says what is in it", self.refused("--gpu", "9.0", code=2, artifact=zipped))
+        self.assertIn("is a zip without package metadata", self.refused("--gpu", "9.0", code=2, artifact=zipped))
         self.refused("--gpu", "9.0", code=4, artifact=self.scratch / "none.so")
 
     def test_the_new_name_is_taken(self):
@@ -218,7 +218,7 @@ class Wheels(wheel_maker.WheelCase):
         wheel = self.wheel()
         done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, exit_code=7)
         self.assertIn("all GPU code of", done.stderr)
-        self.assertIn("the licence, 'toy-1.0.dist-info/License.txt', is NVIDIA's", done.stderr)
+        self.assertIn("the licence 'toy-1.0.dist-info/License.txt' is NVIDIA's", done.stderr)
         self.assertIn("--allow GLOB", done.stderr)
         self.assertEqual(list(self.output.glob("*")), [])
         self.slice(wheel, "--gpu", "9.0", "--allow", "libtoy_cuda.so")
@@ -277,7 +277,7 @@ class Wheels(wheel_maker.WheelCase):
                       self.ptpkg("slice", wheel, "--gpu", "8.0", "--variant", "--cuda", "thirteen", *output, exit_code=2).stderr)
         self.ptpkg("slice", wheel, "--gpu", "8.0", "--cuda", "13.0", *output, exit_code=2)
         said = self.ptpkg("publish", variant, "--to", "pypi:pypi", "--dry-run", exit_code=7).stderr
-        self.assertIn("is a variant wheel: this index does not take it yet", said)
+        self.assertIn("is a variant wheel, which this index does not accept yet", said)
 
     def test_check_and_index_compare_labels(self):
         self.slice(self.wheel(), "--gpu", "9.0", "--gpu", "8.0", "--variant")
@@ -296,7 +296,7 @@ class Wheels(wheel_maker.WheelCase):
         renamed = one.with_name(one.name.replace("-sm90", "-sm120"))
         one.rename(renamed)
         said, = self.findings(renamed)
-        self.assertIn("ends in the label of a variant, 'sm120'", self.ptpkg("check", "--target", "pypi", renamed, exit_code=1).stderr)
+        self.assertIn("ends in the variant label 'sm120'", self.ptpkg("check", "--target", "pypi", renamed, exit_code=1).stderr)
         self.assertIn("error variant.json: it lists the variants 'sm90', but the file name has 'sm120'", said)
         plain = renamed.with_name(renamed.name.replace("-sm120", ""))
         renamed.rename(plain)
@@ -354,7 +354,7 @@ class Wheels(wheel_maker.WheelCase):
         for arguments in ([], ["--dry-run"], ["--variant"]):
             said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, *arguments, exit_code=3).stderr
             self.assertIn("toy/data.bin", said)
-            self.assertIn("hint: fetch or write the artifact again", said)
+            self.assertIn("hint: fetch or rebuild the artifact", said)
         self.assertFalse(self.output.exists())
         self.assertEqual(harness.leftovers(self.scratch), [])
 
@@ -482,7 +482,7 @@ class CondaPackages(harness.Case):
             said = self.ptpkg("slice", package, "--gpu", "9.0", *arguments, "--output", self.output, exit_code=7).stderr
             self.assertIn("the slice for 9.0: ", said)
             self.assertIn("64", said)
-            self.assertIn("name fewer GPUs", said)
+            self.assertIn("choose fewer GPUs", said)
         self.assertFalse(self.output.exists())
 
 

@@ -168,7 +168,7 @@ class Toolkits(harness.Case):
         done = self.run_it("build", exit_code=4)
         self.assertIn("'cuda_linux-64 12.3.*' (", done.stderr)
         self.assertIn("cuda-12.4/bin/nvcc' 12.4.131", done.stderr)
-        self.assertIn("name its directory with --cuda-home", done.stderr)
+        self.assertIn("give its directory with --cuda-home", done.stderr)
 
     def test_a_directory_that_is_not_a_toolkit(self):
         self.toolkits.append(self.scratch / "kernels")

@@ -237,7 +237,7 @@ class Wheels(harness.Case):
         text = RECIPE.replace("about:", "  host: [cuda-cudart-dev 13.1.*]\nabout:")
         (self.recipe / "recipe.yaml").write_text(text)
         done = self.build(self.scratch / "out", exit_code=3)
-        self.assertIn("are of two CUDA toolkits", done.stderr)
+        self.assertIn("belong to different CUDA toolkits", done.stderr)
 
     def test_libraries_of_a_toolkit_cudnn_nccl_and_mkl(self):
         (self.recipe / "recipe.yaml").write_text(LIBRARIES_RECIPE)

@@ -232,7 +232,7 @@ void CheckIsa(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindi
   const elf::IsaLevel allowed = std::max(promise.isa, LevelOfFolder(needs.file));
   if (needs.isa <= allowed) return;
   findings.Add("elf-isa-level", Severity::kError,
-               fmt::format("requires {}, but {} guarantees only less", elf::IsaLevelName(needs.isa),
+               fmt::format("requires {}, but only {} is guaranteed", elf::IsaLevelName(needs.isa),
                            elf::IsaLevelName(allowed)),
                promise.kind == DeclarationSource::kConda
                    ? fmt::format("depend on '_x86_64-microarch-level >={}', or compile for x86-64",

@@ -61,7 +61,7 @@ TEST_F(LicenseFilesTest, NamesWhatMatchesNothingAndWhatThereIs) {
   env_.dir().WriteFile("source/other", "x");
   recipe_.about.license_files = {"LICENSE"};
   EXPECT_THAT(Names(),
-              FailsWith(ErrorCode::kNotFound, HasSubstr("'LICENSE' matches nothing in the sources")));
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'LICENSE' matches no file in the sources")));
   EXPECT_THAT(Names(), HasHint("found: COPYING.txt"));
 }
 

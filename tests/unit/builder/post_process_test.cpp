@@ -113,7 +113,7 @@ TEST_F(PostProcessTest, RefusesALinkIntoTheBuildFolder) {
   ASSERT_OK(env_->fs.MakeDirs(layout_.prefix / "lib"));
   ASSERT_OK(env_->fs.CreateSymlink((layout_.source / "x.so").str(), layout_.prefix / "lib/x.so"));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput,
-                               HasSubstr("symlink 'lib/x.so' leads into the build folder")));
+                               HasSubstr("symlink 'lib/x.so' points into the build directory")));
 }
 
 TEST_F(PostProcessTest, BreaksHardLinks) {

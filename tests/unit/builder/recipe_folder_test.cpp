@@ -147,7 +147,7 @@ TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
               HasSubstr("\npackage:\n  name: toy\n  version: \"1.0\"\n"));
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
   EXPECT_THAT(RecipeFiles(env_, recipe::CondaOutputOf(recipe_), "", folder),
-              FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' of the recipe's folder has changed")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' in the recipe directory changed")));
 }
 
 TEST_F(RecipeFolderTest, GivesTheTextsInWhichNamesOfVariablesAreLookedFor) {

@@ -248,7 +248,7 @@ TEST_F(WritePackagesTest, RefusesToReplaceUnlessTold) {
 TEST_F(WritePackagesTest, RefusesBadInput) {
   const StagedTree tree = MakeTree(env_, {{.name = "info/x", .content = ""}});
   EXPECT_THAT(Write(DemoMetadata(), tree, out_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'info/x' lies in info/")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'info/x' is in info/")));
   PackageMetadata metadata = DemoMetadata();
   metadata.name = "Demo";
   EXPECT_THAT(Write(metadata, {}, out_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("package name")));

@@ -53,10 +53,10 @@ TEST_F(TreeBuilderTest, RefusesAFileThatIsAFolderToo) {
   TreeBuilder builder(env_, to_);
   ASSERT_OK(builder.AddText(RelPath::Literal("a/b/c"), "1"));
   for (const char* above : {"a", "a/b"}) {
-    EXPECT_THAT(
-        builder.AddText(RelPath::Literal(above), "2"),
-        FailsWith(ErrorCode::kAlreadyExists,
-                  HasSubstr(std::string("'") + above + "' would be a file, and the folder of 'a/b/c'")));
+    EXPECT_THAT(builder.AddText(RelPath::Literal(above), "2"),
+                FailsWith(ErrorCode::kAlreadyExists,
+                          HasSubstr(std::string("'") + above +
+                                    "' would be both a file and the directory of 'a/b/c'")));
   }
   EXPECT_THAT(builder.AddText(RelPath::Literal("a/b/c/d/e"), "2"),
               FailsWith(ErrorCode::kAlreadyExists,

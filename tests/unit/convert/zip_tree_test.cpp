@@ -105,7 +105,7 @@ TEST_F(ZipTreeTest, ALinkThatLeadsToNoFileIsRefusedByName) {
   for (const auto& [link, target] : {std::pair("headers", "include"), std::pair("lib/gone", "nothing")}) {
     EXPECT_THAT(Make({.files = {link}}),
                 FailsWith(ErrorCode::kInvalidInput,
-                          HasSubstr(fmt::format("'{}' is a link to '{}', which is no file", link, target))));
+                          HasSubstr(fmt::format("'{}' is a link to '{}', which is not", link, target))));
   }
 }
 
@@ -155,7 +155,7 @@ TEST_F(ZipTreeTest, AnEmptyZipIsAnError) {
   for (const recipe::ZipPart& part : {recipe::ZipPart{.root = "site-packages/tyo"},
                                       recipe::ZipPart{.files = {"nothing"}, .texts = {{"a", "b"}}},
                                       recipe::ZipPart{.root = "conda-meta"}}) {
-    EXPECT_THAT(Make(part), FailsWith(ErrorCode::kNotFound, HasSubstr("'toy' would hold no file")));
+    EXPECT_THAT(Make(part), FailsWith(ErrorCode::kNotFound, HasSubstr("'toy' would have no file")));
   }
 }
 

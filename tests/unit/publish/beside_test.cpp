@@ -188,7 +188,7 @@ TEST_F(BesideTest, OneAttestationOfEachType) {
   Write(std::string(kWheel) + ".third.attestation", PythonSample(subject).dump());
   Upload again = Artifact(kWheel);
   EXPECT_THAT(FindSidecars(env_, again),
-              FailsWith(ErrorCode::kRefused, HasSubstr("is the second attestation")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("is a second attestation")));
 }
 
 TEST_F(BesideTest, PrefixDevTakesAnAttestationForItsChannelAlone) {

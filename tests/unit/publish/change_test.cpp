@@ -85,7 +85,7 @@ class FakeStore final : public Store {
   int hidden = 0;
   bool edits = true;
   bool has_index = false;
-  std::string comes_instead;  // what somebody else puts under the name meanwhile
+  std::string comes_instead;  // what another client puts under the name meanwhile
   std::vector<std::string> log;
 };
 
@@ -227,7 +227,7 @@ TEST_F(ChangeTest, AFileThatSomebodyReplacesIsNotPromoted) {
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
   EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
-  EXPECT_THAT(done->front().error->message(), HasSubstr("somebody else"));
+  EXPECT_THAT(done->front().error->message(), HasSubstr("another client"));
 }
 
 TEST_F(ChangeTest, WhatTheStoreShowsLaterIsWaitedFor) {
@@ -295,7 +295,8 @@ TEST(ArtifactIdTest, WhatIsNoneIsTold) {
        {"toy-1.0-0.conda", "../toy-1.0-0.conda", "linux-64/toy.conda", "linux-64/a/b-1-0.conda",
         "simple/toy-1.0-py3-none-any.whl", "cpu/cpu/toy-1.0-py3-none-any.whl", "/toy-1.0-py3-none-any.whl",
         "cpu/toy.whl", "toy.whl", ""}) {
-    EXPECT_THAT(ParseArtifactId(text), FailsWith(ErrorCode::kUsage, HasSubstr("names no artifact"))) << text;
+    EXPECT_THAT(ParseArtifactId(text), FailsWith(ErrorCode::kUsage, HasSubstr("is not an artifact name")))
+        << text;
   }
 }
 

@@ -139,7 +139,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
       const std::string said = FormatError(sent.error());
       const bool is_of_index = said.find("while indexing '/dist'") != std::string::npos;
       in_index += is_of_index;
-      EXPECT_EQ(is_of_index, said.find("'ptpkg index /dist' completes their index") != std::string::npos);
+      EXPECT_EQ(is_of_index, said.find("complete the index with 'ptpkg index /dist'") != std::string::npos);
       if (is_of_index) {
         EXPECT_EQ(Named(fs), 2U);
       }

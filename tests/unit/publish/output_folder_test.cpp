@@ -101,7 +101,7 @@ TEST_F(OutputFolderTest, APublicationOfWhichAPartIsGoneOrChangedIsNone) {
 TEST_F(OutputFolderTest, WhatIsPublishedCanBeMadeToStay) {
   ASSERT_THAT(Open().Publish({Item("a.whl", "one")}, ForeignFilePolicy::kRefuse), IsOk());
   EXPECT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, ForeignFilePolicy::kRefuseAny),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already there with other content")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already exists with different content")));
   EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("one")));
   EXPECT_THAT(Open().Publish({Item("a.whl", "one", "p3", 1)}, ForeignFilePolicy::kRefuseAny), IsOk());
 }
@@ -159,8 +159,8 @@ TEST_F(OutputFolderTest, AZipOfAnotherVariantIsNotReplacedByTheWay) {
   ASSERT_OK(publish("toy-1.0-x_0", "one", "0"));
   EXPECT_THAT(publish("toy-1.0-y_0", "two", "0"),
               AllOf(FailsWith(ErrorCode::kAlreadyExists,
-                              HasSubstr("'toy-1.0-y_0' would replace the zip that 'toy-1.0-x_0' has")),
-                    HasHint(HasSubstr("another output folder"))));
+                              HasSubstr("'toy-1.0-y_0' would replace the zip published by 'toy-1.0-x_0'")),
+                    HasHint(HasSubstr("another output directory"))));
   EXPECT_THAT(Read("zip/toy.zip"), IsOkAndHolds(Eq("one")));
   ASSERT_OK(publish("toy-1.0-x_0", "two", "0")) << "its own";
   ASSERT_OK(publish("toy-1.0-x_12", "three", "12")) << "another build number of the same";
@@ -260,7 +260,7 @@ TEST_F(InterruptedPublication, IsCompletedByTheNextRun) {
 TEST_F(InterruptedPublication, IsTakenBackWhenItsFilesAreGone) {
   ASSERT_THAT(env_->fs.Remove(Incoming(1)), IsOk());
   Open();
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("taken back")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("rolling back")));
   ExpectAsBefore();
 }
 
@@ -353,7 +353,7 @@ TEST_F(OutputFolderTest, AnUnwritablePlaceIsNamed) {
   ASSERT_THAT(output, IsOk());
   const auto prepared = output->Prepare();
   ASSERT_FALSE(prepared.has_value());
-  EXPECT_THAT(FormatError(prepared.error()), HasSubstr("while preparing the output folder"));
+  EXPECT_THAT(FormatError(prepared.error()), HasSubstr("while preparing the output directory"));
 }
 
 /// Old "a" and a new publication of "a" and "b", on a file system that breaks at each operation in turn.

@@ -162,7 +162,7 @@ TEST_F(SendTest, ALoginThatDoesNotEndIsWarnedOf) {
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
   EXPECT_EQ(sent->front().fate, UploadResult::kSent);
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("could not be ended")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("cannot revoke the token")));
 }
 
 TEST_F(SendTest, AnotherFileThereIsAConflictBeforeAnythingIsSent) {

@@ -135,7 +135,8 @@ TEST(LoadDocument, SaysWhatToDoWithMetaYaml) {
   test::MemFs fs;
   fs.AddFile("/r/meta.yaml", "{% set version = '1' %}\n");
   const Result<Document> document = LoadDocument(fs, AbsPath::Literal("/r/meta.yaml"));
-  EXPECT_THAT(document, FailsWith(ErrorCode::kUnsupported, HasSubstr("is a recipe of the old format")));
+  EXPECT_THAT(document,
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("is a recipe in the old conda-build format")));
   EXPECT_THAT(document, HasHint(HasSubstr("migrate-recipe")));
 }
 

@@ -317,7 +317,7 @@ TEST_F(EvaluateTest, DeviceCode) {
   };
   const std::vector<Row> rows = {{"Hopper", "unknown GPU architecture 'Hopper'", 18},
                                  {"[8.0, libb.so=all]", "unknown GPU architecture 'all'", 24},
-                                 {"[8.0, any]", "'any' stands beside", 18},
+                                 {"[8.0, any]", "'any' is combined with", 18},
                                  {"\"\"", "'' lists no GPU architecture", 18},
                                  {"${{ '' }}", "'device_code' has no value", 18},
                                  {"[\"${{ '' }}\"]", "'device_code' has no value", 19}};

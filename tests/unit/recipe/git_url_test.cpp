@@ -27,7 +27,8 @@ TEST(ParseGitUrl, TakesWhatGitTakes) {
 TEST(ParseGitUrl, RefusesWhatRunsProgramsOrIsAnOption) {
   for (const char* url : {"ext::sh -c id", "ext::sh", "--upload-pack=x", "ssh://-oProxyCommand=x/a", "-h:a",
                           "ftp://h/a", "https:///a", "https://h/a b", "a\nb", ""}) {
-    EXPECT_THAT(ParseGitUrl(url, kBase), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no git repository")))
+    EXPECT_THAT(ParseGitUrl(url, kBase),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("not the URL of a git repository")))
         << url;
   }
 }

@@ -74,8 +74,7 @@ TEST_F(SlicesTest, EachIsTheGpusOfTheDeviceCode) {
   EXPECT_THAT(Gpus("each", "device_code: any"), IsOkAndHolds(IsEmpty()))
       << "a variant without GPU code needs no branch";
   for (const char* unknown : {"resume: true", "device_code: 90-virtual"}) {
-    EXPECT_THAT(Gpus("each", unknown),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("which names no machine code")))
+    EXPECT_THAT(Gpus("each", unknown), FailsWith(ErrorCode::kInvalidInput, HasSubstr("which lists none")))
         << unknown;
   }
   EXPECT_THAT(Gpus("each", "device_code: sm_97"),
@@ -89,9 +88,9 @@ TEST_F(SlicesTest, WhatIsRefusedIsNamedAtItsPlace) {
     int column;
   };
   const std::vector<Row> rows = {
-      {"hopper", "'hopper' is no GPU", 13},
+      {"hopper", "unknown GPU 'hopper'", 13},
       {"gfx90a", "'gfx90a' is an AMD GPU: ptpkg does not slice AMD code", 13},
-      {"\"\"", "'' is no GPU", 13},
+      {"\"\"", "unknown GPU ''", 13},
       {"[9.0, 9.0a]", "'9.0a' is a code architecture, not a GPU", 19},
       {"[8.0, 9.7]", "unknown compute capability 9.7", 19},
       {"[8.0, 9.0, 80]", "the slice for 8.0 is given twice", 24},
@@ -120,10 +119,10 @@ TEST_F(SlicesTest, OfWhatHasNoneTheyAreRefused) {
   EXPECT_THAT(Gpus("[]", zip), IsOkAndHolds(IsEmpty()));
   EXPECT_THAT(Gpus("9.0", "formats: [zip, tar.bz2]\n    zip: {name: toy}"), IsOkAndHolds(ElementsAre("9.0")));
   EXPECT_THAT(Slices("{gpus: 9.0, variant: true}", "formats: [conda]"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'formats' lists no 'wheel'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("which 'formats' does not list")));
   const auto noarch = Slices("9.0", "resume: true", "build: {noarch: generic}\n");
   EXPECT_THAT(noarch, FailsWith(ErrorCode::kInvalidInput, HasSubstr("of a noarch package")));
-  EXPECT_THAT(noarch, HasHint(HasSubstr("leave 'slices' empty")));
+  EXPECT_THAT(noarch, HasHint(HasSubstr("remove 'slices'")));
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST_F(GraftPlanTest, ANameThatIsAPathStaysOutsideByItsFileName) {
   EXPECT_THAT(change.dropped, ElementsAre("/lib/libpython3.11.so.1.0"));
   EXPECT_THAT(change.renamed,
               ElementsAre(Pair("/lib/libcuda.so.1", "libcuda.so.1"), Pair("/lib/libm.so.6", "libm.so.6")));
-  EXPECT_THAT(plan.left_out, ElementsAre(ExcludedLibrary{"/lib/libcuda.so.1", "never copied"},
+  EXPECT_THAT(plan.left_out, ElementsAre(ExcludedLibrary{"/lib/libcuda.so.1", "never bundled"},
                                          ExcludedLibrary{"/lib/libleft.so.1", "--exclude"}));
 }
 
@@ -208,7 +208,7 @@ TEST_F(GraftPlanTest, WhatIsAskedForIsCopiedIfSomebodyOpensIt) {
   tree_.Add("toy/a.so", Library({}));
   AddHost("/usr/lib/libplugin.so.3");
   EXPECT_THAT(Plan({.opened = {"libplugin.so.3"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name in it")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel contains that name")));
   ASSERT_OK_AND_ASSIGN(GraftPlan plan, Plan({.opened = {"libplugin.so.3"},
                                              .opened_by_text = {{"libplugin.so.3", {"toy/open.py"}}}}));
   ASSERT_EQ(plan.grafts.size(), 1U);
@@ -264,9 +264,8 @@ TEST_F(GraftPlanTest, ALinkThatSomebodyOpensIsANameToo) {
   ASSERT_OK_AND_ASSIGN(plan, Plan());
   EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so.1");
   EXPECT_EQ(plan.grafts.at(0).opened_by, "toy/c.so");
-  EXPECT_THAT(
-      tree_.env().reporter.warnings(),
-      ElementsAre(HasSubstr("'toy/b.so' has 'libfoo.so' in it, here a link to '/usr/lib/libfoo.so.1'")));
+  EXPECT_THAT(tree_.env().reporter.warnings(),
+              ElementsAre(HasSubstr("'toy/b.so' opens 'libfoo.so', here a link to '/usr/lib/libfoo.so.1'")));
 }
 
 TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
@@ -280,7 +279,7 @@ TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
               FailsWith(ErrorCode::kInvalidInput,
                         AllOf(HasSubstr("'/usr/lib/libfoo.so.1' would be copied"),
                               HasSubstr("'libfoo.so', by --graft"), HasSubstr("'libfoo.so.1', by --graft"))));
-  EXPECT_THAT(asked, HasHint(HasSubstr("let all of them open one name")));
+  EXPECT_THAT(asked, HasHint(HasSubstr("make all of them open one name")));
   tree_.AddText("toy/b.so", Naming(Library({}), "libfoo.so.1"));
   tree_.AddText("toy/c.so", Naming(Library({}), "libfoo.so"));
   EXPECT_THAT(Plan(), FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("'libfoo.so.1', by 'toy/b.so'"),
@@ -293,8 +292,8 @@ TEST_F(GraftPlanTest, WhatCannotBeAskedFor) {
   tree_.Add("toy/a.so", Library({}));
   for (const char* name : {"libcuda.so.1", "libmine.so.1"}) {
     const auto plan = Plan({.never_graft = {"libmine.*"}, .opened = {name}});
-    EXPECT_THAT(plan, FailsWith(ErrorCode::kInvalidInput, HasSubstr("is never copied"))) << name;
-    EXPECT_THAT(plan, HasHint(HasSubstr("leave --graft out"))) << name;
+    EXPECT_THAT(plan, FailsWith(ErrorCode::kInvalidInput, HasSubstr("never bundles it"))) << name;
+    EXPECT_THAT(plan, HasHint(HasSubstr("remove --graft"))) << name;
   }
   EXPECT_THAT(Plan({.opened = {"libplugin.so.3"}}),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'libplugin.so.3', which '--graft' needs")));
@@ -309,8 +308,8 @@ TEST_F(GraftPlanTest, WhatStaysOutside) {
                                                    .dependencies = {"nvidia-cuda-runtime-cu12"}}));
   EXPECT_THAT(plan.grafts, IsEmpty());
   EXPECT_THAT(plan.left_out,
-              ElementsAre(ExcludedLibrary{"libbackend.so.1", "never copied"},
-                          ExcludedLibrary{"libcuda.so.1", "never copied"},
+              ElementsAre(ExcludedLibrary{"libbackend.so.1", "never bundled"},
+                          ExcludedLibrary{"libcuda.so.1", "never bundled"},
                           ExcludedLibrary{"libcudart.so.12", "a dependency provides it"},
                           ExcludedLibrary{"libleft.so.1", "--exclude"},
                           ExcludedLibrary{"libwheel.so.1", "the wheel expects it on the machine"}));
@@ -476,7 +475,7 @@ TEST_F(GraftPlanTest, NamesThatAreTakenAreRefused) {
   tree_.AddText("toy.libs/libx.so.1", "a text");
   const auto taken = Plan({.rename = Rename::kNone, .exclude = {"/opt/b/*"}});
   EXPECT_THAT(taken, FailsWith(ErrorCode::kInvalidInput,
-                               HasSubstr("the wheel has a file 'toy.libs/libx.so.1' already")));
+                               HasSubstr("the wheel already has a file 'toy.libs/libx.so.1'")));
   EXPECT_THAT(taken, HasHint(HasSubstr("--lib-folder")));
 }
 

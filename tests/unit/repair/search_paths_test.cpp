@@ -56,8 +56,8 @@ TEST_F(SearchPathsTest, WhatLeadsSomewhereStays) {
 TEST_F(SearchPathsTest, FoldersThatAreInstalledElsewhereAreRefused) {
   tree_.Add("pkg/a.so", Library({"libb.so"}));
   EXPECT_EQ(NewPathFor("pkg/a.so", {"toy-1.data/data/lib"}), "error");
-  EXPECT_THAT(Result<void>(*error_),
-              FailsWith(ErrorCode::kUnsupported, HasSubstr("'toy-1.data/data/lib', to which nothing")));
+  EXPECT_THAT(Result<void>(*error_), FailsWith(ErrorCode::kUnsupported,
+                                               HasSubstr("'toy-1.data/data/lib', which has no fixed path")));
   EXPECT_EQ(NewPathFor("pkg/a.so", {"toy-1.data/platlib/lib"}), "RPATH $ORIGIN/../lib");
 }
 
@@ -103,7 +103,7 @@ TEST_F(SearchPathsTest, FoldersAreReachedFromWhereInstallersPutTheFile) {
   tree_.Add("toy-1.data/scripts/prog", Library({}));
   EXPECT_EQ(NewPathFor("toy-1.data/scripts/prog"), "");
   EXPECT_EQ(NewPathFor("toy-1.data/scripts/prog", {"toy.libs"}), "error");
-  EXPECT_THAT(error_->message(), HasSubstr("no fixed way"));
+  EXPECT_THAT(error_->message(), HasSubstr("no fixed path"));
 }
 
 TEST_F(SearchPathsTest, ALayoutDecidesAndFoldersComeBehind) {

@@ -65,12 +65,12 @@ TEST_F(PatchListTest, AMissingMemberIsNamedWithItsLine) {
 TEST_F(PatchListTest, WhatASeriesMayNotSay) {
   for (const char* line : {"one -p", "one -px", "one -p99", "one --fuzz=3", "one two"}) {
     Series(line);
-    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no option")))
+    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not an option")))
         << line;
   }
   for (const char* line : {"../../a.patch", "/etc/passwd"}) {
     Series(line);
-    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a patch below")))
+    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not below")))
         << line;
   }
   Series(std::string(limits::kPatchSeries + 1, '\n'));

@@ -50,7 +50,7 @@ TEST(ApplyPatch, FindsAMovedHunkButTakesNoFuzz) {
   const auto result = Apply(env, patch, env.dir() / "fuzzy");
   EXPECT_THAT(result, FailsWith(ErrorCode::kInvalidInput,
                                 "patch 'p.patch' does not apply: hunk 1 of 'sub/f' does not fit at line 1"));
-  EXPECT_THAT(result, HasHint(HasSubstr("no fuzz")));
+  EXPECT_THAT(result, HasHint(HasSubstr("without fuzz")));
   EXPECT_EQ(env.dir().ReadFile("fuzzy/sub/f"), "one\ntwo\nother\n");
 }
 

@@ -126,7 +126,8 @@ TEST_F(PrepareTest, RefusesATargetDirectoryThroughASymlink) {
   recipe_.sources.emplace_back();
   recipe_.sources[1].path = "extra";
   recipe_.sources[1].target_directory = "sub/deeper";
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("meets a file of an earlier source")));
+  EXPECT_THAT(Run(),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("collides with a file of an earlier source")));
   ExpectNothingLeft();
 }
 
@@ -196,7 +197,7 @@ TEST_F(PrepareTest, ARepositoryWithoutFilesIsNoSource) {
   options_.overrides.emplace("toy", bare);
   const auto key = Key();
   EXPECT_THAT(key, FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
-  EXPECT_THAT(key, HasHint(HasSubstr("name it by 'git'")));
+  EXPECT_THAT(key, HasHint(HasSubstr("use 'git'")));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
   // A source that happens to have such names is one.
   ASSERT_THAT(WriteFile(env_->fs, bare / "HEAD", "int head;\n"), test::IsOk());
@@ -230,7 +231,7 @@ TEST_F(PrepareTest, KeysOfAFileAreRefusedForAFolder) {
     recipe_.sources[0].file_name = digest ? "" : "toy.tar.gz";
     const auto refused =
         FailsWith(ErrorCode::kInvalidInput,
-                  HasSubstr(digest ? "is a folder, which has no 'sha256'" : "no 'file_name'"));
+                  HasSubstr(digest ? "is a directory, so 'sha256' does not apply" : "no 'file_name'"));
     EXPECT_THAT(Key(), refused);
     EXPECT_THAT(Run(), refused);
     EXPECT_THAT(CheckInputs(env_, recipe_, options_), refused);

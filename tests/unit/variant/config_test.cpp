@@ -119,7 +119,7 @@ TEST_F(VariantConfigTest, RefusesFilesItCannotRead) {
               FailsWith(ErrorCode::kNotFound, HasSubstr("/none.yaml")));
   fs_.AddFile("/conda_build_config.yaml", "python:\n  - 3.11  # [linux]\n");
   const auto old = LoadVariantConfig(fs_, {AbsPath::Literal("/conda_build_config.yaml")}, "linux-64");
-  EXPECT_THAT(old, FailsWith(ErrorCode::kUnsupported, HasSubstr("is a variant file of the old format")));
+  EXPECT_THAT(old, FailsWith(ErrorCode::kUnsupported, HasSubstr("is a variant file in the old format")));
   EXPECT_THAT(old, HasHint(HasSubstr("variants.yaml")));
 }
 

@@ -79,7 +79,7 @@ TEST_F(RenderTest, DetectedVersionsComeWhenTheToolsAreKnown) {
 
 TEST_F(RenderTest, DetectedIsRefusedWhereNothingIsKnown) {
   const auto in_script = RenderBody("build: {script: \"${{ detected('cudnn') }}\"}\n");
-  EXPECT_THAT(in_script, FailsWith(ErrorCode::kInvalidInput, HasSubstr("outside of 'build.string'")));
+  EXPECT_THAT(in_script, FailsWith(ErrorCode::kInvalidInput, HasSubstr("only allowed in 'build.string'")));
   EXPECT_THAT(RenderBody("build: {string: \"${{ detected('gcc') }}\"}\n"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'gcc' is not a version that ptpkg detects")));
   EXPECT_THAT(RenderBody("build: {string: \"${{ detected() }}\"}\n"),

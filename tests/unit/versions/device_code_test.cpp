@@ -78,7 +78,7 @@ TEST(DeviceArchitectures, OtherWordsAreRefused) {
                            "gfx90a:",
                            "gfxa"}) {
     EXPECT_THAT(ParseDeviceArchitectures(text),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no GPU architecture")))
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU architecture")))
         << text;
   }
   for (const char* text : {"", " ; ", ",", "more"}) {
@@ -136,15 +136,15 @@ TEST(DeviceCodeRequest, MachineCodeOfAllLists) {
 
 TEST(DeviceCodeRequest, Refusals) {
   EXPECT_THAT(DeviceCodeRequest::Parse({"any", "8.0"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands beside")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is combined with")));
   EXPECT_THAT(DeviceCodeRequest::Parse({"=8.0"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("names no files")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no file glob")));
   EXPECT_THAT(DeviceCodeRequest::Parse({"liba.so="}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("lists no GPU")));
   EXPECT_THAT(DeviceCodeRequest::Parse({"liba.so=x"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'x' is no GPU")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU architecture 'x'")));
   EXPECT_THAT(DeviceCodeRequest::Parse({""}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any' asks for none")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("write 'any' for none")));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(MatchSpec, RefusesOthers) {
         << text;
   }
   EXPECT_THAT(MatchSpec::Parse("conda-forge::numpy"),
-              FailsWith(ErrorCode::kUnsupported, HasSubstr("names a channel")));
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("has a channel")));
   EXPECT_THAT(MatchSpec::Parse("numpy[version='1']"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("brackets")));
 }

@@ -66,9 +66,9 @@ TEST(PinConstraint, RefusesBadBoundsAndVersions) {
 TEST(PinConstraint, CountsUpWhatIsANumberOfAVersion) {
   EXPECT_THAT(PinConstraint("2147483646", {"", "x"}), IsOkAndHolds(std::string("<2147483647.0a0")));
   EXPECT_THAT(PinConstraint("2147483647", {"", "x"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be counted up")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be incremented")));
   EXPECT_THAT(PinConstraint("99999999999999999999", {"", "x"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be counted up")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be incremented")));
 }
 
 TEST(PythonMinor, DropsThePatchRelease) {

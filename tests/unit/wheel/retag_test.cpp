@@ -199,7 +199,7 @@ TEST_F(RetagTest, AVersionIsNoTag) {
   EXPECT_THAT(Retag(Wheel(Toy()), {.abi = "3"}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3' is no ABI tag")));
   EXPECT_THAT(Retag(Wheel(Toy()), {.platform = "any."}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is no platform tag")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is not a platform tag")));
 }
 
 TEST_F(RetagTest, WhatTheRequestDoesNotNameKeepsItsBytes) {

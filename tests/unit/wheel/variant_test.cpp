@@ -59,7 +59,7 @@ TEST(VariantDocument, WhatIsNoneIsRefused) {
   const std::string good = FormatVariantDocument(Hopper());
   const auto with = [&](const char* from, const char* to) { return ReplaceAll(good, from, to); };
   const std::vector<std::pair<std::string, const char*>> rows = {
-      {"[]", "is no object"},
+      {"[]", "is not an object"},
       {with("\"$schema\"", "\"schema\""), "$schema"},
       {with("\"default-priorities\"", "\"priorities\""), "the key 'priorities' is not of this format"},
       {with("\"namespace\"", "\"name\""), "has no list 'default-priorities.namespace'"},

@@ -160,7 +160,7 @@ TEST_F(ExtractTarTest, WritesThroughNoLinkThatWasThereBefore) {
   fs_.AddDir("/out/deep");
   fs_.AddSymlink("..", "/out/deep/up");
   EXPECT_THAT(Extract(TarLink("l", "deep/up/../x") + TarEnd()),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("leads out of the tree")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("outside the tree")));
   EXPECT_THAT(Extract(TarLink("m", "d/x") + TarEnd()),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("out of the tree")));
 }
@@ -236,7 +236,7 @@ TEST_F(ExtractTarTest, RefusesBombs) {
   ASSERT_LT(bomb.size(), 10'000U);
   const auto result = Extract(bomb);
   EXPECT_THAT(result, FailsWith(ErrorCode::kCorrupt, HasSubstr("more than 200 times its size")));
-  EXPECT_THAT(result, ::ptpkg::test::HasHint(HasSubstr("fill disks")));
+  EXPECT_THAT(result, ::ptpkg::test::HasHint(HasSubstr("decompression bomb")));
   // In what follows the tar, too.
   const std::string tail = Zstd(TarEnd() + std::string(66U << 20U, '\0'));
   EXPECT_THAT(Extract(tail), FailsWith(ErrorCode::kCorrupt, HasSubstr("more than 200 times its size")));
@@ -286,7 +286,7 @@ TEST_F(ExtractTarTest, StripsComponents) {
   ASSERT_OK(Extract(tar, {.strip_components = 1}));
   EXPECT_THAT(Out(), ElementsAre("a", "d/", "d/b", "d/c", "l -> d/b"));
   EXPECT_THAT(Extract(TarLink("top/out", "../x") + TarEnd(), {.strip_components = 1}),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("leads out of the tree")))
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("outside the tree")))
       << "inside before stripping, outside after it";
 }
 
@@ -296,7 +296,7 @@ TEST_F(ExtractTarTest, StripsASingleRoot) {
       {.strip_single_root = true}));
   EXPECT_THAT(Out(), ElementsAre("a", "l -> a", "top"));
   EXPECT_THAT(Extract(TarLink("root/out", "../x") + TarEnd(), {.strip_single_root = true}),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("leads out of the tree")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("outside the tree")));
 }
 
 TEST_F(ExtractTarTest, KeepsSeveralRootsAndSingleFiles) {

@@ -113,7 +113,7 @@ std::vector<HostileZip> HostileZips() {
       {"below_file", two({.name = "a"}, {.name = "a/b"}), "is below 'a', which is a file"},
       {"below_link", two({.name = "a", .content = "b", .unix_mode = 0120777}, {.name = "a/x"}),
        "is below the symlink 'a'"},
-      {"leaving_link", one({.name = "a", .content = "../x", .unix_mode = 0120777}), "leads out of the tree"},
+      {"leaving_link", one({.name = "a", .content = "../x", .unix_mode = 0120777}), "outside the tree"},
       {"absolute_link", one({.name = "a", .content = "/etc", .unix_mode = 0120777}), "absolute path '/etc'"},
       {"link_with_nul", one({.name = "a", .content = std::string("b\0c", 3), .unix_mode = 0120777}),
        "not text"},
@@ -216,7 +216,7 @@ TEST_F(OneViewTest, WhatReadersCannotReadIsUnsupported) {
   const auto newer = Refusal(ToText(ZipText{.members = {{.name = "a", .version_needed = 99}}}));
   ASSERT_TRUE(newer.has_value());
   EXPECT_EQ(newer->code(), ErrorCode::kUnsupported);
-  EXPECT_THAT(newer->message(), HasSubstr("'a' needs version 9.9 of the zip format; readers know 6.3"));
+  EXPECT_THAT(newer->message(), HasSubstr("'a' needs version 9.9 of the zip format; readers support 6.3"));
   EXPECT_EQ(RefusalText(ToText(ZipText{.members = {{.name = "a", .version_needed = 63}}})), "taken");
   EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .flags = 1U << 6U}}})),
               HasSubstr("patched or strongly encrypted"));

@@ -187,7 +187,7 @@ TEST_F(ZipEditTest, RefusesToSpliceWhatIsNotThereOrDamaged) {
   EXPECT_THAT(Edit(zip, {.spliced = {{"b", {}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("not there")));
   EXPECT_THAT(Edit(zip, {.dropped = {"a"}, .spliced = {{"a", {}}}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("or dropped")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("or removed")));
   EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.edits = {.replaced = {{1, "2"}}}}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("an edit of 1 bytes at 1")));
 }
@@ -196,7 +196,7 @@ TEST_F(ZipEditTest, RefusesWhatNoCopyCanHold) {
   const std::vector<std::pair<ZipMemberText, const char*>> cases = {
       {{.name = "a", .method = 12}, "compression method 12"},
       {{.name = "a", .flags = zip::kFlagEncrypted}, "encrypted"},
-      {{.name = "a", .content = "b", .unix_mode = 0120777}, "no regular file"},
+      {{.name = "a", .content = "b", .unix_mode = 0120777}, "not a regular file"},
   };
   for (const auto& [member, why] : cases) {
     EXPECT_THAT(Edit(Write({.members = {member}}), {}), FailsWith(ErrorCode::kUnsupported, HasSubstr(why)));

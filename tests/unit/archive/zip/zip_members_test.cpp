@@ -337,7 +337,7 @@ TEST(WriteZipMembers, WritesSymlinksAsCopies) {
   const std::size_t central = zip::Get32(z, z.size() - 6);
   EXPECT_EQ(zip::Get32(z, central + 38) >> 16U, 0100755U) << "the mode of the target";
   EXPECT_THAT(WriteZip(env, AbsPath::Literal("/out/z.zip"), link("to_folder", "folder")),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'to_folder' leads to no regular file")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'to_folder' does not point to a regular file")));
   EXPECT_THAT(WriteZip(env, AbsPath::Literal("/out/z.zip"), link("dangling", "nowhere")),
               FailsWith(ErrorCode::kNotFound, HasSubstr("dangling")));
   EntrySet without_file;

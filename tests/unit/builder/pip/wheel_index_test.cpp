@@ -75,7 +75,7 @@ TEST_F(WheelIndexTest, TellsAnIndexThatCannotBeReachedFromAPackageThatIsNotThere
       "ninja",
       "WARNING: Retrying (Retry(total=4)) after connection broken by NewConnectionError\n"
       "ERROR: Could not find a version that satisfies the requirement ninja (from versions: none)\n");
-  EXPECT_THAT(Ask("ninja"), FailsWith(ErrorCode::kNetwork, HasSubstr("cannot be reached")));
+  EXPECT_THAT(Ask("ninja"), FailsWith(ErrorCode::kNetwork, HasSubstr("cannot reach the Python index")));
   index_.Fails("a", "ERROR: ResolutionImpossible\nbecause of this\n");
   EXPECT_THAT(Ask("a"), FailsWith(ErrorCode::kCommandFailed, HasSubstr("because of this")));
 }

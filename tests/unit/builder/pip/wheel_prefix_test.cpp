@@ -106,7 +106,7 @@ TEST_F(WheelPrefixTest, TwoWheelsWithOneFileAreRefused) {
   Add("nvidia_a", {{"nvidia/cu13/include/x.h", "a"}});
   Add("nvidia_b", {{"nvidia/cu13/include/x.h", "b"}});
   const auto result = Lay();
-  EXPECT_THAT(result, FailsWith(ErrorCode::kAlreadyExists, HasSubstr("cuda/include/x.h' is there already")));
+  EXPECT_THAT(result, FailsWith(ErrorCode::kAlreadyExists, HasSubstr("cuda/include/x.h' already exists")));
   EXPECT_THAT(result.error().context(), Contains(HasSubstr("nvidia_b-13.0.88")));
 }
 

@@ -250,7 +250,7 @@ TEST_F(WheelResolveTest, AutoAsksTheIndexForNothingThatWouldNotHelp) {
 TEST_F(WheelResolveTest, NeedsAPythonWithPip) {
   env_->variables["PATH"] = env_.dir().MakeDir("empty").str();
   recipe_.requirements.build = {Spec("cmake")};
-  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("a Python that has pip")));
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("a Python with pip")));
 }
 
 // The machine lacks a compiler, the toolkit's release does not exist, and neither do two of three packages.
@@ -282,7 +282,7 @@ TEST_F(WheelResolveTest, ReportsAMissingPipBesideWhatTheMachineLacks) {
   recipe_.requirements.build = {Spec("gfortran_linux-64"), Spec("cmake")};
   const auto plan = Check();
   EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("'gfortran")));
-  EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("a Python that has pip")));
+  EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("a Python with pip")));
 }
 
 TEST_F(WheelResolveTest, OfflineNamesEveryQuestionOnce) {

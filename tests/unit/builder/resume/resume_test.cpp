@@ -114,7 +114,7 @@ TEST_F(ResumeTest, WhatIsMissingOrDamagedStartsAnew) {
   ASSERT_OK(fs_.Remove(record_));
   EXPECT_THAT(Take().why_not, HasSubstr("/w/sources"));
   ASSERT_OK(RemoveTree(fs_, layout_.source));
-  EXPECT_THAT(Take().why_not, HasSubstr("sources are gone"));
+  EXPECT_THAT(Take().why_not, HasSubstr("sources are missing"));
   state_.phase = WorkPhase::kStarted;
   EXPECT_THAT(Take().why_not, IsEmpty());
 }
@@ -156,7 +156,7 @@ TEST_F(ResumeTest, ProcessesOfAnEarlierScriptAreWaitedFor) {
   });
   ASSERT_OK(WaitForEarlierScript(env_, layout_));
   EXPECT_EQ(sleeps, 20);
-  EXPECT_THAT(env_.reporter.notes(), ::testing::ElementsAre(HasSubstr("waiting for the end of process 77")));
+  EXPECT_THAT(env_.reporter.notes(), ::testing::ElementsAre(HasSubstr("waiting for process 77")));
   fs_.AddFile("/proc/79/environ", environ_of(layout_.source.str()));
   env_.cancel.Cancel();
   EXPECT_THAT(WaitForEarlierScript(env_, layout_), test::FailsWith(ErrorCode::kCancelled, "interrupted"));

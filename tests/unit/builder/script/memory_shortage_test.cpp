@@ -87,14 +87,14 @@ TEST(DiagnoseMemoryShortage, CountersThatStandStillSpeakAgainstIt) {
   const MemoryFacts facts{.before = {.of_machine = 5}, .after = {.of_machine = 5}, .jobs = 8};
   const MemoryDiagnosis verdict = DiagnoseMemoryShortage(Signs(kKilled), Ended(1), facts);
   EXPECT_EQ(verdict.what, "'cc1plus' was killed (signal 9)");
-  EXPECT_THAT(verdict.hint, HasSubstr("counts no process"));
+  EXPECT_THAT(verdict.hint, HasSubstr("ended no process"));
 }
 
 TEST(DiagnoseMemoryShortage, AKillInTheOwnGroupCountsWithoutASign) {
   EXPECT_THAT(
       DiagnoseMemoryShortage({}, Ended(1), {.before = {.of_group = 0}, .after = {.of_group = 1}, .jobs = 2})
           .what,
-      HasSubstr("killed for lack of memory (meanwhile the kernel ended 1 process)"));
+      HasSubstr("killed: out of memory (the kernel ended 1 process)"));
   EXPECT_EQ(
       DiagnoseMemoryShortage({}, Ended(1), {.before = {.of_machine = 0}, .after = {.of_machine = 1}}).what,
       "")

@@ -76,7 +76,7 @@ TEST_F(ScriptTest, AProcessThatIsLeftWritingFailsTheBuild) {
   ASSERT_THAT(result, FailsWith(ErrorCode::kCommandFailed,
                                 "the build script of 'toy-1.0-0' ended while its process 'sleep 300' was "
                                 "still writing '$PREFIX/data.txt'"));
-  EXPECT_THAT(result, HasHint(HasSubstr("have it wait")));
+  EXPECT_THAT(result, HasHint(HasSubstr("wait for the process")));
   EXPECT_THAT(result, HasHint(HasSubstr("logs/toy.log")));
   EXPECT_TRUE(Failed().first_ns.has_value());
   EXPECT_THAT(Failed().targets, ElementsAre((layout_.prefix / "data.txt").str()));

@@ -252,7 +252,8 @@ TEST_F(CompilerCacheTest, RefusesAResultThatNamesItsPrograms) {
     return CheckNoCompilerCachePaths(env_, layout_, out, {RelPath::Literal(name)});
   };
   EXPECT_THAT(look("good"), IsOk());
-  EXPECT_THAT(look("bad"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'bad' names a compiler")));
+  EXPECT_THAT(look("bad"), FailsWith(ErrorCode::kInvalidInput,
+                                     HasSubstr("'bad' contains the path of a --ccache compiler")));
   EXPECT_THAT(look("bad"), HasHint(HasSubstr("without --ccache")));
   EXPECT_THAT(look("link"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'link'")));
 }

@@ -96,7 +96,8 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
 TEST_F(FindToolsTest, PointsToTheChannelWhenNoCommandHelps) {
   recipe_.requirements.host = {Spec("toymagma-cpu")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)), HasHint(HasSubstr("build the package first")));
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+              HasHint(HasSubstr("build that package first")));
 }
 
 TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
@@ -185,11 +186,10 @@ TEST_F(FindToolsTest, FindsPartsOfTheToolkitBesideNvcc) {
   recipe_.requirements.host = {Spec("cuda-cudart-dev", "13.0.*")};
   EXPECT_THAT(Find()->missing, IsEmpty());
   recipe_.requirements.host = {Spec("cuda-cudart-dev", "12.6.*"), Spec("libcublas-dev", ">=12")};
-  EXPECT_THAT(
-      Find()->missing,
-      ElementsAre(Field(&MissingTool::reason,
-                        ::testing::AllOf(HasSubstr("is version 13.0.88"), HasSubstr("; --env wheels"))),
-                  Field(&MissingTool::reason, HasSubstr("'libcublas-dev' is installed cannot be told"))));
+  EXPECT_THAT(Find()->missing,
+              ElementsAre(Field(&MissingTool::reason, ::testing::AllOf(HasSubstr("is version 13.0.88"),
+                                                                       HasSubstr("; --env wheels"))),
+                          Field(&MissingTool::reason, HasSubstr("installed version of 'libcublas-dev'"))));
 }
 
 /// Three toolkits with the headers of the runtime, of which one is named; their nvcc say their versions.
@@ -262,7 +262,7 @@ TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("PTPKG_PYTHON"));
   EXPECT_EQ(tools.missing[0].debian_package, "");
   EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
-              HasHint(HasSubstr("install that Python and name it")));
+              HasHint(HasSubstr("install that Python and set PTPKG_PYTHON")));
 }
 
 TEST_F(FindToolsTest, OffersAPythonThatDebianHas) {

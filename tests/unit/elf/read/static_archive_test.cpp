@@ -119,9 +119,9 @@ TEST(StaticArchive, AMemberIsOnlyRead) {
   int seen = 0;
   EXPECT_OK(ForEachMember(archive.file(), [&](const MemberPlace&, File& member) -> Result<void> {
     ++seen;
-    EXPECT_THAT(member.WriteAt(0, AsBytes("y")), FailsWith(ErrorCode::kInternal, HasSubstr("only be read")));
-    EXPECT_THAT(member.Truncate(0), FailsWith(ErrorCode::kInternal, HasSubstr("only be read")));
-    EXPECT_THAT(member.Sync(), FailsWith(ErrorCode::kInternal, HasSubstr("only be read")));
+    EXPECT_THAT(member.WriteAt(0, AsBytes("y")), FailsWith(ErrorCode::kInternal, HasSubstr("is read-only")));
+    EXPECT_THAT(member.Truncate(0), FailsWith(ErrorCode::kInternal, HasSubstr("is read-only")));
+    EXPECT_THAT(member.Sync(), FailsWith(ErrorCode::kInternal, HasSubstr("is read-only")));
     return member.Close();
   }));
   EXPECT_EQ(seen, 1);

@@ -192,7 +192,7 @@ TEST_F(CiTest, SourcesAreOnesThatJobsReach) {
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(folder->jobs[0].arguments, Contains("--source=toy=recipes"));
   EXPECT_THAT(with("git+https://me:example@example.org/toy@v1"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("has a user or a password")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
   EXPECT_THAT(with(env_.dir().path().str()), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside")));
 }
 
@@ -203,7 +203,8 @@ TEST_F(CiTest, ImagesNameTheirDigestAndFitSomeVariant) {
   };
   EXPECT_THAT(image("debian:12"), FailsWith(ErrorCode::kUsage, HasSubstr("names no digest")));
   EXPECT_THAT(image("a@sha256:12"), FailsWith(ErrorCode::kUsage, HasSubstr("names no digest")));
-  EXPECT_THAT(image("backend=rocm:a" + kDigest), FailsWith(ErrorCode::kUsage, HasSubstr("fits no variant")));
+  EXPECT_THAT(image("backend=rocm:a" + kDigest),
+              FailsWith(ErrorCode::kUsage, HasSubstr("matches no variant")));
   EXPECT_THAT(image("localhost:5000/a" + kDigest), IsOk());
   const auto one = image("backend=cuda:cuda" + kDigest);
   ASSERT_THAT(one, IsOk());
@@ -219,12 +220,12 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
     request_.server = server;
     return Run();
   };
-  EXPECT_THAT(to("anacodna:me"), FailsWith(ErrorCode::kUsage, HasSubstr("is 'anaconda:' meant?")));
+  EXPECT_THAT(to("anacodna:me"), FailsWith(ErrorCode::kUsage, HasSubstr("did you mean 'anaconda:'?")));
   EXPECT_THAT(to(""), FailsWith(ErrorCode::kUsage, HasSubstr("--to TARGET is missing")));
   EXPECT_THAT(to("pypi:ours", "https://example.org/legacy"),
               FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
   EXPECT_THAT(to("quetz:c", "https://me:example@example.org"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("has a user or a password")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
   struct Case {
     const char* target;
     const char* server;
@@ -245,9 +246,9 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
 
 TEST_F(CiTest, AFolderNeedsARunnerThatStays) {
   request_.to = "file:///srv/x";
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x without --runner")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x needs --runner")));
   request_.runners = {{.key = "backend", .value = "cuda", .text = "gpu"}};
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("without --runner")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("needs --runner")));
   request_.runners = {{.text = "channel"}};
   request_.images = {{.text = "a" + kDigest}};
   EXPECT_THAT(Text(), Not(HasSubstr("secrets.")));
@@ -259,10 +260,10 @@ TEST_F(CiTest, AFolderNeedsARunnerThatStays) {
 
 TEST_F(CiTest, ValuesWithLineBreaksAreRefused) {
   Write("recipes/toy/variants.yaml", "backend: [cpu, \"a\\nb\"]\n");
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no line of text")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a single line of text")));
   EXPECT_THAT(CheckSingleLine("x", "a\u2028b"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x 'a")));
   EXPECT_THAT(CheckSingleLine("x", "\xff"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no line of text")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a single line of text")));
   EXPECT_OK(CheckSingleLine("x", "a $(b) ${{ c }} ü"));
 }
 

@@ -106,7 +106,7 @@ TEST_F(RelinkRequests, FileNamedTwice) {
   RelinkRequest request = SetPath("/x");
   request.paths = {toys_.root(), library_};
   EXPECT_THAT(Relink(toys_.env(), request),
-              FailsWith(ErrorCode::kUsage, HasSubstr("libanswer.so' is named twice")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("libanswer.so' is given twice")));
   EXPECT_EQ(toys_.Bytes("libanswer.so"), before);
 }
 

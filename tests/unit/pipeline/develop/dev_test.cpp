@@ -47,7 +47,7 @@ TEST_F(DevTest, AnEditIsCopiedAndTheScriptAndTestsRunAgainInTheSameFolder) {
 
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_THAT(third.copied, IsEmpty());
-  EXPECT_THAT(Notes(), Not(Contains(HasSubstr("starts anew"))));
+  EXPECT_THAT(Notes(), Not(Contains(HasSubstr("starts over"))));
 }
 
 TEST_F(DevTest, AFailedTestIsAFinding) {
@@ -224,7 +224,7 @@ TEST_F(DevTest, InItsOwnEnvironmentItIsRefused) {
   WriteToy();
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   env_->variables["SRC_DIR"] = first.layout.source.str();
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("'toy-1.0-0', whose work folder is held")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("uses the work directory of 'toy-1.0-0'")));
   EXPECT_THAT(RunDev(), HasHint("exit the shell first"));
   env_->variables["PTPKG_ENVIRONMENT_READ"] = "1";
   EXPECT_THAT(RunDev(), IsOk());
@@ -235,7 +235,7 @@ TEST_F(DevTest, AFailedScriptLeavesTheFolderAndIsGoneOnWith) {
   WriteToy("", "touch made; [ ! -e bad ] || exit 3");
   PutSource("bad", "");
   EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("exited with status 3")));
-  EXPECT_THAT(Notes(), Contains(HasSubstr("the folder stays; rerun the same command to resume")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("rerun the same command to continue")));
   // A compiler that was killed makes a script fail like any other.
   ASSERT_OK_AND_ASSIGN(const builder::WorkState state, builder::ReadWorkState(env_->fs, Root()));
   EXPECT_EQ(state.phase, WorkPhase::kScript);
@@ -322,7 +322,7 @@ TEST_F(DevTest, APatchedSourceIsTakenAnewWhenItChangesAndOnlyThen) {
   PutSource("b.c", "int b;\n");
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_TRUE(third.anew);
-  EXPECT_THAT(third.why_anew, HasSubstr("a source changed that is patched"));
+  EXPECT_THAT(third.why_anew, HasSubstr("a source that is patched"));
 }
 
 TEST_F(DevTest, WhatWasChangedByHandInAFixedSourceMakesTheFolderAnew) {
@@ -339,7 +339,7 @@ TEST_F(DevTest, WhatWasChangedByHandInAFixedSourceMakesTheFolderAnew) {
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;\n"));
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_THAT(third.why_anew,
-              HasSubstr("'a.c' of a source that is patched, unpacked or from git was changed"));
+              HasSubstr("'a.c', from a source that is patched, unpacked or from git, was changed"));
   EXPECT_THAT(ReadFile(env_->fs, third.layout.source / "a.c"), IsOkAndHolds("int patched;\n"));
 }
 
@@ -397,7 +397,7 @@ TEST_F(DevTest, SeveralVariantsAreRefusedWithTheFlagThatPicksOne) {
   EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, AllOf(HasSubstr("'toy' has 2 variants"),
                                                            HasSubstr("toy-1-sweet (--select flavour=sweet)"),
                                                            HasSubstr("toy-1-sour (--select flavour=sour)"))));
-  EXPECT_THAT(RunDev(), HasHint("pick one: --select flavour=sweet"));
+  EXPECT_THAT(RunDev(), HasHint("choose one: --select flavour=sweet"));
   EXPECT_THAT(Exists(env_->fs, env_->cache_dir / "dev"), IsOkAndHolds(false));
 }
 
@@ -425,14 +425,14 @@ TEST_F(DevTest, SeveralOutputsAreRefusedAndOneIsNamed) {
   state.phase = WorkPhase::kScript;
   ASSERT_OK(builder::WriteWorkState(env_->fs, root, state));
   ASSERT_OK_AND_ASSIGN(const DevSummary killed, Dev(env_, DevRequest("one")));
-  EXPECT_THAT(killed.why_anew, HasSubstr("its script was cut off, and what it inherits"));
+  EXPECT_THAT(killed.why_anew, HasSubstr("its script was interrupted, and its output"));
   EXPECT_THAT(Exists(env_->fs, killed.layout.prefix / "share/base"), IsOkAndHolds(true));
 }
 
 TEST_F(DevTest, ARecipeThatSkipsEverythingIsRefused) {
   PutSource("a.c", "int a;");
   Put("toy/recipe.yaml", "schema_version: 1\npackage: {name: toy, version: \"1\"}\nbuild: {skip: true}\n");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("skips every variant")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("skips every selected variant")));
 }
 
 TEST_F(DevTest, AShellWithoutBashSaysSo) {

@@ -138,7 +138,7 @@ TEST_F(SourcePlacesTest, ACacheFolderInWhichNothingBuildsIsRefusedAtOnce) {
   for (const bool dry_run : {true, false}) {
     BuildRequest request = Request({"toy"});
     request.dry_run = dry_run;
-    EXPECT_THAT(Run(request), test::FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds a blank")));
+    EXPECT_THAT(Run(request), test::FailsWith(ErrorCode::kInvalidInput, HasSubstr("contains a blank")));
   }
   EXPECT_THAT(Artifacts(), ::testing::IsEmpty());
 }

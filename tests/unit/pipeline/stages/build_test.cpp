@@ -472,8 +472,8 @@ TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedOneAfterTheOtherToo) {
   ASSERT_OK(Run(one));
   EXPECT_THAT(Run(two),
               AllOf(FailsWith(ErrorCode::kAlreadyExists,
-                              HasSubstr("'toy-1.0-v2_0' would replace the zip that 'toy-1.0-v1_0' has")),
-                    HasHint(HasSubstr("another output folder"))));
+                              HasSubstr("'toy-1.0-v2_0' would replace the zip published by 'toy-1.0-v1_0'")),
+                    HasHint(HasSubstr("another output directory"))));
   EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-v1_0.conda", "toy.zip")) << "nothing was built";
   two.formats = {ArtifactFormat::kConda};
   ASSERT_OK(Run(two)) << "it makes no zip now";

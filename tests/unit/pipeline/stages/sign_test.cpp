@@ -221,13 +221,13 @@ TEST_F(SignTest, AnotherKeyThanThatOfThePlanIsRefused) {
   ASSERT_THAT(WriteFile(env_->fs, plan, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
   test::MakeKeyPair(env_, folder_);
   EXPECT_THAT(RunNode(env_, plan, "sign/conda/toy-1.0-0"),
-              FailsWith(ErrorCode::kRefused, HasSubstr("changed after the plan was made")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("changed after planning")));
 }
 
 TEST_F(SignTest, AFolderOfFilesHasNothingBesideIt) {
   Put("files/a", "x");
   EXPECT_THAT(Check(env_, {.paths = {env_.dir().path() / "files"}, .verify_key = folder_ / "key.pub"}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("is a folder of files")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("is a directory of plain files")));
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ TEST_F(SigningTest, RefusesFilesThatAreNoKeyOrTheOtherHalf) {
   EXPECT_THAT(Parse("no key"),
               FailsWith(ErrorCode::kInvalidInput, "'key.pem' is not a private key in PEM format"));
   EXPECT_THAT(Parse(pem.substr(0, pem.size() / 2)),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no private key")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a private key")));
   EXPECT_THAT(PublicKey::Parse("", "x"),
               FailsWith(ErrorCode::kInvalidInput, "'x' is not a public key in PEM format"));
   EXPECT_THAT(PublicKey::Parse("-----BEGIN CERTIFICATE-----", "x"),

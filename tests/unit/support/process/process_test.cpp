@@ -201,7 +201,7 @@ TEST_F(ProcessTest, WhatCannotBeExecutedSaysWhy) {
 TEST_F(ProcessTest, MissingFolderIsNamed) {
   Command command = Sh("true");
   command.cwd = dir_ / "missing";
-  EXPECT_THAT(Run(command), FailsWith(ErrorCode::kNotFound, HasSubstr("cannot enter folder")));
+  EXPECT_THAT(Run(command), FailsWith(ErrorCode::kNotFound, HasSubstr("cannot enter directory")));
 }
 
 TEST_F(ProcessTest, InvalidCommandsAreRefused) {

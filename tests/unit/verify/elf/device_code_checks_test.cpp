@@ -74,7 +74,7 @@ TEST(DeviceCodeChecks, NoneAnywhereIsAnErrorWhereSomeIsAskedFor) {
   tree.Add("lib/host.so", test::Library({}));
   const auto absent = Is("device-code-absent", Severity::kError, "", "none of the libraries");
   EXPECT_THAT(tree.Check({.device_code = {"8.0"}}), ElementsAre(absent));
-  const auto absent_in_a = Is("device-code-absent", Severity::kError, "", "asked of 'liba.so'");
+  const auto absent_in_a = Is("device-code-absent", Severity::kError, "", "no file 'liba.so' has GPU code");
   EXPECT_THAT(tree.Check({.device_code = {"any", "liba.so=8.0"}}), ElementsAre(absent_in_a));
   EXPECT_THAT(tree.Check({.device_code = {"any"}}), IsEmpty());
   EXPECT_THAT(tree.Check(), IsEmpty());
@@ -89,8 +89,8 @@ TEST(DeviceCodeChecks, EachGlobHasAFileWithCode) {
   tree.Add("lib/libb.so", test::Library({}));
   EXPECT_THAT(
       tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "libb.so=8.0", "libbb.so=8.0", "libc.so=any"}}),
-      ElementsAre(Is("device-code-absent", Severity::kError, "", "asked of 'libb.so'"),
-                  Is("device-code-absent", Severity::kError, "", "asked of 'libbb.so'")));
+      ElementsAre(Is("device-code-absent", Severity::kError, "", "no file 'libb.so' has GPU code"),
+                  Is("device-code-absent", Severity::kError, "", "no file 'libbb.so' has GPU code")));
   EXPECT_THAT(tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "10.0"}}), IsEmpty())
       << "the list for all others, where there are none";
 }

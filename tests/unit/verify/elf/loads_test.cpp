@@ -57,7 +57,7 @@ TEST(ResolvedLibraries, FilesOfDataFoldersAreWhereTheyAreInstalled) {
   // From the archive's layout it would lead there.
   tree.Add("toy-1.data/purelib/other/b.so", Library({"libx.so"}, "$ORIGIN/../../../toy.libs"));
   EXPECT_THAT(about_paths(), Contains(Is("elf-unreachable-needed", Severity::kError,
-                                         "toy-1.data/purelib/other/b.so", "does not lead there")));
+                                         "toy-1.data/purelib/other/b.so", "is not on the search path")));
 }
 
 TEST(ResolvedLibraries, RunpathInTheChainHidesOnlyItsOwnRpath) {
@@ -79,7 +79,7 @@ TEST(ResolvedLibraries, ServesOnlyAlongChainsThatExist) {
   tree.Add("libs/libb.so", Library({"libc1.so"}));
   tree.Add("libs/libc1.so", Library({}));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unreachable-needed", Severity::kError, "libs/libb.so",
-                                           "does not lead there when 'two.so' is loaded first")));
+                                           "is not on the search path when 'two.so' is loaded first")));
 }
 
 TEST(ResolvedLibraries, AProgramBeginsEvenIfALibraryNeedsIt) {
@@ -98,7 +98,7 @@ TEST(ResolvedLibraries, PassesOverOtherProcessors) {
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/arm:$ORIGIN/x86"));
   tree.Add("arm/libb.so", Foreign());
   EXPECT_THAT(tree.Check(), Contains(Is("elf-unreachable-needed", Severity::kError, "ext.so",
-                                        "'arm/libb.so' is for another processor: ld.so passes over it")));
+                                        "'arm/libb.so' is for another architecture, so ld.so skips it")));
   tree.Add("x86/libb.so", Library({}));
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
@@ -121,7 +121,7 @@ TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
       if (finding.id != "elf-shadowed-needed") continue;
       EXPECT_EQ(finding.severity, Severity::kError);
       EXPECT_EQ(finding.file, "ext.so");
-      EXPECT_THAT(finding.message, HasSubstr("leads to 'first/libb.so' first"));
+      EXPECT_THAT(finding.message, HasSubstr("finds 'first/libb.so' first"));
       words = finding.message.substr(finding.message.find("ends with"));
     }
     return words;
@@ -299,7 +299,7 @@ TEST(ResolvedLibraries, NeededByAPathFromTheOrigin) {
   EXPECT_THAT(tree.Check(), IsEmpty());
   tree.Add("ext.so", Library({"$ORIGIN/libs/.."}));
   EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-shadowed-needed", Severity::kError, "ext.so", "leads to '.' first")));
+              ElementsAre(Is("elf-shadowed-needed", Severity::kError, "ext.so", "finds '.' first")));
 }
 
 TEST(ResolvedLibraries, CirclesAreLoadedOnce) {

@@ -199,7 +199,7 @@ TEST(Floors, ProcessorLevel) {
   Tree tree;
   tree.AddText("a.so", IsaImage(7));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-isa-level", Severity::kWarning, "a.so",
-                                           "says that it needs x86-64-v3, but only x86-64-v1")));
+                                           "requires x86-64-v3, but only x86-64-v1")));
   tree.AddWheel({"cp311-cp311-manylinux_2_17_x86_64"});
   EXPECT_THAT(tree.Check({.profile = Profile::kWheel}),
               ElementsAre(Is("elf-isa-level", Severity::kError, "a.so", "x86-64-v3")));

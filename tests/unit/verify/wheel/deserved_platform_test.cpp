@@ -53,7 +53,7 @@ TEST(ComputePlatform, WhatNoPolicyAdmitsIsLinux) {
   odd.policy = std::nullopt;
   ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({odd}, {}));
   EXPECT_EQ(deserved.tag, "linux_x86_64");
-  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("no policy admits")));
+  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("no policy allows")));
 }
 
 TEST(ComputePlatform, WhatHasNoVersionIsNamed) {
@@ -111,7 +111,7 @@ TEST(CheckPlatformFits, NamesTheSymbolsThatForbidATag) {
 
 TEST(CheckPlatformFits, ATagOfLinuxNeedsAFileForIt) {
   EXPECT_THAT(CheckPlatformFits({}, "manylinux_2_28_x86_64", {}),
-              FailsWith(ErrorCode::kCheckFailed, HasSubstr("no file is for a machine of Linux")));
+              FailsWith(ErrorCode::kCheckFailed, HasSubstr("no file is for Linux")));
   EXPECT_THAT(CheckPlatformFits({}, "linux_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("linux_x86_64")));
   EXPECT_THAT(CheckPlatformFits({}, "any", {}), IsOk());
@@ -129,9 +129,11 @@ TEST(CheckPlatformFits, ATagOfAnotherSystemNeedsCodeOfItsKind) {
     EXPECT_THAT(CheckPlatformFits({}, platform, {code, MachineCode::kElf}), IsOk()) << platform;
     EXPECT_THAT(CheckPlatformFits({}, platform, {MachineCode::kObjects}), IsOk()) << platform;
     for (const std::set<MachineCode>& none : {std::set<MachineCode>(), {MachineCode::kElf}}) {
-      EXPECT_THAT(CheckPlatformFits({}, platform, none),
-                  FailsWith(ErrorCode::kCheckFailed,
-                            HasSubstr(fmt::format("no file holds code of the system of '{}'", platform))));
+      EXPECT_THAT(
+          CheckPlatformFits({}, platform, none),
+          FailsWith(ErrorCode::kCheckFailed,
+                    HasSubstr(fmt::format(
+                        "cannot use the platform tag '{}': no file has code for that system", platform))));
     }
   }
   EXPECT_THAT(CheckPlatformFits({}, "freebsd_14_amd64", {MachineCode::kElf}), IsOk());

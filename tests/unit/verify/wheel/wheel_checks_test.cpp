@@ -302,7 +302,7 @@ TEST_F(WheelChecksTest, PlatformTagThatPublicIndexesRefuse) {
   const auto is = [](Severity severity) {
     return ElementsAre(testing::AllOf(
         testing::Field(&Finding::id, "wheel-platform-tag"), testing::Field(&Finding::severity, severity),
-        testing::Field(&Finding::message, HasSubstr("refuse the platform tag 'linux_x86_64'"))));
+        testing::Field(&Finding::message, HasSubstr("reject the platform tag 'linux_x86_64'"))));
   };
   EXPECT_THAT(findings("1.0", {}), is(Severity::kWarning)) << "as the gate of a build says";
   EXPECT_THAT(findings("1.0+cpu", {}), is(Severity::kInfo));
