@@ -1,6 +1,6 @@
 #pragma once
-// One pass over the members of an archive, each with its whole content as a file, several at once, nothing
-// unpacked to disk. Layer: archive. Packages of conda: conda/conda_member_pass.h.
+// Streams the members of an archive in parallel without unpacking to disk. Layer: archive. Packages of conda:
+// conda/conda_member_pass.h.
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,5 @@
 #pragma once
-// The whole content of one member as a file: in memory, where it lies in the archive, or in an unlinked
-// scratch file. Layer: archive, internal to it.
+// Content of one archive member as a readable file. Layer: archive, internal to it.
 
 #include "archive/zip/zip_content.h"
 #include "support/digest/hash.h"

@@ -1,6 +1,5 @@
 #pragma once
-// Which names, links and amounts a hostile archive may have: the rules of extract.h that need no disk, for
-// tars and zips, unpacked or only read. Layer: archive.
+// Rules for names, links and sizes in untrusted archives. Layer: archive.
 
 #include <atomic>
 #include <functional>

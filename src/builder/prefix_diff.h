@@ -1,5 +1,5 @@
 #pragma once
-// What a build script did to the host prefix. Layer: builder.
+// Lists the changes of a build script in the host prefix. Layer: builder.
 
 #include <map>
 #include <string>

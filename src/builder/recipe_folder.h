@@ -1,5 +1,5 @@
 #pragma once
-// The folder of a recipe: what a script may read of it, what a package keeps of it. Layer: builder.
+// Selects the recipe files that scripts and packages use. Layer: builder.
 
 #include <map>
 #include <string>

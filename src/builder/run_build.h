@@ -1,7 +1,6 @@
 #pragma once
-// Host prefix, build script, staged tree. Layer: builder.
-// Sources: conda-build's and rattler-build's build environment and post-processing
-// (docs/formats/build-environment.md).
+// Runs one build: host prefix, script, staged tree. Layer: builder. Sources: conda-build's and
+// rattler-build's build environment and post-processing (docs/formats/build-environment.md).
 
 #include <map>
 #include <optional>

@@ -1,8 +1,7 @@
 #pragma once
-// What a staging output leaves for the outputs that inherit from it, and its way into their builds. Layer:
-// build.
-// Source: CEP 41: new files of the prefix and the work folder, restored as they were. Two archives of tar:
-// make and ninja compare times of files to the nanosecond, and a work folder may hold what no package can.
+// Saves and restores staging outputs. Layer: build. Source: CEP 41: new files of the prefix and the work
+// folder, restored as they were. Two archives of tar: make and ninja compare times of files to the
+// nanosecond, and a work folder may hold what no package can.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
-// What the jobs run, the same on every service: bash, started with -e and pipefail. Layer: ci.
-// No value of a recipe or a flag stands in these texts. Values come in variables of the environment, several
-// words as one variable with a line a word, so that nothing in them is ever read as code.
+// Bash scripts of CI jobs, shared by all services. Layer: ci. No value of a recipe or a flag stands in these
+// texts. Values come in variables of the environment, several words as one variable with a line a word, so
+// that nothing in them is ever read as code.
 //
 // | variable | holds |
 // |---|---|

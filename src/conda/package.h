@@ -1,9 +1,7 @@
 #pragma once
-// Conda packages: what they hold, written and read. Layer: conda.
-// Sources: CEP 26 (names), CEP 34 (contents), CEP 35 (archives); docs/formats/conda.md.
-// Behind it, one file per noun: names, index_json, about_json,
-// paths_json, prefix, noarch, payload, info_files (what is packed), writer, container (the raw parts),
-// reader, unpack.
+// Reads and writes conda packages. Layer: conda. Sources: CEP 26 (names), CEP 34 (contents), CEP 35
+// (archives); docs/formats/conda.md. Behind it, one file per noun: names, index_json, about_json, paths_json,
+// prefix, noarch, payload, info_files (what is packed), writer, container (the raw parts), reader, unpack.
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What packages say about themselves, derived from a recipe. Layer: convert.
+// Derives package metadata from a recipe. Layer: convert.
 
 #include <map>
 #include <string>

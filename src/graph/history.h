@@ -1,7 +1,6 @@
 #pragma once
-// The inputs of each node's last run, so that a later run can say what has changed. Layer: graph.
-// Only texts for people depend on it (--explain, names in `ptpkg cache`): whether a node runs is decided by
-// its key alone.
+// Records node inputs to explain later reruns. Layer: graph. Only texts for people depend on it (--explain,
+// names in `ptpkg cache`): whether a node runs is decided by its key alone.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Results of nodes, kept by key across runs. Layer: graph.
+// Stores node results by key across runs. Layer: graph.
 //
 //   <root>/results/<stage>/<key>/result.json   the value, and path, mode, size and digest of every file
 //   <root>/results/<stage>/<key>/files/…       the files

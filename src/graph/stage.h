@@ -1,5 +1,5 @@
 #pragma once
-// A stage: how the nodes of one kind run, and where their results are kept. Layer: graph.
+// Interface of a stage: runs all nodes of one kind. Layer: graph.
 
 #include <functional>
 #include <map>

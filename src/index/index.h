@@ -1,5 +1,5 @@
 #pragma once
-// Indexes over a folder of artifacts. Layer: index. Every file is replaced atomically, and one process at a
+// Indexes a directory of artifacts. Layer: index. Every file is replaced atomically, and one process at a
 // time writes the index of a folder: it holds `<root>/.ptpkg-lock`, and others wait.
 
 #include <set>

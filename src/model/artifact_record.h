@@ -1,6 +1,5 @@
 #pragma once
-// What is remembered of an artifact after its making: manifest.json and the stage store say it in this form.
-// Layer: model.
+// Persistent record of a published artifact. Layer: model.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// Programs that take wheels and have rules of their own. Layer: model.
+// Sets of programs that install or index wheels. Layer: model.
 
 namespace ptpkg {
 

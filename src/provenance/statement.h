@@ -1,6 +1,6 @@
 #pragma once
-// What is claimed of an artifact: in-toto statements. Layer: provenance.
-// Source: in-toto Attestation Framework, Statement v1; SLSA 1.0, Provenance.
+// Creates and parses in-toto statements. Layer: provenance. Source: in-toto Attestation Framework, Statement
+// v1; SLSA 1.0, Provenance.
 
 #include <string>
 #include <string_view>

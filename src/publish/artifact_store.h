@@ -1,6 +1,6 @@
 #pragma once
-// A place that has artifacts, and what can be changed there once they are. Layer: publish. One source for
-// each kind beside this header; change.h drives them all in the same way. remote.h has how they get there.
+// Interface for promoting, yanking and removing artifacts. Layer: publish. One source for each kind beside
+// this header; change.h drives them all in the same way. remote.h has how they get there.
 
 #include <memory>
 #include <string>

@@ -1,6 +1,5 @@
 #pragma once
-// Changes of what a store has, each exactly once: how it stands there decides, before and after. Layer:
-// publish.
+// Applies changes to a store exactly once. Layer: publish.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Errors of several artifacts as one. Layer: publish.
+// Joins several errors into one. Layer: publish.
 
 #include <string_view>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// A place on a server that artifacts go to. Layer: publish. One source for each kind of server beside this
+// Interface of a server that accepts uploads. Layer: publish. One source for each kind of server beside this
 // header; send.h drives them all in the same way.
 
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// Artifacts to a server, each exactly once: what the server has decides, before and after. Layer: publish.
+// Uploads artifacts exactly once. Layer: publish.
 
 #include <optional>
 #include <string>

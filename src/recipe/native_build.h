@@ -1,5 +1,5 @@
 #pragma once
-// What the making of the files may know of a recipe, and nothing else. Layer: recipe.
+// Part of a recipe that affects the built files. Layer: recipe.
 //
 // One native build can serve many packages: of several build numbers, with other run requirements or other
 // checks, of several Python versions that only the packages depend on. So its key must not hold what does not

@@ -1,7 +1,6 @@
 #pragma once
-// Which libraries of this machine go into a wheel, under which names, and what that changes in the files that
-// need them. Layer: repair. Names (graft_names.h) and choice follow auditwheel (tests/e2e/repair_test.py),
-// apart from what graft_rules.h says of some libraries.
+// Plans which libraries a wheel bundles. Layer: repair. Names (graft_names.h) and choice follow auditwheel
+// (tests/e2e/repair_test.py), apart from what graft_rules.h says of some libraries.
 
 #include <map>
 #include <set>

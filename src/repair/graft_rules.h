@@ -1,6 +1,6 @@
 #pragma once
-// Which libraries are copied into a wheel, and under which names, as data. Layer: repair.
-// Source: data/graft_rules.yaml, which names its own.
+// Rules for bundling libraries: repair/data. Layer: repair. Source: data/graft_rules.yaml, which names its
+// own.
 
 #include <map>
 #include <optional>

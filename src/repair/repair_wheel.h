@@ -1,6 +1,5 @@
 #pragma once
-// A wheel that runs where it was not built: libraries of this machine copied into it, search paths that lead
-// to them and nowhere else, the platform tag that its files deserve. Layer: repair. Source: PEP 600, PEP 770;
+// Repairs a wheel: bundles libraries, sets search paths and tag. Layer: repair. Source: PEP 600, PEP 770;
 // auditwheel.
 
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// The search path that a file of a wheel should have. Layer: repair. Source: ld.so(8); what auditwheel keeps.
+// Computes the search path of a wheel's file. Layer: repair. Source: ld.so(8); what auditwheel keeps.
 
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
 #pragma once
-// The system's git program. Layer: source.
+// Runs the system's git program. Layer: source.
 //
 // Whoever talks to a server gets the caller's environment and configuration: proxies, credentials, insteadOf.
 // Whoever only reads a repository of the cache gets neither. Never: hooks, prompts, another repository than

@@ -1,5 +1,5 @@
 #pragma once
-// The files of a commit, with those of its submodules. Layer: source.
+// Checks out a commit with its submodules. Layer: source.
 
 #include "source/git_mirror.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the cache has of one git repository. Layer: source.
+// Cached mirror of a git repository. Layer: source.
 //
 //   git/<sha256 of the URL>/url            the URL, without credentials
 //   git/<sha256 of the URL>/repo.git/      a bare repository; refs/ptpkg/commits/<id> for each whole commit,

@@ -1,5 +1,5 @@
 #pragma once
-// What a unified diff touches, read before anything is applied. Layer: source.
+// Parses a unified diff before it is applied. Layer: source.
 
 #include <string>
 #include <string_view>

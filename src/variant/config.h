@@ -1,6 +1,6 @@
 #pragma once
-// Variant files: the keys, their values, and which keys move together. Layer: variant.
-// Format: variants.yaml as rattler-build reads it; docs/recipe-reference.md, "Variants".
+// Variant files: keys, values and zip_keys. Layer: variant. Format: variants.yaml as rattler-build reads it;
+// docs/recipe-reference.md, "Variants".
 
 #include <map>
 #include <string>

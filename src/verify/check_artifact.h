@@ -1,5 +1,5 @@
 #pragma once
-// Checks a finished artifact the way its strictest consumer reads it. Layer: verify. Never writes.
+// Checks a finished artifact like its strictest consumers. Layer: verify. Never writes.
 
 #include <optional>
 #include <set>

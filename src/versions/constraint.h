@@ -1,5 +1,5 @@
 #pragma once
-// What match specs admit, alone and together. Layer: versions.
+// Combines match specs and tests satisfiability. Layer: versions.
 
 #include <optional>
 #include <span>

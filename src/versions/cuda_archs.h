@@ -1,7 +1,6 @@
 #pragma once
-// The GPU architectures that a package is asked to be built for. Layer: versions. Sources:
-// TORCH_CUDA_ARCH_LIST of PyTorch, CMAKE_CUDA_ARCHITECTURES of CMake, nvcc's own names;
-// docs/recipe-reference.md.
+// Parses lists of GPU architectures. Layer: versions. Sources: TORCH_CUDA_ARCH_LIST of PyTorch,
+// CMAKE_CUDA_ARCHITECTURES of CMake, nvcc's own names; docs/recipe-reference.md.
 
 #include <optional>
 #include <set>

@@ -1,6 +1,5 @@
 #pragma once
-// A zip that was opened by the rules of extract.h, and the content of its members. Layer: archive, internal
-// to it.
+// Reads member content from a validated zip. Layer: archive, internal to it.
 
 #include <functional>
 #include <memory>

@@ -1,6 +1,5 @@
 #pragma once
-// A zip made of another one: some members new, some renamed or left out, all others as they are stored there.
-// Layer: archive.
+// Writes an edited copy of a zip without recompressing unchanged members. Layer: archive.
 
 #include <map>
 #include <set>

@@ -1,5 +1,5 @@
 #pragma once
-// A zip that appears under its name whole or not at all, digested while it is written. Layer: archive.
+// Writes a zip atomically and hashes it while writing. Layer: archive.
 
 #include <functional>
 

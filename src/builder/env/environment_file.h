@@ -1,6 +1,5 @@
 #pragma once
-// The environment of a build script as a file for bash, as conda-build's build_env_setup.sh is one. Layer:
-// build.
+// Writes the script environment as a bash file. Layer: build.
 
 #include "builder/run_build.h"
 

@@ -1,7 +1,7 @@
 #pragma once
-// The version that PyTorch's build gives to what it makes. Layer: builder.
-// Sources: PyTorch's tools/generate_torch_version.py (PYTORCH_BUILD_VERSION, PYTORCH_BUILD_NUMBER) and the
-// scripts of its release builds (OVERRIDE_PACKAGE_VERSION).
+// Computes the version that PyTorch's build will use. Layer: builder. Sources: PyTorch's
+// tools/generate_torch_version.py (PYTORCH_BUILD_VERSION, PYTORCH_BUILD_NUMBER) and the scripts of its
+// release builds (OVERRIDE_PACKAGE_VERSION).
 
 #include <map>
 #include <optional>

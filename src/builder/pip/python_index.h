@@ -1,5 +1,5 @@
 #pragma once
-// The Python index, asked through pip, and what of it is kept. Layer: builder.
+// Queries the Python index through pip and caches the answers. Layer: builder.
 //
 //   <cache>/wheels/<key>/pins.json       the answer to one question
 //   <cache>/downloads/<sha256>/<file>    the wheels

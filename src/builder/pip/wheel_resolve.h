@@ -1,5 +1,5 @@
 #pragma once
-// Which wheels of the Python index meet what a recipe requires. Layer: builder.
+// Resolves recipe requirements to wheels of the Python index. Layer: builder.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
-// What is known to break a build or its result, looked for before it starts. Layer: builder.
-// The rules are data (data/preflight.yaml): conditions in the language of recipes over facts. The facts are
-// read in machine_facts.h and recipe_facts.h.
+// Evaluates preflight rules before a build starts. Layer: builder. The rules are data (data/preflight.yaml):
+// conditions in the language of recipes over facts. The facts are read in machine_facts.h and recipe_facts.h.
 
 #include <map>
 #include <optional>

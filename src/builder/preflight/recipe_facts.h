@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a recipe and of its tools before its build, for the rules of preflight.h. Layer: builder.
+// Collects recipe and tool facts for the preflight rules. Layer: builder.
 
 #include <optional>
 

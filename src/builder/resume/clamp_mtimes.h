@@ -1,5 +1,5 @@
 #pragma once
-// Times of files that are made anew for each run of a build. Layer: builder.
+// Clamps modification times of files created anew in each run. Layer: builder.
 
 #include "builder/resume/work_layout.h"
 

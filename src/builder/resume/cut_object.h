@@ -1,6 +1,6 @@
 #pragma once
-// Objects, archives and libraries that were cut off while they were written. Layer: builder.
-// Sources: gABI "ELF Header" and "Section Header Table"; ar(5).
+// Detects truncated objects, archives and libraries. Layer: builder. Sources: gABI "ELF Header" and "Section
+// Header Table"; ar(5).
 
 #include "support/env.h"
 

@@ -1,7 +1,6 @@
 #pragma once
-// Files that a build was writing when it was stopped. Layer: builder.
-// docs/decisions/0012-resuming-a-build.md derives the rule; Ninja's manual, "The Ninja log"; GNU make's
-// manual, "Interrupting or Killing make".
+// Finds files that an interrupted build was writing. Layer: builder. docs/decisions/0012-resuming-a-build.md
+// derives the rule; Ninja's manual, "The Ninja log"; GNU make's manual, "Interrupting or Killing make".
 
 #include <chrono>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Makes what an earlier run left in a work folder ready to go on in. Layer: builder.
+// Prepares the work directory of an interrupted build for resuming. Layer: builder.
 
 #include <map>
 #include <optional>

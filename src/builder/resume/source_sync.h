@@ -1,5 +1,5 @@
 #pragma once
-// Keeps the copy of local source folders, in which something is built, as the folders are. Layer: builder.
+// Synchronises local source directories into the work directory. Layer: builder.
 //
 // A file is read only when its size, time, kind or executable bit is not as recorded; its digest then says
 // whether it has changed. An edit that keeps size and time (touch -r after it) is not seen.

@@ -1,8 +1,6 @@
 #pragma once
-// What a work folder remembers of the commands that failed in its last script, while that still runs: others
-// of the same make run on, so that the last write of all does not tell when a failed one wrote. Layer:
-// builder. docs/decisions/0012-resuming-a-build.md; GNU make's manual, "Errors in Recipes"; ninja's FAILED
-// lines.
+// Records failed commands of a running script for the next run. Layer: builder.
+// docs/decisions/0012-resuming-a-build.md; GNU make's manual, "Errors in Recipes"; ninja's FAILED lines.
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
-// Finds in the output of a build script the first command that failed, however much other jobs print after
-// it. Layer: builder. Knows: ninja's FAILED blocks, make's "*** […] Error" with the compilers' errors before
-// it, CMake errors, Python tracebacks, errors of compilers and linkers.
+// Finds the first failed command in build output. Layer: builder. Knows: ninja's FAILED blocks, make's "***
+// […] Error" with the compilers' errors before it, CMake errors, Python tracebacks, errors of compilers and
+// linkers.
 
 #include <cstddef>
 #include <deque>

@@ -1,5 +1,5 @@
 #pragma once
-// Tells a build that failed for lack of memory from one that failed for another reason. Layer: builder.
+// Detects builds that failed because memory ran out. Layer: builder.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Everything that is read from the output of a build script while it runs. Layer: builder.
+// Combines all parsers of a running script's output. Layer: builder.
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,7 @@
 #pragma once
-// How far a build tool says that it is: reads the counts at the start of its lines. Layer: builder.
-// Sources: ninja's NINJA_STATUS "[%f/%t] ", also as meson, setuptools and pip (indented) hand it on; CMake's
-// Makefiles "[ 45%] "; of make without counts, the lines of compilers and kernel-like "  CC  x.o" are
-// counted.
+// Parses step counters such as [3/10] from build output. Layer: builder. Sources: ninja's NINJA_STATUS
+// "[%f/%t] ", also as meson, setuptools and pip (indented) hand it on; CMake's Makefiles "[ 45%] "; of make
+// without counts, the lines of compilers and kernel-like "  CC  x.o" are counted.
 
 #include <cstdint>
 #include <optional>

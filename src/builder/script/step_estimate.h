@@ -1,6 +1,5 @@
 #pragma once
-// How long a script that counts steps will still take: by its rate, and by how the last run of the same build
-// went. Layer: builder.
+// Estimates the remaining time of a script that counts steps. Layer: builder.
 
 #include <cstdint>
 #include <deque>

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the tests of a recipe on the package that was made of it. Layer: builder.
+// Runs a recipe's tests against its finished package. Layer: builder.
 
 #include <optional>
 #include <string>

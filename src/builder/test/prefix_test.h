@@ -1,5 +1,5 @@
 #pragma once
-// Runs the tests of a recipe in the prefix that its script has just installed into. Layer: builder.
+// Runs a recipe's tests in the prefix of `ptpkg dev`. Layer: builder.
 //
 // Quicker than package_test.h, and less strict: nothing is packed, libraries are found by LD_LIBRARY_PATH,
 // and host packages lie in the same prefix. So a package may still fail the tests that pass here.

@@ -1,5 +1,5 @@
 #pragma once
-// One test of a recipe as a program to run. Layer: builder.
+// Turns one test of a recipe into a command. Layer: builder.
 
 #include <map>
 #include <string>

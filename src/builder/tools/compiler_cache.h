@@ -1,5 +1,5 @@
 #pragma once
-// ccache between a build and its C and C++ compilers: --ccache. Layer: builder.
+// Puts ccache between a build and its C and C++ compilers. Layer: builder.
 // docs/decisions/0014-compiler-cache.md says why it is laid like this, and which faults of ccache 4.7 it
 // avoids.
 //

@@ -1,5 +1,5 @@
 #pragma once
-// What dpkg and apt know on machines that have them. Layer: builder.
+// Queries dpkg and apt where available. Layer: builder.
 
 #include <map>
 #include <optional>

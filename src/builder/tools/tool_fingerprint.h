@@ -1,5 +1,5 @@
 #pragma once
-// Whether the machine's tools may be others than they were, without asking them. Layer: builder.
+// Detects possible changes of the machine's tools without running them. Layer: builder.
 //
 // CheckTools and ToolKey start every tool and Python, and read 25 MB: half a second of CPU, a fifth of what
 // one edited file of C++ takes to build. A stamp looks at sizes, times and inodes alone.

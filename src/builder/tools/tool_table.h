@@ -1,6 +1,6 @@
 #pragma once
-// What a requirement's name means on a machine without a conda client. Layer: builder.
-// The only place that knows program names and Debian packages; extend the table, not the code.
+// Maps requirement names to programs and packages of the machine. Layer: builder. The only place that knows
+// program names and Debian packages; extend the table, not the code.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The machine's tools for one recipe: found, or reported by name. Layer: builder.
+// Finds the tools that a recipe requires. Layer: builder.
 
 #include <map>
 #include <optional>

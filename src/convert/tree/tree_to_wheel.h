@@ -1,5 +1,5 @@
 #pragma once
-// A folder as a wheel: an unpacked wheel, or a prefix that a distribution was installed into. Layer: convert.
+// Packs an unpacked wheel or an installed prefix as a wheel. Layer: convert.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of a container a slice keeps. Layer: elf, private to it.
+// Selects the GPU code that a slice keeps. Layer: elf, private to it.
 
 #include <vector>
 

@@ -1,8 +1,7 @@
 #pragma once
-// The GPU code inside a library, program, object or static archive, by the headers of its containers. Layer:
-// elf. Source: fatbinary_section.h of CUDA 13 for the sections' names; the containers that fatbinary of CUDA
-// 12.8 and 13.0 writes; LLVM's clang-offload-bundler for AMD's code. docs/formats/device-code.md has them
-// field by field.
+// Summarises the GPU code in a file or static archive. Layer: elf. Source: fatbinary_section.h of CUDA 13 for
+// the sections' names; the containers that fatbinary of CUDA 12.8 and 13.0 writes; LLVM's
+// clang-offload-bundler for AMD's code. docs/formats/device-code.md has them field by field.
 
 #include <map>
 #include <optional>

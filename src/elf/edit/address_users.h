@@ -1,5 +1,5 @@
 #pragma once
-// Finds users of addresses that an edit would move, other than the loader. Layer: elf, private to it.
+// Finds references to addresses that an edit would move. Layer: elf, private to it.
 
 #include <set>
 #include <string>

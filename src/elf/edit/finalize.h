@@ -1,6 +1,5 @@
 #pragma once
-// The dynamic entries and version records of an edit once every string has its place. Layer: elf,
-// private to it.
+// Final dynamic entries and version records of an edit. Layer: elf, private to it.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,5 @@
 #pragma once
-// The growing edit: what goes to the end of the file, and the order of writes that switches to it.
-// Layer: elf, private to it.
+// Plans edits that append to the end of the file. Layer: elf, private to it.
 
 #include "elf/edit/string_placement.h"
 

@@ -1,6 +1,5 @@
 #pragma once
-// Room for more program headers where the table stands: what lies behind it moves, if only headers and
-// .dynamic point to it. Layer: elf, private to it.
+// Finds room for additional program headers. Layer: elf, private to it.
 
 #include <optional>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The dynamic section as an edit wants it, before its strings have a place. Layer: elf, private to it.
+// Computes the new dynamic section of an edit. Layer: elf, private to it.
 
 #include <optional>
 #include <set>

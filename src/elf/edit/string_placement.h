@@ -1,5 +1,5 @@
 #pragma once
-// Finds a place in .dynstr for every string that an edit wants. Layer: elf, private to it.
+// Places the strings of an edit in .dynstr. Layer: elf, private to it.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// What ld.so says to a file that it has opened while it searches for a library. Layer: elf.
-// Source: glibc elf/dl-load.c, open_verify and _dl_map_object_from_fd.
+// Decides whether ld.so accepts or skips a file during its search. Layer: elf. Source: glibc elf/dl-load.c,
+// open_verify and _dl_map_object_from_fd.
 
 #include <string_view>
 

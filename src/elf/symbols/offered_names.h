@@ -1,5 +1,5 @@
 #pragma once
-// The names that ld.so finds through the hash table of a file. Layer: elf, private to it. Source: gABI
+// Reads the names that ld.so finds through a file's hash table. Layer: elf, private to it. Source: gABI
 // chapter 5 "Hash Table"; glibc elf/dl-lookup.c for DT_GNU_HASH.
 
 #include <string_view>

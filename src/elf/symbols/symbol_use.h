@@ -1,7 +1,6 @@
 #pragma once
-// The symbols that one dynamic file offers to its process and asks of it, and faults of its relocations.
-// Layer: elf. Source: glibc elf/dl-reloc.c, do-rel.h, dl-lookup.c, sysdeps/x86_64/dl-machine.h; gABI chapter
-// 5 "Hash Table", DT_RELR.
+// Exported and imported symbols of a file, and relocation faults. Layer: elf. Source: glibc elf/dl-reloc.c,
+// do-rel.h, dl-lookup.c, sysdeps/x86_64/dl-machine.h; gABI chapter 5 "Hash Table", DT_RELR.
 
 #include <span>
 #include <string>

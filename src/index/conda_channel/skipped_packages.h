@@ -1,5 +1,5 @@
 #pragma once
-// Which errors of one package leave it out of an index instead of ending the run. Layer: index.
+// Decides which package errors skip the package. Layer: index.
 
 #include <optional>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Which wheels a simple index of one backend lists. Layer: index. IndexWheels (index.h) writes these
+// Groups wheels by backend for separate simple indexes. Layer: index. IndexWheels (index.h) writes these
 // indexes. Source: the names are those of uv's --torch-backend and of the folders below
 // download.pytorch.org/whl.
 

@@ -1,6 +1,6 @@
 #pragma once
-// Which pages of a simple index an earlier run wrote: no others are ever removed. Layer: index, internal to
-// it. A folder called cpu or simple/torch, and an index.json in it, may be somebody else's.
+// Recognises index pages that ptpkg may replace or remove. Layer: index, internal to it. A folder called cpu
+// or simple/torch, and an index.json in it, may be somebody else's.
 
 #include <set>
 #include <string>

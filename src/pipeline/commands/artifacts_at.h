@@ -1,5 +1,5 @@
 #pragma once
-// The artifacts that a command line names: files, or what output folders list. Layer: pipeline.
+// Resolves paths of a command line to artifacts. Layer: pipeline.
 
 #include <functional>
 #include <string>

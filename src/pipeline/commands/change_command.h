@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg promote`, `yank` and `remove`: changes of what a target has. Layer: pipeline.
+// Runs `ptpkg promote`, `yank` and `remove`. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Checks and indexes of what the user names: `ptpkg check`, `ptpkg index`. Layer: pipeline.
+// Runs `ptpkg check` and `ptpkg index`. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// From recipes to the values of a workflow: jobs, their arguments, what publishes. Layer: pipeline.
+// Plans the jobs and arguments of a CI workflow. Layer: pipeline.
 
 #include <vector>
 

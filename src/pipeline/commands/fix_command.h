@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg check --fix`: wheels without what can be mended mechanically. Layer: pipeline.
+// Runs `ptpkg check --fix`. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg publish`: artifacts to a channel, an index or a folder. Layer: pipeline.
+// Runs `ptpkg publish`. Layer: pipeline.
 
 #include <functional>
 #include <optional>

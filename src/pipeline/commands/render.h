@@ -1,5 +1,5 @@
 #pragma once
-// Recipes as they evaluate: for `ptpkg render`, and the first step of planning. Layer: pipeline.
+// Renders recipes for `ptpkg render` and for planning. Layer: pipeline.
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg dev`: builds in a folder that stays, so that an edit costs what it changes. Layer: pipeline.
+// Runs `ptpkg dev`: incremental builds in a persistent directory. Layer: pipeline.
 // docs/tutorials/long-builds.md says what people see of it.
 
 #include <string>

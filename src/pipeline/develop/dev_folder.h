@@ -1,5 +1,5 @@
 #pragma once
-// The folder of `ptpkg dev`, which stays from one run to the next. Layer: pipeline.
+// Persistent work directory of `ptpkg dev`. Layer: pipeline.
 //
 //   <cache>/dev/<16 hex digits>/.lease         held by the run that works in it
 //                               state.json     what is in it, and how far it is (builder/resume/work_state.h)

@@ -1,5 +1,5 @@
 #pragma once
-// The sources of a recipe in `ptpkg dev`: folders that are synchronised, and the rest. Layer: pipeline.
+// Splits the sources of `ptpkg dev` into synchronised and fixed ones. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// A wheel written from another one, and judged before it gets its name. Layer: pipeline.
+// Writes an edited wheel and checks it before renaming. Layer: pipeline.
 
 #include <optional>
 

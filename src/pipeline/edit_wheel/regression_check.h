@@ -1,6 +1,5 @@
 #pragma once
-// What a fresh artifact must not have, read the way `ptpkg check` reads it, before it gets its name. Layer:
-// pipeline.
+// Checks that an edited artifact has no new errors. Layer: pipeline.
 
 #include <array>
 #include <set>

@@ -1,5 +1,5 @@
 #pragma once
-// How wheels are written, whatever they are made of: compression and platform tag. Layer: pipeline.
+// Compression and platform tag of new wheels. Layer: pipeline.
 
 #include <string>
 #include <string_view>

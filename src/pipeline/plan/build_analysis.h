@@ -1,5 +1,5 @@
 #pragma once
-// What is known of builds before any of them starts. Layer: pipeline.
+// Static analysis of the build plan. Layer: pipeline.
 
 #include <vector>
 

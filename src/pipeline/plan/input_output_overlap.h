@@ -1,5 +1,5 @@
 #pragma once
-// Where a build writes, compared with what it reads. Layer: pipeline.
+// Detects overlaps of source and output directories. Layer: pipeline.
 
 #include <optional>
 #include <vector>

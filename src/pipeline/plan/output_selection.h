@@ -1,5 +1,5 @@
 #pragma once
-// Which packages one recipe makes in a plan. Layer: pipeline.
+// Selects the packages that a recipe makes. Layer: pipeline.
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #pragma once
-// The sources of a plan: what --source puts in their place, which commits they are, and where they lie.
-// Layer: pipeline. Where a source is taken from is in no key of a build and, for a place of this machine, in
-// no package: a node keeps it as an option, and what is fetched from there is compared with the key. URLs
-// that the recipe declares are in the packages, and so in the keys of the nodes that write those.
+// Resolves and encodes the sources of a plan. Layer: pipeline. Where a source is taken from is in no key of a
+// build and, for a place of this machine, in no package: a node keeps it as an option, and what is fetched
+// from there is compared with the key. URLs that the recipe declares are in the packages, and so in the keys
+// of the nodes that write those.
 
 #include <string>
 #include <vector>

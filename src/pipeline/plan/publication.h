@@ -1,5 +1,5 @@
 #pragma once
-// The end of every plan that makes artifacts: check, publish, index. Layer: pipeline.
+// Adds check, publish and index nodes to a plan. Layer: pipeline.
 
 #include <optional>
 #include <set>

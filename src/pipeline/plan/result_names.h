@@ -1,5 +1,5 @@
 #pragma once
-// The names of a run's results: which are free, and how finished files get them. Layer: pipeline.
+// Reserves result names and moves files into place atomically. Layer: pipeline.
 
 #include <set>
 #include <string>

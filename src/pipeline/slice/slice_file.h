@@ -1,5 +1,5 @@
 #pragma once
-// One file with GPU code and its slices. Layer: pipeline, internal to `ptpkg slice`.
+// Slices one file with GPU code. Layer: pipeline, internal to `ptpkg slice`.
 
 #include <optional>
 #include <string>

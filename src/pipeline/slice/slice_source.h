@@ -1,6 +1,5 @@
 #pragma once
-// What `ptpkg slice` reads from and writes to, one class for each kind of artifact. Layer: pipeline, internal
-// to it.
+// Reads artifacts and writes slices, per artifact kind. Layer: pipeline, internal to it.
 
 #include <memory>
 #include <optional>

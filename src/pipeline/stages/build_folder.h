@@ -1,6 +1,6 @@
 #pragma once
-// The work folders of builds, in which an interrupted build goes on. Layer: pipeline.
-// docs/decisions/0012-resuming-a-build.md. What lies where: builder/resume/work_state.h.
+// Work directories of builds, kept for resuming. Layer: pipeline. docs/decisions/0012-resuming-a-build.md.
+// What lies where: builder/resume/work_state.h.
 
 #include <chrono>
 #include <memory>

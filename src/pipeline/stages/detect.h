@@ -1,5 +1,5 @@
 #pragma once
-// Versions of tools in the names of packages. Layer: pipeline.
+// Adds detected tool versions to build strings. Layer: pipeline.
 
 #include <set>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The result of a stage that packs artifacts, and how later stages find its files. Layer: pipeline.
+// Result format of packing stages. Layer: pipeline.
 
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
-// What the build and the tests of a recipe take from the machine and from the output channel, as inputs of a
-// node and back. Layer: pipeline. Each of these is looked at again when the node runs, and has to be what the
-// plan says.
+// Encodes host tools, packages and recipe files as node inputs. Layer: pipeline. Each of these is looked at
+// again when the node runs, and has to be what the plan says.
 
 #include <map>
 #include <string>

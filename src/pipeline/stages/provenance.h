@@ -1,6 +1,6 @@
 #pragma once
-// Signed statements of how artifacts were made: what they say, and the nodes that make them. Layer: pipeline.
-// docs/formats/provenance.md has each field.
+// Creates provenance statements and their plan nodes. Layer: pipeline. docs/formats/provenance.md has each
+// field.
 
 #include <map>
 #include <string>

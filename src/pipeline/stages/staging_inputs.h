@@ -1,5 +1,5 @@
 #pragma once
-// Staging outputs in a plan: their results, and how builds take them up. Layer: pipeline.
+// Passes staging outputs to the builds that inherit them. Layer: pipeline.
 //
 // The build node of a staging output keeps prefix.tar and work.tar (builder/staging.h), with the value
 // {"files": members of prefix.tar, "root": …, "prefix": …, "forbidden": […], "ccache": whether this

@@ -1,5 +1,5 @@
 #pragma once
-// Requests to one server, tried again where that is safe. Layer: publish.
+// HTTP requests to one server, with safe retries. Layer: publish.
 
 #include <chrono>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// The output folder: a conda channel, a wheel index, zips, logs and the manifest. Layer: publish.
+// Output directory: conda channel, wheel index, zips, logs, manifest. Layer: publish.
 //
 //   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/zip/…   <root>/logs/…   <root>/manifest.json
 //   <root>/.ptpkg/            the files of a publication under way, by number, and its journal

@@ -1,5 +1,5 @@
 #pragma once
-// What lies beside an artifact and is about it: signed statements, signatures, attestations. Layer: publish.
+// Sidecar files: signatures, attestations, provenance. Layer: publish.
 //
 //   NAME.intoto.jsonl     signed statement           provenance/envelope.h
 //   NAME.sig              signature of the artifact

@@ -1,7 +1,6 @@
 #pragma once
-// The recipe as written: every node with its place, templates and conditional list items parsed but
-// not evaluated. Layer: recipe.
-// Format: conda recipe v1 (CEP 13, CEP 14), the subset of docs/recipe-reference.md.
+// Parsed recipe with source positions and unevaluated expressions. Layer: recipe. Format: conda recipe v1
+// (CEP 13, CEP 14), the subset of docs/recipe-reference.md.
 
 #include <string>
 #include <variant>

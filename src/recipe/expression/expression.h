@@ -1,7 +1,7 @@
 #pragma once
-// The expressions inside ${{ }}, of `if:` and of `skip:`. Layer: recipe.
-// Language: the part of Jinja that CEP 14 names (docs/recipe-reference.md lists all of it): literals,
-// names, indexing, operators, conditional expressions, filters and a fixed set of functions.
+// Evaluates the expressions of `${{ }}`, `if:` and `skip:`. Layer: recipe. Language: the part of Jinja that
+// CEP 14 names (docs/recipe-reference.md lists all of it): literals, names, indexing, operators, conditional
+// expressions, filters and a fixed set of functions.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The names that a recipe's expressions can see. Layer: recipe.
+// Names visible to a recipe's expressions. Layer: recipe.
 
 #include <map>
 #include <optional>

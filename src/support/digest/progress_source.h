@@ -1,5 +1,5 @@
 #pragma once
-// Tells a task how much of a source has been read. Layer: support.
+// Reports how much of a source has been read. Layer: support.
 
 #include "support/digest/stream.h"
 #include "support/reporter.h"

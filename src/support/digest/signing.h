@@ -1,6 +1,6 @@
 #pragma once
-// Signatures by asymmetric keys in PEM files, as OpenSSL's command line makes and checks them. Layer:
-// support. OpenSSL EVP behind it, no OpenSSL type here.
+// Signs and verifies with PEM keys, compatible with OpenSSL. Layer: support. OpenSSL EVP behind it, no
+// OpenSSL type here.
 //
 //   Ed25519       RFC 8032; the whole message has to lie in memory
 //   ECDSA P-256   over SHA-256, in DER; another signature each time, as OpenSSL 3.0 has no deterministic one

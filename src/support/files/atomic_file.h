@@ -1,6 +1,6 @@
 #pragma once
-// A file that appears under its name whole or not at all. Layer: support.
-// Pattern: temp file beside the target, sync, rename (leveldb db/filename.cc SetCurrentFile).
+// Writes a file atomically under its final name. Layer: support. Pattern: temp file beside the target, sync,
+// rename (leveldb db/filename.cc SetCurrentFile).
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds files by how they begin, fast: of the 12,415 files of a torch wheel 17 are ELF files. Layer: support.
+// Finds files by their magic bytes. Layer: support.
 
 #include <span>
 

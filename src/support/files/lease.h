@@ -1,5 +1,5 @@
 #pragma once
-// Who uses a folder holds a lock on the file ".lease" in it (flock(2)). Layer: support.
+// Lock on a directory while it is in use. Layer: support.
 //
 // Whoever holds that lock is alive; nothing else shows it. A process id means nothing to another PID
 // namespace or to another host on the same cache, and is used again. The kernel lets go of the lock when its

@@ -1,5 +1,5 @@
 #pragma once
-// A file that exists and is locked by us: what both leases and temporary files are made of. Layer: support.
+// Opens a file and takes its lock. Layer: support.
 
 #include <memory>
 

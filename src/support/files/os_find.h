@@ -1,5 +1,5 @@
 #pragma once
-// FindFilesByMagic on the real file system. Layer: support, private to it.
+// FindFilesByMagic for the real file system. Layer: support, private to it.
 
 #include "support/files/find_files.h"
 

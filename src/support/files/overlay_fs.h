@@ -1,6 +1,5 @@
 #pragma once
-// A file system that opens paths of its own beside those of another one, whose folders do not list them.
-// Layer: support.
+// File system with additional virtual paths. Layer: support.
 
 #include <functional>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that lie elsewhere, to be read as a file of their own. Layer: support.
+// Exposes bytes from elsewhere as a read-only file. Layer: support.
 
 #include "support/files/fs.h"
 

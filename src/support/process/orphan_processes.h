@@ -1,5 +1,5 @@
 #pragma once
-// What runs below a process, and which files it writes to: of /proc. Layer: support, internal to process.cpp.
+// Finds remaining child processes and their open files in /proc. Layer: support, internal to process. cpp.
 
 #include <sys/types.h>
 #include <vector>

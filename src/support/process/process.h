@@ -1,5 +1,5 @@
 #pragma once
-// Child processes behind an interface. Layer: support.
+// Child process interface. Layer: support.
 
 #include <chrono>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// A shared library that is loaded when it is needed, and stays. Layer: support, private to it.
+// Loads a shared library on demand. Layer: support, private to it.
 
 #include "support/result.h"
 

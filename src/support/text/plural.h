@@ -1,5 +1,5 @@
 #pragma once
-// Counted things in messages. Layer: support.
+// Formats counted nouns and name lists. Layer: support.
 
 #include <cstdint>
 #include <string>

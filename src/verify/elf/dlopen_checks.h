@@ -1,5 +1,5 @@
 #pragma once
-// Names that files open at run time still exist after bundling and renaming. Layer: verify.
+// Checks that libraries opened at run time exist. Layer: verify.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
-// Checks on the ELF files of a tree: what they need is there, and their search paths lead to it on any
-// machine. Layer: verify. Serves trees in a prefix layout (conda) and in site-packages layout (wheel): all
-// paths are relative to the tree's root. The finding's pages are docs/findings/elf-*.md.
+// Checks needed libraries and search paths of a tree. Layer: verify. Serves trees in a prefix layout (conda)
+// and in site-packages layout (wheel): all paths are relative to the tree's root. The finding's pages are
+// docs/findings/elf-*.md.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What one ELF file asks of the machine it runs on. Layer: verify.
+// System requirements of one ELF file. Layer: verify.
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// Which file of a tree needs which, and by which rule of ld.so it gets it. Layer: verify.
+// Dependency graph of a tree's ELF files. Layer: verify.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of dynamic files as glibc's loader maps them, each alone. Layer: verify.
+// Checks that glibc's loader can map each file. Layer: verify.
 
 #include <vector>
 

@@ -1,6 +1,5 @@
 #pragma once
-// What the files of a tree get for the names that they need, in every process that can begin with one of
-// them. Layer: verify.
+// Resolves the libraries of all files in every possible process. Layer: verify.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,5 @@
 #pragma once
-// Checks of the compiler's run-time libraries that a conda package needs against its dependencies. Layer:
-// verify. Source: data/runtime_versions.yaml.
+// Checks dependencies on compiler run-time libraries. Layer: verify. Source: data/runtime_versions.yaml.
 
 #include <vector>
 

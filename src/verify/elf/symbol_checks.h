@@ -1,7 +1,6 @@
 #pragma once
-// Checks of what processes need beyond the files themselves: symbols, module entry points, room for
-// thread-local variables. Layer: verify. Source: glibc elf/dl-lookup.c, dl-tls.c; CPython Python/importdl.c
-// (PEP 489, PEP 3149).
+// Checks symbols, module entry points and static TLS. Layer: verify. Source: glibc elf/dl-lookup.c, dl-tls.c;
+// CPython Python/importdl.c (PEP 489, PEP 3149).
 
 #include <string>
 #include <string_view>

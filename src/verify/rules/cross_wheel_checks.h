@@ -1,8 +1,7 @@
 #pragma once
-// All wheels of one version of a project, held against each other. Layer: verify.
-// uv locks a version by the metadata of one of its wheels and takes it for that of all; pip reads each
-// wheel's own. So a requirement that only some wheels have is installed or left out depending on which one
-// was read.
+// Compares all wheels of one version. Layer: verify. uv locks a version by the metadata of one of its wheels
+// and takes it for that of all; pip reads each wheel's own. So a requirement that only some wheels have is
+// installed or left out depending on which one was read.
 
 #include <vector>
 

@@ -1,6 +1,5 @@
 #pragma once
-// NEEDED, SONAME and version requirements of the files of a tree agree with each other, also after libraries
-// were renamed. Layer: verify. Pages: docs/findings/elf-*.md.
+// Checks consistency of NEEDED, SONAME and symbol versions. Layer: verify. Pages: docs/findings/elf-*.md.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the ELF files of a tree need of the machine, against what their artifact promises. Layer: verify.
-// Sources: PEP 600, PEP 656, conda's virtual packages __glibc and __archspec.
+// Compares system requirements with the declared platform. Layer: verify. Sources: PEP 600, PEP 656, conda's
+// virtual packages __glibc and __archspec.
 
 #include <optional>
 #include <string>

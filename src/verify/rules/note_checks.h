@@ -1,5 +1,5 @@
 #pragma once
-// What a package says to ptpkg about itself (model/package_note.h). Layer: verify.
+// Reads and checks ptpkg.json of a package. Layer: verify.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// All checks of the ELF files of a tree, in their order. Layer: verify.
+// Runs all ELF checks of a tree. Layer: verify.
 
 #include "verify/check_artifact.h"
 #include "verify/rules/note_checks.h"

@@ -1,6 +1,6 @@
 #pragma once
-// The names of a tree, and where paths through it lead. Layer: verify. Source: path_resolution(7): ".." is
-// the parent of the folder that was really reached, and a folder that is not there ends the walk.
+// Resolves paths and symlinks within a tree. Layer: verify. Source: path_resolution(7): ".." is the parent of
+// the folder that was really reached, and a folder that is not there ends the walk.
 
 #include <deque>
 #include <map>

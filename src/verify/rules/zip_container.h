@@ -1,6 +1,5 @@
 #pragma once
-// The zip that an artifact is: as its strictest readers see it, and read once. Layer: verify. Source:
-// archive/zip/zip_strict.h.
+// Checks and reads the zip container of an artifact. Layer: verify. Source: archive/zip/zip_strict.h.
 
 #include <functional>
 #include <map>

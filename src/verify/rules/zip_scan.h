@@ -1,5 +1,5 @@
 #pragma once
-// What an examination has learnt of each member of a zip. Layer: verify.
+// Facts about each member of an examined zip. Layer: verify.
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// The platform tag that the files of a wheel deserve. Layer: verify.
-// Sources: PEP 600, PEP 656; auditwheel's policies (data/manylinux.yaml).
+// Computes the lowest compatible platform tag. Layer: verify. Sources: PEP 600, PEP 656; auditwheel's
+// policies (data/manylinux.yaml).
 
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
 #pragma once
-// On which machines an artifact says that it works. Layer: verify.
+// Reads the platform that an artifact declares. Layer: verify.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Conditions on versions that PEP 440 does not allow, and uv mends; numbers that uv does not read. Layer:
-// verify. Source: uv 0.13.8 (uv-pypi-types, lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
+// Version specifiers outside PEP 440 that uv accepts. Layer: verify. Source: uv 0.13.8 (uv-pypi-types,
+// lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,5 @@
 #pragma once
-// Core metadata, field by field, as the upload to the Python package index validates it. Layer: verify.
-// Source: verify/wheel/upload_checks.h.
+// Checks core metadata like PyPI's upload validation. Layer: verify. Source: verify/wheel/upload_checks.h.
 
 #include <string>
 #include <vector>

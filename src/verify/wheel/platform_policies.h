@@ -1,6 +1,5 @@
 #pragma once
-// What the manylinux policies allow files to require of the system. Layer: verify.
-// Source: PEP 600, data/manylinux.yaml.
+// System requirements allowed by manylinux policies. Layer: verify. Source: PEP 600, data/manylinux.yaml.
 
 #include <compare>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// Which libraries platform tags let a wheel expect of the system. Layer: verify.
-// Source: PEP 600, PEP 656; data/policy_libraries.yaml.
+// System libraries allowed by platform tags. Layer: verify. Source: PEP 600, PEP 656;
+// data/policy_libraries.yaml.
 
 #include <map>
 #include <optional>
