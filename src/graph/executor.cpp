@@ -1,3 +1,14 @@
+// Idea: the plan is searched backwards from its aims. A node whose result is stored is reused, and what only
+// it needs is not looked at; otherwise the node is marked as wanted, and so are its needs. Then one thread
+// per node runs what is wanted as soon as the needs are there.
+// Jobs are a budget shared by all running nodes. A node of a stage that is not parallel takes one job. A
+// parallel node waits until two thirds of its fair share are free (the budget divided by the parallel nodes
+// that run or are ready) and takes an equal part of what is free, so that a long download on one thread does
+// not hold up a build. Light nodes take no job.
+// Invariants: nodes start in plan order among those that are ready; after a failure only stages with
+// `after_failures` still start; no exception leaves a node's thread; all state below `mutex_` is read and
+// written under it once threads run.
+
 #include "graph/executor.h"
 
 #include <algorithm>

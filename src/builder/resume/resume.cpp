@@ -1,3 +1,11 @@
+// Idea: a work directory may be resumed only if nothing in it can be half-written without ptpkg knowing. The
+// checks go from cheap to exact: phase of the run, source directory present, no edits by hand (record of
+// `ptpkg shell`), readable record of the sources, and, after a power loss, no writes within the window in
+// which the disk may have lost them. Then the sources are compared with their record, and outputs that were
+// being written when the run ended are removed, so that the build system makes them again.
+// Invariants: any doubt starts the build over; a source that was being changed when the run ended is a
+// doubt; a script that ended with success leaves nothing half-written unless the machine went down with it.
+
 #include "builder/resume/resume.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Idea: nothing that the loader uses is moved within the file. New strings, the dynamic section, version
+// records, the interpreter and, if needed, the program headers go to the end of the file, into the last
+// PT_LOAD where it can grow, else into a new one. Then one write of the ELF header and the program headers
+// switches from the old layout to the new one.
+// Invariants: every byte of the tail is written before the switch, so the file loads at each
+// moment, first as the old one, then as the new one; file offset and address of a segment are congruent
+// modulo the largest page; bytes that are not used any more (old paths, copied tables) are erased after the
+// switch. docs/formats/elf-search-path.md has the measurements behind the choices.
+
 #include "elf/edit/grow_file.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Idea: depth-first search with backtracking over package names in the order in which they are demanded;
+// candidates of a name are tried newest first. Taking a package adds its dependencies as wants; a want that
+// no remaining package of its name can meet ends the branch. A trail records what a choice added, so that
+// undoing it costs only that.
+// Invariants: `constrains` counts only for names that something else demands; the first conflict, that of
+// the newest packages, is the one that is reported; the number of choices is limited.
+
 #include "index/conda_channel/local_resolver.h"
 
 #include <algorithm>

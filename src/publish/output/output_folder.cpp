@@ -1,3 +1,17 @@
+// Publication is a redo log. Steps, each durable before the next one begins:
+// 1. StageFiles links or copies the files below .ptpkg/ under plain numbers, on the same file system;
+// 2. WriteJournal records which file gets which name, and which names go;
+// 3. CommitMoves keeps a second link to each file that is replaced, then removes and renames without any
+// other call in between;
+// 4. RecordNames writes the manifest; 5. FinishPublication removes the second links, the journal and the
+// staging directory.
+// A call that fails undoes its moves with the second links. A killed one is completed from the journal by
+// the next writer: each step may be repeated, because a file that has arrived (equal digest) is not due any
+// more.
+// Invariants: sidecar files of replaced artifacts go first, so no artifact is ever found with the statement
+// of another; the journal is removed only when all names are new or all are old; one process at a time holds
+// .ptpkg/lock.
+
 #include "publish/output/output_folder.h"
 
 #include <algorithm>

@@ -1,3 +1,17 @@
+// Idea: one process is simulated at a time. It starts with one file; a list of loaded objects grows while it
+// is walked, so the search is breadth first, like ld.so's. Each NEEDED name is answered in this order:
+// 1. a name that the process knows already (asked for before, or the DT_SONAME of a loaded object);
+// 2. a name with '/': that path; only paths below $ORIGIN can lead into the tree;
+// 3. with DT_RUNPATH: the folders of the file itself; otherwise the DT_RPATH of the file and then of each of
+// its loaders.
+// Each folder is preceded by its glibc-hwcaps subfolders. A file for another architecture is skipped and the
+// search continues; a file that ld.so refuses ends the process. A hit with the device and inode of a loaded
+// object is that object.
+// Invariants: lookups (folder, name), folder lists (file, machine) and verdicts (file, host) do not depend
+// on the process, so they are cached across processes; the number of requests is limited, because chains of
+// libraries can need each other exponentially.
+// Source: glibc elf/dl-load.c, _dl_map_object and open_verify; elf/dl-deps.c, _dl_map_object_deps.
+
 #include "verify/elf/loader.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Idea: what a NEEDED resolves to can depend on the program that was started and on what it loaded before,
+// so every file that can begin a process (programs, Python modules, libraries that nothing else loads) is
+// simulated with loader.h, once per kind of machine. Most members are "settled": every name that they and
+// their libraries need leads all askers to the same file. Settled members are resolved once and shared by
+// all processes; only the others are simulated again.
+// Invariant: a member that loads an unsettled member is unsettled. Hard links count as one file, as they do
+// for ld.so.
+
 #include "verify/elf/resolved_libraries.h"
 
 #include <algorithm>
