@@ -62,7 +62,7 @@ std::string FirstFailure(const std::string& output) {
 }
 
 /// How far a patch fits.
-struct CompatibilityKind {
+struct Fit {
   std::size_t changes = 0;   ///< Of the patch's, up to the first that does not fit.
   std::string missing = {};  ///< The file that this one changes, without `strip` folders; "" if too short.
 };
@@ -76,8 +76,8 @@ bool IsThere(Fs& fs, const AbsPath& tree, const std::set<std::string>& made, con
 }
 
 /// Compares the files that the patch changes with those of `tree`, without `strip` folders of their names.
-CompatibilityKind FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
-  CompatibilityKind fit;
+Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
+  Fit fit;
   std::set<std::string> made;
   for (const PatchChange& change : text.changes) {
     const std::string& from = reverse ? change.after : change.before;
@@ -111,9 +111,9 @@ Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text
   std::vector<std::size_t> levels =
       no_prefixes ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{1, 0};
   for (std::size_t level = 2; level <= most; ++level) levels.push_back(level);
-  CompatibilityKind best;
+  Fit best;
   for (const std::size_t level : levels) {
-    CompatibilityKind fit = FitOf(fs, tree, text, level, patch.reverse);
+    Fit fit = FitOf(fs, tree, text, level, patch.reverse);
     if (fit.changes == text.changes.size()) return level;
     if (fit.changes > best.changes) best = std::move(fit);
   }

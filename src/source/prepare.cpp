@@ -160,7 +160,7 @@ class Preparer {
     PTPKG_CHECK(env_.fs.MakeDirs(tree));
     for (std::size_t i = 0; i < origins.size(); ++i) {
       PTPKG_CHECK(env_.cancel.Check());
-      PTPKG_CHECK(MoveIntoPlace(origins[i], i, tree));
+      PTPKG_CHECK(PlaceSource(origins[i], i, tree));
     }
     PTPKG_CHECK(env_.fs.Rename(tree, destination));
     return SourceTree{.root = destination, .key = key};
@@ -305,7 +305,7 @@ class Preparer {
   }
 
   /// Patches the origin's part and moves it into `tree`.
-  Result<void> MoveIntoPlace(const Origin& origin, std::size_t i, const AbsPath& tree) {
+  Result<void> PlaceSource(const Origin& origin, std::size_t i, const AbsPath& tree) {
     const AbsPath part = PartOf(i);
     for (const PatchFile& patch : patches_[i]) {
       PTPKG_CHECK(env_.cancel.Check());

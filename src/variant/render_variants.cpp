@@ -193,7 +193,7 @@ class Renderer {
 
   Result<void> Visit(std::size_t index, const Choice& choice) {
     PTPKG_TRY(const Rendered* rendered, Render(index, choice));
-    if (!rendered->open.empty()) return ExpandCombinations(index, choice, rendered->open);
+    if (!rendered->open.empty()) return ExpandAxes(index, choice, rendered->open);
     if (rendered->refused) {
       refused_.push_back(rendered->recipe);
       return Ok();
@@ -226,7 +226,7 @@ class Renderer {
     if (!values.open().empty()) return Rendered{.open = values.open(), .recipe = {}, .used = {}};
     if (inherited != nullptr && inherited->refused) {
       values.used().insert(inherited->used.begin(), inherited->used.end());
-      return SkippedPackage(index, values);
+      return SkippedVariant(index, values);
     }
     if (!first) return Refuse(index, std::move(first).error(), values);
 
@@ -266,12 +266,12 @@ class Renderer {
       const auto used = values.used().find(NormalizedKey(key));
       if (used == values.used().end()) continue;
       PTPKG_TRY(const std::string text, used->second.ToText());
-      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return SkippedPackage(index, values);
+      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return SkippedVariant(index, values);
     }
     return Failure(std::move(error), values);
   }
 
-  Result<Rendered> SkippedPackage(std::size_t index, ChosenValues& values) const {
+  Result<Rendered> SkippedVariant(std::size_t index, ChosenValues& values) const {
     Rendered result{.open = {}, .used = values.used(), .refused = true};
     result.recipe.name = WrittenName(outputs_[index]);
     for (const auto& [key, value] : result.used) {
@@ -415,8 +415,7 @@ class Renderer {
   }
 
   /// Visits each combination of values of the axes in `open`.
-  Result<void> ExpandCombinations(std::size_t index, const Choice& choice,
-                                  const std::set<std::size_t>& open) {
+  Result<void> ExpandAxes(std::size_t index, const Choice& choice, const std::set<std::size_t>& open) {
     std::vector<Choice> choices = {choice};
     for (const std::size_t axis : open) {
       std::vector<Choice> longer;

@@ -97,7 +97,7 @@ std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& ow
   return options;
 }
 
-std::string NoteFilesForZip(const std::string& targets) {
+std::string NotesOf(const std::string& targets) {
   return targets +
          "\n\nA rerun of what is done is success. With a file of another digest, nothing of\n"
          "the run is changed. 'ptpkg explain publishing' says what each target can, and\n"
@@ -107,7 +107,7 @@ std::string NoteFilesForZip(const std::string& targets) {
 // The flags are shared by the parser, which fills them, and the action, which reads them later: each verb's.
 using SharedFlags = std::shared_ptr<ChangeFlags>;
 
-std::function<Result<ExitCode>(Context&)> MakeTestRun(const SharedFlags& flags, Change change) {
+std::function<Result<ExitCode>(Context&)> RunOf(const SharedFlags& flags, Change change) {
   return [flags, change](Context& context) { return RunChange(context, *flags, change); };
 }
 
@@ -125,13 +125,12 @@ Verb PromoteVerb() {
            {.names = "--move",
             .help = "Take them away from --from: what was there is at --to alone",
             .target = &request.move}}),
-      .notes =
-          NoteFilesForZip("Targets:\n"
-                          "  anaconda:OWNER[/LABEL]    --from without a label: whichever it has; --to: main\n"
-                          "  artifactory:REPOSITORY    at --server, which copies itself"),
+      .notes = NotesOf("Targets:\n"
+                       "  anaconda:OWNER[/LABEL]    --from without a label: whichever it has; --to: main\n"
+                       "  artifactory:REPOSITORY    at --server, which copies itself"),
       .examples = {"ptpkg promote dist --from anaconda:me/dev --to anaconda:me/main",
                    "ptpkg promote a-1-0.conda --from anaconda:me/main --to anaconda:me/bad --move"},
-      .run = MakeTestRun(flags, pipeline::Promote)};
+      .run = RunOf(flags, pipeline::Promote)};
 }
 
 Verb YankVerb() {
@@ -145,12 +144,12 @@ Verb YankVerb() {
                         .help = "Why, for people: pip shows it to those who pin the wheel",
                         .target = &request.reason},
                        {.names = "--undo", .help = "Offer them again, as before", .target = &request.undo}}),
-          .notes = NoteFilesForZip("Targets:\n"
-                                   "  s3://BUCKET[/PREFIX]      the simple index in a bucket\n"
-                                   "  file:///DIR               the simple index of a folder"),
+          .notes = NotesOf("Targets:\n"
+                           "  s3://BUCKET[/PREFIX]      the simple index in a bucket\n"
+                           "  file:///DIR               the simple index of a folder"),
           .examples = {"ptpkg yank toy-*.whl --from file:///srv/channel --reason 'wrong metadata'",
                        "ptpkg yank --name toy-1.0-py3-none-any.whl --from s3://bucket --undo"},
-          .run = MakeTestRun(flags, pipeline::Yank)};
+          .run = RunOf(flags, pipeline::Yank)};
 }
 
 Verb RemoveVerb() {
@@ -162,15 +161,15 @@ Verb RemoveVerb() {
       .options = WithShared(*flags, {{.names = "--yes",
                                       .help = "Remove what --name says without #sha256=, whatever its digest",
                                       .target = &flags->request.any_digest}}),
-      .notes = NoteFilesForZip("Targets:\n"
-                               "  anaconda:OWNER            from all its labels\n"
-                               "  prefix:CHANNEL, quetz:CHANNEL, artifactory:REPOSITORY\n"
-                               "  s3://BUCKET[/PREFIX]      first its entry in the index, then the file\n"
-                               "  file:///DIR               the same\n"
-                               "\nWhat is not there is success, and told."),
+      .notes = NotesOf("Targets:\n"
+                       "  anaconda:OWNER            from all its labels\n"
+                       "  prefix:CHANNEL, quetz:CHANNEL, artifactory:REPOSITORY\n"
+                       "  s3://BUCKET[/PREFIX]      first its entry in the index, then the file\n"
+                       "  file:///DIR               the same\n"
+                       "\nWhat is not there is success, and told."),
       .examples = {"ptpkg remove toy-1.0-0.conda --from anaconda:me",
                    "ptpkg remove --name linux-64/toy-1.0-0.conda#sha256=HEX --from anaconda:me"},
-      .run = MakeTestRun(flags, pipeline::Remove)};
+      .run = RunOf(flags, pipeline::Remove)};
 }
 
 }  // namespace ptpkg::cli

@@ -140,14 +140,14 @@ class ContainerReader {
       PTPKG_TRY(const std::optional<archive::TarMember> member, tar.Next());
       if (!member) return true;
       PTPKG_CHECK(budget_.AddMember());
-      PTPKG_CHECK(AcceptName(*member));
+      PTPKG_CHECK(AcceptMember(*member));
       PTPKG_TRY(const bool go_on, on_member_(part, *member, tar.content()));
       if (!go_on) return false;
     }
   }
 
   /// One rule for the members of all parts, whoever reads them.
-  Result<void> AcceptName(const archive::TarMember& member) {
+  Result<void> AcceptMember(const archive::TarMember& member) {
     const bool executable = (member.mode & 0100U) != 0;
     switch (member.kind) {
       case archive::TarKind::kRegular: {

@@ -26,8 +26,7 @@ constexpr std::array<const char*, 11> kAboutTexts{"description", "dev_url",  "do
                                                   "home",        "license",  "source_url", "source_git_url",
                                                   "summary",     "icon_url", "icon_hash"};
 
-Result<void> CheckDependencyConsistency(const Json& index, const AbsPath& package,
-                                        const std::string& subdir) {
+Result<void> CheckLocation(const Json& index, const AbsPath& package, const std::string& subdir) {
   PTPKG_TRY(const conda::DistName dist, conda::DistName::Parse(package.Name()));
   const std::string where(package.Name());
   for (const auto& [key, expected] :
@@ -115,7 +114,7 @@ Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std:
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const FileStat stat, env.fs.Stat(package));
   PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package));
-  PTPKG_CHECK(CheckDependencyConsistency(info.index, package, subdir));
+  PTPKG_CHECK(CheckLocation(info.index, package, subdir));
   Digests known = digests.value_or(Digests{});
   if (!digests || digests->size_bytes != stat.size_bytes) {
     PTPKG_TRY(known, HashFile(env.fs, package, {.md5 = true}));

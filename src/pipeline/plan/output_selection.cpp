@@ -10,7 +10,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-bool ExportsSymbol(const recipe::Recipe& recipe, ArtifactFormat format) {
+bool Offers(const recipe::Recipe& recipe, ArtifactFormat format) {
   const auto& offered = recipe.ptpkg.formats;
   return std::find(offered.begin(), offered.end(), ArtifactFormatName(format)) != offered.end();
 }
@@ -26,7 +26,7 @@ Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe:
   OutputSelection wanted{.for_others = required_by_other,
                          .for_tests = builder::HasTests(recipe) && request.test};
   const auto takes = [&](ArtifactFormat format) {
-    return ExportsSymbol(recipe, format) && (request.formats.empty() || request.formats.contains(format));
+    return Offers(recipe, format) && (request.formats.empty() || request.formats.contains(format));
   };
   if (takes(ArtifactFormat::kConda)) wanted.conda.emplace_back("conda");
   if (takes(ArtifactFormat::kTarBz2)) wanted.conda.emplace_back("tar.bz2");
@@ -45,7 +45,7 @@ Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe:
 bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe) {
   const auto& asked = request.formats;
   return asked.empty() || std::any_of(asked.begin(), asked.end(),
-                                      [&](ArtifactFormat format) { return ExportsSymbol(recipe, format); });
+                                      [&](ArtifactFormat format) { return Offers(recipe, format); });
 }
 
 }  // namespace ptpkg::pipeline

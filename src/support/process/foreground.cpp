@@ -60,7 +60,7 @@ class Signals {
     for (const int signal : kEndSignals) sigaction(signal, &before_.at(i++), nullptr);
   }
 
-  static void SetPhase(pid_t child) {
+  static void Reach(pid_t child) {
     for_handler.child = child;
     if (for_handler.early != 0) kill(child, for_handler.early);
   }
@@ -111,7 +111,7 @@ Result<int> RunInForeground(const ForegroundCommand& command) {
   const pid_t child = fork();
   if (child < 0) return ErrnoError(errno, fmt::format("cannot start '{}'", argv.front()));
   if (child == 0) Become(command.cwd.c_str(), argv_pointers.data(), env_pointers.data());
-  Signals::SetPhase(child);
+  Signals::Reach(child);
   int status = 0;
   // Not reaped before the handler has forgotten it.
   siginfo_t ended = {};
