@@ -27,7 +27,7 @@ Result<std::string> PartAfter(const std::string& now, const std::optional<std::s
   for (const std::string& word : Split(*asked, '.')) {
     const char first = word.empty() ? '.' : word.front();
     if ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z')) continue;
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a {} tag", *asked, what))
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a valid {} tag", *asked, what))
         .WithHint(fmt::format("write it like {}", example));
   }
   return ToLower(*asked);

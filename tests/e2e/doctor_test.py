@@ -53,7 +53,7 @@ class Doctor(harness.Case):
         file.write_text(file.read_text().replace("build:\n", "build:\n  skip: true\n"))
         done = self.ptpkg("doctor", recipe, exit_code=1)
         self.assertIn("nothing to build: every variant is skipped", done.stdout)
-        self.assertIn("'ptpkg render' lists the variants", done.stdout)
+        self.assertIn("list the variants with 'ptpkg render'", done.stdout)
 
     def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
         done = self.ptpkg("doctor", self.recipe(tools="bison, no-such-tool"), "--env", "system", exit_code=1,

@@ -157,7 +157,7 @@ class Fix(wheel_maker.WheelCase):
         self.assertTrue(wheel.is_symlink())
         self.assertNotEqual(real.read_bytes(), sick)
         self.sound(wheel)
-        for name, code, said in ((wheel.name.replace("toy-", "Toy-"), 7, "would lead nowhere"), ("blob", 2, "does not have the name of a wheel")):
+        for name, code, said in ((wheel.name.replace("toy-", "Toy-"), 7, "leave the link dangling"), ("blob", 2, "is not named like a wheel")):
             with self.subTest(name=name):
                 target = kept / name
                 target.write_bytes(sick)

@@ -209,8 +209,8 @@ class Names(HostileCase):
                     self.assertEqual(archive.read(self.DECOMPOSED), b"two")
 
     def test_names_that_no_file_system_takes(self):
-        for name, words in (("toy/" + "x" * 300, "has a part of 300 bytes"),
-                            ("toy/" + "d/" * 128 + "f", "lies 129 folders deep"),
+        for name, words in (("toy/" + "x" * 300, "has a component of 300 bytes"),
+                            ("toy/" + "d/" * 128 + "f", "is 129 directories deep"),
                             ("toy/a\x1b[31m", "has a control character in its name"),
                             ("toy/__init__.py/x", "which is a file")):
             with self.subTest(words):

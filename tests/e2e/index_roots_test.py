@@ -82,7 +82,7 @@ class Roots(servers_test.Clients):
         (self.scratch / "channel/linux-64").mkdir(parents=True)
         (self.scratch / "channel/linux-64/repodata.json").write_text("{}")
         failed = self.ptpkg("index", "--roots", self.scratch / "channel", exit_code=3)
-        self.assertIn("is a conda channel, which has no index of a backend", failed.stderr)
+        self.assertIn("is a conda channel, which has no backend indexes", failed.stderr)
 
     def test_all_backends_that_uv_knows_are_names(self):
         said = subprocess.run([harness.peer_program("uv"), "pip", "install", "--help"], capture_output=True, text=True, check=True).stdout

@@ -97,7 +97,7 @@ class Plan(harness.Case):
         (self.scratch / "door").symlink_to(toy / "src", target_is_directory=True)
         done = self.ptpkg("build", toy, "--output", "door", exit_code=2)
         self.assertIn("the output folder", done.stderr)
-        self.assertIn("is the source", done.stderr)
+        self.assertIn("is also the source", done.stderr)
         done = self.ptpkg("build", toy, "--cache-dir", toy / "src", exit_code=2)
         self.assertIn("the cache folder", done.stderr)
         self.assertIn("--cache-dir", done.stderr)
@@ -107,7 +107,7 @@ class Plan(harness.Case):
         # The other way round: the source is named through a link.
         done = self.ptpkg("build", toy, "--source", f"toy={self.scratch / 'door'}", "--output", toy / "src",
                           exit_code=2)
-        self.assertIn("is the source", done.stderr)
+        self.assertIn("is also the source", done.stderr)
         # Inside the source and beside it, it is allowed, through a link as well.
         self.assertIn("publish", self.ran(toy, "--output", "door/dist"))
         self.assertEqual(self.ran(toy, "--output", "door/dist"), [])

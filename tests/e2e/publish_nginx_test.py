@@ -91,7 +91,7 @@ def faults_of_nginx() -> list[Fault]:
         Fault("each file that is read back is cut in its middle", "prefix", 8, front={"location": "proxy_buffering off;"},
               server=[faults.TruncatedAnswer(None, method="GET", path="conda$", times=None)]),
         Fault("502: nothing behind it", "pypi", 8, ("502",), front={"upstream": NOBODY}, most_sent=0),
-        *[Fault(f"redirect {status} to another server", kind, 7, (str(status), "not followed"), most_sent=0,
+        *[Fault(f"redirect {status} to another server", kind, 7, (str(status), "does not follow this redirect"), most_sent=0,
                 front=on(method, f"return {status} ELSEWHERE$request_uri;"))
           for status, kind, method in ((301, "artifactory", "PUT"), (302, "quetz", "POST"), (303, "prefix", "POST"), (307, "artifactory", "PUT"),
                                        (307, "pypi", "POST"), (308, "anaconda", "POST"))],

@@ -132,7 +132,7 @@ class Retag(harness.Case):
             done = self.ptpkg("retag", self.wheel, "--platform", platform, exit_code=2)
             self.assertIn("is not a platform tag", done.stderr)
         done = self.ptpkg("retag", self.wheel, "--python", "3.11", exit_code=3)
-        self.assertIn("'3.11' is no python tag", done.stderr)
+        self.assertIn("'3.11' is not a valid python tag", done.stderr)
 
     def test_a_check_finds_tags_that_were_not_checked(self):
         wheel = self.retag("--python", "cp312", "--abi", "cp312", "--platform", NEXT, "--no-check")

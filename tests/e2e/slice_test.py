@@ -97,7 +97,7 @@ class Libraries(harness.Case):
         self.assertIn("8.0+8.6", said)
         self.assertIn("write 9.0", self.refused("--gpu", "9.0a", code=2))
         self.assertIn("unknown compute capability 9.7", self.refused("--gpu", "9.7", code=2))
-        self.assertIn("is named twice", self.refused("--gpu", "9.0", "--gpu", "sm_90", code=2))
+        self.assertIn("is given twice", self.refused("--gpu", "9.0", "--gpu", "sm_90", code=2))
         said = self.refused("--gpu", "7.5", code=7)
         self.assertIn("has no code that runs on a GPU of compute capability 7.5", said)
         self.assertIn("it has compute_90, sm_80, sm_86, sm_90, sm_90a", said)
@@ -105,7 +105,7 @@ class Libraries(harness.Case):
         plain = self.scratch / "libplain.so"
         subprocess.run(["gcc", "-shared", "-nostdlib", "-o", plain, "-x", "c", "/dev/null"], check=True)
         self.assertIn("libplain.so' has no GPU code", self.refused("--gpu", "9.0", code=3, artifact=plain))
-        self.assertIn("is no file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
+        self.assertIn("is not a file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
         zipped = self.scratch / "libtoy.zip"
         with zipfile.ZipFile(zipped, "w") as archive:
             archive.write(self.library, "libtoy.so")
@@ -272,7 +272,7 @@ class Wheels(wheel_maker.WheelCase):
         variant = next(self.output.glob("*-sm90.whl"))
         self.assertIn("is a variant wheel", self.ptpkg("slice", variant, "--gpu", "9.0", *output, exit_code=2).stderr)
         self.assertIn("is the slice for 9.0 itself", self.ptpkg("slice", variant, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
-        self.assertIn("is no wheel", self.ptpkg("slice", self.fat, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
+        self.assertIn("is not a wheel", self.ptpkg("slice", self.fat, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
         self.assertIn("'thirteen' is not a CUDA version",
                       self.ptpkg("slice", wheel, "--gpu", "8.0", "--variant", "--cuda", "thirteen", *output, exit_code=2).stderr)
         self.ptpkg("slice", wheel, "--gpu", "8.0", "--cuda", "13.0", *output, exit_code=2)

@@ -171,7 +171,7 @@ Result<void> FaultFs::CopyAttributes(const AbsPath& from, const AbsPath& to) {
 }
 
 Result<void> FaultFs::SyncDir(const AbsPath& path) {
-  PTPKG_CHECK(Pass(kMutates, "sync folder", path.str()));
+  PTPKG_CHECK(Pass(kMutates, "sync directory", path.str()));
   return inner_.SyncDir(path);
 }
 

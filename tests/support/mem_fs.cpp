@@ -446,8 +446,8 @@ Result<void> MemFs::CopyFile(const AbsPath& from, const AbsPath& to) {
 Result<void> MemFs::SyncDir(const AbsPath& path) {
   const std::lock_guard lock(mutex_);
   Record("SyncDir", path);
-  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "open folder"));
-  if (!node->IsDir()) return PathError(ENOTDIR, "open folder", path);
+  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "open directory"));
+  if (!node->IsDir()) return PathError(ENOTDIR, "open directory", path);
   return Ok();
 }
 
@@ -522,7 +522,7 @@ void MemFs::CopyFrom(const MemFs& other) {
 std::string MemFs::Content(std::string_view path) {
   const std::lock_guard lock(mutex_);
   const NodePtr node = Must(FindNode(AbsPath::Literal(path), Follow::kYes, "open"));
-  if (node->stat.kind != FileKind::kRegular) throw std::runtime_error(std::string(path) + " is no file");
+  if (node->stat.kind != FileKind::kRegular) throw std::runtime_error(std::string(path) + " is not a file");
   return node->content;
 }
 

@@ -56,7 +56,7 @@ TEST(EntrySet, RefusesNamesThatReadersRefuse) {
   EXPECT_THAT(entries.AddText(RelPath::Literal("a\xff"), ""),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'a\\xff' has a name that is not UTF-8")));
   EXPECT_THAT(entries.AddText(RelPath::Literal("d/" + std::string(256, 'x')), ""),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has a part of 256 bytes in its name")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has a component of 256 bytes in its name")));
   EXPECT_OK(entries.AddText(RelPath::Literal("gr\xc3\xbc\xc3\x9f"), ""));
 }
 

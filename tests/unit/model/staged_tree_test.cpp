@@ -127,9 +127,9 @@ TEST_F(ScanTreeTest, RefusesTreesThatAreTooDeepWithThePath) {
   fs.AddDir("/t");
   fs.AddFile(folder + "/f", "x");
   test::TestEnv env({.fs = &fs});
-  EXPECT_THAT(
-      ScanTree(env, AbsPath::Literal("/t")),
-      FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("deep/deep"), HasSubstr("lies 129 folders deep"))));
+  EXPECT_THAT(ScanTree(env, AbsPath::Literal("/t")),
+              FailsWith(ErrorCode::kInvalidInput,
+                        AllOf(HasSubstr("deep/deep"), HasSubstr("is 129 directories deep"))));
 }
 
 TEST_F(ScanTreeTest, RefusesNamesThatAreNotUtf8) {

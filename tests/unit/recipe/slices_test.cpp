@@ -94,7 +94,7 @@ TEST_F(SlicesTest, WhatIsRefusedIsNamedAtItsPlace) {
       {"[9.0, 9.0a]", "'9.0a' is a code architecture, not a GPU", 19},
       {"[8.0, 9.7]", "unknown compute capability 9.7", 19},
       {"[8.0, 9.0, 80]", "the slice for 8.0 is given twice", 24},
-      {"[8.0+80]", "names 8.0 twice", 14},
+      {"[8.0+80]", "lists 8.0 twice", 14},
       {"[9.0, each]", "'each' cannot be combined with other slices", 19},
       {"{ptx: keep}", "'extra.ptpkg.slices' has no 'gpus'", 13},
       {"{gpus: 9.0, ptx: some}", "'extra.ptpkg.slices.ptx' is 'keep' or 'drop', not 'some'", 30},
@@ -121,7 +121,7 @@ TEST_F(SlicesTest, OfWhatHasNoneTheyAreRefused) {
   EXPECT_THAT(Slices("{gpus: 9.0, variant: true}", "formats: [conda]"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("which 'formats' does not list")));
   const auto noarch = Slices("9.0", "resume: true", "build: {noarch: generic}\n");
-  EXPECT_THAT(noarch, FailsWith(ErrorCode::kInvalidInput, HasSubstr("of a noarch package")));
+  EXPECT_THAT(noarch, FailsWith(ErrorCode::kInvalidInput, HasSubstr("a noarch package")));
   EXPECT_THAT(noarch, HasHint(HasSubstr("remove 'slices'")));
 }
 

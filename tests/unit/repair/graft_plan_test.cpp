@@ -277,7 +277,7 @@ TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
   const auto asked = Plan({.opened = {"libfoo.so", "libfoo.so.1"}});
   EXPECT_THAT(asked,
               FailsWith(ErrorCode::kInvalidInput,
-                        AllOf(HasSubstr("'/usr/lib/libfoo.so.1' would be copied"),
+                        AllOf(HasSubstr("cannot bundle '/usr/lib/libfoo.so.1'"),
                               HasSubstr("'libfoo.so', by --graft"), HasSubstr("'libfoo.so.1', by --graft"))));
   EXPECT_THAT(asked, HasHint(HasSubstr("make all of them open one name")));
   tree_.AddText("toy/b.so", Naming(Library({}), "libfoo.so.1"));

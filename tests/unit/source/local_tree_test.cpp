@@ -51,7 +51,7 @@ TEST(ListFolder, SaysWhatIsMissingOrNoFolder) {
   env.dir().WriteFile("file", "x");
   EXPECT_THAT(ListFolder(env, env.dir() / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(ListFolder(env, env.dir() / "file"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a directory")));
 }
 
 TEST(DigestFolder, CountsEmptyFolders) {

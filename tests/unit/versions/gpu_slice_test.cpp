@@ -32,10 +32,10 @@ TEST(GpuSliceTexts, WhatIsNoGpuIsRefusedByName) {
     EXPECT_THAT(ParseGpuSlice(text), FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU"))) << text;
   }
   EXPECT_THAT(ParseGpuSlice("9.7"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("capability 9.7 is known")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown compute capability 9.7")));
   EXPECT_THAT(ParseGpuSlice("9.0a"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a code architecture, not a GPU")));
-  EXPECT_THAT(ParseGpuSlice("8.0+80"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("names 8.0 twice")));
+  EXPECT_THAT(ParseGpuSlice("8.0+80"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("lists 8.0 twice")));
   EXPECT_THAT(ParseGpuSlices({"8.0+8.6", "86+80"}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("slice for 8.0+8.6 is given twice")));
 }

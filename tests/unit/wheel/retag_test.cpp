@@ -194,12 +194,12 @@ TEST_F(RetagTest, TagsAreWrittenInLowerCase) {
 
 TEST_F(RetagTest, AVersionIsNoTag) {
   const auto version = Retag(Wheel(Toy()), {.python = "3.11"});
-  EXPECT_THAT(version, FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3.11' is no python tag")));
+  EXPECT_THAT(version, FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3.11' is not a valid python tag")));
   EXPECT_THAT(version, HasHint(HasSubstr("cp311")));
   EXPECT_THAT(Retag(Wheel(Toy()), {.abi = "3"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3' is no ABI tag")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3' is not a valid ABI tag")));
   EXPECT_THAT(Retag(Wheel(Toy()), {.platform = "any."}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is not a platform tag")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is not a valid platform tag")));
 }
 
 TEST_F(RetagTest, WhatTheRequestDoesNotNameKeepsItsBytes) {
@@ -427,7 +427,7 @@ TEST_F(RetagTest, RefusesWhatIsNone) {
   const AbsPath wheel = Wheel(Toy());
   const std::vector<std::pair<RetagRequest, const char*>> cases = {
       {{.platform = "linux-x86"}, "linux-x86"},
-      {{.python = ""}, "'' is no python tag"},
+      {{.python = ""}, "'' is not a valid python tag"},
       {{.build = "cu"}, "toy-1.0-cu-py3-none-any.whl"},
       {{.build = "1-2"}, "toy-1.0-1-2-py3-none-any.whl"},
       {{.local = "a b"}, "1.0+a b"},

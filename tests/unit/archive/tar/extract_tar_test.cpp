@@ -162,7 +162,7 @@ TEST_F(ExtractTarTest, WritesThroughNoLinkThatWasThereBefore) {
   EXPECT_THAT(Extract(TarLink("l", "deep/up/../x") + TarEnd()),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("outside the tree")));
   EXPECT_THAT(Extract(TarLink("m", "d/x") + TarEnd()),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("out of the tree")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("outside the tree")));
 }
 
 TEST_F(ExtractTarTest, LoopsOfLinksAreHarmless) {

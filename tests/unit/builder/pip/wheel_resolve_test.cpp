@@ -117,7 +117,7 @@ TEST_F(WheelResolveTest, AVersionThatDoesNotExistIsKnownBeforeAnythingLargeIsFet
   EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("available versions: 13.0.2, 13.5.0")));
   EXPECT_THAT(index_.asked, SizeIs(1));
   recipe_.requirements.build = {Spec("cuda-nvcc", "12.6.*")};
-  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("from 13.0 on")));
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("from version 13.0 on")));
   EXPECT_THAT(index_.asked, SizeIs(1));
 }
 

@@ -203,8 +203,8 @@ TEST_F(SourceSyncTest, NothingIsWrittenOrRemovedBehindALinkThatTheBuildMade) {
   ASSERT_OK(RemoveTree(env_->fs, copy_ / "third"));
   ASSERT_OK(env_->fs.CreateSymlink(outside.str(), copy_ / "third"));
   Edit("third/y.c", "new");
-  EXPECT_THAT(Sync(), FailsWith(ErrorCode::kRefused, HasSubstr("has 'third/y.c' now, and the build has made "
-                                                               "something else of 'third'")));
+  EXPECT_THAT(Sync(), FailsWith(ErrorCode::kRefused, HasSubstr("now has 'third/y.c', but the build created "
+                                                               "something else at 'third'")));
   EXPECT_THAT(Sync(), HasHint(HasSubstr("--fresh")));
   ASSERT_OK(RemoveTree(env_->fs, source_ / "third"));
   // y.c was recorded before it was to be copied.

@@ -123,7 +123,7 @@ TEST_F(FindToolsTest, SaysWhichKeyNamesACompiler) {
   recipe_.requirements.build = {Spec("fpga_linux-64")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   EXPECT_THAT(tools.missing,
-              ElementsAre(Field(&MissingTool::reason, HasSubstr("'fpga_compiler' in variants.yaml"))));
+              ElementsAre(Field(&MissingTool::reason, HasSubstr("set 'fpga_compiler' in variants.yaml"))));
 }
 
 TEST_F(FindToolsTest, ReadsTheWholeVersionOfNvcc) {

@@ -159,13 +159,13 @@ TEST_F(CiTest, PathsAreThoseOfAnyCheckout) {
   EXPECT_THAT(Text(), Not(HasSubstr(env_.dir().path().str())));
   ASSERT_OK(WriteFile(env_->fs, env_.dir() / "outside.yaml", "backend: [omp]\n"));
   request_.build.variant_files = {env_.dir() / "outside.yaml"};
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside of the repository")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
 }
 
 TEST_F(CiTest, ASourceMustBeInTheCheckout) {
   Write("recipes/toy/recipe.yaml",
         std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "../../.."));
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside of the repository")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
   Write("recipes/toy/recipe.yaml",
         std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "../.."));
   request_.service = CiService::kGitlab;
@@ -253,7 +253,8 @@ TEST_F(CiTest, AFolderNeedsARunnerThatStays) {
   request_.images = {{.text = "a" + kDigest}};
   EXPECT_THAT(Text(), Not(HasSubstr("secrets.")));
   request_.service = CiService::kGitlab;
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x with --image")));
+  EXPECT_THAT(Run(),
+              FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x cannot be combined with --image")));
   request_.images = {{.key = "backend", .value = "cuda", .text = "a" + kDigest}};
   EXPECT_THAT(Run(), IsOk());
 }

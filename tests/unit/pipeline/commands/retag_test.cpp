@@ -151,8 +151,9 @@ TEST_F(RetagRunTest, ModulesAreForThePythonOfTheirNames) {
   const std::vector<wheel::RetagRequest> refused = {
       {.python = "py3", .abi = "none"}, {.python = "cp312", .abi = "cp312"}, {.abi = "abi3"}};
   for (const wheel::RetagRequest& changes : refused)
-    EXPECT_THAT(Retag(env_, {.wheels = {wheel}, .changes = changes, .output = output_}),
-                FailsWith(ErrorCode::kCheckFailed, HasSubstr("[wheel-extension-tag] is for cp311 alone")));
+    EXPECT_THAT(
+        Retag(env_, {.wheels = {wheel}, .changes = changes, .output = output_}),
+        FailsWith(ErrorCode::kCheckFailed, HasSubstr("[wheel-extension-tag] is named for cp311 only")));
   EXPECT_THAT(Retag(env_, {.wheels = {wheel}, .changes = refused[0], .output = output_, .check = false}),
               IsOk());
 }

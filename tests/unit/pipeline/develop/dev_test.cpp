@@ -409,9 +409,8 @@ TEST_F(DevTest, SeveralOutputsAreRefusedAndOneIsNamed) {
       "touch $PREFIX/share/base]}}\n"
       "- {package: {name: one}, inherit: base, build: {string: \"0\", script: ['test -e made', cp a.c "
       "$PREFIX/share/]}, about: {license: MIT}}\n");
-  EXPECT_THAT(RunDev(),
-              FailsWith(ErrorCode::kUsage, HasSubstr("has 2 native builds, and this command works on "
-                                                     "one: one, base")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage,
+                                  HasSubstr("works on one native build, but the recipe has 2: one, base")));
   EXPECT_THAT(RunDev(), HasHint("choose one: --name one"));
   EXPECT_THAT(Dev(env_, DevRequest("two")), FailsWith(ErrorCode::kUsage, HasSubstr("no output 'two'")));
   ASSERT_OK_AND_ASSIGN(const DevSummary base, Dev(env_, DevRequest("base")));

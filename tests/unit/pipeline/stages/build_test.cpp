@@ -343,7 +343,7 @@ TEST_F(BuildPipelineTest, AFormatThatTheRecipeDoesNotOfferIsAnError) {
   WriteRecipe("toy", kMake, kCondaOnly);
   BuildRequest request = Request({"toy"});
   request.formats = {ArtifactFormat::kWheel};
-  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("'toy' makes no wheel")));
+  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("'toy' does not make wheel")));
 }
 
 TEST_F(BuildPipelineTest, WithoutFormatsACLibraryMakesNoWheel) {

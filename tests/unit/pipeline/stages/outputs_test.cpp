@@ -301,7 +301,7 @@ TEST_F(OutputsTest, OneThatMakesNothingOfTheFormatIsLeftOut) {
   EXPECT_NE(Find(planned.plan, "conda/libtoy-"), nullptr);  // the test of toy needs it
   EXPECT_EQ(Find(planned.plan, "publish/libtoy-"), nullptr);
   request.formats = {ArtifactFormat::kTarBz2};
-  EXPECT_THAT(PlanBuild(env_, request), FailsWith(ErrorCode::kUsage, HasSubstr("makes no tar.bz2")));
+  EXPECT_THAT(PlanBuild(env_, request), FailsWith(ErrorCode::kUsage, HasSubstr("does not make tar.bz2")));
 }
 
 TEST_F(OutputsTest, SourceOverridesMeanTheStagingOutput) {

@@ -166,7 +166,7 @@ TEST_F(ResumePipelineTest, AMissingLicenceIsToldBeforeTheScriptAndOnlySourcesCou
   const std::string rest =
       "about: {license: MIT, license_file: \"*.txt\"}\nextra: {ptpkg: {formats: [conda]}}\n";
   WriteToy(rest, "echo made > made.txt\n" + Script());
-  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kNotFound, HasSubstr("'*.txt' matches nothing")));
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kNotFound, HasSubstr("'*.txt' matches no file")));
   EXPECT_EQ(Compilations(), 0);
   Put("toy/src/b.txt", "free");
   Interrupt();

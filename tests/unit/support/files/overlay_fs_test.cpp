@@ -37,7 +37,7 @@ TEST_F(MadeFiles, AreReadLikeOthers) {
   EXPECT_EQ(made_.Lstat(kMade)->size_bytes, kText.size());
   EXPECT_FALSE(*Exists(mem_, kMade));
   EXPECT_THAT(made_.ReadLink(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a symlink")));
-  EXPECT_THAT(made_.ListDir(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a folder")));
+  EXPECT_THAT(made_.ListDir(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a directory")));
 }
 
 TEST_F(MadeFiles, CannotBeChanged) {

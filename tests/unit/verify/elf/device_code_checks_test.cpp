@@ -72,7 +72,7 @@ TEST(DeviceCodeChecks, OneFileOfSeveral) {
 TEST(DeviceCodeChecks, NoneAnywhereIsAnErrorWhereSomeIsAskedFor) {
   Tree tree;
   tree.Add("lib/host.so", test::Library({}));
-  const auto absent = Is("device-code-absent", Severity::kError, "", "none of the libraries");
+  const auto absent = Is("device-code-absent", Severity::kError, "", "no library, program or static archive");
   EXPECT_THAT(tree.Check({.device_code = {"8.0"}}), ElementsAre(absent));
   const auto absent_in_a = Is("device-code-absent", Severity::kError, "", "no file 'liba.so' has GPU code");
   EXPECT_THAT(tree.Check({.device_code = {"any", "liba.so=8.0"}}), ElementsAre(absent_in_a));

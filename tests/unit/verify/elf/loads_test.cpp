@@ -132,7 +132,7 @@ TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) { tree.AddText(path, "version 1"); }),
             "ends with 'file too short'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) { tree.fs().AddDir("/tree/" + path); }),
-            "ends with 'cannot read file data: Is a directory'");
+            "fails with 'cannot read file data: Is a directory'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) {
               SyntheticElf program = Library({});
               program.type = elf::kTypeExec;
@@ -144,7 +144,7 @@ TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
               bare.dynamic = false;
               tree.Add(path, bare);
             }),
-            "ends with 'object file has no dynamic section'");
+            "fails with 'object file has no dynamic section'");
   // A damaged one has a finding of its own.
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) {
               tree.AddText(path, Library({}).Build().substr(0, 400));
