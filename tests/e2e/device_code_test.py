@@ -65,7 +65,7 @@ class DeviceCode(harness.Case):
         self.recipe('"8.0;9.0+PTX"')
         said = self.build(exit_code=1)
         self.assertIn("lib/libb.a [device-code-mismatch] machine code for sm_90 is missing; machine code for sm_75 was not "
-                      "asked for; PTX for compute_90 is missing", said)
+                      "requested; PTX for compute_90 is missing", said)
         self.assertNotIn("liba.so [", said)
         self.assertEqual(self.published(), [])
 
