@@ -42,7 +42,7 @@ Result<void> TreeWriter::MakeParents(const RelPath& path) {
       if (files_.count(folder) != 0)
         return Hostile(path, fmt::format("is below '{}', which is a file of the package", folder));
       if (stat.kind != FileKind::kDirectory) {
-        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a file, not a folder", place.str()));
+        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a file, not a directory", place.str()));
       }
     } else {
       PTPKG_CHECK(env_.fs.MakeDir(place));

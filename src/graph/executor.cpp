@@ -119,8 +119,8 @@ class Executor {
 
   /// Before anything runs: results name the folder that they lie in, as JSON.
   Result<void> CheckStores() const {
-    PTPKG_CHECK(CheckUtf8(stores_.cache.root().str(), "the folder of the cache"));
-    return CheckUtf8(stores_.staging.root().str(), "the output folder");
+    PTPKG_CHECK(CheckUtf8(stores_.cache.root().str(), "the cache directory"));
+    return CheckUtf8(stores_.staging.root().str(), "the output directory");
   }
 
   /// Fills the outcome with a result that is there already. A dry run reads no file of it.

@@ -90,7 +90,7 @@ std::string SearchPaths::DropReason(const verify::PathEntry& entry, bool others)
     case verify::EntryKind::kOutside:
       return "";
     case verify::EntryKind::kDead:
-      return others ? "" : "leads to no folder";
+      return others ? "" : "points to no directory";
     case verify::EntryKind::kAbsolute:
       return "is a path of one machine";
     case verify::EntryKind::kRelative:

@@ -144,7 +144,7 @@ class Preparer {
     PTPKG_TRY(const bool there, Exists(env_.fs, destination));
     if (there) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("the source folder '{}' exists", destination.str()));
+                   fmt::format("the source directory '{}' already exists", destination.str()));
     }
     PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
     PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, destination.Parent(), ".sources"));
@@ -355,8 +355,8 @@ class Preparer {
     // It was there when it was listed.
     const bool gone = !digest && digest.error().code() == ErrorCode::kNotFound;
     if (gone && options_.planned)
-      return ChangedMeanwhile(recipe_).WithContext("while copying a source folder");
-    if (!digest) return Error(digest.error()).WithContext("while copying a source folder");
+      return ChangedMeanwhile(recipe_).WithContext("while copying a source directory");
+    if (!digest) return Error(digest.error()).WithContext("while copying a source directory");
     task.Done("copied");
     return digest->Hex();
   }

@@ -231,11 +231,11 @@ class Paths(HostileCase):
     def test_folders_that_no_document_can_name_are_refused_before_any_work(self):
         wheel, odd = make_wheel(self.wheel()), self.scratch / self.ODD
         output = ("--output", odd / "dist")
-        for words, arguments in (("the output folder: ", output),
-                                 ("the output folder: ", (*output, "--json")),
-                                 ("the output folder: ", (*output, "--dry-run")),
+        for words, arguments in (("the output directory: ", output),
+                                 ("the output directory: ", (*output, "--json")),
+                                 ("the output directory: ", (*output, "--dry-run")),
                                  ("the plan: ", (*output, "--plan", "--json")),
-                                 ("the folder of the cache: ", ("--cache-dir", odd, "--output", "dist"))):
+                                 ("the cache directory: ", ("--cache-dir", odd, "--output", "dist"))):
             done = self.ptpkg("conda", wheel, *arguments, exit_code=2)
             self.assertIn(words, done.stderr)
             self.assertIn("is not UTF-8", done.stderr)

@@ -107,7 +107,7 @@ class Interrupt(harness.Case):
             output.mkdir(mode=0o555)
         done = self.ptpkg("build", harness.FIXTURES / "toymagma", "--output", output, exit_code=4 if os.geteuid() == 0
                           else 6)
-        self.assertIn("output folder", done.stderr)
+        self.assertIn("output directory", done.stderr)
 
 
 if __name__ == "__main__":

@@ -96,13 +96,13 @@ class Plan(harness.Case):
         (toy / "src/a.c").write_text("int a;\n")
         (self.scratch / "door").symlink_to(toy / "src", target_is_directory=True)
         done = self.ptpkg("build", toy, "--output", "door", exit_code=2)
-        self.assertIn("the output folder", done.stderr)
+        self.assertIn("the output directory", done.stderr)
         self.assertIn("is also the source", done.stderr)
         done = self.ptpkg("build", toy, "--cache-dir", toy / "src", exit_code=2)
-        self.assertIn("the cache folder", done.stderr)
+        self.assertIn("the cache directory", done.stderr)
         self.assertIn("--cache-dir", done.stderr)
         done = self.ptpkg("build", toy, "--cache-dir", "door", exit_code=2)
-        self.assertIn("the cache folder", done.stderr)
+        self.assertIn("the cache directory", done.stderr)
         self.assertEqual(sorted(os.listdir(toy / "src")), ["a.c"])
         # The other way round: the source is named through a link.
         done = self.ptpkg("build", toy, "--source", f"toy={self.scratch / 'door'}", "--output", toy / "src",

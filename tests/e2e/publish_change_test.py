@@ -303,7 +303,7 @@ class Folders(publishing.Case):
 
     def test_a_place_that_is_not_there_is_told(self):
         said = self.run_verb("remove", self.package, "--from", f"file://{self.scratch / 'chanel'}", exit_code=4)
-        self.assertIn("there is no folder", said)
+        self.assertIn("does not exist", said)
         self.assertFalse((self.scratch / "chanel").exists())
 
     def test_what_is_gone_and_still_listed_is_taken_out(self):

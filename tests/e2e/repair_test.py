@@ -412,7 +412,7 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("directory of a wheel", self.ptpkg("repair", wheel, "--lib-folder", "../x", exit_code=3).stderr)
         self.assertIn("no.whl", self.ptpkg("repair", "no.whl", exit_code=4).stderr)
         self.assertIn("--graft", self.ptpkg("repair", wheel, "--graft", "libnowhere.so.9", exit_code=4).stderr)
-        self.assertIn("'toy.data/lib' is no folder", self.ptpkg("repair", wheel, "--lib-folder", "toy.data/lib", exit_code=3).stderr)
+        self.assertIn("'toy.data/lib' is not a library directory", self.ptpkg("repair", wheel, "--lib-folder", "toy.data/lib", exit_code=3).stderr)
         self.assertEqual(self.repair(wheel, "--lib-folder", "toy.database/lib", "--dry-run")["grafted"][0]["path"][:17], "toy.database/lib/")
         self.assertIn("nosuch", self.ptpkg("repair", wheel, "--search", "nosuch", exit_code=4).stderr)
         first = self.repair(wheel)

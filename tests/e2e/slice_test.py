@@ -365,7 +365,7 @@ class Wheels(wheel_maker.WheelCase):
         (taken / "full").mkdir(parents=True)
         for force in ([], ["--force"]):
             said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--variant", *force, "--output", self.output, exit_code=7).stderr
-            self.assertIn(f"'{taken}' is a folder", said)
+            self.assertIn(f"'{taken}' is a directory", said)
             self.assertNotIn("slice  ", said, "before anything was made")
         self.assertEqual([path.name for path in self.output.iterdir()], [taken.name])
         shutil.rmtree(taken)

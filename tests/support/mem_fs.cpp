@@ -90,7 +90,7 @@ class MemFs::Handle final : public File {
 
   Result<FileStat> Stat() override {
     const std::lock_guard lock(fs_.mutex_);
-    PTPKG_CHECK(CheckOpen("examine"));
+    PTPKG_CHECK(CheckOpen("read"));
     return node_->stat;
   }
 
@@ -243,14 +243,14 @@ Result<void> MemFs::Insert(const AbsPath& path, NodePtr node, std::string_view w
 Result<FileStat> MemFs::Lstat(const AbsPath& path) {
   const std::lock_guard lock(mutex_);
   Record("Lstat", path);
-  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kNo, "examine"));
+  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kNo, "read"));
   return node->stat;
 }
 
 Result<FileStat> MemFs::Stat(const AbsPath& path) {
   const std::lock_guard lock(mutex_);
   Record("Stat", path);
-  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "examine"));
+  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "read"));
   return node->stat;
 }
 

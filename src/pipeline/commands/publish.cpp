@@ -36,7 +36,7 @@ class Destination {
   }
 
   [[nodiscard]] std::string Title() const {
-    return folder() != nullptr ? fmt::format("folder '{}'", folder()->str()) : remote().Title();
+    return folder() != nullptr ? fmt::format("directory '{}'", folder()->str()) : remote().Title();
   }
   [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const {
     return folder() != nullptr ? format != ArtifactFormat::kZip : remote().AcceptsFormat(format);

@@ -244,7 +244,7 @@ class DevRun {
     }
     PTPKG_CHECK(Synchronise(record));
     if (!recipe_.ptpkg.resume && !(now_.ran_whole && HasIncrementalScript())) {
-      return std::string("its script cannot run twice in one folder (extra.ptpkg.resume: false)");
+      return std::string("its script cannot run twice in one directory (extra.ptpkg.resume: false)");
     }
     PTPKG_CHECK(RemoveTree(env_.fs, layout.recipe_copy));
     PTPKG_CHECK(builder::CopyRecipeFolder(env_, recipe_folder_, layout.recipe_copy),

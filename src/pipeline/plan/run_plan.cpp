@@ -150,8 +150,8 @@ std::set<std::string> WaitingKeys(const graph::Plan& plan, const std::vector<Nod
 Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
                                      const RunOptions& options) {
   // Execute says so too, but by then the folders would be made.
-  PTPKG_CHECK(CheckUtf8(env.cache_dir.str(), "the folder of the cache"));
-  PTPKG_CHECK(CheckUtf8(output.str(), "the output folder"));
+  PTPKG_CHECK(CheckUtf8(env.cache_dir.str(), "the cache directory"));
+  PTPKG_CHECK(CheckUtf8(output.str(), "the output directory"));
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
   if (!options.dry_run) {
     PTPKG_CHECK(folder.Prepare());

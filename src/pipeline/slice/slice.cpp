@@ -210,7 +210,7 @@ class Slicing {
     if (!there && there.error().code() == ErrorCode::kNotFound) return target;
     if (!there) return there.error();
     if (there->kind == FileKind::kDirectory) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a folder", target.str()))
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a directory", target.str()))
           .WithHint("choose another directory with --output DIR");
     }
     const Result<bool> same = IsOneFile(env_, run_.artifact, target);

@@ -108,7 +108,7 @@ Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& s
   Secret token{std::string(Trim(answer.body))};
   // A header may hold no more.
   if (token.empty() || token.Reveal().find_first_of("\r\n") != std::string::npos)
-    return Error(ErrorCode::kRefused, "the server's answer is no token (trusted publishing)");
+    return Error(ErrorCode::kRefused, "the server's answer is not a token (trusted publishing)");
   return std::optional(std::move(token));
 }
 

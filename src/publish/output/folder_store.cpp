@@ -22,7 +22,7 @@ class FolderStore final : public Store {
  public:
   FolderStore(Env& env, AbsPath root) : env_(env), root_(std::move(root)) {}
 
-  [[nodiscard]] std::string Title() const override { return fmt::format("folder '{}'", root_.str()); }
+  [[nodiscard]] std::string Title() const override { return fmt::format("directory '{}'", root_.str()); }
   [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override {
     return format != ArtifactFormat::kZip;
   }

@@ -61,7 +61,7 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     const bool same = there == upload.digests.sha256;
     // A build may replace what ptpkg made; what was published once is somebody's.
     if (there && !same && !force)
-      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", shown.str()));
+      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("directory '{}'", shown.str()));
     outcomes.push_back({.name = upload.Name(),
                         .sha256 = sha256,
                         .fate = same ? UploadResult::kWasThere : UploadResult::kSent,

@@ -113,7 +113,7 @@ class Search {
   unsigned char TypeOf(const Folder& folder, const char* name) {
     struct stat st {};
     if (::fstatat(folder.fd(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-      Fail(errno, "examine", folder.Below(name));
+      Fail(errno, "read", folder.Below(name));
       return DT_UNKNOWN;
     }
     if (S_ISDIR(st.st_mode)) return DT_DIR;
@@ -150,7 +150,7 @@ class Search {
     if (got < 0) return Fail(errno, "read", folder.Below(name));
     if (std::string_view(head.data(), static_cast<std::size_t>(got)) != wanted_.magic) return;
     struct stat st {};
-    if (::fstat(fd, &st) != 0) return Fail(errno, "examine", folder.Below(name));
+    if (::fstat(fd, &st) != 0) return Fail(errno, "read", folder.Below(name));
     if (!S_ISREG(st.st_mode)) return;
     const std::lock_guard lock(mutex_);
     found_.push_back({.path = RelPath::Literal(folder.Below(name)),

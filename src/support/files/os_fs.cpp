@@ -143,7 +143,7 @@ class OsFile final : public File, public DescriptorFile {
 
   Result<FileStat> Stat() override {
     struct stat st {};
-    if (::fstat(fd_.get(), &st) != 0) return PathError(errno, "examine", path_);
+    if (::fstat(fd_.get(), &st) != 0) return PathError(errno, "read", path_);
     return FromSystem(st);
   }
 
@@ -228,7 +228,7 @@ Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {
     return PathError(saved, mode == OpenMode::kCreateNew ? "create" : "open", path);
   }
   struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) return PathError(errno, "examine", path);
+  if (::fstat(fd.get(), &st) != 0) return PathError(errno, "read", path);
   if (!S_ISREG(st.st_mode)) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()));
   }
@@ -278,13 +278,13 @@ class OsFs final : public Fs, public MagicFinder {
 
   Result<FileStat> Lstat(const AbsPath& path) override {
     struct stat st {};
-    if (::lstat(path.c_str(), &st) != 0) return PathError(errno, "examine", path);
+    if (::lstat(path.c_str(), &st) != 0) return PathError(errno, "read", path);
     return FromSystem(st);
   }
 
   Result<FileStat> Stat(const AbsPath& path) override {
     struct stat st {};
-    if (::stat(path.c_str(), &st) != 0) return PathError(errno, "examine", path);
+    if (::stat(path.c_str(), &st) != 0) return PathError(errno, "read", path);
     return FromSystem(st);
   }
 
@@ -420,8 +420,8 @@ class OsFs final : public Fs, public MagicFinder {
   Result<void> CopyOwner(const AbsPath& from, const AbsPath& to) override {
     struct stat original {};
     struct stat copy {};
-    if (::lstat(from.c_str(), &original) != 0) return PathError(errno, "examine", from);
-    if (::lstat(to.c_str(), &copy) != 0) return PathError(errno, "examine", to);
+    if (::lstat(from.c_str(), &original) != 0) return PathError(errno, "read", from);
+    if (::lstat(to.c_str(), &copy) != 0) return PathError(errno, "read", to);
     if (original.st_uid == copy.st_uid && original.st_gid == copy.st_gid) return Ok();
     if (::lchown(to.c_str(), original.st_uid, original.st_gid) != 0)
       return PathError(errno, "give an owner to", to);
@@ -474,7 +474,7 @@ class OsFs final : public Fs, public MagicFinder {
 
   static Result<void> CopyInto(const Fd& source, Fd& target, const AbsPath& from, const AbsPath& to) {
     struct stat st {};
-    if (::fstat(source.get(), &st) != 0) return PathError(errno, "examine", from);
+    if (::fstat(source.get(), &st) != 0) return PathError(errno, "read", from);
     PTPKG_CHECK(CopyBytes(source.get(), target.get(), from, to));
     if (::fchmod(target.get(), st.st_mode & 07777U) != 0) return PathError(errno, "change the mode of", to);
     const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, st.st_mtim};

@@ -113,7 +113,8 @@ Result<std::string> MemberFs::ReadOwnLink(const AbsPath& path) const {
 
 Result<std::vector<std::string>> MemberFs::ListOwn(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
-  if (node->member) return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no folder", path.str()));
+  if (node->member)
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
   return node->children;
 }
 

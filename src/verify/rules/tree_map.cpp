@@ -53,8 +53,8 @@ Result<TreeMap> TreeMap::Read(Env& env, const AbsPath& root) {
 Result<void> TreeMap::List(Env& env, const AbsPath& root, const std::string& folder, int depth) {
   PTPKG_CHECK(env.cancel.Check());
   if (depth > static_cast<int>(limits::kFolderDepth)) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' lies more than {} folders deep", ShownName(folder), limits::kFolderDepth));
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is more than {} directories deep",
+                                                       ShownName(folder), limits::kFolderDepth));
   }
   PTPKG_TRY(const AbsPath here, AbsPath::Resolve(root, folder.empty() ? "." : folder));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(here));

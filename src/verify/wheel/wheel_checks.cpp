@@ -48,7 +48,7 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
   const std::string expected = name.Stem() + ".dist-info";
   if (folders.size() != 1) {
     findings.push_back({"wheel-dist-info", Severity::kError, "",
-                        fmt::format("the wheel has {} .dist-info folders instead of one", folders.size()),
+                        fmt::format("the wheel has {} .dist-info directories instead of one", folders.size()),
                         fmt::format("keep '{}' only", expected)});
     for (const std::string& folder : {asked, expected}) {
       if (folders.contains(folder)) return folder;

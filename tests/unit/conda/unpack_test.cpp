@@ -147,7 +147,7 @@ TEST_F(UnpackTest, DoesNotWriteThroughALinkOfThePrefix) {
 TEST_F(UnpackTest, RefusesAFileInTheWayOfAFolder) {
   env_.dir().WriteFile("prefix/lib", "x");
   EXPECT_THAT(Unpack(PackageOf({{.name = "lib/a", .content = "1"}})),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is a file, not a folder")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is a file, not a directory")));
 }
 
 TEST_F(UnpackTest, RefusesHostileMembers) {

@@ -356,7 +356,7 @@ TEST_F(WheelRootsTest, NothingIsWrittenThroughALink) {
   env_.dir().MakeDir("elsewhere");
   env_.dir().MakeSymlink("../elsewhere", "root/cpu");
   EXPECT_THAT(IndexWheels(env_, root_, {.roots = true}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cpu' is no folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cpu' is not a directory")));
   EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("elsewhere/torch"))));
 }
 

@@ -70,7 +70,7 @@ TEST_F(SearchPathsTest, WhatHelpsNobodyGoes) {
   EXPECT_THAT(dropped_, ElementsAre(DroppedEntry{"/opt/x", "is a path of one machine"},
                                     DroppedEntry{"", "means the working directory"},
                                     DroppedEntry{"rel", "depends on the working directory"},
-                                    DroppedEntry{"$ORIGIN/none", "leads to no folder"},
+                                    DroppedEntry{"$ORIGIN/none", "points to no directory"},
                                     DroppedEntry{"$ORIGIN/lib", "is there twice"},
                                     DroppedEntry{"$ORIGIN/../pkg/stubs", "has stubs for linking"}));
 }

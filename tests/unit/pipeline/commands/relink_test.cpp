@@ -118,7 +118,7 @@ TEST_F(RelinkRequests, FileOutsideTheRoot) {
 TEST_F(RelinkRequests, NamesOfOneLibraryAreNoEditForAFolder) {
   RelinkRequest request{.paths = {toys_.root()}, .edits = elf::EditRequest{.soname = "x"}};
   EXPECT_THAT(Relink(toys_.env(), request),
-              AllOf(FailsWith(ErrorCode::kUsage, HasSubstr("is a folder")), HasHint("name the file")));
+              AllOf(FailsWith(ErrorCode::kUsage, HasSubstr("is a directory")), HasHint("name the file")));
 }
 
 TEST_F(RelinkRequests, LayoutAndEditsExcludeEachOther) {

@@ -43,16 +43,16 @@ TEST_F(PlacesTest, NeitherOutputNorCacheIsASource) {
   }
   for (const char* output : {"toy/src", "way/src"}) {
     const auto checked = CheckOutputOutsideInputs(env_, env_.dir() / output, recipe_, std::nullopt);
-    EXPECT_THAT(checked, FailsWith(ErrorCode::kUsage, HasSubstr("the output folder"))) << output;
+    EXPECT_THAT(checked, FailsWith(ErrorCode::kUsage, HasSubstr("the output directory"))) << output;
     EXPECT_THAT(checked, HasHint(HasSubstr("--output DIR")));
   }
   // An override replaces the first source, and may be named through a link itself.
   EXPECT_OK(CheckOutputOutsideInputs(env_, env_.dir() / "toy/src", recipe_, env_.dir() / "other"));
   EXPECT_THAT(CheckOutputOutsideInputs(env_, env_.dir() / "toy/src/deep", recipe_, env_.dir() / "door"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("the output folder")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("the output directory")));
   env_->cache_dir = env_.dir() / "way/src";
   EXPECT_THAT(CheckOutputOutsideInputs(env_, env_.dir() / "dist", recipe_, std::nullopt),
-              FailsWith(ErrorCode::kUsage, HasSubstr("the cache folder")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("the cache directory")));
 }
 
 TEST_F(PlacesTest, WhatLiesInAFolderIsNamedAsTheFolderIs) {

@@ -36,7 +36,7 @@ TEST(NameProblem, AllowsWhatFileSystemsTake) {
   std::string deep;
   for (std::size_t i = 0; i < limits::kFolderDepth; ++i) deep += "d/";
   EXPECT_EQ(NameProblem(deep + "f"), std::nullopt);
-  EXPECT_THAT(NameProblem(deep + "d/f"), Optional(HasSubstr("129 folders deep")));
+  EXPECT_THAT(NameProblem(deep + "d/f"), Optional(HasSubstr("129 directories deep")));
 }
 
 TEST(NameProblem, NamesTheRule) {

@@ -239,7 +239,7 @@ TEST(ElfChecks, DeepNestingEnds) {
   for (int i = 0; i < 140; ++i) path += "/d";
   tree.fs().AddDir(path);
   EXPECT_THAT(ExamineTree(tree.env(), AbsPath::Literal(kRoot), {}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("lies more than 128 folders deep")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is more than 128 directories deep")));
 }
 
 }  // namespace

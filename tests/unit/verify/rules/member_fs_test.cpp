@@ -73,7 +73,7 @@ TEST_F(MemberFsTest, RefusesWhatIsNotThereAndChanges) {
   EXPECT_THAT(
       zip_.Open(At("/pkg/a.txt"), OpenMode::kReadWrite),
       FailsWith(ErrorCode::kInternal, HasSubstr("pkg/a.txt' is a member of a zip, which is read-only")));
-  EXPECT_THAT(zip_.ListDir(At("/link")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no folder")));
+  EXPECT_THAT(zip_.ListDir(At("/link")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a directory")));
   EXPECT_THAT(zip_.ReadLink(At("/pkg")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a symlink")));
   const AbsPath here = At("/pkg/a.txt");
   const AbsPath there = AbsPath::Literal("/w/new");
