@@ -100,7 +100,7 @@ std::vector<HostileTar> HostileTars() {
       {"parent_by_pax", TarPax("path", "../x") + TarFile("ok", ""), "'../x' has '..' in its name"},
       {"long_name", TarPax("path", std::string(4097, 'n')) + TarFile("n", ""), "more than 4096 bytes"},
       {"not_utf8", TarFile("a\xff", ""), "'a\\xff' has a name that is not UTF-8"},
-      {"root_as_file", TarFile(".", "x", 0644), "not a folder"},
+      {"root_as_file", TarFile(".", "x", 0644), "not a directory"},
       {"twice", TarFile("a", "1") + TarFile("./a", "2"), "'./a' occurs twice"},
       {"file_then_link", TarFile("a", "1") + TarLink("a", "b"), "'a' occurs twice"},
       {"folder_then_file", TarFile("a/b", "") + TarFile("a", ""),
