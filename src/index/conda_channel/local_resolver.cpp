@@ -268,7 +268,7 @@ class Search {
   void ExplainChosen(const Package& chosen, const Want& want) {
     if (weak_reason_) return;
     weak_reason_ = Error(ErrorCode::kNotFound,
-                         fmt::format("{} excludes {}, which {} leads to", want.str(),
+                         fmt::format("{} excludes {}, which {} requires", want.str(),
                                      chosen.candidate->Stem(), wants_[want.spec.name].front()->str()));
   }
 

@@ -40,7 +40,7 @@ class Doctor {
     const Result<void> folder = builder::CheckWorkFolder(ResolveExistingPart(env_, env_.cache_dir));
     if (!folder) {
       machine_.findings.push_back({.finding = FindingOf("work-folder", "", folder.error()),
-                                   .source = "what compilers and make take for a path"});
+                                   .source = "path characters that compilers and make accept"});
     }
     if (const Result<void> zip = archive::zip::LoadZip(); !zip) {
       machine_.findings.push_back({.finding = FindingOf("library-missing", "", zip.error()),

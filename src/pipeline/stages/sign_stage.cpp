@@ -86,8 +86,8 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
   PTPKG_TRY(const std::uint64_t planned, run.Number("count"));
   if (packed.artifacts.size() != planned) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the plan has {} artifacts of '{}' signed, and {} were made", planned,
-                             run.subject(), packed.artifacts.size()))
+                 fmt::format("the plan signs {} artifacts of '{}', but {} were made", planned, run.subject(),
+                             packed.artifacts.size()))
         .WithHint("make the plan again with this version of ptpkg");
   }
   PTPKG_TRY(const SigningKey key, KeyOf(env, run));

@@ -123,7 +123,7 @@ Result<NodeResult> RunSlice(Env& env, const NodeRun& run) {
   }
   // Without a Python distribution there is no wheel, and no slice of it.
   if (made.size() != planned && !packed.artifacts.empty()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the plan has {} slices of '{}', and {} were made",
+    return Error(ErrorCode::kInvalidInput, fmt::format("the plan has {} slices of '{}', but {} were made",
                                                        planned, run.subject(), made.size()))
         .WithHint("make the plan again with this version of ptpkg");
   }

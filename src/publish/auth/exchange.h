@@ -123,7 +123,7 @@ Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cance
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
 
-/// What a status that is not the wanted one means. `doing`: "asking for the package 'toy'". The message holds
+/// What a status that is not the wanted one means. `doing`: "looking up the package 'toy'". The message holds
 /// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);

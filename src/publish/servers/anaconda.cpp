@@ -123,7 +123,7 @@ class Anaconda final : public Remote {
       lines.push_back("POST " + url + " (if there is none)");
     }
     lines.push_back("POST " + DistUrl("stage", upload));
-    lines.emplace_back("POST the URL that the server names");
+    lines.emplace_back("POST the URL that the server returns");
     lines.push_back("POST " + DistUrl("commit", upload));
     lines.push_back("GET " + DistUrl("dist", upload));
     return lines;
@@ -148,7 +148,7 @@ class Anaconda final : public Remote {
     if (replace) {
       alone.lock();
       PTPKG_CHECK(api_->Expect({.method = "DELETE", .url = DistUrl("dist", upload)}, {200, 201, 404},
-                               "told to remove the other file"));
+                               "removing the other file"));
     }
     PTPKG_CHECK(MakePackageAndRelease(upload));
     PTPKG_TRY(const Json staged, Stage(upload));
@@ -222,10 +222,10 @@ class Anaconda final : public Remote {
     NullSink nobody;  // it lists all files of a package, and only its status counts
     PTPKG_TRY(const HttpAnswer there, exchange_.Send({.url = url, .answer_sink = &nobody}));
     if (there.status == 200) return Ok();
-    if (there.status != 404) return AnswerError(there, fmt::format("asked for the {}", what));
+    if (there.status != 404) return AnswerError(there, fmt::format("looking up the {}", what));
     const auto made = exchange_.Send(PostOf(url, document));
     if (made && made->status == 409) return Ok();
-    if (made && made->status / 100 != 2) return AnswerError(*made, fmt::format("told to make the {}", what));
+    if (made && made->status / 100 != 2) return AnswerError(*made, fmt::format("creating the {}", what));
     {
       // Also when no answer came: it was not there before.
       const std::lock_guard lock(mutex_);
@@ -252,9 +252,8 @@ class Anaconda final : public Remote {
                            {"dependencies", Dependencies(*facts.index)},
                            {"channels", labels},
                            {"sha256", upload.digests.sha256.Hex()}};
-    PTPKG_TRY(const HttpAnswer answer,
-              ExpectInRelease(PostOf(DistUrl("stage", upload), document),
-                              fmt::format("told that '{}' is coming", upload.ChannelPath())));
+    PTPKG_TRY(const HttpAnswer answer, ExpectInRelease(PostOf(DistUrl("stage", upload), document),
+                                                       fmt::format("announcing '{}'", upload.ChannelPath())));
     return ParseJson(answer.body, "answer of the server");
   }
 
@@ -281,21 +280,20 @@ class Anaconda final : public Remote {
                                                      .on_sent = on_sent}));
     if (answer.status == 201) return Ok();
     // Anything else, 2xx too, is not what the storage says of a whole object.
-    return AnswerError(answer, fmt::format("given '{}'", upload.Name()));
+    return AnswerError(answer, fmt::format("uploading '{}'", upload.Name()));
   }
 
   Result<void> Commit(const Upload& upload, const Json& staged) {
     PTPKG_TRY(const Json id, IdOf(staged));
-    PTPKG_TRY(const HttpAnswer answer,
-              ExpectInRelease(PostOf(DistUrl("commit", upload), {{"dist_id", id}}),
-                              fmt::format("told that '{}' is complete", upload.ChannelPath())));
+    PTPKG_TRY(const HttpAnswer answer, ExpectInRelease(PostOf(DistUrl("commit", upload), {{"dist_id", id}}),
+                                                       fmt::format("completing '{}'", upload.ChannelPath())));
     static_cast<void>(answer);
     return Ok();
   }
 
   static Result<Json> IdOf(const Json& staged) {
     if (staged.is_object() && staged.contains("dist_id")) return staged["dist_id"];
-    return Error(ErrorCode::kNetwork, "the server names no 'dist_id' for the file to come");
+    return Error(ErrorCode::kNetwork, "the server returned no 'dist_id' for the file");
   }
 
   AnacondaPlace place_;

@@ -94,7 +94,7 @@ class AnacondaStore final : public Store {
       return NotAlreadyMade({.method = "DELETE",
                              .url = api_->FileUrl("dist", from_.owner, change.artifact),
                              .repeat = Repeat::kOnce},
-                            fmt::format("told to remove '{}'", name));
+                            fmt::format("removing '{}'", name));
     }
     const bool to_other = to_.owner != from_.owner;
     if (to_other && !standing.partly) return CopyToOther(change);
@@ -102,12 +102,12 @@ class AnacondaStore final : public Store {
     if (to_other || !standing.partly) {
       PTPKG_CHECK(NotAlreadyMade(AnacondaApi::JsonRequest("POST", api_->LabelUrl(to_.owner, ToLabel()),
                                                           SelectionOf(change.artifact)),
-                                 fmt::format("told to give '{}' the label '{}'", name, ToLabel())));
+                                 fmt::format("adding '{}' to the label '{}'", name, ToLabel())));
     }
     if (change.action == Action::kCopy) return Ok();
     return NotAlreadyMade(AnacondaApi::JsonRequest("DELETE", api_->LabelUrl(from_.owner, from_.label),
                                                    SelectionOf(change.artifact)),
-                          fmt::format("told to take the label '{}' from '{}'", from_.label, name));
+                          fmt::format("removing the label '{}' from '{}'", from_.label, name));
   }
 
  private:
@@ -181,7 +181,7 @@ class AnacondaStore final : public Store {
     return NotAlreadyMade(AnacondaApi::JsonRequest(
                               "POST", api_->FileUrl("copy/package", from_.owner, change.artifact),
                               {{"to_owner", to_.owner}, {"from_channel", label}, {"to_channel", ToLabel()}}),
-                          fmt::format("told to copy '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
+                          fmt::format("copying '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
   }
 
   Result<void> NotAlreadyMade(const Request& request, const std::string& doing) {

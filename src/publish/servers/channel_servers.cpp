@@ -53,7 +53,7 @@ class ChannelServer final : public Remote {
     if (dialect_.room == nullptr) return Ok();
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = dialect_.room(place_)}));
     if (answer.status != 200)
-      return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
+      return AnswerError(answer, fmt::format("looking up the channel '{}'", place_.channel));
     PTPKG_TRY(const Json channel, ParseJson(answer.body, "answer of the server"));
     const auto limit = JsonInteger(channel, "size_limit", "");
     if (!limit || *limit < 0) return Ok();  // null: none
@@ -71,7 +71,8 @@ class ChannelServer final : public Remote {
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.method = "HEAD", .url = FileUrl(upload)}));
     if (answer.status == 404) return std::optional<RemoteFile>();
-    if (answer.status != 200) return AnswerError(answer, fmt::format("asked for '{}'", upload.ChannelPath()));
+    if (answer.status != 200)
+      return AnswerError(answer, fmt::format("looking up '{}'", upload.ChannelPath()));
     const auto told = answer.headers.find("x-checksum-sha256");
     if (told != answer.headers.end()) return std::optional(RemoteFile{.sha256 = ToLower(told->second)});
     return ReadBack(exchange_, FileUrl(upload), answer, upload);
@@ -83,7 +84,7 @@ class ChannelServer final : public Remote {
     request.on_sent = on_sent;
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send(request));
     if (answer.status / 100 == 2) return Ok();
-    return AnswerError(answer, fmt::format("given '{}'", upload.ChannelPath()));
+    return AnswerError(answer, fmt::format("uploading '{}'", upload.ChannelPath()));
   }
 
  private:

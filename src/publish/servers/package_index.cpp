@@ -149,7 +149,7 @@ class PackageIndex final : public Remote {
     }
     if (answer.status != 200) {
       return AnswerError(answer,
-                         fmt::format("asked for the files of '{}'", upload.wheel->metadata.Get("Name")));
+                         fmt::format("looking up the files of '{}'", upload.wheel->metadata.Get("Name")));
     }
     PTPKG_TRY(const FoundFiles found, FindInSimplePage(answer, upload.Name()));
     Tell(found, upload);
@@ -166,7 +166,7 @@ class PackageIndex final : public Remote {
                                                      .repeat = Repeat::kOnce,
                                                      .on_sent = on_sent}));
     if (answer.status / 100 == 2) return Ok();
-    const std::string doing = fmt::format("given '{}'", upload.Name());
+    const std::string doing = fmt::format("uploading '{}'", upload.Name());
     // PyPI says 400, others 409. Perhaps it was a try of ours: the caller looks.
     Error error = AnswerError(answer, doing);
     const bool exists =

@@ -51,7 +51,7 @@ class ServerStore final : public Store {
     if (dialect_.room == nullptr) return Ok();
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = dialect_.room(place_)}));
     if (answer.status == 200) return Ok();
-    return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
+    return AnswerError(answer, fmt::format("looking up the channel '{}'", place_.channel));
   }
 
   Result<RemoteStatus> QueryStatus(const Change& change) override {
@@ -90,7 +90,7 @@ class ServerStore final : public Store {
                                 : Request{.method = "POST", .url = CopyUrl(change), .repeat = Repeat::kOnce};
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send(request));
     if (answer.status / 100 == 2) return Ok();
-    return AnswerError(answer, fmt::format("told to {} '{}'", removes ? "remove" : "copy", name));
+    return AnswerError(answer, fmt::format("trying to {} '{}'", removes ? "remove" : "copy", name));
   }
 
  private:
@@ -111,7 +111,7 @@ class ServerStore final : public Store {
   /// nullopt: there is no such file. Read back where the server tells no digest.
   Result<std::optional<std::string>> DigestAt(const ChannelPlace& place, const ArtifactId& artifact) {
     const std::string url = FileUrl(place, artifact);
-    const std::string doing = fmt::format("asked for '{}'", artifact.ChannelPath());
+    const std::string doing = fmt::format("looking up '{}'", artifact.ChannelPath());
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.method = "HEAD", .url = url}));
     if (answer.status == 404) return std::optional<std::string>();
     if (answer.status != 200) return AnswerError(answer, doing);

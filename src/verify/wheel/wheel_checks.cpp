@@ -242,7 +242,7 @@ void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
   const Result<wheel::Version> version = wheel::ParseVersion(name.version);
   if ((version && !UvReadsNumbers(*version)) || !UvReadsBuild(name.build)) {
     findings.push_back({"wheel-file-name-form", Severity::kError, "",
-                        "the version or the build tag holds a number above 64 bits, which uv does not read",
+                        "the version or the build tag has a number above 64 bits, which uv does not read",
                         "rebuild the wheel with a smaller number"});
   }
   if (name.str() == file_name) return;
