@@ -144,7 +144,7 @@ TEST(Resolve, NamesAChoiceThatIsExcludedWhenNoTwoConstraintsCollide) {
       Resolve(channel, Host({"c"})),
       FailsWith(
           ErrorCode::kNotFound,
-          "'c 1' (required by q-1-0) excludes c-2-0, which 'c' (required by requirements.host) leads to"));
+          "'c 1' (required by q-1-0) excludes c-2-0, which 'c' (required by requirements.host) requires"));
 }
 
 TEST(Resolve, ConstrainsHoldOnlyForWhatIsDemanded) {
