@@ -35,7 +35,7 @@ class Doctor(harness.Case):
         library.touch()
         done = self.ptpkg("doctor", LD_LIBRARY_PATH=str(library.parent))
         self.assertRegex(done.stdout, r"\Athis machine: \d+ cores, [0-9.]+ GiB of memory free, [0-9.]+ GiB of disk free")
-        self.assertIn(f"warning: '{library}' lies in a folder of LD_LIBRARY_PATH", done.stdout)
+        self.assertIn(f"warning: '{library}' is in a directory of LD_LIBRARY_PATH", done.stdout)
         self.assertIn("[shadowing-library]", done.stdout)
         ids, told = self.ids()
         self.assertNotIn("shadowing-library", ids)

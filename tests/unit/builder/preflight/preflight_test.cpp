@@ -77,11 +77,11 @@ std::vector<Case> Cases() {
        "12.4.131 does not take"},
       {"cuda-host-compiler-missing",
        {{"nvcc", Value("11.8.89")}, {"gxx", Value("12.2.0")}, {"nvcc_gxx_missing", Value(true)}},
-       "finds no g++ that it takes"},
+       "finds no g++ that it supports"},
       {"cuda-too-old", torch("2.13.0", {{"nvcc", Value("12.0.76")}}), "nvcc is 12.0.76"},
       {"cuda-parts",
        {{"nvcc", Value("13.0.88")}, {"foreign_cuda_parts", Texts({"'/i/cuda.h' belongs to CUDA 12.4"})}},
-       "nvcc is 13.0.88, and '/i/cuda.h' belongs to CUDA 12.4"},
+       "nvcc is 13.0.88, but '/i/cuda.h' belongs to CUDA 12.4"},
       {"cuda-cudnn", {{"nvcc", Value("13")}, {"foreign_cudnn", Value("'/l' is for 12")}}, "'/l' is for"},
       {"cuda-architecture-dropped",
        {{"nvcc", Value("13.0.88")}, {"architectures", Numbers({70, 90})}},
@@ -100,7 +100,7 @@ std::vector<Case> Cases() {
        {{"nvcc", Value("13.0.88")},
         {"script", Value("ccache -s")},
         {"script_variables", Texts({"CCACHE_DISABLE"})}},
-       "turns ccache on"},
+       "enables ccache"},
       {"memory-per-job",
        {{"memory_gib", Value(1.0)}, {"memory_per_job_gib", Value(1.5)}},
        "may need 1.5 GiB"},
@@ -114,10 +114,10 @@ std::vector<Case> Cases() {
        "exclude each other"},
       {"version-without-number", torch("2.13.0", {{"script_variables", Texts({"PYTORCH_BUILD_VERSION"})}}),
        "assertion"},
-      {"build-number", {{"build_number_invalid", Value(true)}}, "no whole number"},
+      {"build-number", {{"build_number_invalid", Value(true)}}, "not a whole number"},
       {"version-of-the-recipe",
        torch("2.13.0", {{"version_made", Value("2.13.0.post2")}, {"version_made_differs", Value(true)}}),
-       "make version 2.13.0.post2, and the recipe says 2.13.0"},
+       "produce version 2.13.0.post2, but the recipe says 2.13.0"},
       {"variable-of-the-caller",
        {{"package", Value("x")}, {"caller_variables", Texts({"USE_CUDA"})}},
        "'USE_CUDA'"},
@@ -277,12 +277,12 @@ TEST_F(RefusalTest, AVersionThatTheWheelWouldBeRefusedForIsRefusedBeforeTheBuild
   };
   EXPECT_THAT(
       judge("pip install ."),
-      FailsWith(ErrorCode::kRefused, HasSubstr("make version 2.13.0.post2, and the recipe says 2.13.0 ")));
+      FailsWith(ErrorCode::kRefused, HasSubstr("produce version 2.13.0.post2, but the recipe says 2.13.0 ")));
   EXPECT_OK(judge("export PYTORCH_BUILD_VERSION=2.13.0 PYTORCH_BUILD_NUMBER=1")) << "the script knows better";
   recipe_.version = "2.13.0.post2";
   EXPECT_OK(judge("pip install ."));
   recipe_.script.env["PYTORCH_BUILD_NUMBER"] = "two";
-  EXPECT_THAT(judge("pip install ."), FailsWith(ErrorCode::kRefused, HasSubstr("no whole number")));
+  EXPECT_THAT(judge("pip install ."), FailsWith(ErrorCode::kRefused, HasSubstr("not a whole number")));
 }
 
 TEST_F(RefusalTest, WhatHoldsForSeveralBuildsIsSaidOnceWithTheirNames) {
