@@ -54,8 +54,8 @@ inline constexpr std::string_view kExcluded = "--exclude";
 /// A library that stays outside.
 struct ExcludedLibrary {
   std::string library;  ///< As NEEDED has it.
-  std::string
-      why;  ///< kExcluded, "the wheel expects it on the machine", "a dependency provides it", "never bundled".
+  std::string why;  ///< kExcluded, "the wheel expects it on the machine", "a dependency provides it", "never
+                    ///< bundled".
   auto operator<=>(const ExcludedLibrary&) const = default;
 };
 
