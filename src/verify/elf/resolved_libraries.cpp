@@ -1,10 +1,13 @@
-// Idea: what a NEEDED resolves to can depend on the program that was started and on what it loaded before,
-// so every file that can begin a process (programs, Python modules, libraries that nothing else loads) is
-// simulated with loader.h, once per kind of machine. Most members are "settled": every name that they and
-// their libraries need leads all askers to the same file. Settled members are resolved once and shared by
-// all processes; only the others are simulated again.
-// Invariant: a member that loads an unsettled member is unsettled. Hard links count as one file, as they do
-// for ld.so.
+// Idea: what a NEEDED resolves to can depend on the program that was started and on what it loaded before.
+// So every file that can begin a process (programs, Python modules, files that nothing else loads) is
+// simulated with loader.h, once per kind of machine, and the outcomes of all processes are merged per
+// NEEDED.
+// A member is "settled" if every name that it and its libraries need leads all askers to the same file, or
+// to none. A settled member that some process has loaded need not begin a process of its own, which saves
+// most simulations in large trees.
+// Invariants: a member that loads an unsettled member is unsettled; no member is settled in a tree with hard
+// links or for several kinds of machines; hard links count as one file, as they do for ld.so; in the end
+// some process has loaded each member.
 
 #include "verify/elf/resolved_libraries.h"
 
