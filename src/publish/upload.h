@@ -1,5 +1,5 @@
 #pragma once
-// An artifact that goes to a server: its bytes' digests, and what its format says of it. Layer: publish.
+// Digests and metadata of an artifact to upload. Layer: publish.
 
 #include <optional>
 #include <string>

@@ -32,14 +32,14 @@ Result<void> CheckComponent(const SbomComponent& component) {
     return Error(ErrorCode::kInvalidInput, "a component of a bill of materials has no name");
   }
   if (std::find(kComponentTypes.begin(), kComponentTypes.end(), component.type) == kComponentTypes.end()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the component '{}' has the type '{}', which is none",
-                                                       component.name, component.type));
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the component '{}' has the unknown type '{}'", component.name, component.type));
   }
   for (const SbomHash& hash : component.hashes) {
     const auto* const kind = std::find_if(kHashKinds.begin(), kHashKinds.end(),
                                           [&](const HashKind& k) { return k.name == hash.algorithm; });
     if (kind == kHashKinds.end() || hash.hex.size() != kind->digits || !IsLowerHex(hash.hex)) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no {} digest, of the component '{}'",
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a {} digest, in the component '{}'",
                                                          hash.hex, hash.algorithm, component.name));
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What a work folder remembers from one run to the next. Layer: builder.
-// docs/decisions/0012-resuming-a-build.md says why each of these is needed.
+// Persistent state of a work directory. Layer: builder. docs/decisions/0012-resuming-a-build.md says why each
+// of these is needed.
 //
 //   <cache>/work/<16 hex digits>/.lease       held by the run that works in it (support/files/lease.h)
 //                                state.json   this

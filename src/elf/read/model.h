@@ -1,7 +1,7 @@
 #pragma once
-// The independent judge: what LIEF, which shares no code with the editor, reads from a file. Layer: elf.
-// Used by deep verification: LIEF 0.12.3 takes 2.6 s and 634 MB for a library of 448 MB; and as the other
-// writer, where somebody asks for it (docs/decisions/0010-lief-writer.md).
+// Independent view of an ELF file by LIEF, for verification. Layer: elf. Used by deep verification: LIEF
+// 0.12.3 takes 2.6 s and 634 MB for a library of 448 MB; and as the other writer, where somebody asks for it
+// (docs/decisions/0010-lief-writer.md).
 
 #include <array>
 #include <string>

@@ -78,6 +78,6 @@ Json EmptyRootPage();
 Result<void> AddToRootPage(Json& page, const std::vector<std::string>& projects);
 std::string RootHtml(const Json& page);
 /// Whether `text` begins as ProjectHtml and RootHtml begin.
-bool IsOwnHtml(std::string_view text);
+bool IsGeneratedHtml(std::string_view text);
 
 }  // namespace ptpkg::index

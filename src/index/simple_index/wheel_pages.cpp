@@ -57,7 +57,7 @@ Result<Json*> ListOf(Json& page, const char* key) {
     if (list.is_null()) list = Json::array();
     if (list.is_array()) return &list;
   }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is no list", key));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is not a list", key));
 }
 
 /// As PEP 691 has it: a text, or true where nobody says why.
@@ -265,7 +265,7 @@ Result<void> SetYanked(Json& page, const Yank& yank) {
   Json* const entry = ListedAs(*list, yank);
   if (entry == nullptr) {
     return Error(ErrorCode::kNotFound, fmt::format("the index does not list '{}'", yank.file_name))
-        .WithHint("publish it again: what is there is not sent again, and the index is completed");
+        .WithHint("publish it again: ptpkg completes the index without sending the file twice");
   }
   if (yank.reason) {
     (*entry)["yanked"] = YankedValue(*yank.reason);
@@ -312,6 +312,6 @@ std::string RootHtml(const Json& page) {
   return Page("Simple index", body);
 }
 
-bool IsOwnHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
+bool IsGeneratedHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
 
 }  // namespace ptpkg::index

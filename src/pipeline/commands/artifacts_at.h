@@ -1,5 +1,5 @@
 #pragma once
-// The artifacts that a command line names: files, or what output folders list. Layer: pipeline.
+// Resolves paths of a command line to artifacts. Layer: pipeline.
 
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@
 namespace ptpkg::pipeline {
 
 /// For whom they are.
-struct Taker {
+struct ArtifactFilter {
   std::string title;  ///< For messages.
   std::function<bool(ArtifactFormat)> takes;
 };
@@ -19,6 +19,7 @@ struct Taker {
 /// Files as they are named; of an output folder what its manifest lists, as far as the taker takes that kind:
 /// what is left out is told. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a file is
 /// not what the manifest lists), kCorrupt, kIo.
-Result<std::vector<AbsPath>> ArtifactsAt(Env& env, const std::vector<AbsPath>& paths, const Taker& taker);
+Result<std::vector<AbsPath>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
+                                              const ArtifactFilter& taker);
 
 }  // namespace ptpkg::pipeline

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg doctor`: what would spoil a build on this machine, told before it starts. Layer: pipeline.
+// Runs `ptpkg doctor`: checks this machine before a build. Layer: pipeline.
 
 #include <string>
 #include <vector>

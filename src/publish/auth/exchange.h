@@ -1,5 +1,5 @@
 #pragma once
-// Requests to one server, tried again where that is safe. Layer: publish.
+// HTTP requests to one server, with safe retries. Layer: publish.
 
 #include <chrono>
 #include <map>
@@ -46,12 +46,11 @@ struct Request {
 };
 
 /// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
-class DroppingSink final : public ByteSink {
+class NullSink final : public ByteSink {
  public:
-  explicit DroppingSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
+  explicit NullSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
   Result<void> Write(Bytes bytes) override {
-    if (bytes.size() > left_)
-      return Error(ErrorCode::kRefused, "the server's answer is longer than it may be");
+    if (bytes.size() > left_) return Error(ErrorCode::kRefused, "the server's answer exceeds the size limit");
     left_ -= bytes.size();
     return Ok();
   }
@@ -68,7 +67,7 @@ class Exchange {
   Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers);
 
   /// From now on requests are made although the user interrupted: to take back what was begun.
-  void GoOnDespiteCancel() { despite_cancel_ = true; }
+  void IgnoreCancel() { despite_cancel_ = true; }
 
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
@@ -116,13 +115,13 @@ Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
 
 /// Waits before try number `attempt`, from 2: longer each time, and not equally long in each process. Errors:
 /// kCancelled.
-Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel);
+Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cancel);
 
 /// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
 
-/// What a status that is not the wanted one means. `doing`: "asking for the package 'toy'". The message holds
+/// What a status that is not the wanted one means. `doing`: "looking up the package 'toy'". The message holds
 /// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);

@@ -23,8 +23,10 @@ class S3Remote final : public Remote {
 
   [[nodiscard]] std::string Title() const override { return bucket_->Title(); }
   [[nodiscard]] std::string ProfileName() const override { return ""; }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
-  [[nodiscard]] bool TakesFilesBeside() const override { return true; }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override {
+    return format != ArtifactFormat::kZip;
+  }
+  [[nodiscard]] bool AcceptsSidecars() const override { return true; }
   [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
     PTPKG_CHECK(RefuseVariantWheel(upload));
     const std::uint64_t bytes = upload.digests.size_bytes;
@@ -115,7 +117,7 @@ class S3Remote final : public Remote {
     std::set<std::string> brought;
     for (const Upload* upload : there) brought.insert(S3PathOf(*upload));
     for (const ArtifactId& artifact : replaced_) {
-      for (const ArtifactId& beside : UsualIdsBeside(artifact)) {
+      for (const ArtifactId& beside : UsualSidecarIds(artifact)) {
         const std::string path = S3PathOf(beside);
         if (brought.contains(path)) continue;
         PTPKG_TRY(const HttpAnswer answer,

@@ -249,7 +249,7 @@ Result<std::optional<S3Object>> S3Bucket::ReadListed(const std::string& path) {
     } else if (object) {
       return object;  // a list that is behind
     }
-    PTPKG_CHECK(PauseBefore(env().clock, attempt + 1, env().cancel));
+    PTPKG_CHECK(WaitBeforeRetry(env().clock, attempt + 1, env().cancel));
   }
   return Error(ErrorCode::kNetwork,
                fmt::format("{} lists '{}', and answers 404 when asked for it", Title(), path))
@@ -320,7 +320,7 @@ Result<void> S3Bucket::Write(const std::string& path, const std::string& type, c
     // 409: another write of the same key is under way. Who has a condition reads what came of it.
     const bool is_busy = answer.status == 409 && !is_conditional;
     if (!is_busy || attempt == kAttempts) return ErrorOf(answer, fmt::format("given '{}'", path));
-    PTPKG_CHECK(PauseBefore(env().clock, attempt + 1, env().cancel));
+    PTPKG_CHECK(WaitBeforeRetry(env().clock, attempt + 1, env().cancel));
   }
 }
 

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int kLeastRsaBits = 3072;
 constexpr std::size_t kSignedPieceBytes = 1U << 20U;
-constexpr const char* kAccepted = "accepted are Ed25519, ECDSA on P-256, and RSA of 3072 bits and more";
+constexpr const char* kAccepted = "use Ed25519, ECDSA on P-256, or RSA with at least 3072 bits";
 
 struct BioDeleter {
   void operator()(BIO* bio) const { BIO_free(bio); }
@@ -147,9 +147,9 @@ const std::string& PublicKey::id() const { return state_->id; }
 Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& where) {
   constexpr const char* kHow = "openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem";
   if (pem.find("PRIVATE KEY-----") != std::string::npos)
-    return NoKey(where, "is a private key, and the public one is wanted", kHow);
+    return NoKey(where, "is a private key; give the public key", kHow);
   if (pem.find("BEGIN CERTIFICATE") != std::string::npos) {
-    return NoKey(where, "is a certificate, and a public key is wanted",
+    return NoKey(where, "is a certificate; give a public key",
                  "openssl x509 -in CERTIFICATE.pem -pubkey -noout");
   }
   const Bio bio = MemoryBio(pem);
@@ -157,7 +157,7 @@ Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& wh
   auto state = std::make_unique<State>();
   state->key.reset(PEM_read_bio_PUBKEY(bio.get(), nullptr, GivePassphrase, &none));
   ERR_clear_error();
-  if (state->key == nullptr) return NoKey(where, "is no public key in PEM", kHow);
+  if (state->key == nullptr) return NoKey(where, "is not a public key in PEM format", kHow);
   const std::string refused = RefusedKind(state->key.get());
   if (!refused.empty()) return NoKey(where, fmt::format("holds {}", refused), kAccepted);
   state->ed25519 = EVP_PKEY_get_base_id(state->key.get()) == EVP_PKEY_ED25519;
@@ -175,7 +175,7 @@ bool PublicKey::Fits(std::string_view message, std::string_view signature) const
   return fits == 1;
 }
 
-Result<bool> PublicKey::FitsFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
+Result<bool> PublicKey::VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
   if (state_->ed25519) {
     PTPKG_TRY(const std::string content, WholeFile(fs, file));
     return Fits(content, signature);
@@ -194,7 +194,7 @@ Result<SigningKey> SigningKey::Parse(const Source& source) {
   constexpr const char* kHow = "openssl genpkey -algorithm ed25519 -out PRIVATE.pem";
   const std::string& pem = source.pem.Reveal();
   if (pem.find("BEGIN PUBLIC KEY") != std::string::npos)
-    return NoKey(source.where, "is a public key, and the private one is wanted", kHow);
+    return NoKey(source.where, "is a public key; give the private key", kHow);
   const Bio bio = MemoryBio(pem);
   Asked asked{.passphrase = &source.passphrase};
   auto state = std::make_unique<PublicKey::State>();
@@ -203,10 +203,10 @@ Result<SigningKey> SigningKey::Parse(const Source& source) {
   if (state->key == nullptr && asked.asked) {
     const bool missing = source.passphrase.empty();
     return NoKey(source.where, missing ? "is encrypted" : "cannot be decrypted with the given passphrase",
-                 missing ? fmt::format("give its passphrase in the variable {}", source.variable)
-                         : fmt::format("put the right one into the variable {}", source.variable));
+                 missing ? fmt::format("set its passphrase in {}", source.variable)
+                         : fmt::format("set the right passphrase in {}", source.variable));
   }
-  if (state->key == nullptr) return NoKey(source.where, "is no private key in PEM", kHow);
+  if (state->key == nullptr) return NoKey(source.where, "is not a private key in PEM format", kHow);
   const std::string refused = RefusedKind(state->key.get());
   if (!refused.empty()) return NoKey(source.where, fmt::format("holds {}", refused), kAccepted);
   state->ed25519 = EVP_PKEY_get_base_id(state->key.get()) == EVP_PKEY_ED25519;

@@ -332,7 +332,7 @@ TEST_F(IndexWheelsTest, IndexFolderFollowsWhenTheLastWheelIsGone) {
 TEST_F(IndexWheelsTest, IndexFolderTakesNoForeignSimpleFolderForItsOwn) {
   env_.dir().WriteFile("root/simple/index.json",
                        R"({"meta": {"api-version": "1.4"}, "projects": [{"name": "numpy"}]})");
-  EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither wheels")));
+  EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no wheels")));
 }
 
 TEST_F(IndexWheelsTest, ErrorsThatAreNoWheelsFaultEndTheRun) {

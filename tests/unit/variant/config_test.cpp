@@ -103,9 +103,9 @@ TEST_F(VariantConfigTest, RefusesWithAPlace) {
       {"zip_keys: a\n", "expected a list for 'zip_keys', found text"},
       {"a: [1]\nb: [1]\nzip_keys: [[a, b], c]\n", "expected a list of keys in 'zip_keys', found text"},
       {"a: [1]\nzip_keys: [[a, {b: 1}]]\n", "expected a key in 'zip_keys', found a mapping"},
-      {"a: [1]\nzip_keys: [[a]]\n", "a group of 'zip_keys' needs at least two keys"},
+      {"a: [1]\nzip_keys: [[a]]\n", "a group in 'zip_keys' needs at least two keys"},
       {"a: [1]\nzip_keys: [a, b]\n", "'zip_keys' names 'b', which has no values"},
-      {"a: [1]\nb: [1]\nc: [1]\nzip_keys: [[a, b], [b, c]]\n", "'zip_keys' names 'b' twice"},
+      {"a: [1]\nb: [1]\nc: [1]\nzip_keys: [[a, b], [b, c]]\n", "'zip_keys' lists 'b' twice"},
       {"a: [1, 2]\nb: [1]\nzip_keys: [a, b]\n", "'a' has 2 values and 'b' has 1, but 'zip_keys' pairs them"},
       {"pin_run_as_build: [a]\n", "expected a mapping for 'pin_run_as_build', found a list"},
       {"pin_run_as_build: {a: x.x}\n", "expected a mapping for 'a', found text"},
@@ -166,8 +166,9 @@ TEST_F(VariantConfigTest, SelectorsOfCondaBuildChooseLines) {
 }
 
 TEST_F(VariantConfigTest, CondaBuildsFormIsLenient) {
-  EXPECT_EQ(Show(LoadCondaBuild("a: 1\nb: text\nempty:\nmigrator_ts: 1.5\nzip_keys:\n  -\n    - a\n    - none_such\n"
-                                "    - b\n  -\n    - empty\n")),
+  EXPECT_EQ(Show(LoadCondaBuild(
+                "a: 1\nb: text\nempty:\nmigrator_ts: 1.5\nzip_keys:\n  -\n    - a\n    - none_such\n"
+                "    - b\n  -\n    - empty\n")),
             R"(a="1"+b="text" migrator_ts="1.5")");
   const auto refused = LoadCondaBuild("ignore_version: [numpy]\n");
   EXPECT_THAT(refused, FailsWith(ErrorCode::kUnsupported, "'ignore_version' is not supported"));
