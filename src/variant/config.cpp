@@ -151,13 +151,13 @@ class ConfigReader {
     PTPKG_TRY(const std::vector<const Node*> items, ValueNodes(entry));
     std::vector<Value> values;
     for (const Node* item : items) {
-      const bool null = item->kind == Node::Kind::kNull && !item->raw.empty();
+      const bool null = item->kind == Node::Kind::kNull && (conda_build_ || !item->raw.empty());
       if (item->kind != Node::Kind::kScalar && !null) {
         return Invalid(fmt::format("expected text as a value of '{}', found {}", entry.key, item->KindName()),
                        item->span);
       }
       PTPKG_TRY(Value value, ReadScalar(*item));
-      if (value.IsNone()) continue;
+      if (value.IsNone() && !null) continue;
       if (value.AsList() != nullptr) {
         return Invalid(fmt::format("a value of '{}' cannot be a list", entry.key), item->span);
       }
@@ -179,7 +179,7 @@ class ConfigReader {
 
   /// "null" and "~" are text here, for rattler-build as well. conda-build reads numbers as text.
   Result<Value> ReadScalar(const Node& node) {
-    if (node.kind == Node::Kind::kNull) return Value(node.raw);
+    if (node.kind == Node::Kind::kNull) return node.raw.empty() ? Value() : Value(node.raw);
     if (conda_build_ && node.text.IsLiteral() && ParsesAsNumber(node.raw)) return Value(node.raw);
     return reader_.ReadValue(node);
   }

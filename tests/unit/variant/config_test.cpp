@@ -170,6 +170,7 @@ TEST_F(VariantConfigTest, CondaBuildsFormIsLenient) {
                 "a: 1\nb: text\nempty:\nmigrator_ts: 1.5\nzip_keys:\n  -\n    - a\n    - none_such\n"
                 "    - b\n  -\n    - empty\n")),
             R"(a="1"+b="text" migrator_ts="1.5")");
+  EXPECT_EQ(Show(LoadCondaBuild("exe:\n  -       # [unix]\n  - .exe  # [win]\n")), "exe=null");
   const auto refused = LoadCondaBuild("ignore_version: [numpy]\n");
   EXPECT_THAT(refused, FailsWith(ErrorCode::kUnsupported, "'ignore_version' is not supported"));
   EXPECT_THAT(refused, HasHint(HasSubstr("build.variant.ignore_keys")));
