@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "builder/pip/python_index.h"
-#include "fake_index.h"
+#include "unit/builder/fixtures/fake_index.h"
 #include "support/matchers.h"
 
 namespace ptpkg::builder {

@@ -4,7 +4,7 @@
 
 #include "archive/deflate/deflate_chunk.h"
 #include "archive/zip/zip_writer.h"
-#include "fake_index.h"
+#include "unit/builder/fixtures/fake_index.h"
 #include "support/matchers.h"
 
 namespace ptpkg::builder {

@@ -7,6 +7,7 @@
 
 #include "elf/edit/edit.h"
 #include "elf/read/model.h"
+#include "support/digest/hash.h"
 #include "support/matchers.h"
 #include "unit/elf/fixtures/edits_of.h"
 #include "unit/elf/fixtures/linked_toys.h"
