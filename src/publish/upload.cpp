@@ -65,7 +65,7 @@ Error ChangedWhilePublished(const Upload& upload) {
       .WithHint("publish it again when no other program writes to it");
 }
 
-Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
+Result<Upload> ReadUpload(Env& env, const AbsPath& file, const std::optional<Digests>& known) {
   const std::optional<ArtifactFormat> format = FormatOfFileName(file.Name());
   if (!format || *format == ArtifactFormat::kZip) {
     return Error(ErrorCode::kInvalidInput,
@@ -78,7 +78,11 @@ Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
   } else {
     PTPKG_TRY(upload.conda, ReadFacts(env, file));
   }
-  PTPKG_TRY(upload.digests, HashFile(env.fs, file, {.md5 = true, .blake2b_256 = true}));
+  if (known) {
+    upload.digests = *known;
+  } else {
+    PTPKG_TRY(upload.digests, HashFile(env.fs, file, {.md5 = true}));
+  }
   return upload;
 }
 

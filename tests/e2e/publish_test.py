@@ -210,6 +210,24 @@ class Folders(publishing.Case):
         self.assertTrue((folder / "conda/linux-64" / next(one.name for one in self.both if one != self.package)).exists())
         self.assertIn("no manifest.json", self.publish(source / "conda", "--to", f"file://{folder}", exit_code=4))
 
+    def test_digests_come_from_the_manifest_and_hold(self):
+        """A file whose size and time are those in the manifest is not hashed again; what is sent is compared with the digest."""
+        source, folder = self.scratch / "source", self.scratch / "channel"
+        shutil.copytree(self.made / "first", source)
+        manifest = source / "manifest.json"
+        text = manifest.read_text()
+        wrong = "0" * 64
+        manifest.write_text(text.replace(harness.sha256(self.package), wrong))
+        self.assertIn(wrong, self.publish(source, "--to", f"file://{folder}", "--dry-run", "--json"))
+        self.assertIn("changed while it was published", self.publish(source, "--to", f"file://{folder}", exit_code=7))
+        self.assertFalse(list(folder.rglob("*.conda")))
+        # Of another time it is read, and is not what the manifest lists.
+        os.utime(source / "conda/linux-64" / self.package.name)
+        self.assertIn("is not what", self.publish(source, "--to", f"file://{folder}", exit_code=4))
+        manifest.write_text(text)
+        self.publish(source, "--to", f"file://{folder}")
+        self.assertEqual(harness.sha256(folder / "conda/linux-64" / self.package.name), harness.sha256(self.package))
+
     def test_output_folders_of_several_builds(self):
         folders = [self.made / "first", self.made / "other"]
         said = self.publish(*folders, "--to", f"file://{self.scratch / 'channel'}", exit_code=2)

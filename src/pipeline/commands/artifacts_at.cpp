@@ -9,8 +9,17 @@
 namespace ptpkg::pipeline {
 namespace {
 
+/// nullopt where the record lacks one, or it is none.
+std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
+  const auto sha256 = Sha256::FromHex(record.sha256);
+  const auto md5 = Md5::FromHex(record.md5);
+  if (!sha256 || !md5) return std::nullopt;
+  return Digests{.sha256 = *sha256, .md5 = *md5, .blake2b = {}, .size_bytes = record.size_bytes};
+}
+
 /// What the manifest of an output folder lists, as far as the taker takes it.
-Result<std::vector<AbsPath>> ManifestArtifacts(Env& env, const AbsPath& folder, const ArtifactFilter& taker) {
+Result<std::vector<NamedArtifact>> ManifestArtifacts(Env& env, const AbsPath& folder,
+                                                     const ArtifactFilter& taker) {
   PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
   if (!there) {
     return Error(ErrorCode::kNotFound,
@@ -19,14 +28,14 @@ Result<std::vector<AbsPath>> ManifestArtifacts(Env& env, const AbsPath& folder, 
   }
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, folder));
   PTPKG_TRY(const std::vector<ArtifactRecord> records, output.Listed());
-  std::vector<AbsPath> files;
+  std::vector<NamedArtifact> files;
   std::vector<std::string> left_out;
   for (const ArtifactRecord& record : records) {
     if (record.IsSidecar()) continue;  // goes where its artifact goes
     PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
     const auto format = ParseArtifactFormat(record.format);
     if (format && taker.takes(*format)) {
-      files.push_back(folder / path);
+      files.push_back({.file = folder / path, .digests = DigestsIn(record)});
     } else {
       left_out.emplace_back(path.Name());
     }
@@ -40,16 +49,16 @@ Result<std::vector<AbsPath>> ManifestArtifacts(Env& env, const AbsPath& folder, 
 
 }  // namespace
 
-Result<std::vector<AbsPath>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
-                                              const ArtifactFilter& taker) {
-  std::vector<AbsPath> files;
+Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
+                                                    const ArtifactFilter& taker) {
+  std::vector<NamedArtifact> files;
   for (const AbsPath& path : paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind != FileKind::kDirectory) {
-      files.push_back(path);
+      files.push_back({.file = path});
       continue;
     }
-    PTPKG_TRY(const std::vector<AbsPath> listed, ManifestArtifacts(env, path, taker));
+    PTPKG_TRY(const std::vector<NamedArtifact> listed, ManifestArtifacts(env, path, taker));
     files.insert(files.end(), listed.begin(), listed.end());
   }
   if (!files.empty()) return files;

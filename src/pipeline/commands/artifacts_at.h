@@ -2,6 +2,7 @@
 // Resolves paths of a command line to artifacts. Layer: pipeline.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,18 @@ struct ArtifactFilter {
   std::function<bool(ArtifactFormat)> takes;
 };
 
+struct NamedArtifact {
+  AbsPath file;
+  /// The sha256, md5 and size that the manifest of its output folder has; nullopt for a file that was named
+  /// itself.
+  std::optional<Digests> digests = {};
+};
+
 /// Files as they are named; of an output folder what its manifest lists, as far as the taker takes that kind:
-/// what is left out is told. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a file is
-/// not what the manifest lists), kCorrupt, kIo.
-Result<std::vector<AbsPath>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
-                                              const ArtifactFilter& taker);
+/// what is left out is told. A file whose size and time are not those in the manifest is read, and must have
+/// the digest in the manifest. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a file
+/// is not what the manifest lists), kCorrupt, kIo.
+Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
+                                                    const ArtifactFilter& taker);
 
 }  // namespace ptpkg::pipeline

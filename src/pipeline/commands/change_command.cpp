@@ -56,15 +56,15 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
   std::vector<publish::Change> changes;
   if (!request.paths.empty()) {
     PTPKG_TRY(
-        const std::vector<AbsPath> files,
+        const std::vector<NamedArtifact> files,
         ResolveArtifacts(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
                                                 return store.AcceptsFormat(format) &&
                                                        (!wheels_alone || format == ArtifactFormat::kWheel);
                                               }}));
-    for (const AbsPath& file : files) {
+    for (const NamedArtifact& named : files) {
       PTPKG_CHECK(env.cancel.Check());
-      PTPKG_TRY(const publish::Upload upload, publish::ReadUpload(env, file),
-                fmt::format("while reading '{}'", file.str()));
+      PTPKG_TRY(const publish::Upload upload, publish::ReadUpload(env, named.file, named.digests),
+                fmt::format("while reading '{}'", named.file.str()));
       changes.push_back({.artifact = upload.Id(), .sha256 = upload.digests.sha256.Hex()});
     }
   }

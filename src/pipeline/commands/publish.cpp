@@ -123,12 +123,12 @@ Result<void> Merge(Found& known, Found other) {
 
 /// Each artifact once, with what lies beside any of its copies: of several output folders one may lie in
 /// each.
-Result<std::vector<Found>> FindAll(Env& env, const std::vector<AbsPath>& files) {
+Result<std::vector<Found>> FindAll(Env& env, const std::vector<NamedArtifact>& files) {
   std::vector<Found> read(files.size());
   const auto read_one = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(read[i].artifact, publish::ReadUpload(env, files[i]),
-              fmt::format("while reading '{}'", files[i].str()));
+    PTPKG_TRY(read[i].artifact, publish::ReadUpload(env, files[i].file, files[i].digests),
+              fmt::format("while reading '{}'", files[i].file.str()));
     PTPKG_TRY(read[i].beside, publish::FindSidecars(env, read[i].artifact));
     return Ok();
   };
@@ -147,7 +147,7 @@ Result<std::vector<Found>> FindAll(Env& env, const std::vector<AbsPath>& files) 
 }
 
 /// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
-Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
+Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<NamedArtifact>& files,
                                              const Destination& destination, const PublishRequest& request) {
   PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
   PTPKG_TRY(std::vector<Found> found, FindAll(env, files));
@@ -180,7 +180,7 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
       publish::Target target,
       publish::MakeTarget(env, {.to = request.to, .server = request.server, .check_url = request.check_url}));
   Destination destination(std::move(target));
-  PTPKG_TRY(const std::vector<AbsPath> files,
+  PTPKG_TRY(const std::vector<NamedArtifact> files,
             ResolveArtifacts(env, request.paths,
                              {.title = destination.Title(), .takes = [&](ArtifactFormat format) {
                                 return destination.AcceptsFormat(format);

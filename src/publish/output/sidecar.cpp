@@ -67,7 +67,7 @@ class Reader {
  private:
   Result<void> Take(Upload& upload, std::string_view format) {
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, upload.file, limits::kStatement));
-    HashingSink hasher(nullptr, {.md5 = true, .blake2b_256 = true});
+    HashingSink hasher(nullptr, {.md5 = true});
     PTPKG_CHECK(hasher.Write(AsBytes(text)));
     upload.digests = hasher.Finish();
     return CheckText(upload.Name(), format, text);

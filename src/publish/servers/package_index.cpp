@@ -54,7 +54,6 @@ Form UploadForm(const Upload& upload) {
   add("name", info.metadata.Get("Name"));
   add("version", info.metadata.Get("Version"));
   add("sha256_digest", upload.digests.sha256.Hex());
-  add("blake2_256_digest", upload.digests.blake2b.Hex());
   add("md5_digest", upload.digests.md5.Hex());
   for (const auto& [field, value] : info.metadata.fields) {
     std::string name = FormName(field);

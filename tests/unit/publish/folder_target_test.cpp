@@ -100,6 +100,21 @@ struct Way {
   bool is_new = true;  ///< The folder is not there yet.
 };
 
+TEST(FolderTargetTest, KnownDigestsAreNotTakenAgainAndMustHold) {
+  test::MemFs fs;
+  MakePackages(fs);
+  test::TestEnv env({.fs = &fs});
+  const AbsPath file = AbsPath::Literal("/in") / kConda;
+  ASSERT_OK_AND_ASSIGN(const Upload hashed, ReadUpload(env, file));
+  ASSERT_OK_AND_ASSIGN(const Upload known, ReadUpload(env, file, hashed.digests));
+  EXPECT_EQ(known.digests, hashed.digests);
+  ASSERT_OK_AND_ASSIGN(const Upload wrong,
+                       ReadUpload(env, file, Digests{.size_bytes = hashed.digests.size_bytes}));
+  EXPECT_EQ(wrong.digests.sha256, Sha256());
+  EXPECT_THAT(SendToFolder(env, AbsPath::Literal("/dist"), {wrong}, false),
+              FailsWith(ErrorCode::kRefused, HasSubstr("changed while it was published")));
+}
+
 /// How many of both have their names.
 std::size_t Named(test::MemFs& fs) {
   std::size_t named = 0;

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "builder/pip/python_index.h"
-#include "unit/builder/fixtures/fake_index.h"
 #include "support/matchers.h"
+#include "unit/builder/fixtures/fake_index.h"
 
 namespace ptpkg::builder {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "archive/deflate/deflate_chunk.h"
 #include "archive/zip/zip_writer.h"
-#include "unit/builder/fixtures/fake_index.h"
 #include "support/matchers.h"
+#include "unit/builder/fixtures/fake_index.h"
 
 namespace ptpkg::builder {
 namespace {

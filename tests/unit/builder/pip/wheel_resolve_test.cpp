@@ -5,8 +5,8 @@
 #include "builder/tools/tool_key.h"
 #include "builder/tools/tool_versions.h"
 #include "builder/tools/tools.h"
-#include "unit/builder/fixtures/fake_index.h"
 #include "support/matchers.h"
+#include "unit/builder/fixtures/fake_index.h"
 #include "unit/builder/fixtures/specs.h"
 
 namespace ptpkg::builder {
