@@ -101,7 +101,7 @@ class PackageIndex final : public Remote {
     if (info.file_name.version.find('+') != std::string::npos) {
       return Error(ErrorCode::kRefused,
                    fmt::format("'{}' has a local version, which public indexes reject", upload.Name()))
-          .WithHint("build it without the part after '+', or publish it to your own index");
+          .WithHint("remove it with 'ptpkg retag --no-local', or publish it to your own index");
     }
     if (upload.digests.size_bytes <= kPublicMostBytes) return Ok();
     upload_.env().reporter.Warn(

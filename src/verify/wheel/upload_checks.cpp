@@ -35,7 +35,7 @@ Result<void> CheckUpload(Env& env, const UploadedFile& file, const StagedTree& t
     findings.push_back(
         {"wheel-local-version", Severity::kWarning, "",
          fmt::format("the version '{}' has a local part, which the index rejects", name->version),
-         "remove it with 'ptpkg retag --local \"\"', or serve the wheel from your own index"});
+         "remove it with 'ptpkg retag --no-local', or serve the wheel from your own index"});
   }
   if (file.dist_info_dir.empty()) return Ok();
   const std::string path = fmt::format("{}/METADATA", file.dist_info_dir);

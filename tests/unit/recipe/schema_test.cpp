@@ -1,5 +1,5 @@
 // A key of a recipe that is not carried out is refused. Those that are, and the stages that use them:
-// tests/unit/pipeline/recipe_keys_test.cpp.
+// tests/unit/pipeline/stages/recipe_keys_test.cpp.
 #include "recipe/document/schema.h"
 
 #include <fmt/core.h>
