@@ -178,7 +178,8 @@ class Recipe(harness.Case):
         trimmed.mkdir(exist_ok=True)
         shutil.copy(RECIPE / "torch_versions.yaml", trimmed)
         of_wheel = re.search(r"(?m)^      requires:\n(?:        - .*\n)+", text)[0]
-        text = re.sub("(?m)^  string: .*\n", "", text[:text.index("\nrequirements:")])
+        text = re.sub("(?m)^  string: .*\n", "", text[:text.index("\noutputs:")])
+        text = text.replace("\nrecipe:\n", "\npackage:\n")
         (trimmed / "recipe.yaml").write_text(re.sub(r"(?ms)^source:.*?^build:", "source:\n  path: source\nbuild:", text)
                                              + f"\nextra:\n  ptpkg:\n    formats: [wheel]\n    wheel:\n{of_wheel}", encoding="utf-8")
         return self.ptpkg_json("build", trimmed, *arguments, "--output", self.scratch / "dist", "--plan")
@@ -201,8 +202,9 @@ class Recipe(harness.Case):
 
     def test_a_candidate_a_branch_and_a_commit_are_sources(self):
         rendered = self.ptpkg_json("render", RECIPE / "torch.yaml", *self.variants("", torch_version="2.7.0rc1", python="3.11"))
-        self.assertEqual(rendered[0]["sources"][0]["tag"], "v2.7.0-rc1")
-        self.assertEqual(rendered[0]["version"], "2.7.0rc1")
+        one, = (one for one in rendered if not one["skip"])
+        self.assertEqual(one["sources"][0]["tag"], "v2.7.0-rc1")
+        self.assertEqual(one["version"], "2.7.0rc1")
         clone = self.scratch / "clone"
         clone.mkdir()
         (clone / "setup.py").write_text("one")
@@ -226,6 +228,8 @@ class Recipe(harness.Case):
             mine = self.scratch / "mine.yaml"
             mine.write_text(f'torch_version: ["2.6.0"]\npython: ["3.11", "3.12"]\ntorch_libtorch: ["{value}"]\n')
             for one in self.ptpkg_json("render", RECIPE / "torch.yaml", "--variants", RECIPE / "variants_torch.yaml", "--variants", mine):
+                if one["skip"]:
+                    continue
                 self.assertEqual("zip" in one["formats"], one["variant"]["python"] == of, f"{value}: {one['file_stem']}")
 
     def test_every_switch_of_the_variants_is_in_the_table(self):
@@ -294,6 +298,25 @@ class Recipe(harness.Case):
             rendered = self.ptpkg_json("render", magma, "--variants", magma / "variants.yaml", *more)
             made |= {one["name"] for one in rendered if not one["skip"]}
         self.assertLessEqual(required, made)
+
+    def test_a_split_build(self):
+        """One native part, which reads no Python, and which releases have it."""
+        rendered = [one for one in self.ptpkg_json("render", RECIPE / "torch.yaml", *self.split("2.6.0")) if not one["skip"]]
+        self.assertEqual([re.sub("h[0-9a-f]{7}", "hHASH", one["file_stem"]) for one in rendered],
+                         ["libtorch-2.6.0-cpu_hHASH_0", "pytorch-2.6.0-py3.10_cpu_0", "pytorch-2.6.0-py3.12_cpu_0"])
+        self.assertEqual(len({json.dumps(one["inherits"], sort_keys=True) for one in rendered}), 1)
+        for one in rendered:
+            self.assertNotIn("python", one["inherits"]["variant"])
+            self.assertEqual(f"libtorch ==2.6.0 {rendered[0]['build_string']}" in one["requirements"]["run"], one["name"] == "pytorch")
+        self.assertNotIn("python", rendered[0]["variant"])
+        said = self.ptpkg("render", RECIPE / "torch.yaml", *self.split("2.15.0"), exit_code=3).stderr
+        self.assertIn("torch_split on is for releases up to 2.13", said)
+
+    def split(self, version: str) -> list:
+        options = self.variants("", torch_version=version, torch_split="on")
+        with open(self.scratch / "mine.yaml", "a", encoding="utf-8") as file:
+            file.write('python: ["3.10", "3.12"]\n')
+        return options
 
     def test_words_that_are_no_architecture_end_the_build_before_it_is_configured(self):
         """The rows of the script themselves, with bash."""

@@ -217,7 +217,7 @@ class Tutorial(harness.Case):
 
     def test_pytorch(self):
         shutil.copytree(harness.REPOSITORY / "recipes", self.scratch / "work/recipes")
-        self.assertEqual(len(self.follow("tutorials/pytorch.md")), 9)
+        self.assertEqual(len(self.follow("tutorials/pytorch.md")), 10)
 
     def test_console_blocks_are_commands_and_what_they_print(self):
         text = "```console\n$ a\nx\n…\n$ b\n```\nno\n```console\n$ c\ny 1.5 s\n```\n"

@@ -27,7 +27,7 @@ CONSTRAINED = {"cuda-version": lambda version: [f"__cuda >={version.split('.')[0
 def leaf(spec: str) -> dict:
     """A package that satisfies `spec`: of its lowest version, or 1."""
     name, constraint, build = (spec.split() + ["*", "0"])[:3] if " " in spec else (spec, "*", "0")
-    version = (re.findall(r"[0-9][0-9.]*", constraint) or ["1"])[0].rstrip(".")
+    version = "1" if constraint.startswith("<") else (re.findall(r"[0-9][0-9.]*", constraint) or ["1"])[0].rstrip(".")
     return {"name": name, "version": version, "build": build.replace("*", "0"), "build_number": 0, "depends": [],
             "constrains": CONSTRAINED[name](version) if name in CONSTRAINED else []}
 
@@ -54,17 +54,27 @@ class Solver(unittest.TestCase):
     def torch(self, gpu: str, toolkit: str = "none", **values: str) -> dict:
         """The record of one build; its string has the version of the toolkit, which only a build detects."""
         archs = {"torch_gpu_archs": "9.0", "torch_wheel_requires": "none", "cuda_compiler_version": toolkit} if gpu == "cuda" else {}
-        one, = json.loads(self.run_ptpkg("render", RECIPE / "torch.yaml", *self.variants(gpu, **archs, **values), "--json"))
-        self.assertFalse(one["skip"], values)
-        return {"name": one["name"], "version": one["version"], "build": one["build_string"].replace("cuda0.0.0", f"cuda{toolkit}"),
-                "build_number": one["build_number"], "depends": one["requirements"]["run"],
-                "constrains": one["requirements"]["run_constraints"]}
+        one, = self.packages(gpu, toolkit, **archs, **values)
+        return one
+
+    def packages(self, gpu: str, toolkit: str, **values: str) -> list[dict]:
+        """The records of one build."""
+        rendered = json.loads(self.run_ptpkg("render", RECIPE / "torch.yaml", *self.variants(gpu, **values), "--json"))
+        found = [one for one in rendered if not one["skip"]]
+        self.assertTrue(found, values)
+
+        def detected(text: str) -> str:
+            return text.replace("cuda0.0.0", f"cuda{toolkit}")
+
+        return [{"name": one["name"], "version": one["version"], "build": detected(one["build_string"]), "build_number": one["build_number"],
+                 "depends": [detected(spec) for spec in one["requirements"]["run"]], "constrains": one["requirements"]["run_constraints"]}
+                for one in found]
 
     def channels(self, *builds: dict, more=()) -> list:
         """Of stand-ins, with what they require, and of the packages that choose."""
         self.run_ptpkg("build", RECIPE / "selectors.yaml", *self.variants(torch_version=builds[0]["version"]), "--env", "system",
                        "--output", self.scratch / "dist")
-        own = {"pytorch-mutex", "cpuonly", "pytorch-cpu", "pytorch-gpu"}
+        own = {"pytorch-mutex", "cpuonly", "pytorch-cpu", "pytorch-gpu", *(build["name"] for build in builds)}
         leaves = {json.dumps(leaf(spec), sort_keys=True): leaf(spec) for build in builds for spec in build["depends"]
                   if not spec.startswith("__") and spec.split()[0] not in own}
         folder = self.scratch / "channel/linux-64"
@@ -112,6 +122,43 @@ class Solver(unittest.TestCase):
                 with self.assertRaisesRegex(Exception, "__cuda"):
                     self.chosen(channels, "pytorch-gpu")
             shutil.rmtree(self.scratch / "channel")
+
+    def test_pytorch_takes_exactly_its_own_libtorch(self):
+        values = {"torch_version": "2.6.0", "torch_split": "on"}
+        gpu = {"torch_gpu_archs": "9.0", "torch_wheel_requires": "none"}
+        builds = self.packages("cpu", "none", **values)
+        for toolkit in ("12.4", "13.0"):
+            builds += self.packages("cuda", toolkit, **values, **gpu, cuda_compiler_version=toolkit)
+        self.assertEqual([build["name"] for build in builds], ["libtorch", "pytorch"] * 3)
+        # A newer build that no pytorch was made with
+        stranger = {**builds[4], "build": f"{builds[4]['build']}1", "build_number": 999}
+        channels = self.channels(*builds, stranger)
+        for cuda, wanted in ((None, "cpu_"), ("12.4", "cuda12.4_"), ("13.2", "cuda13.0_")):
+            got = self.chosen(channels, "pytorch", cuda=cuda)
+            self.assertIn(wanted, got["pytorch"])
+            self.assertRegex(got["libtorch"], f"^{wanted}h[0-9a-f]{{7}}_0$")
+        self.assertEqual(self.chosen(channels, "libtorch", cuda="13.2")["libtorch"], stranger["build"])
+        with self.assertRaises(Exception):
+            self.chosen(channels, "pytorch", f"libtorch * {stranger['build']}", cuda="13.2")
+
+    def test_lowest_versions_and_triton(self):
+        """By release and names: what a build for CUDA requires, and what it does not."""
+        for version, toolkit, names, wanted, python in (
+                ("2.6.0", "12.4", "conda-forge", {"cudnn >=9.1,<10", "nccl >=2.21.5,<3", "triton ==3.2.0", "numpy <3"}, "3.11"),
+                ("2.9.1", "13.0", "conda-forge", {"cudnn >=9.10.2,<10", "nccl >=2.27.5,<3", "triton ==3.5.1"}, "3.14"),
+                ("2.1.2", "12.1", "conda-forge", {"cudnn >=8.9.2,<9", "numpy <2"}, "3.11"),
+                ("2.5.1", "12.4", "pytorch", {"torchtriton ==3.1.0"}, "3.12"), ("2.2.2", "12.1", "pytorch", {"torchtriton ==2.2.0"}, "3.11"),
+                ("2.2.2", "12.1", "pytorch", set(), "3.12"), ("1.8.1", "11.1", "pytorch", {"numpy >=1.11"}, "3.8"),
+                ("1.7.1", "11.0", "conda-forge", {"dataclasses", "cudnn >=8,<9"}, "3.6"), ("1.10.2", "11.3", "machine", {"dataclasses"}, "3.6"),
+                ("1.10.2", "11.3", "machine", set(), "3.7")):
+            with self.subTest(f"{version}, Python {python}, {names}"):
+                got = set(self.torch("cuda", toolkit, torch_version=version, torch_conda_requires=names, python=python)["depends"])
+                self.assertLessEqual(wanted, got)
+                rest = {spec for spec in got - wanted if spec.split()[0] in ("triton", "torchtriton", "dataclasses")}
+                self.assertEqual(rest, set())
+        named = self.torch("cuda", "13.0", torch_version="2.6.0", torch_cudnn_version="9.14", torch_nccl_version="2.28")["depends"]
+        self.assertLessEqual({"cudnn >=9.14,<10", "nccl >=2.28,<3"}, set(named))
+        self.assertFalse([spec for spec in self.torch("cpu", torch_version="2.6.0")["depends"] if spec.startswith(("cud", "nccl", "trit"))])
 
     def test_libraries_of_the_machine(self):
         values = {"torch_version": "2.6.0", "torch_conda_requires": "machine"}
