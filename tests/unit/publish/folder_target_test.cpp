@@ -108,8 +108,9 @@ TEST(FolderTargetTest, KnownDigestsAreNotTakenAgainAndMustHold) {
   ASSERT_OK_AND_ASSIGN(const Upload hashed, ReadUpload(env, file));
   ASSERT_OK_AND_ASSIGN(const Upload known, ReadUpload(env, file, hashed.digests));
   EXPECT_EQ(known.digests, hashed.digests);
-  ASSERT_OK_AND_ASSIGN(const Upload wrong,
-                       ReadUpload(env, file, Digests{.size_bytes = hashed.digests.size_bytes}));
+  Digests others;
+  others.size_bytes = hashed.digests.size_bytes;
+  ASSERT_OK_AND_ASSIGN(const Upload wrong, ReadUpload(env, file, others));
   EXPECT_EQ(wrong.digests.sha256, Sha256());
   EXPECT_THAT(SendToFolder(env, AbsPath::Literal("/dist"), {wrong}, false),
               FailsWith(ErrorCode::kRefused, HasSubstr("changed while it was published")));

@@ -301,7 +301,7 @@ TEST_P(LinkedEdit, DeepVerificationLooksAtTheCodeNotAtTheHeadersBesideIt) {
   const auto code = std::find_if(image->sections.begin(), image->sections.end(),
                                  [](const Section& s) { return (s.flags & 4U) != 0 && s.size != 0; });
   ASSERT_NE(code, image->sections.end());
-  const Sha256 before = hash({});
+  const auto before = hash({});
   poke(image->strings.offset + 1);
   EXPECT_EQ(hash({}), before) << "a name is not code, whatever segment it lies in";
   poke(code->offset);
