@@ -9,6 +9,7 @@ find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(CURL REQUIRED)
+find_package(pugixml 1.13 REQUIRED)
 pkg_check_modules(YAMLCPP REQUIRED IMPORTED_TARGET yaml-cpp)
 pkg_check_modules(LIBARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
@@ -16,21 +17,6 @@ pkg_check_modules(LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)  # a fuzzer's second judge of deflate streams
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(BZip2 REQUIRED)
-
-# Libraries that few runs need are loaded by those (src/support/shared_library.h), under the name that the headers'
-# own version has. ptpkg_find_soname(variable library_file)
-function(ptpkg_find_soname variable file)
-  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE headers ERROR_QUIET)
-  if(NOT headers MATCHES "SONAME +([^ \n]+)")
-    message(FATAL_ERROR "'${file}' is no shared library with a SONAME; install its development package")
-  endif()
-  set(${variable} ${CMAKE_MATCH_1} PARENT_SCOPE)
-endfunction()
-foreach(name IN ITEMS libcurl libcrypto libzip)
-  string(TOUPPER ${name} upper)
-  find_library(PTPKG_${upper}_FILE ${name}.so REQUIRED)
-  ptpkg_find_soname(PTPKG_${upper}_SONAME ${PTPKG_${upper}_FILE})
-endforeach()
 
 # The shared libarchive draws in libxml2, ICU and others for formats that are not read here: 1.6 MB and 0.5 ms of every
 # start of the program. From the static one the linker takes what is used, where that links without the rest.

@@ -10,7 +10,7 @@
 namespace ptpkg::fuzz {
 namespace {
 
-std::uint64_t BytesIn(const elf::DeviceShare& share) {
+std::uint64_t BytesIn(const elf::DeviceCodeStats& share) {
   std::uint64_t sum = share.other_bytes;
   for (const auto& [architecture, amount] : share.sass) sum += amount.size_bytes;
   for (const auto& [architecture, amount] : share.ptx) sum += amount.size_bytes;

@@ -20,7 +20,7 @@ namespace {
 std::uint32_t NormalMode(std::uint32_t mode) { return (mode & 0100U) != 0 ? 0755U : 0644U; }
 
 /// Whether `source` gives what `content` holds, to the end of both. `hasher`: gets what it gives; null: none.
-Result<bool> GivesContent(Env& env, ByteSource& source, File& content, ByteSink* hasher = nullptr) {
+Result<bool> SourceEqualsFile(Env& env, ByteSource& source, File& content, ByteSink* hasher = nullptr) {
   constexpr std::size_t kStep = 256U << 10U;
   ScratchBuffer given(kStep);
   ScratchBuffer wanted(kStep);
@@ -38,20 +38,20 @@ Result<bool> GivesContent(Env& env, ByteSource& source, File& content, ByteSink*
 }
 
 /// Notes the members that MemberNames admits.
-class MemberList final : public MemberTaker {
+class MemberList final : public MemberVisitor {
  public:
   MemberList(const zip::Directory& directory, MemberNames& names) : directory_(directory), names_(names) {}
 
-  Result<void> TakeFolder(const std::string& raw_name) override {
+  Result<void> VisitDirectory(const std::string& raw_name) override {
     PTPKG_TRY(const auto name, names_.AddFolder(raw_name));
     return Ok();
   }
-  Result<void> TakeFile(const std::string& raw_name, std::size_t index) override {
+  Result<void> VisitFile(const std::string& raw_name, std::size_t index) override {
     PTPKG_TRY(const std::optional<RelPath> name, names_.AddFile(raw_name));
     Note(*name, index);
     return Ok();
   }
-  Result<void> TakeSymlink(const std::string& raw_name, std::string target, std::size_t index) override {
+  Result<void> VisitSymlink(const std::string& raw_name, std::string target, std::size_t index) override {
     PTPKG_TRY(const std::optional<RelPath> name, names_.AddSymlink(raw_name, target));
     Note(*name, index);
     members.back().kind = FileKind::kSymlink;
@@ -232,8 +232,8 @@ Result<void> ZipMembers::Visit(const PassOptions& options, const VisitMember& vi
   return Ok();
 }
 
-Result<bool> ZipMembers::IsStoredAlike(std::size_t index, const ZipMembers& other,
-                                       std::size_t other_index) const {
+Result<bool> ZipMembers::HasSameStoredBytes(std::size_t index, const ZipMembers& other,
+                                            std::size_t other_index) const {
   const ZipContent& mine = *state_->zip;
   const ZipContent& theirs = *other.state_->zip;
   const zip::CentralRecord& record = mine.directory().records[state_->records[index]];
@@ -247,14 +247,14 @@ Result<bool> ZipMembers::IsStoredAlike(std::size_t index, const ZipMembers& othe
   RangeFile stored(theirs.file(), FileStat{.size_bytes = model.stored_bytes}, there.data_offset);
   RangeFile range(mine.file(), FileStat{.size_bytes = record.stored_bytes}, here.data_offset);
   FileSource source(range);
-  return GivesContent(state_->env, source, stored);
+  return SourceEqualsFile(state_->env, source, stored);
 }
 
 Result<std::optional<Sha256>> ZipMembers::DigestIfSame(std::size_t index, File& content) const {
   std::optional<Sha256> digest;
   PTPKG_CHECK(state_->zip->Stream(state_->records[index], [&](ByteSource& source) -> Result<void> {
     HashingSink hasher(nullptr);
-    PTPKG_TRY(const bool is_same, GivesContent(state_->env, source, content, &hasher));
+    PTPKG_TRY(const bool is_same, SourceEqualsFile(state_->env, source, content, &hasher));
     if (is_same) digest = hasher.Finish().sha256;
     return Ok();
   }));
@@ -291,10 +291,10 @@ struct StreamPass::State {
     const auto count = [this](std::uint64_t bytes) { return counter.CountBytes(bytes); };
     const auto wrong_size = [&] {
       return counter.Refuse(member.path.str(),
-                            fmt::format("has not the {} bytes that it declares", member.size_bytes));
+                            fmt::format("does not have the {} bytes that it declares", member.size_bytes));
     };
     if (member.size_bytes > options.memory_bytes) {
-      PTPKG_TRY(std::unique_ptr<File> file, Spill(env, content, count));
+      PTPKG_TRY(std::unique_ptr<File> file, SpillToFile(env, content, count));
       PTPKG_TRY(const FileStat stat, file->Stat());
       if (stat.size_bytes != member.size_bytes) return wrong_size();
       return file;

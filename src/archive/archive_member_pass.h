@@ -1,6 +1,6 @@
 #pragma once
-// One pass over the members of an archive, each with its whole content as a file, several at once, nothing
-// unpacked to disk. Layer: archive. Packages of conda: conda/conda_member_pass.h.
+// Streams the members of an archive in parallel without unpacking to disk. Layer: archive. Packages of conda:
+// conda/conda_member_pass.h.
 
 #include <functional>
 #include <memory>
@@ -70,8 +70,8 @@ class ZipMembers {
 
   /// Whether a member of `other` is stored in the same way and with the same bytes: method, sizes, CRC, what
   /// is stored. Errors: kCorrupt for a local header, kIo.
-  [[nodiscard]] Result<bool> IsStoredAlike(std::size_t index, const ZipMembers& other,
-                                           std::size_t other_index) const;
+  [[nodiscard]] Result<bool> HasSameStoredBytes(std::size_t index, const ZipMembers& other,
+                                                std::size_t other_index) const;
 
   /// The digest of what a regular member inflates to, if that is the bytes of `content`; else nullopt. Holds
   /// 512 KiB of both at a time. Errors: as Visit, where all of it was equal.

@@ -47,7 +47,7 @@ Result<void> EntrySet::Add(Entry entry) {
   if (entries_.contains(name)) return refuse("was already added");
   for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
     if (entries_.contains(name.substr(0, slash))) {
-      return refuse(fmt::format("lies below '{}', which is a file", name.substr(0, slash)));
+      return refuse(fmt::format("is below '{}', which is a file", name.substr(0, slash)));
     }
   }
   const auto below = entries_.lower_bound(name + "/");
@@ -79,7 +79,7 @@ bool IsAscii(std::string_view text) {
 
 Error ChangedWhilePacked(const Entry& entry) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' changed while being packed", entry.file->str()))
-      .WithHint("let no other process write into the tree while it is packed");
+      .WithHint("make sure that no other process writes to the tree during packing");
 }
 
 }  // namespace ptpkg::archive

@@ -1,7 +1,6 @@
 #pragma once
-// What goes into an archive, tracked before a byte is written. Layer: archive.
-// One place refuses duplicates and hostile names and fixes order and modes (maturin
-// module_writer/virtual_writer.rs is the model).
+// Entries of a new archive, validated before writing starts. Layer: archive. One place refuses duplicates and
+// hostile names and fixes order and modes (maturin module_writer/virtual_writer.rs is the model).
 
 #include <cstdint>
 #include <map>

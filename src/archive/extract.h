@@ -1,6 +1,6 @@
 #pragma once
-// Reading archives that others wrote, as if they were hostile. Layer: archive.
-// tar (plain, gz, bz2, xz, zst) through libarchive; zip: docs/decisions/0003.
+// Unpacks archives, treating every input as hostile. Layer: archive. tar (plain, gz, bz2, xz, zst) through
+// libarchive; zip: docs/decisions/0003.
 
 #include <functional>
 

@@ -27,7 +27,7 @@ Result<void> ExtractTree::MakeFolder(std::string_view raw_name, const std::strin
     if (stat.error().code() != ErrorCode::kNotFound) return stat.error();
     PTPKG_CHECK(env_.fs.MakeDirs(path));
   } else if (stat->kind != FileKind::kDirectory) {
-    return Refuse(raw_name, fmt::format("lies below '{}', which is not a folder", path.str()));
+    return Refuse(raw_name, fmt::format("is below '{}', which is not a directory", path.str()));
   }
   made_.insert(folder);
   return Ok();

@@ -1,6 +1,5 @@
 #pragma once
-// The disk side of unpacking: what member_names.h admits is written below one folder. Layer: archive,
-// internal to it.
+// Writes unpacked members below one directory. Layer: archive, internal to it.
 
 #include <optional>
 #include <set>

@@ -33,8 +33,8 @@ class ContentSink final : public ByteSink {
  public:
   ContentSink(Env& env, const ContentOptions& options) : env_(env), options_(options) {}
   /// REQUIRES: all that comes fits.
-  void KeepIn(ScratchBuffer memory) { memory_ = std::move(memory); }
-  void KeepIn(std::unique_ptr<File> file) { file_ = std::move(file); }
+  void HoldInMemory(ScratchBuffer memory) { memory_ = std::move(memory); }
+  void HoldInMemory(std::unique_ptr<File> file) { file_ = std::move(file); }
 
   Result<void> Write(Bytes bytes) override {
     PTPKG_CHECK(env_.cancel.Check());
@@ -68,7 +68,7 @@ class ContentSink final : public ByteSink {
 }  // namespace
 
 bool IsHeldInMemory(const zip::CentralRecord& record, std::uint64_t memory_bytes) {
-  return IsDeflatedPlainly(record) && record.size_bytes <= memory_bytes;
+  return IsPlainDeflate(record) && record.size_bytes <= memory_bytes;
 }
 
 std::unique_ptr<File> MakeBufferFile(ScratchBuffer buffer, std::size_t size_bytes) {
@@ -83,11 +83,11 @@ Result<std::unique_ptr<File>> OpenScratch(Env& env, const AbsPath& folder) {
   return file;
 }
 
-Result<std::unique_ptr<File>> Spill(Env& env, ByteSource& source, const CountContent& count) {
+Result<std::unique_ptr<File>> SpillToFile(Env& env, ByteSource& source, const CountContent& count) {
   const ContentOptions options{.hash = false, .count = count};
   ContentSink sink(env, options);
   PTPKG_TRY(std::unique_ptr<File> file, OpenScratch(env, env.cache_dir));
-  sink.KeepIn(std::move(file));
+  sink.HoldInMemory(std::move(file));
   PTPKG_TRY([[maybe_unused]] const std::uint64_t bytes, Pump(source, sink));
   return std::move(sink).Finish().file;
 }
@@ -107,13 +107,13 @@ Result<Sha256> DigestContent(Env& env, File& file) {
 Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index,
                                     const ContentOptions& options) {
   const zip::CentralRecord& record = zip.directory().records[index];
-  const bool stays = IsStoredPlainly(record);
+  const bool stays = IsPlainStored(record);
   ContentSink sink(env, options);
   if (IsHeldInMemory(record, options.memory_bytes)) {
-    sink.KeepIn(ScratchBuffer(record.size_bytes));
+    sink.HoldInMemory(ScratchBuffer(record.size_bytes));
   } else if (!stays) {
     PTPKG_TRY(std::unique_ptr<File> file, OpenScratch(env, env.cache_dir));
-    sink.KeepIn(std::move(file));
+    sink.HoldInMemory(std::move(file));
   }
   PTPKG_CHECK(zip.Stream(index, [&](ByteSource& content) -> Result<void> {
     PTPKG_TRY([[maybe_unused]] const std::uint64_t bytes, Pump(content, sink));

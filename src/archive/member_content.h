@@ -1,6 +1,5 @@
 #pragma once
-// The whole content of one member as a file: in memory, where it lies in the archive, or in an unlinked
-// scratch file. Layer: archive, internal to it.
+// Content of one archive member as a readable file. Layer: archive, internal to it.
 
 #include "archive/zip/zip_content.h"
 #include "support/digest/hash.h"
@@ -39,7 +38,7 @@ Result<std::unique_ptr<File>> OpenScratch(Env& env, const AbsPath& folder);
 
 /// Moves `source` into such a file of env.cache_dir. Errors: kIo, kCancelled,
 /// those of `source` and `count`.
-Result<std::unique_ptr<File>> Spill(Env& env, ByteSource& source, const CountContent& count);
+Result<std::unique_ptr<File>> SpillToFile(Env& env, ByteSource& source, const CountContent& count);
 
 /// Errors: those of reading; kCancelled.
 Result<Sha256> DigestContent(Env& env, File& file);

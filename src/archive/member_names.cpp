@@ -63,13 +63,13 @@ Result<void> MemberNames::CountEntry() {
                fmt::format("'{}' has more than {} members", archive_, options_.limits.max_entries));
 }
 
-Result<std::optional<RelPath>> MemberNames::Admit(std::string_view raw_name, Place place) {
+Result<std::optional<RelPath>> MemberNames::AcceptName(std::string_view raw_name, Place place) {
   PTPKG_CHECK(cancel_.Check());
   PTPKG_CHECK(CountEntry());
   PTPKG_TRY(const std::string normal, Normalize(raw_name));
   if (normal.empty()) {
     if (place == Place::kFolder) return std::optional<RelPath>();
-    return Refuse(raw_name, "is the root folder, but not a folder");
+    return Refuse(raw_name, "is the root directory, but not a directory");
   }
   const std::string name = DropComponents(normal, options_.strip_components);
   if (name.empty()) return std::optional<RelPath>();
@@ -79,9 +79,8 @@ Result<std::optional<RelPath>> MemberNames::Admit(std::string_view raw_name, Pla
 
 Result<void> MemberNames::AddFolderPath(std::string_view raw_name, const std::string& folder) {
   if (folders_.contains(folder)) return Ok();
-  if (links_.contains(folder)) return Refuse(raw_name, fmt::format("lies below the symlink '{}'", folder));
-  if (files_.contains(folder))
-    return Refuse(raw_name, fmt::format("lies below '{}', which is a file", folder));
+  if (links_.contains(folder)) return Refuse(raw_name, fmt::format("is below the symlink '{}'", folder));
+  if (files_.contains(folder)) return Refuse(raw_name, fmt::format("is below '{}', which is a file", folder));
   PTPKG_CHECK(CountEntry());
   folders_.insert(folder);
   return Ok();
@@ -96,10 +95,10 @@ Result<void> MemberNames::AddParents(std::string_view raw_name, const RelPath& n
 }
 
 Result<std::optional<RelPath>> MemberNames::AddFolder(std::string_view raw_name) {
-  PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFolder));
+  PTPKG_TRY(std::optional<RelPath> name, AcceptName(raw_name, Place::kFolder));
   if (!name.has_value()) return name;
   if (files_.contains(name->str()) || links_.contains(name->str())) {
-    return Refuse(raw_name, "occurs twice, as a folder and as something else");
+    return Refuse(raw_name, "occurs twice, as a directory and as something else");
   }
   PTPKG_CHECK(AddParents(raw_name, *name));
   PTPKG_CHECK(AddFolderPath(raw_name, name->str()));
@@ -107,9 +106,9 @@ Result<std::optional<RelPath>> MemberNames::AddFolder(std::string_view raw_name)
 }
 
 Result<std::optional<RelPath>> MemberNames::AddFile(std::string_view raw_name) {
-  PTPKG_TRY(std::optional<RelPath> name, Admit(raw_name, Place::kFile));
+  PTPKG_TRY(std::optional<RelPath> name, AcceptName(raw_name, Place::kFile));
   if (!name.has_value()) return name;
-  if (folders_.contains(name->str())) return Refuse(raw_name, "is also the folder of other members");
+  if (folders_.contains(name->str())) return Refuse(raw_name, "is also the directory of other members");
   if (links_.contains(name->str()) || files_.contains(name->str())) return Refuse(raw_name, "occurs twice");
   PTPKG_CHECK(AddParents(raw_name, *name));
   files_.insert(name->str());
@@ -154,7 +153,7 @@ Result<void> MemberNames::CountBytes(std::uint64_t bytes) {
   if (packed_bytes_ != 0 && options_.limits.IsBomb(total, packed_bytes_)) {
     return Error(ErrorCode::kCorrupt, fmt::format("'{}' unpacks to more than {} times its size", archive_,
                                                   options_.limits.max_ratio))
-        .WithHint("such archives are made to fill disks; unpack it by hand if you trust it");
+        .WithHint("it may be a decompression bomb; unpack it by hand if you trust it");
   }
   return Ok();
 }
@@ -180,7 +179,7 @@ std::optional<std::string> MemberNames::StripSingleRoot() {
 }
 
 /// Follows `link` as the kernel would, other symlinks included: "a/b/.." is not "a" when b is a link.
-Result<bool> MemberNames::LeavesTree(const RelPath& link, const LinkElsewhere& elsewhere) const {
+Result<bool> MemberNames::EscapesTree(const RelPath& link, const LinkElsewhere& elsewhere) const {
   std::vector<std::string> at;  // the folder reached, free of links
   std::deque<std::string> rest;
   for (const std::string& part : link.Components()) rest.push_back(part);
@@ -214,10 +213,9 @@ Result<bool> MemberNames::LeavesTree(const RelPath& link, const LinkElsewhere& e
 
 Result<void> MemberNames::CheckLinks(const LinkElsewhere& elsewhere) const {
   for (const auto& [name, target] : links_) {
-    PTPKG_TRY(const bool leaves, LeavesTree(RelPath::Literal(name), elsewhere));
+    PTPKG_TRY(const bool leaves, EscapesTree(RelPath::Literal(name), elsewhere));
     if (leaves) {
-      return Refuse(name,
-                    fmt::format("is a symlink to '{}', which leads out of the tree", Printable(target)));
+      return Refuse(name, fmt::format("is a symlink to '{}', outside the tree", Printable(target)));
     }
   }
   return Ok();

@@ -1,6 +1,5 @@
 #pragma once
-// Which names, links and amounts a hostile archive may have: the rules of extract.h that need no disk, for
-// tars and zips, unpacked or only read. Layer: archive.
+// Rules for names, links and sizes in untrusted archives. Layer: archive.
 
 #include <atomic>
 #include <functional>
@@ -48,12 +47,12 @@ class MemberNames {
 
  private:
   enum class Place : std::uint8_t { kFolder, kFile };
-  Result<std::optional<RelPath>> Admit(std::string_view raw_name, Place place);
+  Result<std::optional<RelPath>> AcceptName(std::string_view raw_name, Place place);
   Result<void> CountEntry();
   Result<std::string> Normalize(std::string_view raw_name) const;
   Result<void> AddFolderPath(std::string_view raw_name, const std::string& folder);
   Result<void> AddParents(std::string_view raw_name, const RelPath& name);
-  Result<bool> LeavesTree(const RelPath& link, const LinkElsewhere& elsewhere) const;
+  Result<bool> EscapesTree(const RelPath& link, const LinkElsewhere& elsewhere) const;
 
   const CancelToken& cancel_;
   ExtractOptions options_;

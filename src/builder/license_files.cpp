@@ -49,13 +49,13 @@ class LicenseFinder {
       if (matches > 0) return Ok();
     }
     return Error(ErrorCode::kNotFound,
-                 fmt::format("about.license_file '{}' matches nothing in the sources or beside the recipe",
+                 fmt::format("about.license_file '{}' matches no file in the sources or beside the recipe",
                              glob))
         .WithHint(Hint());
   }
 
-  [[nodiscard]] std::vector<KeptFile> Finish() && {
-    std::vector<KeptFile> files;
+  [[nodiscard]] std::vector<LicenseFile> Finish() && {
+    std::vector<LicenseFile> files;
     for (auto& [name, file] : kept_) files.push_back(std::move(file));
     return files;
   }
@@ -70,14 +70,14 @@ class LicenseFinder {
     if (entry.stat.size_bytes > kLargestLicense) {
       return Error(ErrorCode::kInvalidInput, fmt::format("the licence file '{}' has {}", entry.path.str(),
                                                          HumanBytes(entry.stat.size_bytes)))
-          .WithHint("name the licence files one by one in about.license_file");
+          .WithHint("list the licence files one by one in about.license_file");
     }
     const AbsPath path = root / entry.path;
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
-    kept_.try_emplace(entry.path.str(), KeptFile{.name = entry.path.str(),
-                                                 .path = path,
-                                                 .sha256 = digests.sha256,
-                                                 .size_bytes = digests.size_bytes});
+    kept_.try_emplace(entry.path.str(), LicenseFile{.name = entry.path.str(),
+                                                    .path = path,
+                                                    .sha256 = digests.sha256,
+                                                    .size_bytes = digests.size_bytes});
     return Ok();
   }
 
@@ -89,20 +89,20 @@ class LicenseFinder {
         if (names.size() < kMostNames && LooksLikeLicense(entry.path)) names.push_back(entry.path.str());
       }
     }
-    if (names.empty()) return "the sources hold no file that looks like a licence; put one beside the recipe";
+    if (names.empty()) return "no licence file found in the sources; put one beside the recipe";
     return fmt::format("found: {}", Join(names, ", "));
   }
 
   Env& env_;
   std::vector<Place> places_;
-  std::map<std::string, KeptFile> kept_;
+  std::map<std::string, LicenseFile> kept_;
 };
 
 }  // namespace
 
-Result<std::vector<KeptFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
-                                               const AbsPath& source_root, const SourceRecord* record) {
-  if (recipe.about.license_files.empty()) return std::vector<KeptFile>();
+Result<std::vector<LicenseFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
+                                                  const AbsPath& source_root, const SourceRecord* record) {
+  if (recipe.about.license_files.empty()) return std::vector<LicenseFile>();
   LicenseFinder finder(env);
   PTPKG_CHECK(finder.List(source_root, record), "while looking for licence files");
   PTPKG_CHECK(finder.List(recipe.recipe_dir), "while looking for licence files");

@@ -12,7 +12,7 @@
 namespace ptpkg::builder {
 
 /// One file that a package keeps, byte for byte: a licence need not be UTF-8.
-struct KeptFile {
+struct LicenseFile {
   std::string name;                                 ///< Below info/licenses/.
   AbsPath path = AbsPath::Literal("/nonexistent");  ///< Where it lies now.
   Sha256 sha256;
@@ -24,8 +24,8 @@ struct KeptFile {
 /// sources are there: it takes no build to see that a file is missing. Errors: kNotFound for a glob without a
 /// match (hint: files that look like licences), kInvalidInput for a file above 16 MiB, kIo, kCancelled.
 /// `record`: below `source_root` only what it holds counts, not what an earlier script has made there.
-Result<std::vector<KeptFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
-                                               const AbsPath& source_root,
-                                               const SourceRecord* record = nullptr);
+Result<std::vector<LicenseFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
+                                                  const AbsPath& source_root,
+                                                  const SourceRecord* record = nullptr);
 
 }  // namespace ptpkg::builder

@@ -85,7 +85,7 @@ class Processor {
     }
     if (absolute.IsWithin(input_.layout.root)) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("symlink '{}' leads into the build folder ('{}')", shown.str(), target))
+                   fmt::format("symlink '{}' points into the build directory ('{}')", shown.str(), target))
           .WithHint("copy the file into the prefix instead of linking to it");
     }
     return Ok();  // ScanTree reports links that leave the tree
@@ -96,7 +96,7 @@ class Processor {
     if (entry.path.str().starts_with("bin/")) PTPKG_CHECK(FixInterpreter(path));
     if (entry.path.str().ends_with(".dist-info/RECORD")) return TrimRecord(entry.path);
     PTPKG_TRY(const std::size_t places, ReplacePath(env_.fs, path, {.from = root_, .to = placeholder_}),
-              fmt::format("while replacing the build folder's path in '{}'", entry.path.str()));
+              fmt::format("while replacing the path of the build directory in '{}'", entry.path.str()));
     static_cast<void>(places);
     return Ok();
   }

@@ -1,7 +1,7 @@
 #pragma once
-// What happens to the files of a build between the script and the packages. Layer: builder.
-// Source: the steps of conda-build's post_process_files that concern every output family
-// (research: build.py, post.py); search paths are elf's part, metadata conda's and wheel's.
+// Post-processes staged files between script and packaging. Layer: builder. Source: the steps of
+// conda-build's post_process_files that concern every output family (research: build.py, post.py); search
+// paths are elf's part, metadata conda's and wheel's.
 
 #include <string>
 #include <vector>

@@ -57,9 +57,9 @@ Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& pref
     }
     ++untouched;
     if (!IsChanged(before->second, entry.stat)) continue;
-    env.reporter.Warn(
-        fmt::format("the build script changed '{}', which belongs to a host package; the change is dropped",
-                    entry.path.str()));
+    env.reporter.Warn(fmt::format(
+        "the build script changed '{}', which belongs to a host package; ptpkg discards the change",
+        entry.path.str()));
   }
   if (untouched < before_.size()) {
     env.reporter.Warn(
@@ -68,7 +68,7 @@ Result<std::vector<RelPath>> PrefixSnapshot::Added(Env& env, const AbsPath& pref
   return added;
 }
 
-Result<void> RemoveAllBut(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep) {
+Result<void> RemoveAllExcept(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep) {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, prefix));
   for (const source::WalkEntry& entry : entries) {
     if (!std::binary_search(keep.begin(), keep.end(), entry.path))

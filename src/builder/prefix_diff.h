@@ -1,5 +1,5 @@
 #pragma once
-// What a build script did to the host prefix. Layer: builder.
+// Lists the changes of a build script in the host prefix. Layer: builder.
 
 #include <map>
 #include <string>
@@ -33,6 +33,6 @@ class PrefixSnapshot {
 };
 
 /// Removes every file and link below `prefix` but those of `keep` (sorted). Folders stay.
-Result<void> RemoveAllBut(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep);
+Result<void> RemoveAllExcept(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep);
 
 }  // namespace ptpkg::builder

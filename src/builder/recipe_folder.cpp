@@ -69,7 +69,7 @@ std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
 
 Error ChangedMeanwhile(const RelPath& path) {
   return Error(ErrorCode::kRefused,
-               fmt::format("'{}' of the recipe's folder has changed since it was read", path.str()))
+               fmt::format("'{}' in the recipe directory changed while ptpkg was running", path.str()))
       .WithHint("run ptpkg again");
 }
 
@@ -214,15 +214,15 @@ class FolderReader {
       PTPKG_TRY(entry.link_target, env_.fs.ReadLink(root_ / path));
       if (!ResolveInTree(path.ParentText(), entry.link_target) || entry.link_target.starts_with("/")) {
         // A file that several recipes share: its content counts.
-        PTPKG_TRY(stat, env_.fs.Stat(root_ / path), "while reading the recipe's folder");
+        PTPKG_TRY(stat, env_.fs.Stat(root_ / path), "while reading the recipe directory");
         entry.link_target.clear();
         entry.kind = stat.kind;
       }
     }
     if (entry.kind == FileKind::kDirectory) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' beside the recipe is a link to a folder outside", path.str()))
-          .WithHint("copy the folder, or name it as a source with 'path'");
+                   fmt::format("'{}' beside the recipe is a link to a directory elsewhere", path.str()))
+          .WithHint("copy the directory, or add it as a source with 'path'");
     }
     if (entry.kind == FileKind::kOther) return Ok();  // a socket of an editor, say
     entry.mode = (stat.mode & 0100U) != 0 ? 0755 : 0644;
@@ -298,8 +298,8 @@ Result<std::map<std::string, std::string>> RecipeFiles(Env& env, const recipe::C
   return files;
 }
 
-Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,
-                                               const RecipeFolder& folder) {
+Result<std::vector<std::string>> VariableSearchTexts(Env& env, const recipe::Recipe& recipe,
+                                                     const RecipeFolder& folder) {
   PTPKG_TRY(std::vector<std::string> texts, BuildTexts(env, recipe));
   PTPKG_TRY(auto files, SmallFiles(env, folder));
   for (auto& [name, text] : files) texts.push_back(std::move(text));

@@ -1,5 +1,5 @@
 #pragma once
-// The folder of a recipe: what a script may read of it, what a package keeps of it. Layer: builder.
+// Selects the recipe files that scripts and packages use. Layer: builder.
 
 #include <map>
 #include <string>
@@ -44,7 +44,7 @@ Result<std::vector<std::string>> BuildTexts(Env& env, const recipe::Recipe& reci
 /// The texts in which names of variables are looked for (recipe/native_build.h): the build script, its
 /// environment's values, and the folder's files of at most 1 MiB. Errors: kRefused for a file that changed
 /// since it was hashed; those of BuildScriptText.
-Result<std::vector<std::string>> SearchedTexts(Env& env, const recipe::Recipe& recipe,
-                                               const RecipeFolder& folder);
+Result<std::vector<std::string>> VariableSearchTexts(Env& env, const recipe::Recipe& recipe,
+                                                     const RecipeFolder& folder);
 
 }  // namespace ptpkg::builder

@@ -31,7 +31,7 @@ class Builder {
     std::vector<RelPath> kept;
     std::merge(selected.begin(), selected.end(), wheel_only.begin(), wheel_only.end(),
                std::back_inserter(kept));
-    PTPKG_CHECK(RemoveAllBut(env_, input_.layout.prefix, kept));
+    PTPKG_CHECK(RemoveAllExcept(env_, input_.layout.prefix, kept));
     PTPKG_CHECK(RefuseTraces(kept));
     PTPKG_CHECK(CopyTestFiles(env_, recipe_,
                               {.source_root = input_.source_root,
@@ -53,7 +53,7 @@ class Builder {
 
   Result<MadePrefix> MakePrefix() {
     PTPKG_TRY(const Prefix prefix, MakeThePrefix());
-    PTPKG_TRY(ScriptPlace place, Place());
+    PTPKG_TRY(ScriptContext place, Place());
     MadePrefix made{.place = std::move(place), .host_files = prefix.before.Paths()};
     PTPKG_CHECK(WriteEnvironmentFile(env_.fs, input_, made.place));
     return made;
@@ -64,7 +64,7 @@ class Builder {
   Result<std::vector<RelPath>> Make() {
     PTPKG_TRY(const Prefix prefix, MakeThePrefix());
     if (prefix.script) {
-      PTPKG_TRY(const ScriptPlace place, Place());
+      PTPKG_TRY(const ScriptContext place, Place());
       PTPKG_CHECK(RunScriptIn(env_, input_, place,
                               {.interpreter = recipe_.script.interpreter, .text = *prefix.script}));
       if (input_.compiler_cache) {
@@ -133,7 +133,7 @@ class Builder {
     const std::string python = machine ? machine->executable.str() : std::string();
     PTPKG_CHECK(PostProcess(env_, {.recipe = recipe_, .layout = input_.layout, .python = python}),
                 "while post-processing the build");
-    PTPKG_TRY(StagedTree tree, ScanTree(env_, input_.layout.prefix), "while listing what the build made");
+    PTPKG_TRY(StagedTree tree, ScanTree(env_, input_.layout.prefix), "while listing the files of the build");
     const std::optional<Python>& used = host_->tools().python;
     return StagedBuild{.tree = std::move(tree),
                        .prefix = input_.layout.PrefixPlaceholder(),
@@ -173,49 +173,49 @@ class Builder {
     PTPKG_TRY(HostPrefix host, HostPrefix::Create(env_, *host_input_));
     for (const LocalPackage& package : input_.packages) PTPKG_CHECK(host.Unpack(package));
     PTPKG_CHECK(host.FinishPython());
-    PTPKG_CHECK(SetStableTimes(env_, input_.layout, began_ns), "while making the host prefix");
+    PTPKG_CHECK(ClampMtimes(env_, input_.layout, began_ns), "while creating the host prefix");
     return host;
   }
 
-  Result<ScriptPlace> Place() {
-    ScriptPlace place{.variables = ScriptEnvironment(env_, {.recipe = recipe_,
-                                                            .layout = input_.layout,
-                                                            .source_root = input_.source_root,
-                                                            .tools = host_->tools(),
-                                                            .mentioned = input_.mentioned}),
-                      .preamble = host_->preamble()};
-    PTPKG_TRY(const CompilerCache cache, LayCache(place.variables));
+  Result<ScriptContext> Place() {
+    ScriptContext place{.variables = ScriptEnvironment(env_, {.recipe = recipe_,
+                                                              .layout = input_.layout,
+                                                              .source_root = input_.source_root,
+                                                              .tools = host_->tools(),
+                                                              .mentioned = input_.mentioned}),
+                        .preamble = host_->preamble()};
+    PTPKG_TRY(const CompilerCache cache, WrapCompilersForCache(place.variables));
     for (const auto& [name, value] : cache.variables) place.variables[name] = value;
     if (!place.preamble.empty()) place.preamble += cache.preamble;
     return place;
   }
 
   /// What a build inherits, or goes on with, may name these programs, and goes on to call them.
-  Result<CompilerCache> LayCache(const std::map<std::string, std::string>& variables) {
+  Result<CompilerCache> WrapCompilersForCache(const std::map<std::string, std::string>& variables) {
     PTPKG_TRY(inherits_cache_, HasCompilerCache(env_, input_.layout));
     if (!input_.compiler_cache && !inherits_cache_) return CompilerCache();
-    return LayCompilerCache(env_, {.program = input_.compiler_cache,
-                                   .recipe = recipe_,
-                                   .layout = input_.layout,
-                                   .variables = variables});
+    return WrapCompilers(env_, {.program = input_.compiler_cache,
+                                .recipe = recipe_,
+                                .layout = input_.layout,
+                                .variables = variables});
   }
 
   Result<void> RefuseTraces(const std::vector<RelPath>& files) {
     PTPKG_TRY(const bool there, HasCompilerCache(env_, input_.layout));
     if (!there) return Ok();
-    Result<void> looked = RefuseTracesOfCompilerCache(env_, input_.layout, input_.layout.prefix, files);
+    Result<void> looked = CheckNoCompilerCachePaths(env_, input_.layout, input_.layout.prefix, files);
     if (looked || looked.error().code() != ErrorCode::kInvalidInput) return looked;
     if (!inherits_cache_) return looked;
     if (!input_.inherited) {
       return std::move(looked).error().WithHint(
-          "an interrupted run had --ccache: build with --fresh, and without --ccache (PTPKG_CCACHE)");
+          "the interrupted run used --ccache: build with --fresh and without --ccache (PTPKG_CCACHE)");
     }
     // A build without --ccache would find it in the store again.
     const AbsPath result = input_.inherited->work.Parent().Parent();
-    return std::move(looked).error().WithHint(fmt::format(
-        "what it inherits was made with --ccache: remove that with \"rm -r {}\", and build without "
-        "--ccache (PTPKG_CCACHE)",
-        ShellQuote({result.str()})));
+    return std::move(looked).error().WithHint(
+        fmt::format("the inherited staging output was built with --ccache: remove it with \"rm -r {}\", and "
+                    "build without --ccache (PTPKG_CCACHE)",
+                    ShellQuote({result.str()})));
   }
 
   Result<void> CheckEmpty(std::size_t added) {
@@ -226,7 +226,7 @@ class Builder {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'build.files' leaves out all of the {} files that the build of '{}' added",
                                added, input_.subject))
-          .WithHint("globs match the path below the prefix: \"lib/**\"");
+          .WithHint("globs match paths relative to the prefix: \"lib/**\"");
     }
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the build of '{}' added no file to the prefix", input_.subject))
@@ -251,14 +251,14 @@ class Builder {
 
 Result<MadePrefix> MakePrefix(Env& env, const BuildInput& input) { return Builder(env, input).MakePrefix(); }
 
-Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptContext& place,
                          const ScriptToRun& script) {
   const std::uint64_t per_job = MemoryPerJob(input.recipe, input.memory_per_job);
   const JobChoice jobs = ChooseJobs(env, per_job);
   if (!jobs.warning.empty()) env.reporter.Warn(fmt::format("'{}': {}", input.subject, jobs.warning));
   Env own = env;
   own.jobs = jobs.jobs;
-  ScriptPlace there = place;
+  ScriptContext there = place;
   SetJobs(jobs.jobs, input.recipe, there.variables);
   for (const auto& [name, value] : script.env) there.variables[name] = value;
   PTPKG_CHECK(WriteEnvironmentFile(env.fs, input, there));

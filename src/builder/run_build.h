@@ -1,7 +1,6 @@
 #pragma once
-// Host prefix, build script, staged tree. Layer: builder.
-// Sources: conda-build's and rattler-build's build environment and post-processing
-// (docs/formats/build-environment.md).
+// Runs one build: host prefix, script, staged tree. Layer: builder. Sources: conda-build's and
+// rattler-build's build environment and post-processing (docs/formats/build-environment.md).
 
 #include <map>
 #include <optional>
@@ -76,13 +75,13 @@ Result<StagedBuild> Run(Env& env, const BuildInput& input);
 Result<StagingBuild> RunStaging(Env& env, const BuildInput& input);
 
 /// What a script needs besides its text.
-struct ScriptPlace {
+struct ScriptContext {
   std::map<std::string, std::string> variables = {};  ///< ScriptEnvironment.
   std::string preamble = {};                          ///< What a shell has to do before the script.
 };
 
 struct MadePrefix {
-  ScriptPlace place;
+  ScriptContext place;
   std::vector<RelPath> host_files;  ///< What of the prefix belongs to no package of the script, sorted.
 };
 
@@ -99,7 +98,7 @@ struct ScriptToRun {
 
 /// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes
 /// layout.EnvironmentFile(). The log grows. Errors: RunBuildScript's.
-Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptPlace& place,
+Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptContext& place,
                          const ScriptToRun& script);
 
 }  // namespace ptpkg::builder

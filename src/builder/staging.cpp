@@ -14,7 +14,7 @@ namespace {
 Result<AbsPath> FindTar(Env& env) {
   const std::optional<AbsPath> program = FindProgram("tar", PathVariable(env.variables));
   if (program) return *program;
-  return Error(ErrorCode::kNotFound, "program 'tar' is missing, by which staging outputs are handed on")
+  return Error(ErrorCode::kNotFound, "program 'tar' is missing, which staging outputs need")
       .WithHint("install it: apt-get install tar");
 }
 
@@ -32,7 +32,8 @@ Result<void> RunTar(Env& env, std::vector<std::string> arguments, const std::str
   const bool full = status.output.find("No space left") != std::string::npos ||
                     status.output.find("Wrote only") != std::string::npos;
   if (!full) return error;
-  return std::move(error).WithHint("the disk is full: ptpkg cache clean, or a larger one with --cache-dir");
+  return std::move(error).WithHint(
+      "the disk is full: run 'ptpkg cache clean', or use a larger disk with --cache-dir");
 }
 
 /// `members`: the rest of tar's command line.
@@ -42,7 +43,7 @@ Result<void> Pack(Env& env, const WorkLayout& layout, const AbsPath& archive,
                                         "--format=posix", "--pax-option=delete=atime,delete=ctime",
                                         "--sort=name",    "--numeric-owner"};
   arguments.insert(arguments.end(), members.begin(), members.end());
-  PTPKG_CHECK(RunTar(env, std::move(arguments), "while keeping what a staging output made"));
+  PTPKG_CHECK(RunTar(env, std::move(arguments), "while storing a staging output"));
   // Members lie one after the other, uncompressed, and a name of this length stands in a record of its own,
   // without a checksum: so a text of the same length can be put in place of any.
   PTPKG_TRY([[maybe_unused]] const std::size_t places,
@@ -55,9 +56,10 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
   const std::string root = layout.root.str();
   if (root.size() != archives.root.size()) {
     return Error(ErrorCode::kUnsupported,
-                 fmt::format("the work folder's path has {} characters, that of the staging output had {}",
-                             root.size(), archives.root.size()))
-        .WithHint("name a cache folder with a shorter path: --cache-dir");
+                 fmt::format(
+                     "the path of the work directory has {} characters, but had {} for the staging output",
+                     root.size(), archives.root.size()))
+        .WithHint("use a cache directory with a shorter path: --cache-dir DIR");
   }
   const AbsPath copy = layout.root / "inherited.tar";
   PTPKG_CHECK(RemoveTree(env.fs, copy));  // of a run that was killed here
@@ -67,13 +69,13 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
   PTPKG_CHECK(RunTar(env,
                      {"--extract", "--file=" + copy.str(), "--directory=" + folder.str(), "--no-same-owner",
                       "--preserve-permissions", "--delay-directory-restore"},
-                     "while restoring what a staging output made"));
+                     "while restoring a staging output"));
   return env.fs.Remove(copy);
 }
 
 }  // namespace
 
-Result<void> NeedTar(Env& env) {
+Result<void> RequireTar(Env& env) {
   PTPKG_TRY([[maybe_unused]] const AbsPath program, FindTar(env));
   return Ok();
 }
@@ -113,7 +115,7 @@ Result<void> AddSources(Env& env, const AbsPath& extra, const AbsPath& folder) {
     PTPKG_CHECK(env.fs.MakeDirs(to.Parent()));
     PTPKG_TRY(const bool there, Exists(env.fs, to));
     if (there) {
-      env.reporter.Warn(fmt::format("a source of this output replaces '{}' of the inherited work folder",
+      env.reporter.Warn(fmt::format("a source of this output replaces '{}' of the inherited work directory",
                                     entry.path.str()));
     }
     PTPKG_CHECK(env.fs.Rename(extra / entry.path, to));

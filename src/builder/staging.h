@@ -1,8 +1,7 @@
 #pragma once
-// What a staging output leaves for the outputs that inherit from it, and its way into their builds. Layer:
-// build.
-// Source: CEP 41: new files of the prefix and the work folder, restored as they were. Two archives of tar:
-// make and ninja compare times of files to the nanosecond, and a work folder may hold what no package can.
+// Saves and restores staging outputs. Layer: build. Source: CEP 41: new files of the prefix and the work
+// folder, restored as they were. Two archives of tar: make and ninja compare times of files to the
+// nanosecond, and a work folder may hold what no package can.
 
 #include <string>
 #include <vector>
@@ -19,10 +18,10 @@ struct StagingArchives {
 };
 
 /// Errors: kNotFound without the program tar, which the functions below run.
-Result<void> NeedTar(Env& env);
+Result<void> RequireTar(Env& env);
 
 /// Writes both archives into the existing `folder`: `files` of the prefix, and the source folder. Paths of
-/// the work folder in them become layout.RootPlaceholder(). Errors: NeedTar's; kIo with what tar said,
+/// the work folder in them become layout.RootPlaceholder(). Errors: RequireTar's; kIo with what tar said,
 /// kCancelled.
 Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const std::vector<RelPath>& files,
                                     const AbsPath& folder);

@@ -345,7 +345,7 @@ class GithubWriter {
     }
     return Fill(kGithubEarlier, With({{"pattern", Quoted(pattern)},
                                       {"folders", Quoted(std::to_string(folders_))},
-                                      {"script", TakeEarlier("../earlier", "../dist")}},
+                                      {"script", CollectEarlierPackages("../earlier", "../dist")}},
                                      false));
   }
 
@@ -416,8 +416,8 @@ Result<std::string> GithubWorkflow(const Workflow& workflow) {
   std::string text = GithubWriter(workflow).Write();
   if (text.size() <= kGithubFileBytes) return text;
   return Error(ErrorCode::kUnsupported,
-               fmt::format("the workflow has {} bytes, and GitHub takes {}", text.size(), kGithubFileBytes))
-      .WithHint("write several with --select and --output, each with some of the variants");
+               fmt::format("the workflow has {} bytes, but GitHub accepts {}", text.size(), kGithubFileBytes))
+      .WithHint("write several workflows, each with some variants: --select and --output");
 }
 
 }  // namespace ptpkg::ci

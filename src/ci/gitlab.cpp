@@ -212,9 +212,10 @@ class GitlabWriter {
   void AddStage(const Stage& stage, const std::string& name) {
     std::string earlier;
     if (folders_ > 0) {
-      earlier = Fill(kGitlabEarlier, {{"folders", Quoted(std::to_string(folders_))},
-                                      {"script", TakeEarlier(kFolder, std::string(kFolder) + "/$PTPKG_JOB")},
-                                      {"build", BuildScript()}});
+      earlier = Fill(kGitlabEarlier,
+                     {{"folders", Quoted(std::to_string(folders_))},
+                      {"script", CollectEarlierPackages(kFolder, std::string(kFolder) + "/$PTPKG_JOB")},
+                      {"build", BuildScript()}});
     }
     for (const Job& job : stage.jobs) {
       jobs_ += Fill(kGitlabBuild, {{"title", job.title},
@@ -277,8 +278,8 @@ Result<std::string> GitlabPipeline(const Workflow& workflow) {
   std::string text = GitlabWriter(workflow).Write();
   if (text.size() <= kGitlabFileBytes) return text;
   return Error(ErrorCode::kUnsupported,
-               fmt::format("the pipeline has {} bytes, and GitLab takes {}", text.size(), kGitlabFileBytes))
-      .WithHint("write several with --select and --output, each with some of the variants");
+               fmt::format("the pipeline has {} bytes, but GitLab accepts {}", text.size(), kGitlabFileBytes))
+      .WithHint("write several workflows, each with some variants: --select and --output");
 }
 
 }  // namespace ptpkg::ci

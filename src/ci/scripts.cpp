@@ -48,7 +48,7 @@ ptpkg build "${arguments[@]}" --output "@output@"
               {{"output", std::string(output)}});
 }
 
-std::string TakeEarlier(std::string_view folder, std::string_view output) {
+std::string CollectEarlierPackages(std::string_view folder, std::string_view output) {
   return Fill(R"sh(@find@
 ptpkg publish "${folders[@]}" --to "file://$(realpath -m "@output@")"
 )sh",

@@ -1,7 +1,7 @@
 #pragma once
-// What the jobs run, the same on every service: bash, started with -e and pipefail. Layer: ci.
-// No value of a recipe or a flag stands in these texts. Values come in variables of the environment, several
-// words as one variable with a line a word, so that nothing in them is ever read as code.
+// Bash scripts of CI jobs, shared by all services. Layer: ci. No value of a recipe or a flag stands in these
+// texts. Values come in variables of the environment, several words as one variable with a line a word, so
+// that nothing in them is ever read as code.
 //
 // | variable | holds |
 // |---|---|
@@ -24,7 +24,7 @@ namespace ptpkg::ci {
 /// Builds, checks and tests one variant into `output`, an expression of bash within double quotes.
 [[nodiscard]] std::string Build(std::string_view output);
 /// Puts the packages of the output folders in `folder` into `output`, where a build finds them.
-[[nodiscard]] std::string TakeEarlier(std::string_view folder, std::string_view output);
+[[nodiscard]] std::string CollectEarlierPackages(std::string_view folder, std::string_view output);
 [[nodiscard]] std::string CleanCache();
 /// Publishes what the output folders in `folder` list, all of them at once. `dry`: only says what it would
 /// do.

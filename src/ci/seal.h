@@ -1,5 +1,5 @@
 #pragma once
-// How a generated file is known again, and whether somebody has edited it. Layer: ci.
+// Detects manual edits of generated files. Layer: ci.
 
 #include <cstdint>
 #include <string>

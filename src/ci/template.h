@@ -1,5 +1,5 @@
 #pragma once
-// YAML from a text with places to fill, and the quoting that keeps values values. Layer: ci.
+// Fills YAML templates with safely quoted values. Layer: ci.
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// What a CI service is to do for recipes, whichever the service. Layer: ci.
-// Every text in here is one line without control characters (pipeline/commands/ci.cpp refuses others); apart
-// from that it may hold whatever it likes: those that write files quote it.
+// Service-independent description of a CI workflow. Layer: ci. Every text in here is one line without control
+// characters (pipeline/commands/ci.cpp refuses others); apart from that it may hold whatever it likes: those
+// that write files quote it.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,6 @@
 #pragma once
-// Folders and file names of a channel: what they may hold, and how a file name splits. Layer: conda.
-// Source: CEP 26 "Identifying packages and channels". Names, versions and build strings:
-// versions/package_names.h.
+// Validates and splits subdirs and file names of a channel. Layer: conda. Source: CEP 26 "Identifying
+// packages and channels". Names, versions and build strings: versions/package_names.h.
 
 #include <string>
 #include <string_view>

@@ -68,7 +68,7 @@ Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& co
   bytes_ += text.size();
   auto path = RelPath::Parse(name);
   if (!path)
-    return Error(ErrorCode::kCorrupt, fmt::format("member name is refused: {}", path.error().message()));
+    return Error(ErrorCode::kCorrupt, fmt::format("invalid member name: {}", path.error().message()));
   if (!files_.emplace(path->str(), std::move(text)).second) {
     return Error(ErrorCode::kCorrupt, fmt::format("member '{}' occurs twice", member.name));
   }
@@ -77,8 +77,8 @@ Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& co
 
 Result<PackageInfo> InfoCollector::Finish(ArtifactFormat format, const std::string& where) && {
   if (!Has("index.json")) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("{}: holds no 'info/index.json'", where))
-        .WithHint("member names must be exact: './info/index.json' is not found by conda's indexers either");
+    return Error(ErrorCode::kInvalidInput, fmt::format("{}: has no 'info/index.json'", where))
+        .WithHint("member names must be exact: conda's indexers don't find './info/index.json' either");
   }
   PackageInfo info;
   info.format = format;

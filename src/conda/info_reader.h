@@ -1,5 +1,5 @@
 #pragma once
-// Collects the info part of a package while its members pass by. Layer: conda.
+// Collects the info/ members of a package. Layer: conda.
 
 #include <string>
 

@@ -1,9 +1,7 @@
 #pragma once
-// Conda packages: what they hold, written and read. Layer: conda.
-// Sources: CEP 26 (names), CEP 34 (contents), CEP 35 (archives); docs/formats/conda.md.
-// Behind it, one file per noun: names, index_json, about_json,
-// paths_json, prefix, noarch, payload, info_files (what is packed), writer, container (the raw parts),
-// reader, unpack.
+// Reads and writes conda packages. Layer: conda. Sources: CEP 26 (names), CEP 34 (contents), CEP 35
+// (archives); docs/formats/conda.md. Behind it, one file per noun: names, index_json, about_json, paths_json,
+// prefix, noarch, payload, info_files (what is packed), writer, container (the raw parts), reader, unpack.
 
 #include <map>
 #include <string>
@@ -59,7 +57,7 @@ struct WriteOptions {
   int zstd_level = 12;      ///< 1..22.
   int zstd_window_log = 0;  ///< 0 = the level's own; at most 27. Helps where sibling binaries repeat.
   int bzip2_level = 9;
-  OnExisting on_existing = OnExisting::kRefuse;
+  ExistingFilePolicy on_existing = ExistingFilePolicy::kRefuse;
 };
 
 /// Packs `input` into `<folder>/<stem>.conda` and/or `.tar.bz2`, in this order, in one pass over the files:

@@ -1,5 +1,5 @@
 #pragma once
-// A package whose files below info/ are given as they are: one made of another package. Layer: conda.
+// Writes a package with given info/ files, for packages made from another. Layer: conda.
 
 #include <string>
 #include <vector>

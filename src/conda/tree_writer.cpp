@@ -38,11 +38,11 @@ Result<void> TreeWriter::MakeParents(const RelPath& path) {
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(place));
       // Writing through a link would let a package reach any place of the machine.
       if (stat.kind == FileKind::kSymlink)
-        return Hostile(path, fmt::format("lies below the symlink '{}'", folder));
+        return Hostile(path, fmt::format("is below the symlink '{}'", folder));
       if (files_.count(folder) != 0)
-        return Hostile(path, fmt::format("lies below '{}', which is a file of the package", folder));
+        return Hostile(path, fmt::format("is below '{}', which is a file of the package", folder));
       if (stat.kind != FileKind::kDirectory) {
-        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a file, not a folder", place.str()));
+        return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a file, not a directory", place.str()));
       }
     } else {
       PTPKG_CHECK(env_.fs.MakeDir(place));
@@ -71,7 +71,7 @@ Result<WrittenFile> TreeWriter::WriteRegular(const AbsPath& target, ByteSource& 
 Result<WrittenFile> TreeWriter::WriteSymlink(const RelPath& path, const std::string& link_target) {
   if (link_target.empty() || link_target.front() == '/' || link_target.find('\0') != std::string::npos ||
       !ResolveInTree(path.ParentText(), link_target)) {
-    return Hostile(path, fmt::format("is a symlink to '{}', which leaves the package", link_target));
+    return Hostile(path, fmt::format("is a symlink to '{}', outside the package", link_target));
   }
   PTPKG_CHECK(env_.fs.CreateSymlink(link_target, root_ / path));
   created_.push_back(root_ / path);
@@ -94,7 +94,7 @@ Result<void> TreeWriter::Write(const RelPath& path, const archive::TarMember& me
   if (member.kind == archive::TarKind::kOther) return Hostile(path, "is a device, a pipe or a socket");
   if (const auto problem = NameProblem(path.str())) return Hostile(path, *problem);
   if (files_.count(path.str()) != 0) return Hostile(path, "occurs twice");
-  if (folders_.count(path.str()) != 0) return Hostile(path, "is also the folder of other members");
+  if (folders_.count(path.str()) != 0) return Hostile(path, "is also the directory of other members");
   PTPKG_CHECK(MakeParents(path));
   const AbsPath target = root_ / path;
   WrittenFile written;

@@ -1,5 +1,5 @@
 #pragma once
-// Writes members of a hostile archive below a folder, and takes everything back on failure. Layer: conda.
+// Unpacks hostile members below a directory, with rollback. Layer: conda.
 
 #include <map>
 #include <set>

@@ -34,7 +34,7 @@ class Unpacker {
     PTPKG_TRY(const ContainerFacts facts, ReadContainer(env_, package, on_member));
     PTPKG_TRY(PackageInfo info, std::move(collector_).Finish(facts.format, std::string(package.Name())));
     if (!collector_has_paths_) {
-      return Error(ErrorCode::kCorrupt, fmt::format("'{}' holds no 'info/paths.json'", package.Name()));
+      return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no 'info/paths.json'", package.Name()));
     }
     PTPKG_TRY(const auto paths,
               ParsePathsJson(info.paths, fmt::format("{}: info/paths.json", package.Name())));
@@ -51,15 +51,15 @@ class Unpacker {
     if (member.kind == archive::TarKind::kDirectory && name.ends_with('/')) name.remove_suffix(1);
     const Result<RelPath> path = RelPath::Parse(name);
     if (!path) {
-      return Error(ErrorCode::kCorrupt, fmt::format("member name is refused: {}", path.error().message()));
+      return Error(ErrorCode::kCorrupt, fmt::format("invalid member name: {}", path.error().message()));
     }
     if (path->IsWithin(RelPath::Literal("info"))) {
-      if (part == Part::kPayload) return Hostile(*path, "lies below info/ in the payload part");
+      if (part == Part::kPayload) return Hostile(*path, "is below info/ in the payload part");
       if (InfoCollector::IsInfo(member)) PTPKG_CHECK(collector_.Add(member, content));
       collector_has_paths_ = collector_.Has("paths.json");
       return true;
     }
-    if (part == Part::kInfo) return Hostile(*path, "lies outside info/ in the info part");
+    if (part == Part::kInfo) return Hostile(*path, "is outside info/ in the info part");
     PTPKG_CHECK(WritePayload(*path, member, content), fmt::format("while unpacking '{}'", path->str()));
     return true;
   }
@@ -108,7 +108,7 @@ class Unpacker {
   static Result<void> CompareOne(const PathsEntry& entry, const WrittenFile& written) {
     if (written.symlink != (entry.type == PathType::kSoftLink)) {
       return Error(ErrorCode::kCorrupt,
-                   fmt::format("'{}' is not of the kind that paths.json gives", entry.path));
+                   fmt::format("'{}' has a different type than in paths.json", entry.path));
     }
     // The digest of a link is that of its target, which other packages may own: conda does not check it
     // either.
@@ -119,7 +119,7 @@ class Unpacker {
     }
     if (written.sha256 != entry.sha256) {
       return Error(ErrorCode::kCorrupt,
-                   fmt::format("'{}' does not have the sha256 that paths.json gives", entry.path));
+                   fmt::format("the sha256 of '{}' differs from paths.json", entry.path));
     }
     return Ok();
   }

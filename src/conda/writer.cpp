@@ -200,7 +200,7 @@ class PackageWriter {
       if (format == ArtifactFormat::kConda ? !options_.conda : !options_.tar_bz2) continue;
       const AbsPath path = PathOf(format);
       PTPKG_TRY(const bool exists, Exists(env_.fs, path));
-      if (exists && options_.on_existing == OnExisting::kRefuse) {
+      if (exists && options_.on_existing == ExistingFilePolicy::kRefuse) {
         return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
             .WithHint("raise the build number, or remove the file");
       }
@@ -302,7 +302,7 @@ Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input,
   const std::string stem = input.metadata.FileStem();
   const std::string frame = fmt::format("while packing '{}'", stem);
   if (!options.conda && !options.tar_bz2) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("no package format is chosen for '{}'", stem));
+    return Error(ErrorCode::kInvalidInput, fmt::format("no package format given for '{}'", stem));
   }
   PTPKG_CHECK(CheckMetadata(input.metadata), frame);
   PTPKG_TRY(const Payload payload, MakePayload(env, input), frame);

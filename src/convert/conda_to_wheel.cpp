@@ -45,7 +45,7 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
   PTPKG_TRY(result.tree,
             MakeWheelTree(env, prefix, distribution,
                           {.stem = name.Stem(), .prefix_placeholder = result.placeholder}, root));
-  result.tree.dist_info.merge(CarriedNotes(info));
+  result.tree.dist_info.merge(NoteFilesForWheel(info));
   if (!result.placeholder.empty())
     result.relink.build_prefix = result.placeholder + "/" + distribution.site_packages;
   std::string layout = options.layout;

@@ -1,5 +1,5 @@
 #pragma once
-// A conda package that holds a Python distribution as a wheel. Layer: convert.
+// Converts a conda package into a wheel. Layer: convert.
 
 #include <string>
 

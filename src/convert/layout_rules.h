@@ -1,5 +1,5 @@
 #pragma once
-// A recipe's search-path layouts as rules of the ELF engine. Layer: convert.
+// Converts recipe layouts into rules of the ELF editor. Layer: convert.
 
 #include <vector>
 

@@ -58,7 +58,7 @@ Result<std::vector<elf::PathRule>> BuiltInLayout(std::string_view name) {
   if (found != layouts.end()) return std::move(found->second);
   const std::vector<std::string> names = BuiltInLayoutNames();
   const auto nearest = NearestMatch(name, names);
-  return Error(ErrorCode::kNotFound, fmt::format("there is no layout '{}'", name))
+  return Error(ErrorCode::kNotFound, fmt::format("unknown layout '{}'", name))
       .WithHint(nearest ? fmt::format("did you mean '{}'?", *nearest)
                         : fmt::format("known layouts: {}", Join(names, ", ")));
 }

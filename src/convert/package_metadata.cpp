@@ -60,9 +60,9 @@ Result<wheel::Tag> CompressTags(const std::vector<wheel::Tag>& tags, const std::
   for (const wheel::Tag& tag : said) texts.push_back(tag.str());
   return Error(ErrorCode::kInvalidInput,
                fmt::format(
-                   "a file name cannot say the tags of '{}/WHEEL', '{}', without more: '{}' stands for {}",
+                   "a file name cannot express exactly the tags of '{}/WHEEL', '{}': '{}' expands to {}",
                    dist_info, Join(texts, "', '"), all.str(), python.size() * abi.size() * platform.size()))
-      .WithHint("keep the Tag lines of one wheel in WHEEL, and write a wheel for each of the others");
+      .WithHint("keep the Tag lines of one wheel in WHEEL, and build another wheel for the rest");
 }
 
 }  // namespace
@@ -95,9 +95,11 @@ conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
   return metadata;
 }
 
-std::map<std::string, std::string> NotesOf(const recipe::ZipOutput& output) { return NoteFiles(output); }
+std::map<std::string, std::string> NoteFilesForZip(const recipe::ZipOutput& output) {
+  return NoteFiles(output);
+}
 
-std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info) {
+std::map<std::string, std::string> NoteFilesForWheel(const conda::PackageInfo& info) {
   const auto note = info.info_files.find(std::string(kPackageNoteName));
   if (note == info.info_files.end()) return {};
   return {*note};
@@ -105,8 +107,8 @@ std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info) 
 
 Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
   if (distribution.wheel.empty()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds no WHEEL file", distribution.dist_info))
-        .WithHint("install the project from a wheel: 'pip install --prefix' keeps WHEEL in .dist-info");
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no WHEEL file", distribution.dist_info))
+        .WithHint("install the project with 'pip install --prefix', which keeps WHEEL in .dist-info");
   }
   PTPKG_TRY(const wheel::WheelFile file,
             wheel::ParseWheelFile(distribution.wheel, distribution.dist_info + "/WHEEL"));
@@ -136,10 +138,10 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
   if (wanted.local.empty()) built.local.clear();
   if (built.str() != wanted.str()) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the built distribution calls itself version '{}', the recipe '{}'", said.str(),
+                 fmt::format("the built distribution has version '{}', but the recipe has '{}'", said.str(),
                              wanted.str()))
         .WithHint(
-            "pass the recipe's version to the build (PKG_VERSION; PyTorch reads PYTORCH_BUILD_VERSION), or "
+            "pass the recipe's version to the build (PKG_VERSION; PYTORCH_BUILD_VERSION for PyTorch), or "
             "correct the recipe");
   }
   if (!output.wheel_name.empty()) description.metadata.Set("Name", output.wheel_name);

@@ -1,5 +1,5 @@
 #pragma once
-// What packages say about themselves, derived from a recipe. Layer: convert.
+// Derives package metadata from a recipe. Layer: convert.
 
 #include <map>
 #include <string>
@@ -34,10 +34,10 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
                                             const Distribution& distribution);
 
 /// ptpkg.json of a zip, if the recipe has something to say there.
-std::map<std::string, std::string> NotesOf(const recipe::ZipOutput& output);
+std::map<std::string, std::string> NoteFilesForZip(const recipe::ZipOutput& output);
 
 /// Files of info/ that go into the .dist-info of a wheel made of the package: ptpkg.json.
-std::map<std::string, std::string> CarriedNotes(const conda::PackageInfo& info);
+std::map<std::string, std::string> NoteFilesForWheel(const conda::PackageInfo& info);
 
 /// Tag and Root-Is-Purelib of a staged WHEEL file. Several tags become one compressed tag set.
 /// Errors: kInvalidInput, also for tags that no such set stands for without others.

@@ -1,5 +1,5 @@
 #pragma once
-// Projects whose packages are named and laid out by customs of their own: data/projects.yaml. Layer: convert.
+// Project-specific naming and layout rules: data/projects.yaml. Layer: convert.
 
 #include <optional>
 #include <string>

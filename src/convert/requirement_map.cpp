@@ -207,7 +207,7 @@ Result<MappedRequirements> MapRequirements(const wheel::CoreMetadata& metadata,
     if (applies < environments.size()) widened.push_back(text);
     if (!requirement.url.empty()) {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("requirement '{}' names a URL, which conda packages cannot depend on", text));
+                   fmt::format("requirement '{}' has a URL, which conda packages cannot depend on", text));
     }
   }
   MappedRequirements mapped = Merge(mappers);

@@ -1,6 +1,6 @@
 #pragma once
-// Requirements of a Python distribution as conda dependencies. Layer: convert.
-// Names come from data/conda_names.yaml, built into the program.
+// Maps Python requirements to conda dependencies. Layer: convert. Names come from data/conda_names.yaml,
+// built into the program.
 
 #include <map>
 #include <string>

@@ -48,7 +48,7 @@ bool IsLinux(std::string_view platform) {
 
 Error NoSubdir(std::string_view platform) {
   return Error(ErrorCode::kUnsupported,
-               fmt::format("platform '{}' has no conda subdir that ptpkg writes", platform))
+               fmt::format("ptpkg writes no conda packages for the platform '{}'", platform))
       .WithHint("wheels for linux with glibc and pure Python wheels can be converted");
 }
 
@@ -68,8 +68,8 @@ bool IsKnownAbi(const wheel::Tag& tag) {
 
 Error NoAbi(const wheel::Tag& tag) {
   return Error(ErrorCode::kUnsupported,
-               fmt::format("the tag '{}' is for the ABI '{}', which no conda package of Python has",
-                           tag.str(), tag.abi))
+               fmt::format("the tag '{}' is for the ABI '{}', which conda's Python does not have", tag.str(),
+                           tag.abi))
       .WithHint("wheels for cp3XY, cp3XYt, abi3 and none can be converted");
 }
 
@@ -82,7 +82,7 @@ Result<std::vector<wheel::Tag>> UsableTags(const wheel::WheelInfo& info) {
     for (wheel::Tag& tag : wheel::ExpandTag(set)) {
       if (!ReadPythonTag(tag.python)) {
         if (!error) {
-          error = Error(ErrorCode::kUnsupported, fmt::format("the tag '{}' is not of CPython 3", tag.str()));
+          error = Error(ErrorCode::kUnsupported, fmt::format("the tag '{}' is not for CPython 3", tag.str()));
         }
       } else if (tag.platform != "any" && !IsLinux(tag.platform)) {
         if (!error) error = NoSubdir(tag.platform);
@@ -144,17 +144,17 @@ Result<std::string> ChooseExactPython(const std::vector<wheel::Tag>& tags, const
   for (const int minor : minors) versions.push_back(fmt::format("3.{}", minor));
   if (!wanted.empty() && minors.contains(MinorOf(wanted))) return wanted;
   if (!wanted.empty()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the wheel is for Python {} alone, --python is {}",
+    return Error(ErrorCode::kInvalidInput, fmt::format("the wheel is only for Python {}, but --python is {}",
                                                        Join(versions, ", "), wanted))
-        .WithHint(versions.size() == 1 ? "leave --python out: the tags of the wheel say it"
-                                       : "--python takes those that the tags of the wheel name");
+        .WithHint(versions.size() == 1 ? "remove --python: the tags of the wheel determine it"
+                                       : "use a Python from the tags of the wheel");
   }
   if (versions.size() == 1) return versions.front();
   if (std::all_of(tags.begin(), tags.end(), [](const wheel::Tag& tag) { return tag.abi == "none"; }))
     return wanted;
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("the wheel is for Python {}, each with an ABI of its own", Join(versions, ", ")))
-      .WithHint(fmt::format("a package is for one of them: --python {}", Join(versions, ",")));
+               fmt::format("the wheel is for Python {}, which have different ABIs", Join(versions, ", ")))
+      .WithHint(fmt::format("choose one of them: --python {}", Join(versions, ",")));
 }
 
 /// `wanted`, or the only one that the tags are for; "" for tags that fit several when none is wanted.
@@ -171,8 +171,9 @@ Result<std::string> ChoosePython(const std::vector<wheel::Tag>& tags, const std:
     if (wanted.empty()) return wanted;
     PTPKG_TRY(const bool fits, versions::VersionMatches(wanted, ">=" + python.version));
     if (fits) return wanted;
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the wheel needs Python {} or later, --python is {}", python.version, wanted));
+    return Error(
+        ErrorCode::kInvalidInput,
+        fmt::format("the wheel needs Python {} or later, but --python is {}", python.version, wanted));
   }
   return ChooseExactPython(tags, exact, wanted);
 }
@@ -183,7 +184,7 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
             versions::Constraint::Of({.name = "python", .version = minor + ".*"}));
   PTPKG_TRY(const versions::Constraint wanted,
             versions::Constraint::Of({.name = "python", .version = constraint}));
-  return versions::CanMeet(std::array{releases, wanted});
+  return versions::CanBeSatisfied(std::array{releases, wanted});
 }
 
 /// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`, unless
@@ -195,8 +196,8 @@ Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, cons
   const Result<wheel::Requirement> parsed = wheel::ParseRequirement("python " + text);
   if (!parsed) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the wheel's Requires-Python '{}' is no list of version conditions", text))
-        .WithHint("it has to be written like '>=3.10'");
+                 fmt::format("the wheel's Requires-Python '{}' is not a list of version conditions", text))
+        .WithHint("write it like '>=3.10'");
   }
   const std::string constraint = CondaConstraint(parsed->specifiers);
   PTPKG_TRY(const bool fits, python.empty() ? Result<bool>(true) : SomePatchReleaseFits(python, constraint));

@@ -1,7 +1,6 @@
 #pragma once
-// Where a wheel can be installed, read from its tags, in conda's terms. Layer: convert.
-// Sources: PEP 425, PEP 600, PEP 703 (free-threaded); conda-forge's python_abi; CEP 20 (abi3), CEP 26
-// (subdirs), CEP 30 (virtual packages).
+// Derives conda targets from wheel tags. Layer: convert. Sources: PEP 425, PEP 600, PEP 703 (free-threaded);
+// conda-forge's python_abi; CEP 20 (abi3), CEP 26 (subdirs), CEP 30 (virtual packages).
 
 #include <string>
 #include <vector>

@@ -39,7 +39,7 @@ std::string ProjectUrl(const wheel::CoreMetadata& metadata, const std::vector<st
 }
 
 /// A text that says something: setuptools before 58 wrote UNKNOWN where the project said nothing.
-std::string Said(const wheel::CoreMetadata& metadata, const std::string& field) {
+std::string MeaningfulField(const wheel::CoreMetadata& metadata, const std::string& field) {
   std::string text = metadata.Get(field);
   return Trim(text) == "UNKNOWN" ? std::string() : text;
 }
@@ -47,8 +47,9 @@ std::string Said(const wheel::CoreMetadata& metadata, const std::string& field) 
 /// SPDX expression, else a short License field, else the last part of a licence classifier.
 std::string LicenseOf(const wheel::CoreMetadata& metadata) {
   constexpr std::size_t kLongestName = 100;  // Some projects put the whole text there.
-  if (std::string expression = Said(metadata, "License-Expression"); !expression.empty()) return expression;
-  std::string license = Said(metadata, "License");
+  if (std::string expression = MeaningfulField(metadata, "License-Expression"); !expression.empty())
+    return expression;
+  std::string license = MeaningfulField(metadata, "License");
   if (!license.empty() && license.size() <= kLongestName && license.find('\n') == std::string::npos)
     return license;
   for (const std::string& classifier : metadata.GetAll("Classifier")) {
@@ -64,9 +65,9 @@ std::map<std::string, std::string> AboutOf(const wheel::CoreMetadata& metadata) 
       {"home", ProjectUrl(metadata, {"homepage", "home"})},
       {"dev_url", ProjectUrl(metadata, {"repository", "source", "source code", "github", "code"})},
       {"doc_url", ProjectUrl(metadata, {"documentation", "docs"})},
-      {"summary", Said(metadata, "Summary")},
+      {"summary", MeaningfulField(metadata, "Summary")},
       {"description", Trim(metadata.description) == "UNKNOWN" ? "" : metadata.description}};
-  if (about["home"].empty()) about["home"] = Said(metadata, "Home-page");
+  if (about["home"].empty()) about["home"] = MeaningfulField(metadata, "Home-page");
   std::erase_if(about, [](const auto& field) { return field.second.empty(); });
   return about;
 }
@@ -109,19 +110,20 @@ Result<elf::RelinkOptions> RelinkOptionsOf(const std::string& layout) {
 void ReportTags(Env& env, const wheel::WheelInfo& info) {
   const std::set<wheel::Tag> said = wheel::ExpandTags(info.tags);
   if (said.empty() || said == wheel::ExpandTags({info.file_name.tag})) return;
-  env.reporter.Warn(fmt::format(
-      "'{}' has the tag {} in its name and {} in WHEEL, which the package keeps: 'ptpkg check --fix' "
-      "on the wheel makes them agree",
-      info.file_name.str(), info.file_name.tag.str(), wheel::JoinTags(said)));
+  env.reporter.Warn(
+      fmt::format("'{}' has the tag {} in its name but {} in WHEEL, which the package keeps: fix the wheel "
+                  "with 'ptpkg check --fix'",
+                  info.file_name.str(), info.file_name.tag.str(), wheel::JoinTags(said)));
 }
 
 /// Says what the markers of `mapped` became.
 void ReportMarkers(Env& env, const MappedRequirements& mapped) {
   for (const std::string& text : mapped.widened) {
-    env.reporter.Note(fmt::format("'{}' is required of every Python: a noarch package has no markers", text));
+    env.reporter.Note(
+        fmt::format("'{}' is required for every Python: noarch packages have no markers", text));
   }
   for (const std::string& text : mapped.not_applicable) {
-    env.reporter.Note(fmt::format("'{}' is left out: its marker does not hold where the package goes", text));
+    env.reporter.Note(fmt::format("skipped '{}': its marker is false for this package", text));
   }
 }
 

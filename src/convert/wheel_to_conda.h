@@ -1,5 +1,5 @@
 #pragma once
-// A wheel as a conda package: tree and metadata. Layer: convert.
+// Converts a wheel into a conda package. Layer: convert.
 
 #include <string>
 #include <vector>

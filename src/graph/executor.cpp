@@ -1,3 +1,14 @@
+// Idea: the plan is searched backwards from its aims. A node whose result is stored is reused, and what only
+// it needs is not looked at; otherwise the node is marked as wanted, and so are its needs. Then one thread
+// per node runs what is wanted as soon as the needs are there.
+// Jobs are a budget shared by all running nodes. A node of a stage that is not parallel takes one job. A
+// parallel node waits until two thirds of its fair share are free (the budget divided by the parallel nodes
+// that run or are ready) and takes an equal part of what is free, so that a long download on one thread does
+// not hold up a build. Light nodes take no job.
+// Invariants: nodes start in plan order among those that are ready; after a failure only stages with
+// `after_failures` still start; no exception leaves a node's thread; all state below `mutex_` is read and
+// written under it once threads run.
+
 #include "graph/executor.h"
 
 #include <algorithm>
@@ -17,7 +28,7 @@ namespace {
 
 Error UnknownStage(const Node& node) {
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("node '{}' wants stage '{}' of version {}, which this ptpkg does not have",
+               fmt::format("node '{}' needs stage '{}' of version {}, which this ptpkg does not have",
                            node.id, node.stage, node.version))
       .WithHint("make the plan and run its nodes with the same ptpkg");
 }
@@ -50,7 +61,7 @@ class Executor {
       if (!needed[i]) PTPKG_CHECK(Want(i));
     }
     if (options_.foresee) PTPKG_CHECK(Foresee());
-    TellSkipped();
+    ReportSkipped();
     if (options_.dry_run) return std::move(outcomes_);
     RunWanted();
     return std::move(outcomes_);
@@ -68,7 +79,7 @@ class Executor {
       const std::size_t other = index_.at(need);
       PTPKG_TRY(const bool there, FindResult(other));
       if (there) continue;
-      return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is not there", need))
+      return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is missing", need))
           .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", need));
     }
     PTPKG_TRY(const bool done, Reuse(found->second));
@@ -85,7 +96,7 @@ class Executor {
 
  private:
   /// True: the node runs, whatever the store holds.
-  static bool IsMadeAnew(const Node& node) { return node.options.contains(std::string(kRefreshOption)); }
+  static bool MustRerun(const Node& node) { return node.options.contains(std::string(kRefreshOption)); }
   const Stage& StageOf(std::size_t i) const { return *stages_.Find(plan_.nodes[i].stage); }
   [[nodiscard]] bool IsLight(std::size_t i) const {
     const Stage& stage = StageOf(i);
@@ -108,8 +119,8 @@ class Executor {
 
   /// Before anything runs: results name the folder that they lie in, as JSON.
   Result<void> CheckStores() const {
-    PTPKG_CHECK(CheckUtf8(stores_.cache.root().str(), "the folder of the cache"));
-    return CheckUtf8(stores_.staging.root().str(), "the output folder");
+    PTPKG_CHECK(CheckUtf8(stores_.cache.root().str(), "the cache directory"));
+    return CheckUtf8(stores_.staging.root().str(), "the output directory");
   }
 
   /// Fills the outcome with a result that is there already. A dry run reads no file of it.
@@ -137,7 +148,7 @@ class Executor {
 
   /// FindResult, unless the node is to be made anew.
   Result<bool> Reuse(std::size_t i) {
-    if (IsMadeAnew(plan_.nodes[i])) return false;
+    if (MustRerun(plan_.nodes[i])) return false;
     return FindResult(i);
   }
 
@@ -148,10 +159,10 @@ class Executor {
     PTPKG_TRY(const bool reused, Reuse(i));
     if (reused) return Ok();
     wanted_[i] = true;
-    if (IsMadeAnew(plan_.nodes[i])) {
+    if (MustRerun(plan_.nodes[i])) {
       outcomes_[i].reason = "asked for";
     } else if (StageOf(i).keep != Keep::kNothing) {
-      outcomes_[i].reason = stores_.history.WhyChanged(plan_.nodes[i], keys_[i]);
+      outcomes_[i].reason = stores_.history.ChangeReason(plan_.nodes[i], keys_[i]);
     }
     for (const auto& [role, id] : plan_.nodes[i].needs) PTPKG_CHECK(Want(index_.at(id)));
     return Ok();
@@ -173,7 +184,7 @@ class Executor {
   }
 
   /// Nodes that run report themselves as tasks; one that does not is told here.
-  void TellSkipped() {
+  void ReportSkipped() {
     for (std::size_t i = 0; i < plan_.nodes.size(); ++i) {
       NodeOutcome& outcome = outcomes_[i];
       const bool has_result = StageOf(i).keep != Keep::kNothing;
@@ -183,7 +194,7 @@ class Executor {
         if (outcome.reason.empty()) outcome.reason = ReasonOfNeeds(i);
       } else if (outcome.state != NodeState::kFound) {
         outcome.state = NodeState::kNotNeeded;
-        outcome.reason = "not needed, later results are there";
+        outcome.reason = "not needed, later results exist";
       }
       if (!has_result && !options_.dry_run) continue;
       const std::string told =
@@ -258,7 +269,7 @@ class Executor {
       const int share = FairShare(ready);
       for (std::size_t n = 0; n < ready.size(); ++n) {
         const bool light = IsLight(ready[n]);
-        const int taken = light ? 0 : Grant(ready, n, share);
+        const int taken = light ? 0 : GrantJobs(ready, n, share);
         if (taken == 0 && !light) continue;
         started[ready[n]] = true;
         free_jobs_ -= taken;
@@ -279,7 +290,7 @@ class Executor {
 
   /// The jobs of the n-th of `ready`: one thread, or an equal part of what the others leave; 0: it waits.
   /// Two thirds of a share, not all of it: else a download of an hour on one thread would stop a build.
-  [[nodiscard]] int Grant(const std::vector<std::size_t>& ready, std::size_t n, int share) const {
+  [[nodiscard]] int GrantJobs(const std::vector<std::size_t>& ready, std::size_t n, int share) const {
     if (free_jobs_ == 0) return 0;
     if (!StageOf(ready[n]).parallel) return 1;
     const int least = (2 * share + 2) / 3;
@@ -365,21 +376,21 @@ class Executor {
     };
     Store* store = StoreOf(stage);
     if (store == nullptr) return run(AbsPath::Literal("/nonexistent"));
-    const auto if_there = IsMadeAnew(node) ? Store::IfThere::kReplace : Store::IfThere::kTake;
+    const auto if_there = MustRerun(node) ? Store::ExistingResult::kReplace : Store::ExistingResult::kTake;
     if (stage.claim) {
       PTPKG_TRY(claim, stage.claim(env, node, keys_[i]));
     }
-    if (claim && if_there == Store::IfThere::kTake) {
+    if (claim && if_there == Store::ExistingResult::kTake) {
       PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, keys_[i].key));
       if (made) {
-        claim->Kept();
-        made->idle = "another run has made it meanwhile";
+        claim->OnStored();
+        made->idle = "another run has built it meanwhile";
         return *std::move(made);
       }
     }
     PTPKG_TRY(NodeResult result, store->Put(node.stage, keys_[i].key, run, if_there));
     stores_.history.Remember(node, keys_[i]);
-    if (claim) claim->Kept();
+    if (claim) claim->OnStored();
     return result;
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a plan: what is wanted and not there, as much side by side as the job budget allows. Layer: graph.
+// Runs a plan with as much parallelism as the job budget allows. Layer: graph.
 
 #include <optional>
 #include <vector>

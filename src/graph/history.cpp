@@ -15,10 +15,10 @@ AbsPath History::RecordPath(const Node& node) const {
   return root_ / node.subject / fmt::format("{}-{}.json", node.stage, digest);
 }
 
-std::string History::WhyChanged(const Node& node, const NodeKey& key) {
+std::string History::ChangeReason(const Node& node, const NodeKey& key) {
   Result<std::string> reason = Compare(node, key);
   if (reason) return *std::move(reason);
-  env_->reporter.Warn(fmt::format("why '{}' runs is unknown: {}", node.id, reason.error().message()));
+  env_->reporter.Warn(fmt::format("cannot tell why '{}' runs: {}", node.id, reason.error().message()));
   return "last run unknown";
 }
 
@@ -26,7 +26,7 @@ void History::Remember(const Node& node, const NodeKey& key) {
   const Result<void> written = Write(node, key);
   if (written) return;
   env_->reporter.Warn(
-      fmt::format("a later run cannot say why '{}' runs: {}", node.id, written.error().message()));
+      fmt::format("later runs cannot tell why '{}' runs: {}", node.id, written.error().message()));
 }
 
 Result<std::string> History::Compare(const Node& node, const NodeKey& key) {

@@ -1,7 +1,6 @@
 #pragma once
-// The inputs of each node's last run, so that a later run can say what has changed. Layer: graph.
-// Only texts for people depend on it (--explain, names in `ptpkg cache`): whether a node runs is decided by
-// its key alone.
+// Records node inputs to explain later reruns. Layer: graph. Only texts for people depend on it (--explain,
+// names in `ptpkg cache`): whether a node runs is decided by its key alone.
 
 #include <string>
 
@@ -18,7 +17,7 @@ class History {
 
   /// "first run", "'source', 'recipe.script' changed", or "inputs unchanged, result missing or damaged". A
   /// damaged record counts as none. One that cannot be read is warned of, and gives "last run unknown".
-  std::string WhyChanged(const Node& node, const NodeKey& key);
+  std::string ChangeReason(const Node& node, const NodeKey& key);
   /// Warns when it cannot.
   void Remember(const Node& node, const NodeKey& key);
   /// Removes what killed runs left beside the records (scratch.h). Errors: kIo.

@@ -48,11 +48,12 @@ Result<void> CheckNames(const Node& node) {
   const auto bad = [&](const char* what, const std::string& text, const char* rule) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("{} '{}' of node '{}' {}", what, ShownName(text), ShownName(node.id), rule))
-        .WithHint("plans are written by ptpkg: make the plan again");
+        .WithHint("make the plan again with ptpkg");
   };
-  if (!RelPath::Parse(node.id) || NameProblem(node.id)) return bad("the id", node.id, "is no relative path");
-  if (!IsFileName(node.stage)) return bad("the stage", node.stage, "is no name of a file");
-  if (!IsFileName(node.subject)) return bad("the subject", node.subject, "is no name of a file");
+  if (!RelPath::Parse(node.id) || NameProblem(node.id))
+    return bad("the id", node.id, "is not a relative path");
+  if (!IsFileName(node.stage)) return bad("the stage", node.stage, "is not a file name");
+  if (!IsFileName(node.subject)) return bad("the subject", node.subject, "is not a file name");
   return Ok();
 }
 
@@ -73,7 +74,7 @@ Result<Node> NodeFromJson(const Json& json, std::string_view where) {
   PTPKG_TRY(node.stage, JsonString(json, "stage", place));
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "version", place));
   if (version < 0 || version > std::numeric_limits<int>::max()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("{} is no version, in {}", version, place));
+    return Error(ErrorCode::kInvalidInput, fmt::format("{} is not a version, in {}", version, place));
   }
   node.version = static_cast<int>(version);
   PTPKG_TRY(node.subject, JsonString(json, "subject", place));
@@ -167,7 +168,7 @@ Json PlanToJson(const Plan& plan) {
 Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
   if (!json.is_object() || !json.contains("nodes") || !json["nodes"].is_array()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("{} is not a plan", where))
-        .WithHint("a plan is what 'ptpkg build … --plan --json' prints");
+        .WithHint("create a plan with 'ptpkg build … --plan --json'");
   }
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "plan_version", where));
   if (version != kPlanVersion) {
@@ -186,8 +187,8 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
     PTPKG_TRY(const std::string stated, JsonString(json["nodes"][i], "key", where));
     if (stated == keys[i].key) continue;
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the key of node '{}' in {} is not that of its inputs", plan.nodes[i].id, where))
-        .WithHint("the plan was edited, or made by another version of ptpkg: make it again");
+                 fmt::format("the key of node '{}' in {} does not match its inputs", plan.nodes[i].id, where))
+        .WithHint("the plan was edited or made by another version of ptpkg: make it again");
   }
   return plan;
 }

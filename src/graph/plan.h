@@ -1,6 +1,6 @@
 #pragma once
-// A plan: what is to be made, as values that can be printed, carried to another machine and run there node by
-// node. Layer: graph. It knows no package format; pipeline/ writes plans, executor.h runs them.
+// Serialisable build plan: nodes, inputs and keys. Layer: graph. It knows no package format; pipeline/ writes
+// plans, executor.h runs them.
 
 #include <map>
 #include <set>

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kAttempt = "attempt";
 
 Error Damaged(const AbsPath& folder, std::string_view what) {
-  return {ErrorCode::kCorrupt, fmt::format("the kept result '{}' is damaged: {}", folder.str(), what)};
+  return {ErrorCode::kCorrupt, fmt::format("the stored result '{}' is damaged: {}", folder.str(), what)};
 }
 
 /// The first difference between what was put and what lies there now; "" if there is none.
@@ -48,14 +48,14 @@ Result<bool> Store::Holds(const std::string& stage, const std::string& key) {
 }
 
 Result<bool> Store::Hold(const AbsPath& folder, const AbsPath& name) {
-  PTPKG_TRY(std::optional<Lease> lease, TakeShared(*env_, folder));
+  PTPKG_TRY(std::optional<Lease> lease, LeaseShared(*env_, folder));
   if (!lease) return false;
   const std::lock_guard lock(mutex_);
   held_.emplace(name.str(), *std::move(lease));
   return true;
 }
 
-void Store::LetGo(const AbsPath& name) {
+void Store::ReleaseLease(const AbsPath& name) {
   const std::lock_guard lock(mutex_);
   held_.erase(name.str());
 }
@@ -87,7 +87,7 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   if (!stat) return Error(stat.error());
   if (stat->kind != FileKind::kDirectory) {
     env_->reporter.Warn(
-        fmt::format("{}; it will be made again", Damaged(folder, "it is no folder").message()));
+        fmt::format("{}; building it again", Damaged(folder, "it is not a directory").message()));
     const Result<void> removed = env_->fs.Remove(folder);
     const bool gone = !removed && removed.error().code() == ErrorCode::kNotFound;  // another run was faster
     if (!removed && !gone) return Error(removed.error()).WithContext("while removing a damaged result");
@@ -99,14 +99,14 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   if (result) return std::optional(*std::move(result));
   if (result.error().code() == ErrorCode::kCancelled) return std::move(result).error();
   // A disk that cannot give a file back is no reason to stop either: the node can be run.
-  env_->reporter.Warn(fmt::format("{}; it will be made again", result.error().message()));
+  env_->reporter.Warn(fmt::format("{}; building it again", result.error().message()));
   PTPKG_CHECK(Drop(stage, key), "while removing a damaged result");
   return std::optional<NodeResult>();
 }
 
 Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
                               const std::function<Result<NodeResult>(const AbsPath&)>& make,
-                              IfThere if_there) {
+                              ExistingResult if_there) {
   const AbsPath final_path = ResultPath(stage, key);
   PTPKG_CHECK(env_->fs.MakeDirs(final_path.Parent()), "while preparing the store");
   PTPKG_TRY(TempDir attempt, TempDir::Create(env_->fs, final_path.Parent(), kAttempt));
@@ -124,16 +124,16 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   if (!renamed && renamed.error().code() == ErrorCode::kAlreadyExists) {
     // Another run was faster: equal key means equal content, so its result serves as well, unless it is
     // damaged. It is that result which has to be held then, not ours.
-    LetGo(final_path);
-    if (if_there == IfThere::kTake) {
+    ReleaseLease(final_path);
+    if (if_there == ExistingResult::kTake) {
       PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
       if (other) return *std::move(other);
     }
-    PTPKG_CHECK(SetAside(final_path), "while making way for a result");
+    PTPKG_CHECK(MoveAside(final_path), "while moving an old result aside");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
   }
-  if (!renamed) return std::move(renamed).error().WithContext("while keeping a result");
+  if (!renamed) return std::move(renamed).error().WithContext("while storing a result");
   PTPKG_CHECK(env_->fs.SyncDir(final_path.Parent()));
   result.files.root = final_path / "files";
   result.key = key;
@@ -151,7 +151,7 @@ Result<void> Store::RemoveAbandoned() {
 
 /// Whoever reads what is there keeps the files that he has open, and finds ours under the name: of a damaged
 /// result the same but whole.
-Result<void> Store::SetAside(const AbsPath& folder) {
+Result<void> Store::MoveAside(const AbsPath& folder) {
   Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("replaced"));
   if (!renamed && renamed.error().code() == ErrorCode::kNotFound) return Ok();
   return renamed;
@@ -159,7 +159,7 @@ Result<void> Store::SetAside(const AbsPath& folder) {
 
 Result<void> Store::Drop(const std::string& stage, const std::string& key) {
   const AbsPath folder = ResultPath(stage, key);
-  LetGo(folder);
+  ReleaseLease(folder);
   PTPKG_TRY(const bool there, Exists(env_->fs, folder));
   if (!there) return Ok();
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env_->fs, folder, LockKind::kExclusive));

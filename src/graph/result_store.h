@@ -1,5 +1,5 @@
 #pragma once
-// Results of nodes, kept by key across runs. Layer: graph.
+// Stores node results by key across runs. Layer: graph.
 //
 //   <root>/results/<stage>/<key>/result.json   the value, and path, mode, size and digest of every file
 //   <root>/results/<stage>/<key>/files/…       the files
@@ -34,7 +34,7 @@ class Store {
   Result<std::optional<NodeResult>> Take(const std::string& stage, const std::string& key);
 
   /// Put takes a whole result that is there already instead of its own, or replaces it.
-  enum class IfThere : std::uint8_t { kTake, kReplace };
+  enum class ExistingResult : std::uint8_t { kTake, kReplace };
 
   /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files
   /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. A
@@ -43,7 +43,7 @@ class Store {
   /// not UTF-8.
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
                          const std::function<Result<NodeResult>(const AbsPath& folder)>& make,
-                         IfThere if_there = IfThere::kTake);
+                         ExistingResult if_there = ExistingResult::kTake);
 
   /// Removes what killed runs left beside the results (scratch.h). Errors: kIo.
   Result<void> RemoveAbandoned();
@@ -59,8 +59,8 @@ class Store {
   /// Takes the lease of `folder`, which is or will be called `name`. False: it is being removed by somebody
   /// else.
   Result<bool> Hold(const AbsPath& folder, const AbsPath& name);
-  void LetGo(const AbsPath& name);
-  Result<void> SetAside(const AbsPath& folder);
+  void ReleaseLease(const AbsPath& name);
+  Result<void> MoveAside(const AbsPath& folder);
 
   Env* env_;
   AbsPath root_;

@@ -4,13 +4,13 @@
 
 namespace ptpkg::graph {
 
-Error NodeRun::Lacks(std::string_view what, const std::string& name) const {
+Error NodeRun::MissingInput(std::string_view what, const std::string& name) const {
   return Error(ErrorCode::kInvalidInput, fmt::format("node '{}' has no {} '{}'", node_.id, what, name))
       .WithHint("make the plan again with this version of ptpkg");
 }
 
 Result<Json> NodeRun::Input(const std::string& name) const {
-  if (!node_.inputs.contains(name)) return Lacks("input", name);
+  if (!node_.inputs.contains(name)) return MissingInput("input", name);
   return node_.inputs[name];
 }
 
@@ -39,13 +39,13 @@ std::string NodeRun::Option(const std::string& name) const {
 
 Result<AbsPath> NodeRun::Place(const std::string& name) const {
   const auto found = node_.places.find(name);
-  if (found == node_.places.end()) return Lacks("place", name);
+  if (found == node_.places.end()) return MissingInput("place", name);
   return found->second;
 }
 
 Result<NodeResult> NodeRun::Need(const std::string& role) const {
   const auto found = needs_.find(role);
-  if (found == needs_.end()) return Lacks("result of", role);
+  if (found == needs_.end()) return MissingInput("result of", role);
   return found->second;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A stage: how the nodes of one kind run, and where their results are kept. Layer: graph.
+// Interface of a stage: runs all nodes of one kind. Layer: graph.
 
 #include <functional>
 #include <map>
@@ -35,7 +35,7 @@ class Claim {
   Claim& operator=(const Claim&) = delete;
   virtual ~Claim() = default;  ///< Lets go; what it holds stays for the next run.
   /// The result is in the store: what served to make it may go. Warns when it cannot.
-  virtual void Kept() = 0;
+  virtual void OnStored() = 0;
 };
 
 /// All that a running stage can see of its plan.
@@ -72,7 +72,7 @@ class NodeRun {
   }
 
  private:
-  [[nodiscard]] Error Lacks(std::string_view what, const std::string& name) const;
+  [[nodiscard]] Error MissingInput(std::string_view what, const std::string& name) const;
 
   const Node& node_;
   const NodeKey& key_;

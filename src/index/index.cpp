@@ -11,7 +11,7 @@ namespace ptpkg::index {
 namespace {
 
 /// True if a subdir of `root` holds a package or an index.
-Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
+Result<bool> HasCondaSubdir(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!conda::IsSubdir(name)) continue;
     PTPKG_TRY(const FileStat stat, env.fs.Stat(root / name));
@@ -26,11 +26,11 @@ Result<bool> HoldsCondaSubdir(Env& env, const AbsPath& root, const std::vector<s
 }
 
 /// Whether an earlier run made a simple index of wheels there: they may all be gone by now.
-Result<bool> HoldsWheelIndex(Env& env, const AbsPath& root) {
+Result<bool> HasWheelIndex(Env& env, const AbsPath& root) {
   const AbsPath pages = root / "simple";
   const auto stat = env.fs.Lstat(pages);
   if (!stat || stat->kind != FileKind::kDirectory) return false;
-  PTPKG_TRY(const OwnPages own, FindOwnPages(env, pages));
+  PTPKG_TRY(const GeneratedPages own, FindGeneratedPages(env, pages));
   return own.Any();
 }
 
@@ -38,32 +38,31 @@ Result<bool> HoldsWheelIndex(Env& env, const AbsPath& root) {
 
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
-  PTPKG_TRY(const bool has_roots, HoldsWheelRoots(env, root, names, roots));
-  PTPKG_TRY(const bool has_index, HoldsWheelIndex(env, root));
+  PTPKG_TRY(const bool has_roots, HasBackendDirectories(env, root, names, roots));
+  PTPKG_TRY(const bool has_index, HasWheelIndex(env, root));
   const bool has_wheels = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
   });
   const bool wheels = has_wheels || has_roots || has_index;
-  PTPKG_TRY(const bool conda, HoldsCondaSubdir(env, root, names));
+  PTPKG_TRY(const bool conda, HasCondaSubdir(env, root, names));
   if (wheels && conda) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds both {} and conda subdirs", root.str(),
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' contains both {} and conda subdirs", root.str(),
                                                        has_wheels ? "wheels" : "an index of wheels"))
-        .WithHint("keep wheels and conda packages in folders of their own");
+        .WithHint("keep wheels and conda packages in separate directories");
   }
   if (wheels) return IndexWheels(env, root, {.roots = roots});
   if (conda && roots) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is a conda channel, which has no index of a backend", root.str()))
-        .WithHint("leave --roots out: conda tells backends apart by build strings");
+                 fmt::format("'{}' is a conda channel, which has no backend indexes", root.str()))
+        .WithHint("remove --roots: conda distinguishes backends by build strings");
   }
   if (conda) return IndexConda(env, root);
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return conda::DistName::Parse(name).has_value();
   });
-  return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' holds neither wheels nor conda packages", root.str()))
-      .WithHint(loose ? "put the conda packages into a subdir, 'linux-64' or 'noarch'"
-                      : "name a folder with .whl files, or one with subdirs such as 'linux-64' that hold "
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no wheels or conda packages", root.str()))
+      .WithHint(loose ? "move the conda packages into a subdir, 'linux-64' or 'noarch'"
+                      : "give a directory with .whl files, or with subdirs such as 'linux-64' that contain "
                         "conda packages");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Indexes over a folder of artifacts. Layer: index. Every file is replaced atomically, and one process at a
+// Indexes a directory of artifacts. Layer: index. Every file is replaced atomically, and one process at a
 // time writes the index of a folder: it holds `<root>/.ptpkg-lock`, and others wait.
 
 #include <set>
@@ -13,15 +13,16 @@
 namespace ptpkg::index {
 
 /// A package that is not in the index, and why.
-struct LeftOut {
+struct SkippedPackage {
   AbsPath package;
   Error reason;
 };
 
 struct IndexSummary {
-  std::uint64_t packages = 0;           ///< In the index.
-  std::vector<AbsPath> written = {};    ///< Index files whose content changed.
-  std::vector<LeftOut> left_out = {};   ///< Damaged, hostile, or named otherwise than they say; by path.
+  std::uint64_t packages = 0;         ///< In the index.
+  std::vector<AbsPath> written = {};  ///< Index files whose content changed.
+  std::vector<SkippedPackage> left_out =
+      {};                               ///< Damaged, hostile, or named otherwise than they say; by path.
   std::vector<std::string> roots = {};  ///< Backends that have a simple index of their own.
   std::vector<AbsPath> rootless = {};   ///< Wheels that none of them lists, though there are such.
 };
@@ -62,8 +63,8 @@ Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndex
 
 /// Whether an earlier run made the index of a backend below `root` (its pages tell), or, with `asked`, one is
 /// to be made: a folder of a backend's name holds wheels. `names`: what lies in `root`. Errors: kIo.
-Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
-                             bool asked);
+Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vector<std::string>& names,
+                                   bool asked);
 
 /// Chooses by content of `root`: wheels, or the simple index that an earlier run made of some, or conda
 /// subdirs. `roots`: as in WheelIndexOptions. Errors: kInvalidInput if neither, if both, or if `roots` is

@@ -1,5 +1,5 @@
 #pragma once
-// The files of an index, of either kind: replaced only where their content changed. Layer: index.
+// Updates index files only where their content changed. Layer: index.
 
 #include <memory>
 #include <set>

@@ -210,7 +210,8 @@ Json DeviceCodeSizes(const SideFiles& before, const SideFiles& after) {
   for (std::size_t side = 0; side < 2; ++side) {
     for (const auto& [path, file] : side == 0 ? before : after) {
       if (!file.device_code) continue;
-      for (const elf::DeviceShare* share : {&file.device_code->embedded, &file.device_code->relocatable}) {
+      for (const elf::DeviceCodeStats* share :
+           {&file.device_code->embedded, &file.device_code->relocatable}) {
         add(share->sass, false, side);
         add(share->ptx, true, side);
       }

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg diff`: in what two artifacts differ, as docs/json/diff.json has it. Layer: inspect.
+// Compares two artifacts for `ptpkg diff`. Layer: inspect.
 
 #include "support/env.h"
 #include "support/text/json_fwd.h"

@@ -1,6 +1,6 @@
 #pragma once
-// What `inspect`, `diff` and `slice` say, as one page for a browser that needs nothing else: no network, no
-// other file. Layer: inspect. The page's own text is in data/; it is written for browsers of 2023 or later.
+// Renders reports as self-contained HTML pages. Layer: inspect. The page's own text is in data/; it is
+// written for browsers of 2023 or later.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// The dynamic section of an ELF file as what it says, wherever the linker put things. Layer: inspect. Source:
-// System V gABI chapter 5 "Dynamic Section"; elf/elf.h of glibc for the other tags.
+// Normalises the dynamic section for comparison. Layer: inspect. Source: System V gABI chapter 5 "Dynamic
+// Section"; elf/elf.h of glibc for the other tags.
 
 #include <string>
 #include <vector>

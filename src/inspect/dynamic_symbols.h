@@ -1,5 +1,5 @@
 #pragma once
-// Digest and names of the dynamic symbols of an ELF file. Layer: inspect.
+// Digests and lists the dynamic symbols of a file. Layer: inspect.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What one ELF file is, by its headers. Layer: inspect.
+// Summary of one ELF file. Layer: inspect.
 
 #include <optional>
 #include <string>

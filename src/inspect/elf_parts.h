@@ -1,6 +1,5 @@
 #pragma once
-// What of an ELF file differs from another one: its code, its data, what it says in its headers. Layer:
-// inspect.
+// Compares two ELF files part by part. Layer: inspect.
 
 #include <array>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// What a file of an artifact is, for people who look at sizes. Layer: inspect.
+// Classifies the files of an artifact for size reports. Layer: inspect.
 
 #include <string_view>
 

@@ -1,6 +1,5 @@
 #pragma once
-// `ptpkg inspect`: everything about one artifact that people look for, as docs/json/inspect.json has it.
-// Layer: inspect.
+// Collects the report of `ptpkg inspect`. Layer: inspect.
 
 #include "model/finding.h"
 #include "support/env.h"

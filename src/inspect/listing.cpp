@@ -82,7 +82,7 @@ class WheelDocumentReader {
       if (named && file_name && named->Stem() == file_name->Stem()) return folder;
     }
     if (folders.size() == 1) return *folders.begin();
-    Warn(fmt::format("it has {} .dist-info folders", folders.size()));
+    Warn(fmt::format("it has {} .dist-info directories", folders.size()));
     return std::nullopt;
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What lies in an artifact by its directory, and what it says of itself: no payload is read. Layer: inspect.
+// Lists an artifact without reading its payload. Layer: inspect.
 
 #include <optional>
 #include <string>

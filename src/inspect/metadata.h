@@ -1,5 +1,5 @@
 #pragma once
-// What an artifact says of itself, in the same words for all formats. Layer: inspect.
+// Format-independent metadata of an artifact. Layer: inspect.
 
 #include <optional>
 #include <string>

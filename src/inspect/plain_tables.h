@@ -1,5 +1,5 @@
 #pragma once
-// Tables of a document for browsers that run no script. Layer: inspect.
+// Static HTML tables for browsers without JavaScript. Layer: inspect.
 
 #include <string>
 

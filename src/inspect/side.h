@@ -1,5 +1,5 @@
 #pragma once
-// One of two artifacts that are compared: all its files, by content. Layer: inspect.
+// Loads one of two artifacts for a comparison. Layer: inspect.
 
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// Files that are damaged are shown without what cannot be read of them. Layer: inspect.
+// Optional values for unreadable parts of damaged files. Layer: inspect.
 
 #include <optional>
 #include <string>

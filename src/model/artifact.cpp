@@ -48,8 +48,8 @@ std::optional<ArtifactFormat> FormatOfFileName(std::string_view file_name) {
 Result<ArtifactFormat> RequireFormat(const AbsPath& artifact) {
   if (const auto format = FormatOfFileName(artifact.Name())) return *format;
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is neither a conda package nor a wheel nor a zip", artifact.str()))
-      .WithHint("name a file that ends in .conda, .tar.bz2, .whl or .zip");
+               fmt::format("'{}' is not a conda package, wheel or zip", artifact.str()))
+      .WithHint("give a file that ends in .conda, .tar.bz2, .whl or .zip");
 }
 
 }  // namespace ptpkg

@@ -1,6 +1,5 @@
 #pragma once
-// What is remembered of an artifact after its making: manifest.json and the stage store say it in this form.
-// Layer: model.
+// Persistent record of a published artifact. Layer: model.
 
 #include <cstdint>
 #include <map>
@@ -35,7 +34,7 @@ struct ArtifactRecord {
   std::int64_t mtime_ns = 0;  ///< Of the published file: while size and time stay, it is not read again.
 
   /// Whether it is a file beside an artifact, not one itself.
-  [[nodiscard]] bool IsBeside() const {
+  [[nodiscard]] bool IsSidecar() const {
     return format == kStatementFormat || format == kSignatureFormat || format == kAttestationFormat;
   }
 };

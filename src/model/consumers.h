@@ -1,5 +1,5 @@
 #pragma once
-// Programs that take wheels and have rules of their own. Layer: model.
+// Sets of programs that install or index wheels. Layer: model.
 
 namespace ptpkg {
 
@@ -10,7 +10,7 @@ struct Consumers {
   bool pip = false;
   bool installer = false;
 
-  [[nodiscard]] constexpr bool Meets(const Consumers& other) const {
+  [[nodiscard]] constexpr bool Intersects(const Consumers& other) const {
     return (pypi && other.pypi) || (uv && other.uv) || (pip && other.pip) || (installer && other.installer);
   }
   constexpr Consumers operator|(const Consumers& other) const {

@@ -1,5 +1,5 @@
 #pragma once
-// What a check found. Layer: model. Many problems at once are a Report, never an Error.
+// Findings of checks. Layer: model. Many problems at once are a Report, never an Error.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// Reports as JSON, so that they survive the process that made them. Layer: model.
+// Serialises reports as JSON. Layer: model.
 
 #include "model/finding.h"
 #include "support/text/json.h"

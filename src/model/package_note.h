@@ -1,7 +1,6 @@
 #pragma once
-// What ptpkg writes into a package for its own check: info/ptpkg.json of a conda package, ptpkg.json in the
-// .dist-info folder of a wheel, or in the top folder of a zip. Layer: model. Installers keep the file and
-// give it no meaning.
+// Reads and writes ptpkg.json, ptpkg's note inside packages. Layer: model. Installers keep the file and give
+// it no meaning.
 
 #include <string>
 #include <string_view>

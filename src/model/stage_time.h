@@ -1,5 +1,5 @@
 #pragma once
-// When and why a stage ran, or why it did not. Layer: model.
+// Times and reasons of stage runs. Layer: model.
 
 #include <cstdint>
 #include <map>

@@ -46,7 +46,7 @@ void PushReversed(std::string_view target, std::vector<std::string>& todo) {
 /// Walks `link` component by component as the kernel does, through the other links of the tree, for
 /// a path that stays inside lexically may still leave through a link to a shallower folder. True if
 /// it climbs above the root. Absolute links count only when allowed, and end the walk.
-bool LeavesTree(const TreeEntry& link, const LinkMap& links) {
+bool EscapesTree(const TreeEntry& link, const LinkMap& links) {
   constexpr int kMaxLinks = 40;  // path_resolution(7)
   std::vector<std::string> here;
   if (!link.path.ParentText().empty()) here = RelPath::Literal(link.path.ParentText()).Components();
@@ -101,7 +101,7 @@ class Scanner {
         if (!IsUtf8(name)) return InvalidEntry(root_, Printable(path), "has a name that is not valid UTF-8");
         if (const auto problem = DepthProblem(path)) return InvalidEntry(root_, ShownName(path), *problem);
         if (IsLeftover(name)) {
-          return InvalidEntry(root_, path, "was left by a ptpkg that was killed")
+          return InvalidEntry(root_, path, "is left over from a killed ptpkg")
               .WithHint("remove it, and build or edit the file beside it again");
         }
         PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / path));
@@ -117,7 +117,7 @@ class Scanner {
 
   Result<void> AddEntry(const std::string& path, const FileStat& stat) {
     if (stat.kind == FileKind::kOther) {
-      return InvalidEntry(root_, path, "is a device, socket or fifo, which no package can hold");
+      return InvalidEntry(root_, path, "is a device, socket or fifo, which packages cannot contain");
     }
     PTPKG_TRY(RelPath relative, RelPath::Parse(path));
     TreeEntry entry{
@@ -145,10 +145,10 @@ class Scanner {
     for (const TreeEntry& entry : tree_.entries) {
       if (entry.kind != FileKind::kSymlink || IsAllowedOutside(root_, entry, options_)) continue;
       const bool absolute = entry.link_target.starts_with('/');
-      if (!absolute && !LeavesTree(entry, links)) continue;
+      if (!absolute && !EscapesTree(entry, links)) continue;
       return InvalidEntry(root_, entry.path.str(),
                           fmt::format("is a symlink to '{}', {}", entry.link_target,
-                                      absolute ? "an absolute path" : "which leads out of the tree"))
+                                      absolute ? "an absolute path" : "outside the tree"))
           .WithHint("make it a relative link to a file of the tree, or remove it");
     }
     return Ok();

@@ -1,6 +1,6 @@
 #pragma once
-// Files with their digests: what a build leaves, and what artifacts are written from. Layer: model.
-// build/ makes it, elf/ edits copies of it, conda/ and wheel/ pack it.
+// Tree of files with digests, as staged by a build. Layer: model. build/ makes it, elf/ edits copies of it,
+// conda/ and wheel/ pack it.
 
 #include <string>
 #include <vector>

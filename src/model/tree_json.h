@@ -1,5 +1,5 @@
 #pragma once
-// A staged tree's manifest as JSON, so that a stage result survives the process. Layer: model.
+// Serialises staged trees as JSON. Layer: model.
 
 #include "model/staged_tree.h"
 #include "support/text/json_fwd.h"

@@ -283,7 +283,7 @@ struct Wording {
 
 constexpr std::array<Wording, 6> kWordings = {{
     {"is not an ELF file", "not an ELF executable", true},
-    {"the ELF header is cut short", kNoHeader, true},
+    {"the ELF header is truncated", kNoHeader, true},
     {"the program header table needs", "program header table out of bounds"},
     {"section headers of", "section headers have wrong size"},
     {"of a string table of", "string table index out of bounds"},
@@ -369,7 +369,7 @@ Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command
   if (!patched) return Reworded(patched.error());
   if (*patched) {
     PrintLog(fmt::format(
-        "warning: '{}' must not be stripped any more: its program headers had to move to the end", name));
+        "warning: '{}' must not be stripped any more: its program headers were moved to the end", name));
   }
   return Ok();
 }

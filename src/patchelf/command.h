@@ -1,6 +1,6 @@
 #pragma once
-// The command line of patchelf, for scripts that call it. Layer: patchelf.
-// Source: patchelf 0.19: options, what it prints, exit status 0 or 1, and the messages that scripts look for.
+// Command line of the patchelf program. Layer: patchelf. Source: patchelf 0.19: options, what it prints, exit
+// status 0 or 1, and the messages that scripts look for.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Reads and edits one ELF file as patchelf does. Layer: patchelf.
-// Source: patchelf 0.19 (its manual page and tests): which edits there are, and in which order they work.
+// Reads and edits one ELF file like patchelf. Layer: patchelf. Source: patchelf 0.19 (its manual page and
+// tests): which edits there are, and in which order they work.
 
 #include <optional>
 #include <string>

@@ -35,7 +35,7 @@ Result<std::string> Base64Field(const Json& object, const char* field, const std
 }
 
 /// What both kinds of attestations hold.
-Result<Statement> OneSubject(const std::string& text, const std::string& where) {
+Result<Statement> ParseSingleSubject(const std::string& text, const std::string& where) {
   const std::string inside = fmt::format("the statement in {}", where);
   PTPKG_TRY(Statement statement, ParseStatement(text, inside));
   if (statement.type != kStatementType)
@@ -49,7 +49,7 @@ Result<Statement> OneSubject(const std::string& text, const std::string& where) 
 
 Result<Statement> ReadPythonAttestation(const std::string& text, const std::string& where) {
   PTPKG_TRY(const Json json, ParseJson(text, where));
-  if (!json.is_object()) return NotAttestation(where, "is no object");
+  if (!json.is_object()) return NotAttestation(where, "is not an object");
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "version", where));
   if (version != 1) return NotAttestation(where, fmt::format("is of version {}, not 1", version));
   PTPKG_TRY(const Json material, Object(json, "verification_material", where));
@@ -62,26 +62,26 @@ Result<Statement> ReadPythonAttestation(const std::string& text, const std::stri
   PTPKG_TRY(const Json envelope, Object(json, "envelope", where));
   PTPKG_TRY([[maybe_unused]] const std::string signature, Base64Field(envelope, "signature", where));
   PTPKG_TRY(const std::string payload, Base64Field(envelope, "statement", where));
-  PTPKG_TRY(Statement statement, OneSubject(payload, where));
+  PTPKG_TRY(Statement statement, ParseSingleSubject(payload, where));
   const bool known = std::find(kPythonPredicates.begin(), kPythonPredicates.end(),
                                statement.predicate_type) != kPythonPredicates.end();
   if (known) return statement;
-  return NotAttestation(
-      where, fmt::format("has the predicate type '{}', which indexes do not take", statement.predicate_type));
+  return NotAttestation(where, fmt::format("has the predicate type '{}', which indexes do not accept",
+                                           statement.predicate_type));
 }
 
 Result<Statement> ReadCondaAttestation(const std::string& text, const std::string& where) {
   PTPKG_TRY(const Json json, ParseJson(text, where));
-  if (!json.is_object()) return NotAttestation(where, "is no object");
+  if (!json.is_object()) return NotAttestation(where, "is not an object");
   PTPKG_TRY(const std::string media_type, JsonString(json, "mediaType", where));
   if (!media_type.starts_with(kBundle))
-    return NotAttestation(where, fmt::format("is of the type '{}', no Sigstore bundle", media_type));
+    return NotAttestation(where, fmt::format("has the type '{}', not that of a Sigstore bundle", media_type));
   PTPKG_TRY([[maybe_unused]] const Json material, Object(json, "verificationMaterial", where));
   PTPKG_TRY(const Json wrapped, Object(json, "dsseEnvelope", where));
   PTPKG_TRY(const Envelope envelope, ParseEnvelope(wrapped, where));
   if (envelope.payload_type != kStatementPayload)
     return NotAttestation(where, fmt::format("has a payload of the type '{}'", envelope.payload_type));
-  PTPKG_TRY(Statement statement, OneSubject(envelope.payload, where));
+  PTPKG_TRY(Statement statement, ParseSingleSubject(envelope.payload, where));
   if (statement.predicate_type != kCondaPublish) {
     return NotAttestation(
         where, fmt::format("has the predicate type '{}', not that of CEP 27", statement.predicate_type));

@@ -19,7 +19,7 @@ Result<std::string> Decoded(const Json& object, const std::string& field, const 
   // The protocol allows both alphabets.
   Result<std::string> bytes = DecodeBase64(ReplaceAll(ReplaceAll(text, "-", "+"), "_", "/"));
   if (bytes) return bytes;
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of {} is no base64", field, where));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of {} is not base64", field, where));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Signed documents: DSSE envelopes. Layer: provenance.
-// Source: Dead Simple Signing Envelope (secure-systems-lab/dsse), protocol.md and envelope.md, version 1.0.
+// Signs and parses DSSE envelopes. Layer: provenance. Source: Dead Simple Signing Envelope
+// (secure-systems-lab/dsse), protocol.md and envelope.md, version 1.0.
 
 #include <string>
 #include <vector>

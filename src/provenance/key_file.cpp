@@ -15,8 +15,7 @@ constexpr std::uint32_t kOthers = 0077;
 Result<SigningKey> ReadSigningKey(Env& env, const AbsPath& file) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(file), "while reading the key to sign with");
   if ((stat.mode & kOthers) != 0) {
-    env.reporter.Warn(
-        fmt::format("other users may read the private key '{}': give it the mode 0600", file.str()));
+    env.reporter.Warn(fmt::format("other users can read the private key '{0}': chmod 600 '{0}'", file.str()));
   }
   PTPKG_TRY(std::string text, ReadFile(env.fs, file, limits::kKeyFile), "while reading the key to sign with");
   return SigningKey::Parse({.pem = Secret(std::move(text)),

@@ -1,5 +1,5 @@
 #pragma once
-// Keys in files that a user names. Layer: provenance.
+// Reads signing and verification keys. Layer: provenance.
 
 #include "support/digest/signing.h"
 #include "support/env.h"

@@ -43,7 +43,7 @@ std::string StatementText(const Subject& subject, std::string_view predicate_typ
 
 Result<Statement> ParseStatement(std::string_view text, const std::string& where) {
   PTPKG_TRY(const Json json, ParseJson(text, where));
-  if (!json.is_object()) return Malformed(where, "is no object");
+  if (!json.is_object()) return Malformed(where, "is not an object");
   Statement statement;
   PTPKG_TRY(statement.type, JsonString(json, "_type", where));
   if (statement.type != kStatementType) return statement;
@@ -58,7 +58,7 @@ Result<Statement> ParseStatement(std::string_view text, const std::string& where
   return statement;
 }
 
-std::string LackingInSlsa(const Json& predicate) {
+std::string MissingSlsaField(const Json& predicate) {
   constexpr std::array<const char*, 2> kTexts = {"buildDefinition.buildType", "runDetails.builder.id"};
   for (const char* const path : kTexts) {
     const Json* const at = At(predicate, path);
@@ -69,14 +69,14 @@ std::string LackingInSlsa(const Json& predicate) {
   return parameters != nullptr && parameters->is_object() ? "" : kParameters;
 }
 
-std::string OtherSubject(const Statement& statement, const Subject& file) {
+std::string SubjectMismatch(const Statement& statement, const Subject& file) {
   if (statement.subjects.size() != 1)
     return fmt::format("is about {} files, not about '{}' alone", statement.subjects.size(), file.name);
   const Subject& subject = statement.subjects.front();
   if (subject.name != file.name) return fmt::format("is about '{}', not '{}'", subject.name, file.name);
   if (subject.sha256 == file.sha256) return "";
   return fmt::format("is about another '{}': its sha256 is {}, that of the file is {}", file.name,
-                     subject.sha256.empty() ? "not told" : subject.sha256, file.sha256);
+                     subject.sha256.empty() ? "unknown" : subject.sha256, file.sha256);
 }
 
 }  // namespace ptpkg::provenance

@@ -1,6 +1,6 @@
 #pragma once
-// What is claimed of an artifact: in-toto statements. Layer: provenance.
-// Source: in-toto Attestation Framework, Statement v1; SLSA 1.0, Provenance.
+// Creates and parses in-toto statements. Layer: provenance. Source: in-toto Attestation Framework, Statement
+// v1; SLSA 1.0, Provenance.
 
 #include <string>
 #include <string_view>
@@ -38,9 +38,9 @@ std::string StatementText(const Subject& subject, std::string_view predicate_typ
 Result<Statement> ParseStatement(std::string_view text, const std::string& where);
 
 /// What a predicate of kSlsaProvenance lacks: "buildDefinition.buildType"; "": nothing.
-std::string LackingInSlsa(const Json& predicate);
+std::string MissingSlsaField(const Json& predicate);
 
 /// Why the statement is not about this file alone, as the end of a sentence; "": it is.
-std::string OtherSubject(const Statement& statement, const Subject& file);
+std::string SubjectMismatch(const Statement& statement, const Subject& file);
 
 }  // namespace ptpkg::provenance

@@ -1,5 +1,5 @@
 #pragma once
-// An artifact by its name at a target, whether its file is here or not. Layer: publish.
+// Name of an artifact at a target. Layer: publish.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// A place that has artifacts, and what can be changed there once they are. Layer: publish. One source for
-// each kind beside this header; change.h drives them all in the same way. remote.h has how they get there.
+// Interface for promoting, yanking and removing artifacts. Layer: publish. One source for each kind beside
+// this header; change.h drives them all in the same way. remote.h has how they get there.
 
 #include <memory>
 #include <string>
@@ -33,7 +33,7 @@ enum class ChangeState : std::uint8_t {
   kAbsent,  ///< There is no file of that name.
 };
 
-struct Standing {
+struct RemoteStatus {
   ChangeState state = ChangeState::kToDo;
   std::string sha256 = {};  ///< Of the file there; "" = there is none, or nobody tells its digest.
   bool partly = false;      ///< Of kToDo: a part of it is done. What that is, the store knows.
@@ -48,7 +48,7 @@ class Store {
   /// "channel 'me' at https://…", for messages.
   [[nodiscard]] virtual std::string Title() const = 0;
   /// Whether it has artifacts of this kind: what of an output folder is meant.
-  [[nodiscard]] virtual bool Takes(ArtifactFormat format) const = 0;
+  [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const = 0;
   /// Errors: kRefused with a hint, for a change that this kind of place cannot make, or not of this artifact.
   [[nodiscard]] virtual Result<void> Check(const Change& change) const = 0;
   /// The requests that a change takes, one a line: "DELETE https://…". Nothing is sent.
@@ -58,7 +58,7 @@ class Store {
   virtual Result<void> LogIn() = 0;
   /// How it stands. Errors: kAlreadyExists: where the artifact is to go, another file has the name;
   /// kNotFound: it is not where it is to be taken from; as Exchange::Send.
-  virtual Result<Standing> Look(const Change& change) = 0;
+  virtual Result<RemoteStatus> QueryStatus(const Change& change) = 0;
   /// Before the first Make, with all that are to be made, and removals of what is absent already: what
   /// readers find files by. Done twice it does what it does once. Errors: nothing else was changed.
   virtual Result<void> Edit(const std::vector<Change>& /*changes*/) { return Ok(); }
@@ -66,7 +66,7 @@ class Store {
   [[nodiscard]] virtual bool HasIndex() const { return false; }
   /// Makes the change, once. `standing`: of the last Look. Errors: kNetwork, kNotFound, kAlreadyExists:
   /// whether it is made now, only Look can tell; all others are final.
-  virtual Result<void> Make(const Change& change, const Standing& standing) = 0;
+  virtual Result<void> Make(const Change& change, const RemoteStatus& standing) = 0;
   /// After all were tried: tidies up.
   virtual Result<void> Finish() { return Ok(); }
 };

@@ -25,24 +25,24 @@ class Changer {
   Result<std::vector<ChangeOutcome>> Run() {
     PTPKG_CHECK(CheckAll());
     PTPKG_CHECK(store_.LogIn());
-    PTPKG_CHECK(LookAtAll());
+    PTPKG_CHECK(QueryAll());
     // What is not there may be listed all the same.
     std::vector<Change> left;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      const ChangeFate fate = outcomes_[i].fate;
-      if (fate == ChangeFate::kNotTried || fate == ChangeFate::kNotThere) left.push_back(changes_[i]);
+      const ChangeResult fate = outcomes_[i].fate;
+      if (fate == ChangeResult::kNotTried || fate == ChangeResult::kNotThere) left.push_back(changes_[i]);
     }
     if (left.empty()) return std::move(outcomes_);
     PTPKG_CHECK(env_.cancel.Check());
     PTPKG_CHECK(store_.Edit(left));
     const auto make = [&](std::size_t i) -> Result<void> {
       // Each has its outcome: an error of one ends none of the others.
-      if (outcomes_[i].fate == ChangeFate::kNotTried && !env_.cancel.cancelled()) MakeNumber(i);
+      if (outcomes_[i].fate == ChangeResult::kNotTried && !env_.cancel.cancelled()) MakeNumber(i);
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), make));
     if (const auto finished = store_.Finish(); !finished) {
-      env_.reporter.Warn(fmt::format("{} is not tidied up: {}", store_.Title(), finished.error().message()));
+      env_.reporter.Warn(fmt::format("cannot clean up {}: {}", store_.Title(), finished.error().message()));
     }
     WarnOfUnlisted();
     return std::move(outcomes_);
@@ -55,7 +55,7 @@ class Changer {
       Result<void> checked = store_.Check(change);
       if (!checked) errors.push_back(std::move(checked).error());
     }
-    return errors.empty() ? Ok() : Result<void>(AllCauses(errors, "nothing was changed"));
+    return errors.empty() ? Ok() : Result<void>(JoinErrors(errors, "nothing was changed"));
   }
 
   /// Of removals that failed, or that nobody came to.
@@ -63,21 +63,21 @@ class Changer {
     if (!store_.HasIndex()) return;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      const ChangeFate fate = outcomes_[i].fate;
-      const bool stays = fate == ChangeFate::kFailed || fate == ChangeFate::kNotTried;
+      const ChangeResult fate = outcomes_[i].fate;
+      const bool stays = fate == ChangeResult::kFailed || fate == ChangeResult::kNotTried;
       if (stays && changes_[i].action == Action::kRemove) names.push_back(outcomes_[i].name);
     }
     if (names.empty()) return;
     env_.reporter.Warn(
-        fmt::format("still there, and perhaps no longer in the index of {}: {}; remove again, or "
-                    "publish again what is to stay",
-                    store_.Title(), SomeOf(names, 5)));
+        fmt::format("still there, but maybe no longer in the index of {}: {}; remove them again, or publish "
+                    "again the ones to keep",
+                    store_.Title(), FirstNames(names, 5)));
   }
 
-  Result<void> LookAtAll() {
+  Result<void> QueryAll() {
     std::vector<std::optional<Error>> wrong(changes_.size());
     const auto look = [&](std::size_t i) -> Result<void> {
-      auto standing = store_.Look(changes_[i]);
+      auto standing = store_.QueryStatus(changes_[i]);
       auto judged = standing ? Judge(i, *standing) : Result<void>(standing.error());
       if (judged) return Ok();
       const ErrorCode code = judged.error().code();
@@ -90,47 +90,47 @@ class Changer {
     for (std::optional<Error>& error : wrong) {
       if (error) errors.push_back(*std::move(error));
     }
-    return errors.empty() ? Ok() : Result<void>(AllCauses(errors, "nothing was changed"));
+    return errors.empty() ? Ok() : Result<void>(JoinErrors(errors, "nothing was changed"));
   }
 
-  Result<void> Judge(std::size_t i, const Standing& standing) {
+  Result<void> Judge(std::size_t i, const RemoteStatus& standing) {
     Change& change = changes_[i];
     const std::string name = change.artifact.ChannelPath();
     if (standing.state == ChangeState::kAbsent) {
       if (change.action != Action::kRemove)
         return Error(ErrorCode::kNotFound, fmt::format("{} has no '{}'", store_.Title(), name));
-      outcomes_[i].fate = ChangeFate::kNotThere;
+      outcomes_[i].fate = ChangeResult::kNotThere;
       return Ok();
     }
     if (!change.sha256.empty() && standing.sha256 != change.sha256) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("{} has another '{}': {} there, sha256 {} here", store_.Title(), name,
-                               standing.sha256.empty() ? "no sha256 told" : "sha256 " + standing.sha256,
+                   fmt::format("{} has a different '{}': {} there, sha256 {} here", store_.Title(), name,
+                               standing.sha256.empty() ? "unknown sha256" : "sha256 " + standing.sha256,
                                change.sha256))
-          .WithHint("it is left as it is; name the file that is meant");
+          .WithHint("nothing was changed; give the file that you mean");
     }
     if (change.action == Action::kRemove && change.sha256.empty() && !options_.any_digest) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' has the {} at {}: say that this one is to go", name,
-                                                    standing.sha256.empty() ? "sha256 that nobody tells"
-                                                                            : "sha256 " + standing.sha256,
-                                                    store_.Title()))
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' has the {} at {}: confirm that you want to remove it", name,
+                               standing.sha256.empty() ? "unknown sha256" : "sha256 " + standing.sha256,
+                               store_.Title()))
           .WithHint(standing.sha256.empty()
-                        ? "--yes removes whatever has the name"
-                        : fmt::format("--name {}#sha256={}, or --yes for whatever has the name", name,
+                        ? "remove it whatever its content: --yes"
+                        : fmt::format("--name {}#sha256={}, or --yes to remove it whatever its content", name,
                                       standing.sha256));
     }
     // From here on it is this file, and no other one of the name.
     change.sha256 = standing.sha256;
     outcomes_[i].sha256 = standing.sha256;
     standings_[i] = standing;
-    if (standing.state == ChangeState::kDone) outcomes_[i].fate = ChangeFate::kWasSo;
+    if (standing.state == ChangeState::kDone) outcomes_[i].fate = ChangeResult::kWasSo;
     return Ok();
   }
 
   void MakeNumber(std::size_t i) {
     Task task(env_.reporter, {.stage = "change", .subject = outcomes_[i].name});
-    const Result<void> made = MakeUntilSo(i);
-    outcomes_[i].fate = made ? ChangeFate::kMade : ChangeFate::kFailed;
+    const Result<void> made = ApplyWithRetry(i);
+    outcomes_[i].fate = made ? ChangeResult::kMade : ChangeResult::kFailed;
     if (made) {
       task.Done(store_.Title());
     } else {
@@ -139,43 +139,44 @@ class Changer {
   }
 
   /// After a try whose end is not known the store is asked before the next one.
-  Result<void> MakeUntilSo(std::size_t i) {
+  Result<void> ApplyWithRetry(std::size_t i) {
     for (int attempt = 1;; ++attempt) {
       Result<void> made = store_.Make(changes_[i], standings_[i]);
-      if (!made && !OnlyLookTells(made.error())) return made;
-      PTPKG_TRY(const bool so, IsSo(i, made.has_value()));
+      if (!made && !MustQueryAgain(made.error())) return made;
+      PTPKG_TRY(const bool so, IsDone(i, made.has_value()));
       if (so) return Ok();
       if (made) {
-        return Error(ErrorCode::kNetwork, fmt::format("{} has agreed to change '{}', and does not show it",
-                                                      store_.Title(), outcomes_[i].name))
-            .WithHint("run it again in some minutes: what is so already is success");
+        return Error(ErrorCode::kNetwork,
+                     fmt::format("{} accepted the change of '{}' but does not show it yet", store_.Title(),
+                                 outcomes_[i].name))
+            .WithHint("run the same command again in some minutes");
       }
       if (attempt == kAttempts) return made;
-      PTPKG_CHECK(PauseBefore(env_.clock, attempt + 1, env_.cancel));
+      PTPKG_CHECK(WaitBeforeRetry(env_.clock, attempt + 1, env_.cancel));
     }
   }
 
-  static bool OnlyLookTells(const Error& error) {
+  static bool MustQueryAgain(const Error& error) {
     return error.code() == ErrorCode::kNetwork || error.code() == ErrorCode::kAlreadyExists ||
            error.code() == ErrorCode::kNotFound;
   }
 
   /// `agreed`: the store said that it did it, and may show that some seconds later.
-  Result<bool> IsSo(std::size_t i, bool agreed) {
+  Result<bool> IsDone(std::size_t i, bool agreed) {
     const Change& change = changes_[i];
     for (int look = 1;; ++look) {
-      PTPKG_TRY(standings_[i], store_.Look(change));
-      const Standing& standing = standings_[i];
+      PTPKG_TRY(standings_[i], store_.QueryStatus(change));
+      const RemoteStatus& standing = standings_[i];
       const bool other = standing.sha256 != change.sha256;
       if (change.action == Action::kRemove) {
         if (standing.state == ChangeState::kAbsent || other) return true;
       } else if (standing.state == ChangeState::kAbsent || other) {
-        return Error(ErrorCode::kAlreadyExists,
-                     fmt::format("somebody else changes '{}' at {}", outcomes_[i].name, store_.Title()));
+        return Error(ErrorCode::kAlreadyExists, fmt::format("another client keeps changing '{}' at {}",
+                                                            outcomes_[i].name, store_.Title()));
       }
       if (standing.state == ChangeState::kDone) return true;
       if (!agreed || look == kMostLooks) return false;
-      PTPKG_CHECK(PauseBefore(env_.clock, look + 1, env_.cancel));
+      PTPKG_CHECK(WaitBeforeRetry(env_.clock, look + 1, env_.cancel));
     }
   }
 
@@ -184,10 +185,10 @@ class Changer {
   std::vector<Change> changes_;
   const ChangeOptions& options_;
   std::vector<ChangeOutcome> outcomes_;
-  std::vector<Standing> standings_;
+  std::vector<RemoteStatus> standings_;
 };
 
-std::string_view MadeName(Action action) {
+std::string_view CompletedName(Action action) {
   switch (action) {
     case Action::kCopy:
       return "promoted";
@@ -205,17 +206,17 @@ std::string_view MadeName(Action action) {
 
 }  // namespace
 
-std::string_view ChangeFateName(ChangeFate fate, Action action) {
+std::string_view ChangeResultName(ChangeResult fate, Action action) {
   switch (fate) {
-    case ChangeFate::kMade:
-      return MadeName(action);
-    case ChangeFate::kWasSo:
+    case ChangeResult::kMade:
+      return CompletedName(action);
+    case ChangeResult::kWasSo:
       return "already so";
-    case ChangeFate::kNotThere:
+    case ChangeResult::kNotThere:
       return "not there";
-    case ChangeFate::kFailed:
+    case ChangeResult::kFailed:
       return "failed";
-    case ChangeFate::kNotTried:
+    case ChangeResult::kNotTried:
       break;
   }
   return "not tried";

@@ -1,6 +1,5 @@
 #pragma once
-// Changes of what a store has, each exactly once: how it stands there decides, before and after. Layer:
-// publish.
+// Applies changes to a store exactly once. Layer: publish.
 
 #include <optional>
 #include <string>
@@ -12,7 +11,7 @@
 
 namespace ptpkg::publish {
 
-enum class ChangeFate : std::uint8_t {
+enum class ChangeResult : std::uint8_t {
   kMade,      ///< Since this run.
   kWasSo,     ///< It was so already.
   kNotThere,  ///< What was to go is not there.
@@ -22,12 +21,12 @@ enum class ChangeFate : std::uint8_t {
 
 /// "promoted", "moved", "yanked", "unyanked", "removed" for kMade; "already so", "not there", "failed", "not
 /// tried".
-std::string_view ChangeFateName(ChangeFate fate, Action action);
+std::string_view ChangeResultName(ChangeResult fate, Action action);
 
 struct ChangeOutcome {
   std::string name;    ///< ArtifactId::ChannelPath.
   std::string sha256;  ///< Of the file that was meant; "" = not known.
-  ChangeFate fate = ChangeFate::kNotTried;
+  ChangeResult fate = ChangeResult::kNotTried;
   std::optional<Error> error = {};
 };
 

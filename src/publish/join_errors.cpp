@@ -9,7 +9,7 @@
 
 namespace ptpkg::publish {
 
-Error AllCauses(const std::vector<Error>& errors, std::string_view what) {
+Error JoinErrors(const std::vector<Error>& errors, std::string_view what) {
   constexpr std::size_t kShown = 5;
   if (errors.size() == 1) return errors.front();
   std::vector<std::string> texts;

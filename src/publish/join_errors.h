@@ -1,5 +1,5 @@
 #pragma once
-// Errors of several artifacts as one. Layer: publish.
+// Joins several errors into one. Layer: publish.
 
 #include <string_view>
 #include <vector>
@@ -10,6 +10,6 @@ namespace ptpkg::publish {
 
 /// One is passed on as it is; of more, `what` and the first messages, with code and hint of the first.
 /// REQUIRES: one at least.
-Error AllCauses(const std::vector<Error>& errors, std::string_view what);
+Error JoinErrors(const std::vector<Error>& errors, std::string_view what);
 
 }  // namespace ptpkg::publish

@@ -14,7 +14,7 @@
 #include "publish/servers/channel_servers.h"
 #include "publish/servers/package_index.h"
 #include "publish/servers/server_store.h"
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/secret.h"
 #include "support/text/text.h"
 
@@ -27,13 +27,13 @@ struct TargetForm {
   std::string_view meaning;
 };
 constexpr std::array kForms = {
-    TargetForm{"anaconda", "OWNER[/LABEL]", "a channel of anaconda.org, or of --server"},
-    TargetForm{"prefix", "CHANNEL", "a channel of prefix.dev, or of --server"},
-    TargetForm{"quetz", "CHANNEL", "a channel of the quetz at --server"},
-    TargetForm{"artifactory", "REPOSITORY", "a conda repository of the Artifactory at --server"},
+    TargetForm{"anaconda", "OWNER[/LABEL]", "channel on anaconda.org or --server"},
+    TargetForm{"prefix", "CHANNEL", "channel on prefix.dev or --server"},
+    TargetForm{"quetz", "CHANNEL", "channel on the quetz server --server"},
+    TargetForm{"artifactory", "REPOSITORY", "conda repository on the Artifactory server --server"},
     TargetForm{"pypi", "NAME", "pypi, testpypi, or a section of ~/.pypirc"},
-    TargetForm{"s3", "//BUCKET[/PREFIX]", "channel and index in a bucket, of AWS or of --server"},
-    TargetForm{"file", "///DIR", "a folder as 'ptpkg build --output' makes it"},
+    TargetForm{"s3", "//BUCKET[/PREFIX]", "channel and index in a bucket on AWS or --server"},
+    TargetForm{"file", "///DIR", "output directory like that of 'ptpkg build --output'"},
 };
 
 struct KnownIndex {
@@ -81,8 +81,9 @@ Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& option
 /// Paths are put behind the URL. The URL is not shown: its query may be a token.
 Result<void> RequireNoQuery(const std::string& url, const std::string& option) {
   if (url.find_first_of("?#") == std::string::npos) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("{}: the URL of a server has no query and no fragment", option))
-      .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
+  return Error(ErrorCode::kUsage,
+               fmt::format("{}: the URL of a server cannot have a query or fragment", option))
+      .WithHint("pass the token in a variable or file; see 'ptpkg explain publishing'");
 }
 
 Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, const std::string& name) {
@@ -99,13 +100,15 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
     if (place.simple.empty() && place.upload == known.upload) place.simple = known.simple;
   }
   if (place.upload.empty())
-    return Wrong(fmt::format(
-        "--to {}: ~/.pypirc has no repository of section '{}', and --server is not given", options.to, name));
+    return Wrong(
+        fmt::format("--to {}: ~/.pypirc has no section '{}' with a repository, and --server is missing",
+                    options.to, name));
   if (place.simple.empty()) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("--check-url is required for {}: ptpkg reads there which files the index has",
-                             options.to))
-        .WithHint("name its simple index: --check-url URL, or set UV_PUBLISH_CHECK_URL");
+                 fmt::format(
+                     "--check-url is required for {}: ptpkg needs it to skip files that are already uploaded",
+                     options.to))
+        .WithHint("give its simple index with --check-url URL, or set UV_PUBLISH_CHECK_URL");
   }
   PTPKG_CHECK(RequireNoQuery(place.upload, "the repository of .pypirc"));
   PTPKG_CHECK(RequireNoQuery(place.simple, "UV_PUBLISH_CHECK_URL"));
@@ -127,16 +130,17 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
 }
 
 Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
-  if (!options.server.empty()) return Wrong(fmt::format("--server has no meaning with {}", options.to));
+  if (!options.server.empty()) return Wrong(fmt::format("--server cannot be used with {}", options.to));
   constexpr std::string_view kOwnHost = "//localhost/";
-  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecoded(rest.substr(kOwnHost.size() - 1)));
-  if (rest == kOwnHost.substr(0, kOwnHost.size() - 1)) return Wrong(fmt::format("{}: no folder", options.to));
+  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecode(rest.substr(kOwnHost.size() - 1)));
+  if (rest == kOwnHost.substr(0, kOwnHost.size() - 1))
+    return Wrong(fmt::format("{}: not a directory", options.to));
   if (!rest.starts_with("///")) {
     return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
-        .WithHint(fmt::format("three slashes begin the path: file:///{}",
+        .WithHint(fmt::format("use three slashes: file:///{}",
                               rest.substr(std::min(rest.find_first_not_of('/'), rest.size()))));
   }
-  return AbsPath::Parse(PercentDecoded(rest.substr(2)));
+  return AbsPath::Parse(PercentDecode(rest.substr(2)));
 }
 
 Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind,
@@ -184,12 +188,12 @@ Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
     return parsed;
   if (const std::string folder = FolderTarget(text); !folder.empty()) {
     return Error(ErrorCode::kUsage, fmt::format("{} {}: a path is not a target", flag, text))
-        .WithHint(fmt::format("a directory is named by its URL: {} {}", flag, folder));
+        .WithHint(fmt::format("use the URL of the directory: {} {}", flag, folder));
   }
   const auto nearest = NearestMatch(parsed.kind, kinds);
   return Wrong(
-      fmt::format("{} {}: none of {}{}", flag, text, Join(kinds, ", "),
-                  nearest && *nearest != parsed.kind ? fmt::format("; is '{}:' meant?", *nearest) : ""));
+      fmt::format("{} {}: unknown target; use one of {}{}", flag, text, Join(kinds, ", "),
+                  nearest && *nearest != parsed.kind ? fmt::format("; did you mean '{}:'?", *nearest) : ""));
 }
 
 Result<std::unique_ptr<Store>> AnacondaStoreOf(Env& env, const TargetOptions& from, const TargetText& here,
@@ -207,15 +211,13 @@ Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, cons
                                        const std::optional<TargetText>& there) {
   if (here.kind == "anaconda") return AnacondaStoreOf(env, from, here, there);
   if (here.kind == "pypi") {
-    return Error(ErrorCode::kRefused, fmt::format("{}: indexes have no interface for changes", from.to))
+    return Error(ErrorCode::kRefused, fmt::format("{}: package indexes have no API for changes", from.to))
         .WithHint(
-            "log in to the index's web pages: those of a release yank and remove (pypi.org: "
-            "/manage/project/NAME/release/VERSION/)");
+            "yank or remove files on the index's website (pypi.org: /manage/project/NAME/release/VERSION/)");
   }
   if (there && here.kind != "artifactory") {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("{}: nothing is copied there by the server itself", from.to))
-        .WithHint("publish the artifact to the other place: ptpkg publish ARTIFACT --to TARGET");
+    return Error(ErrorCode::kRefused, fmt::format("{}: the server cannot copy artifacts", from.to))
+        .WithHint("publish the artifact to the other target: ptpkg publish ARTIFACT --to TARGET");
   }
   if (here.kind == "s3") {
     PTPKG_TRY(S3Place bucket, BucketOf(env, from, here.rest));
@@ -240,7 +242,7 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
   PTPKG_TRY(const TargetText text, ParseTarget(options.to, "--to"));
   const auto& [kind, rest] = text;
   if (!options.check_url.empty() && kind != "pypi")
-    return Wrong(fmt::format("--check-url has no meaning with --to {}", options.to));
+    return Wrong(fmt::format("--check-url cannot be used with --to {}", options.to));
   if (kind == "file") {
     PTPKG_TRY(AbsPath folder, FolderOf(options, rest));
     return Target(std::move(folder));
@@ -258,7 +260,7 @@ Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) 
     PTPKG_TRY(to, ParseTarget(options.to, "--to"));
     if (to->kind != from.kind) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("{} and {} are not at one server", options.from, options.to))
+                   fmt::format("{} and {} are on different servers", options.from, options.to))
           .WithHint(fmt::format("publish the artifact there: ptpkg publish ARTIFACT --to {}", options.to));
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Where `ptpkg publish --to` leads, and --from of the verbs that change what is there. Layer: publish.
+// Parses --to and --from targets. Layer: publish.
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// A place on a server that artifacts go to. Layer: publish. One source for each kind of server beside this
+// Interface of a server that accepts uploads. Layer: publish. One source for each kind of server beside this
 // header; send.h drives them all in the same way.
 
 #include <functional>
@@ -29,14 +29,14 @@ class Remote {
   /// kind.
   [[nodiscard]] virtual std::string ProfileName() const = 0;
   /// Whether it is for artifacts of this kind: what of an output folder goes there.
-  [[nodiscard]] virtual bool Takes(ArtifactFormat format) const {
+  [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const {
     const bool wheel = format == ArtifactFormat::kWheel;
     return format != ArtifactFormat::kZip && wheel == (ProfileName() != "conda");
   }
   /// Whether files beside an artifact (publish/output/sidecar.h) go there too, as files of their own.
-  [[nodiscard]] virtual bool TakesFilesBeside() const { return false; }
+  [[nodiscard]] virtual bool AcceptsSidecars() const { return false; }
   /// Whether Send gives an artifact's attestations along.
-  [[nodiscard]] virtual bool TakesAttestations() const { return false; }
+  [[nodiscard]] virtual bool AcceptsAttestations() const { return false; }
   /// What this kind of server refuses, told before a byte is sent: kind of file, names, tags, sizes. Errors:
   /// kRefused with a hint.
   [[nodiscard]] virtual Result<void> CheckRules(const Upload& upload) const = 0;

@@ -31,19 +31,18 @@ class Sender {
     PTPKG_CHECK(remote_.LogIn());
     auto outcomes = RunLoggedIn();
     if (const auto ended = remote_.LogOut(); !ended) {
-      env_.reporter.Warn(fmt::format("the token of this run could not be ended ahead of its time: {}",
-                                     ended.error().message()));
+      env_.reporter.Warn(fmt::format("cannot revoke the token of this run: {}", ended.error().message()));
     }
     return outcomes;
   }
 
  private:
   Result<std::vector<SendOutcome>> RunLoggedIn() {
-    PTPKG_CHECK(LookAtAll());
+    PTPKG_CHECK(QueryAll());
     PTPKG_CHECK(CheckRoom());
     const auto send = [&](std::size_t i) -> Result<void> {
       // Each has its outcome: an error of one ends none of the others.
-      if (outcomes_[i].fate == Fate::kNotTried && !env_.cancel.cancelled()) SendNumber(i);
+      if (outcomes_[i].fate == UploadResult::kNotTried && !env_.cancel.cancelled()) SendNumber(i);
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, uploads_.size(), send));
@@ -58,12 +57,12 @@ class Sender {
   Result<void> CheckRoom() {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < uploads_.size(); ++i) {
-      if (outcomes_[i].fate == Fate::kNotTried) bytes += uploads_[i].digests.size_bytes;
+      if (outcomes_[i].fate == UploadResult::kNotTried) bytes += uploads_[i].digests.size_bytes;
     }
     return bytes == 0 ? Ok() : remote_.CheckRoom(bytes);
   }
 
-  Result<void> LookAtAll() {
+  Result<void> QueryAll() {
     std::vector<std::optional<Error>> wrong(uploads_.size());
     const auto look = [&](std::size_t i) -> Result<void> {
       const auto found = remote_.Find(uploads_[i]);
@@ -78,9 +77,9 @@ class Sender {
       SendOutcome& outcome = outcomes_[i];
       outcome.remote_sha256 = there->sha256;
       if (there->sha256 == outcome.sha256) {
-        outcome.fate = Fate::kWasThere;
+        outcome.fate = UploadResult::kWasThere;
       } else if (!options_.force || !remote_.CanReplace()) {
-        outcome.fate = Fate::kConflict;
+        outcome.fate = UploadResult::kConflict;
         wrong[i] = Conflict(i, KnownContent(*there));
       } else {
         replaced_[i] = *there;
@@ -93,26 +92,26 @@ class Sender {
       if (error) errors.push_back(*std::move(error));
     }
     if (errors.empty()) return Ok();
-    return AllCauses(errors, "nothing was sent");
+    return JoinErrors(errors, "nothing was sent");
   }
 
   [[nodiscard]] Error Conflict(std::size_t i, const std::string& remote) const {
     Error conflict = ConflictOf(uploads_[i], remote, remote_.Title());
     if (remote_.CanReplace()) return conflict;
-    return std::move(conflict).WithHint("raise the build number: what is there cannot be replaced");
+    return std::move(conflict).WithHint("raise the build number: the server does not allow replacing files");
   }
 
   void SendNumber(std::size_t i) {
     SendOutcome& outcome = outcomes_[i];
     Task task(env_.reporter,
               {.stage = "publish", .subject = outcome.name, .total_bytes = uploads_[i].digests.size_bytes});
-    Result<void> sent = SendUntilThere(i, task);
+    Result<void> sent = SendWithRetry(i, task);
     if (sent) {
-      outcome.fate = Fate::kSent;
+      outcome.fate = UploadResult::kSent;
       task.Done(remote_.Title());
       return;
     }
-    if (outcome.fate != Fate::kConflict) outcome.fate = Fate::kFailed;
+    if (outcome.fate != UploadResult::kConflict) outcome.fate = UploadResult::kFailed;
     outcome.error = std::move(sent).error();
   }
 
@@ -120,32 +119,32 @@ class Sender {
   void Finish() {
     std::vector<const Upload*> there;
     for (std::size_t i = 0; i < uploads_.size(); ++i) {
-      if (IsKnownThere(outcomes_[i])) there.push_back(&uploads_[i]);
+      if (IsKnownPresent(outcomes_[i])) there.push_back(&uploads_[i]);
     }
     // Of an interrupted run the next one makes the index.
     if (there.empty() || env_.cancel.cancelled()) return;
     const Result<void> finished = remote_.Finish(there);
     if (finished) return;
     for (SendOutcome& outcome : outcomes_) {
-      if (!IsKnownThere(outcome)) continue;
-      outcome.fate = Fate::kFailed;
+      if (!IsKnownPresent(outcome)) continue;
+      outcome.fate = UploadResult::kFailed;
       outcome.error = finished.error();
     }
   }
 
-  static bool IsKnownThere(const SendOutcome& outcome) {
-    return outcome.fate == Fate::kSent || outcome.fate == Fate::kWasThere;
+  static bool IsKnownPresent(const SendOutcome& outcome) {
+    return outcome.fate == UploadResult::kSent || outcome.fate == UploadResult::kWasThere;
   }
 
   void CleanUp(const Upload& upload) {
     const Result<void> cleaned = remote_.CleanUp(upload);
     if (cleaned) return;
-    env_.reporter.Warn(fmt::format("what was made for '{}' could not be taken back: {}", upload.Name(),
-                                   cleaned.error().message()));
+    env_.reporter.Warn(
+        fmt::format("cannot roll back the upload of '{}': {}", upload.Name(), cleaned.error().message()));
   }
 
   /// After a try whose end is not known the server is asked before the next one.
-  Result<void> SendUntilThere(std::size_t i, Task& task) {
+  Result<void> SendWithRetry(std::size_t i, Task& task) {
     std::uint64_t told = 0;
     const auto on_sent = [&](std::uint64_t bytes) {
       // A form is longer than the file in it, and a second try sends the same bytes again.
@@ -156,21 +155,21 @@ class Sender {
     };
     for (int attempt = 1;; ++attempt) {
       Result<void> sent = remote_.Send(uploads_[i], replaced_[i].has_value(), on_sent);
-      if (!sent && !MayHaveArrived(sent.error())) return RefusedUnlessThere(i, sent);
+      if (!sent && !MayHaveArrived(sent.error())) return RefusedUnlessPresent(i, sent);
       PTPKG_TRY(const bool there, IsThere(i, sent.has_value()));
       if (there) return Ok();
       if (sent) return NotShown(i);
       if (attempt == kAttempts) return sent;
-      PTPKG_CHECK(PauseBefore(env_.clock, attempt + 1, env_.cancel));
+      PTPKG_CHECK(WaitBeforeRetry(env_.clock, attempt + 1, env_.cancel));
     }
   }
 
   /// A server may refuse to overwrite what another run has just sent (Artifactory: 403).
-  Result<void> RefusedUnlessThere(std::size_t i, const Result<void>& failed) {
+  Result<void> RefusedUnlessPresent(std::size_t i, const Result<void>& failed) {
     if (failed.error().code() != ErrorCode::kRefused) return failed;
     const Result<bool> there = IsThere(i, false);
     if (there && *there) return Ok();
-    return outcomes_[i].fate == Fate::kConflict ? Result<void>(there.error()) : failed;
+    return outcomes_[i].fate == UploadResult::kConflict ? Result<void>(there.error()) : failed;
   }
 
   /// An answer that never came, and a name that is taken: perhaps by a try of ours.
@@ -188,23 +187,23 @@ class Sender {
       if (there && there->sha256 == outcome.sha256) return true;
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
-        outcome.fate = Fate::kConflict;
+        outcome.fate = UploadResult::kConflict;
         return Conflict(i, KnownContent(*there));
       }
       if (!there) replaced_[i].reset();
       if (!taken || look == kLooks) return false;
-      PTPKG_CHECK(PauseBefore(env_.clock, look + 1, env_.cancel));
+      PTPKG_CHECK(WaitBeforeRetry(env_.clock, look + 1, env_.cancel));
     }
   }
 
   Error NotShown(std::size_t i) {
     if (replaced_[i]) {
-      outcomes_[i].fate = Fate::kConflict;
+      outcomes_[i].fate = UploadResult::kConflict;
       return Conflict(i, KnownContent(*replaced_[i]));
     }
-    return Error(ErrorCode::kNetwork,
-                 fmt::format("{} has taken '{}', and does not show it", remote_.Title(), uploads_[i].Name()))
-        .WithHint("publish again in some minutes: if it is there then, nothing is sent");
+    return Error(ErrorCode::kNetwork, fmt::format("{} accepted '{}' but does not show it yet",
+                                                  remote_.Title(), uploads_[i].Name()))
+        .WithHint("publish again in some minutes: files that are there by then are skipped");
   }
 
   Env& env_;
@@ -218,24 +217,25 @@ class Sender {
 }  // namespace
 
 Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title) {
-  return Error(ErrorCode::kAlreadyExists, fmt::format("{} has another '{}': {} there, sha256 {} here", title,
-                                                      upload.Name(), remote, upload.digests.sha256.Hex()))
+  return Error(ErrorCode::kAlreadyExists,
+               fmt::format("{} has a different '{}': {} there, sha256 {} here", title, upload.Name(), remote,
+                           upload.digests.sha256.Hex()))
       .WithHint(upload.beside.empty()
-                    ? "raise the build number, or say --force where the server's file is to be replaced"
-                    : "publish what was signed once everywhere, or say --force to replace the server's");
+                    ? "raise the build number, or replace the server's file with --force"
+                    : "publish the same signed file everywhere, or replace the server's file with --force");
 }
 
-std::string_view FateName(Fate fate) {
+std::string_view UploadResultName(UploadResult fate) {
   switch (fate) {
-    case Fate::kSent:
+    case UploadResult::kSent:
       return "sent";
-    case Fate::kWasThere:
+    case UploadResult::kWasThere:
       return "there already";
-    case Fate::kConflict:
+    case UploadResult::kConflict:
       return "conflict";
-    case Fate::kFailed:
+    case UploadResult::kFailed:
       return "failed";
-    case Fate::kNotTried:
+    case UploadResult::kNotTried:
       break;
   }
   return "not tried";
@@ -248,8 +248,8 @@ Result<void> CheckRules(const Remote& remote, const std::vector<Upload>& uploads
     if (!checked) errors.push_back(std::move(checked).error());
   }
   if (errors.empty()) return Ok();
-  return AllCauses(errors,
-                   fmt::format("{} would refuse {}", remote.Title(), Plural(errors.size(), "artifact")));
+  return JoinErrors(errors,
+                    fmt::format("{} would refuse {}", remote.Title(), Plural(errors.size(), "artifact")));
 }
 
 Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,

@@ -1,5 +1,5 @@
 #pragma once
-// Artifacts to a server, each exactly once: what the server has decides, before and after. Layer: publish.
+// Uploads artifacts exactly once. Layer: publish.
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ptpkg::publish {
 
-enum class Fate : std::uint8_t {
+enum class UploadResult : std::uint8_t {
   kSent,      ///< The server has it, with this digest, since this run.
   kWasThere,  ///< The server had it already, with this digest.
   kConflict,  ///< The server has another file under the name.
@@ -18,12 +18,12 @@ enum class Fate : std::uint8_t {
 };
 
 /// "sent", "there already", "conflict", "failed", "not tried".
-std::string_view FateName(Fate fate);
+std::string_view UploadResultName(UploadResult fate);
 
 struct SendOutcome {
   std::string name;
   std::string sha256;  ///< Of the artifact here.
-  Fate fate = Fate::kNotTried;
+  UploadResult fate = UploadResult::kNotTried;
   std::string remote_sha256 = {};  ///< What the server has; "" = nothing, or not known.
   std::optional<Error> error = {};
 };

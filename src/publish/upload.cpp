@@ -43,14 +43,14 @@ ArtifactId Upload::Id() const {
 Result<void> RefuseVariantWheel(const Upload& upload) {
   if (!upload.wheel || upload.wheel->file_name.variant.empty()) return Ok();
   return Error(ErrorCode::kRefused,
-               fmt::format("'{}' is a variant wheel: this index does not take it yet", upload.Name()))
-      .WithHint("publish it to a folder (--to file:///DIR) and serve that, or slice without --variant");
+               fmt::format("'{}' is a variant wheel, which this index does not accept yet", upload.Name()))
+      .WithHint("publish it to a directory (--to file:///DIR) and serve that, or slice without --variant");
 }
 
 Result<void> RequireCondaPackage(const Upload& upload) {
   if (upload.conda) return Ok();
   return Error(ErrorCode::kRefused,
-               fmt::format("'{}' is no conda package: a channel does not take it", upload.Name()))
+               fmt::format("'{}' is not a conda package, so a channel does not accept it", upload.Name()))
       .WithHint("publish wheels --to pypi:REPOSITORY");
 }
 
@@ -62,15 +62,15 @@ std::string WithAttestations(const Upload& upload) {
 
 Error ChangedWhilePublished(const Upload& upload) {
   return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was published", upload.file.str()))
-      .WithHint("publish it again when nobody writes it");
+      .WithHint("publish it again when no other program writes to it");
 }
 
-Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
+Result<Upload> ReadUpload(Env& env, const AbsPath& file, const std::optional<Digests>& known) {
   const std::optional<ArtifactFormat> format = FormatOfFileName(file.Name());
   if (!format || *format == ArtifactFormat::kZip) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is neither a conda package nor a wheel", file.str()))
-        .WithHint("channels take .conda and .tar.bz2, indexes take .whl");
+        .WithHint("channels accept .conda and .tar.bz2, indexes accept .whl");
   }
   Upload upload{.file = file, .format = *format};
   if (*format == ArtifactFormat::kWheel) {
@@ -78,7 +78,11 @@ Result<Upload> ReadUpload(Env& env, const AbsPath& file) {
   } else {
     PTPKG_TRY(upload.conda, ReadFacts(env, file));
   }
-  PTPKG_TRY(upload.digests, HashFile(env.fs, file, {.md5 = true, .blake2b_256 = true}));
+  if (known) {
+    upload.digests = *known;
+  } else {
+    PTPKG_TRY(upload.digests, HashFile(env.fs, file, {.md5 = true}));
+  }
   return upload;
 }
 

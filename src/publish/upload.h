@@ -1,5 +1,5 @@
 #pragma once
-// An artifact that goes to a server: its bytes' digests, and what its format says of it. Layer: publish.
+// Digests and metadata of an artifact to upload. Layer: publish.
 
 #include <optional>
 #include <string>
@@ -33,7 +33,7 @@ struct Attestation {
 struct Upload {
   AbsPath file = AbsPath::Literal("/nonexistent");
   ArtifactFormat format = ArtifactFormat::kConda;
-  Digests digests = {};                  ///< All three.
+  Digests digests = {};                  ///< sha256 and md5.
   std::optional<CondaFacts> conda = {};  ///< Of .conda and .tar.bz2.
   std::optional<wheel::WheelInfo> wheel = {};
   std::vector<Attestation> attestations = {};  ///< By name.
@@ -58,8 +58,9 @@ std::string WithAttestations(const Upload& upload);
 /// kRefused: the bytes that go out are not those that were checked.
 Error ChangedWhilePublished(const Upload& upload);
 
-/// Reads the file once for its digests, and its metadata. Errors: kInvalidInput for a file that is neither a
-/// conda package nor a wheel; those of conda::ReadPackageInfo and wheel::ReadWheelInfo; kIo.
-Result<Upload> ReadUpload(Env& env, const AbsPath& file);
+/// Reads the metadata of a file, and the whole file only for its digests unless they are `known`. Errors:
+/// kInvalidInput for a file that is neither a conda package nor a wheel; those of conda::ReadPackageInfo and
+/// wheel::ReadWheelInfo; kIo.
+Result<Upload> ReadUpload(Env& env, const AbsPath& file, const std::optional<Digests>& known = std::nullopt);
 
 }  // namespace ptpkg::publish

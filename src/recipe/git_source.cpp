@@ -42,8 +42,8 @@ Result<std::string> ReadName(Reader& reader, const Node& item, std::string_view 
                         name.find_first_not_of("0123456789abcdef") == std::string::npos &&
                         name.find_first_of("abcdef") != std::string::npos;
   if (!short_id) return name;
-  return InvalidGit(fmt::format("'source.rev' is '{}', a part of a commit id", name), node->span)
-      .WithHint("write all of its digits: a part can come to mean two commits, and no server looks it up");
+  return InvalidGit(fmt::format("'source.rev' is '{}', an abbreviated commit id", name), node->span)
+      .WithHint("write all digits: an abbreviation can become ambiguous, and servers don't look it up");
 }
 
 Result<std::string> ReadCommit(Reader& reader, const Node& item) {
@@ -51,7 +51,7 @@ Result<std::string> ReadCommit(Reader& reader, const Node& item) {
   if (text.empty()) return text;
   text = ToLower(text);
   if (IsCommitId(text)) return text;
-  return InvalidGit(fmt::format("'{}' is no commit id", text), item.Find("expected_commit")->span)
+  return InvalidGit(fmt::format("'{}' is not a commit id", text), item.Find("expected_commit")->span)
       .WithHint("a commit id is 40 hexadecimal digits, or 64 where the repository uses SHA-256");
 }
 
@@ -92,7 +92,7 @@ Result<GitSource> ReadGitSource(Reader& reader, const Node& item) {
   PTPKG_TRY(git.submodules, reader.BoolOf(&item, "submodules", true));
   PTPKG_TRY(git.expected_commit, ReadCommit(reader, item));
   if (IsCommitId(git.rev) && !git.expected_commit.empty() && git.rev != git.expected_commit) {
-    return InvalidGit("'source.rev' and 'source.expected_commit' are two commits", item.span);
+    return InvalidGit("'source.rev' and 'source.expected_commit' name different commits", item.span);
   }
   return git;
 }

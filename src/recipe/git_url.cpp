@@ -17,9 +17,8 @@ bool IsPlainByte(char byte) { return !IsControl(byte) && byte != ' '; }
 
 Error NoGitUrl(std::string_view text, std::string_view why) {
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' names no git repository: {}", ShownGitUrl(text), why))
-      .WithHint(
-          "repositories are named by https://, http://, ssh://, git://, file://, user@host:path, or a path");
+               fmt::format("'{}' is not the URL of a git repository: {}", ShownGitUrl(text), why))
+      .WithHint("write https://, http://, ssh://, git://, file://, user@host:path, or a path");
 }
 
 /// Where "user@host:path" has its colon; npos for everything else.
@@ -42,14 +41,15 @@ bool IsRelative(std::string_view text) { return text.starts_with("./") || text.s
 Result<GitUrl> ParseGitUrl(std::string_view text, const AbsPath& base) {
   if (text.empty()) return NoGitUrl(text, "it is empty");
   if (text.starts_with('-')) return NoGitUrl(text, "it begins with '-'");
-  if (std::any_of(text.begin(), text.end(), IsControl)) return NoGitUrl("…", "it holds a control character");
+  if (std::any_of(text.begin(), text.end(), IsControl))
+    return NoGitUrl("…", "it contains a control character");
   const std::size_t scheme_end = text.find("://");
   const std::size_t scp = ScpColon(text);
   if (scheme_end == std::string_view::npos && scp == std::string_view::npos) {
     PTPKG_TRY(const AbsPath path, AbsPath::Resolve(base, text));
     return GitUrl{.text = path.str(), .is_local = true};
   }
-  if (!std::all_of(text.begin(), text.end(), IsPlainByte)) return NoGitUrl(text, "it holds a blank");
+  if (!std::all_of(text.begin(), text.end(), IsPlainByte)) return NoGitUrl(text, "it contains a blank");
   if (scheme_end == std::string_view::npos || scp < scheme_end) {
     if (text.substr(scp).starts_with("::")) return NoGitUrl(text, "transport helpers are not allowed");
     PTPKG_CHECK(CheckHost(text, text.substr(0, scp)));
@@ -59,7 +59,7 @@ Result<GitUrl> ParseGitUrl(std::string_view text, const AbsPath& base) {
   if (scheme == "file") return GitUrl{.text = std::string(text), .is_local = true};
   constexpr std::array<std::string_view, 4> kSchemes = {"https", "http", "ssh", "git"};
   if (std::find(kSchemes.begin(), kSchemes.end(), scheme) == kSchemes.end()) {
-    return NoGitUrl(text, fmt::format("'{}' is no scheme of git", scheme));
+    return NoGitUrl(text, fmt::format("'{}' is not a URL scheme of git", scheme));
   }
   const std::string_view rest = text.substr(scheme_end + 3);
   PTPKG_CHECK(CheckHost(text, rest.substr(0, rest.find('/'))));
@@ -74,9 +74,9 @@ Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text) {
     if (is_path) return NoGitUrl(text, "a relative URL of a submodule begins with './' or '../'");
     if (!url.is_local || parent.is_local) return url;
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' has the submodule '{}', a repository of this machine",
+                 fmt::format("'{}' has the submodule '{}', a repository on this machine",
                              ShownGitUrl(parent.text), text))
-        .WithHint("clone the repository, and name the clone by 'git' if that is meant");
+        .WithHint("if you mean it, clone the repository and give the clone as 'git'");
   }
   std::string base = parent.text;
   while (base.ends_with('/')) base.pop_back();
@@ -90,7 +90,7 @@ Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text) {
     text.remove_prefix(up ? 3 : 2);
     if (!up) continue;
     const std::size_t slash = base.rfind('/');
-    if (base.size() <= root) return NoGitUrl(parent.text, "a submodule's URL climbs above it");
+    if (base.size() <= root) return NoGitUrl(parent.text, "a submodule's URL leaves it");
     const bool to_root = slash == std::string::npos || slash < root;
     base.resize(to_root ? root : slash);
     if (to_root && root > 0 && base.ends_with(':')) separator = '\0';  // "host:" takes no slash

@@ -1,6 +1,6 @@
 #pragma once
-// What names a git repository, and what in it. Layer: recipe.
-// Source: git-fetch(1) "GIT URLS", gitmodules(5), git-check-ref-format(1).
+// Parses and validates git URLs and ref names. Layer: recipe. Source: git-fetch(1) "GIT URLS", gitmodules(5),
+// git-check-ref-format(1).
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// What the making of the files may know of a recipe, and nothing else. Layer: recipe.
+// Part of a recipe that affects the built files. Layer: recipe.
 //
 // One native build can serve many packages: of several build numbers, with other run requirements or other
 // checks, of several Python versions that only the packages depend on. So its key must not hold what does not
@@ -26,7 +26,7 @@ struct NativeBuild {
   std::set<std::string> mentioned = {};
 };
 
-/// `texts`: builder::SearchedTexts, in which names of variables are looked for.
+/// `texts`: builder::VariableSearchTexts, in which names of variables are looked for.
 NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& texts);
 
 /// True if `name` stands in `text` as a whole word ([A-Za-z0-9_] on neither side).

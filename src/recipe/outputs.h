@@ -1,7 +1,6 @@
 #pragma once
-// The outputs of a recipe as recipes of their own. Layer: recipe.
-// Source: CEP 14 (outputs, what they take from the top level) and CEP 41 (staging outputs); where these leave
-// it open, as rattler-build merges.
+// Splits a recipe with outputs into one recipe per output. Layer: recipe. Source: CEP 14 (outputs, what they
+// take from the top level) and CEP 41 (staging outputs); where these leave it open, as rattler-build merges.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The packages that are made of a native build's files: what packing may know of a recipe. Layer: recipe.
+// Part of a recipe that affects packaging. Layer: recipe.
 //
 // Packing decodes nothing else of the evaluated recipe, so another field can reach a package only in the
 // staged tree or as text of the rendered recipe: one that is forgotten here does not compile where it is

@@ -32,7 +32,7 @@ Result<std::vector<std::string>> ReadFormats(Reader& reader, const Node& node) {
     }
     formats.push_back(text.text);
   }
-  if (formats.empty()) return InvalidExtra("'formats' lists nothing, so there is nothing to make", node.span);
+  if (formats.empty()) return InvalidExtra("'formats' is empty, so there is nothing to build", node.span);
   return formats;
 }
 
@@ -40,7 +40,7 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
   LayoutRule rule;
   PTPKG_TRY(rule.files, reader.TextOf(&node, "files"));
   if (rule.files.empty()) {
-    return InvalidExtra("a layout rule names no 'files'", node.span)
+    return InvalidExtra("a layout rule has no 'files'", node.span)
         .WithHint("give a glob, for example files: \"torch/lib/*.so*\"");
   }
   const Node* rpath = node.Find("rpath");
@@ -53,11 +53,13 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
     if (entry.text != "$ORIGIN" && !entry.text.starts_with("$ORIGIN/")) {
       return InvalidExtra(fmt::format("search path '{}' does not begin with $ORIGIN", entry.text),
                           entry.node->span)
-          .WithHint("packages are installed anywhere, so paths are relative to the file: \"$ORIGIN/../lib\"");
+          .WithHint(
+              "packages can be installed anywhere, so write the path relative to the file: "
+              "\"$ORIGIN/../lib\"");
     }
     if (entry.text.find(':') != std::string::npos) {
-      return InvalidExtra(fmt::format("search path '{}' holds a ':'", entry.text), entry.node->span)
-          .WithHint("list the entries one by one");
+      return InvalidExtra(fmt::format("search path '{}' contains a ':'", entry.text), entry.node->span)
+          .WithHint("write each entry as an item of its own");
     }
     rule.rpath.push_back(entry.text);
   }
@@ -116,7 +118,7 @@ Result<std::string> ReadFileName(Reader& reader, const Node& node, std::string_v
   PTPKG_TRY(std::string text, ReadTreePath(reader, node, key));
   if (text.find('/') == std::string::npos && !text.starts_with('.')) return text;
   return InvalidExtra(fmt::format("'{}' is a name, not '{}'", key, text), node.span)
-      .WithHint("leave out '/' and a '.' at the beginning");
+      .WithHint("remove '/' and the leading '.'");
 }
 
 /// What `ptpkg check` reads of a package (model/package_note.h), unpacked or not.
@@ -131,7 +133,7 @@ Result<std::map<std::string, std::string>> ReadZipTexts(Reader& reader, const No
     if (const auto problem = NameProblem(entry.key))
       return InvalidExtra(fmt::format("'{}' {}", ShownName(entry.key), *problem), entry.key_span);
     if (IsNoteOfPtpkg(path->str())) {
-      return InvalidExtra(fmt::format("'{}' is a file that ptpkg itself writes", entry.key), entry.key_span)
+      return InvalidExtra(fmt::format("'{}' is a file that ptpkg writes", entry.key), entry.key_span)
           .WithHint("give the text another name");
     }
     PTPKG_TRY(std::string text, reader.ReadText(entry.value));
@@ -143,8 +145,9 @@ Result<std::map<std::string, std::string>> ReadZipTexts(Reader& reader, const No
     const auto below = texts.lower_bound(entry.key + "/");
     if (!texts.contains(entry.key) || below == texts.end() || !below->first.starts_with(entry.key + "/"))
       continue;
-    return InvalidExtra(fmt::format("'{}' would be a file, and the folder of '{}'", entry.key, below->first),
-                        entry.key_span);
+    return InvalidExtra(
+        fmt::format("'{}' would be both a file and the directory of '{}'", entry.key, below->first),
+        entry.key_span);
   }
   return texts;
 }
@@ -156,7 +159,7 @@ Result<ZipPart> ReadZipPart(Reader& reader, const Node& zip) {
     PTPKG_TRY(part.name, ReadFileName(reader, *name, "extra.ptpkg.zip.name"));
     if (part.name.ends_with(kEnding)) {
       return InvalidExtra(fmt::format("'extra.ptpkg.zip.name' ends with '{}'", kEnding), name->span)
-          .WithHint("leave the ending out: ptpkg adds it");
+          .WithHint("remove the extension: ptpkg adds it");
     }
     const std::string file = part.name + std::string(kEnding);
     if (const auto problem = NameProblem(file))
@@ -164,7 +167,7 @@ Result<ZipPart> ReadZipPart(Reader& reader, const Node& zip) {
   }
   if (part.name.empty()) {
     return InvalidExtra("'extra.ptpkg.zip' has no 'name'", zip.span)
-        .WithHint("give the file's name without '.zip', with all that tells the variants apart");
+        .WithHint("give the file name without '.zip', with everything that distinguishes the variants");
   }
   part.top = part.name;
   if (const Node* top = zip.Find("top")) {
@@ -185,7 +188,7 @@ Result<ZipPart> ReadZip(Reader& reader, const Node& section, const std::vector<s
   if (std::find(formats.begin(), formats.end(), "zip") == formats.end()) return ZipPart();
   if (const Node* zip = section.Find("zip")) return ReadZipPart(reader, *zip);
   return InvalidExtra("the format 'zip' needs 'extra.ptpkg.zip'", section.Find("formats")->span)
-      .WithHint("say there what the zip is called and what it holds: zip: {name: …, root: …}");
+      .WithHint("set its name and content: zip: {name: …, root: …}");
 }
 
 /// What `section`, called `key`, says of a zip that is never made.
@@ -194,7 +197,7 @@ Result<void> RefuseZipKeys(const Node& section, const std::string& key) {
                                    std::pair(FindIn(section.Find("layouts"), "zip"), "layouts.zip")}) {
     if (node == nullptr) continue;
     return InvalidExtra(fmt::format("'{}.{}' without the format 'zip'", key, name), node->span)
-        .WithHint(fmt::format("add 'zip' to '{}.formats', or leave '{}' out", key, name));
+        .WithHint(fmt::format("add 'zip' to '{}.formats', or remove '{}'", key, name));
   }
   return Ok();
 }
@@ -212,7 +215,7 @@ Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node
   PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(node));
   if (lists.empty() && !items.empty()) {
     return InvalidExtra("'device_code' has no value", items.front()->span)
-        .WithHint("write 'any' where nothing is asked for");
+        .WithHint("write 'any' to accept any GPU code");
   }
   if (const auto parsed = versions::DeviceCodeRequest::Parse(lists); !parsed) {
     return Error(parsed.error()).At(node.span);
@@ -228,7 +231,7 @@ Result<std::uint64_t> ReadMemoryPerJob(Reader& reader, const Node* node) {
   constexpr std::uint64_t kLeast = 1'000'000;  // less is a number without its unit
   const auto bytes = ParseBytes(text);
   if (bytes && *bytes >= kLeast) return *bytes;
-  return InvalidExtra(fmt::format("'{}' is not the memory that a compiler needs", text), node->span)
+  return InvalidExtra(fmt::format("'{}' is not an amount of memory", text), node->span)
       .WithHint("give a size of at least 1 MB with its unit, such as 1.5 GB or 3 GiB");
 }
 
@@ -238,7 +241,7 @@ Result<BuildScript> ReadDevScript(Reader& reader, const Node* dev) {
   PTPKG_TRY(BuildScript script, ReadScript(reader, dev->Find("script"), "extra.ptpkg.dev.script"));
   if (!script.lines.empty() || !script.file.empty()) return script;
   return InvalidExtra("'extra.ptpkg.dev' has no 'script'", dev->span)
-      .WithHint("give the commands that build again what was edited, or leave 'dev' out");
+      .WithHint("give the commands that rebuild after an edit, or remove 'dev'");
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #pragma once
-// The evaluated recipe of one variant: plain values, nothing left to expand. Layer: recipe.
-// recipe/document/document.h holds the recipe as written; variant/render_variants.h turns it into these.
-// Format: conda recipe v1 (CEP 13, CEP 14), the subset of docs/recipe-reference.md; what ptpkg alone
-// needs stands under extra.ptpkg.
+// Evaluated recipe of one variant. Layer: recipe. recipe/document/document.h holds the recipe as written;
+// variant/render_variants.h turns it into these. Format: conda recipe v1 (CEP 13, CEP 14), the subset of
+// docs/recipe-reference.md; what ptpkg alone needs stands under extra.ptpkg.
 
 #include <map>
 #include <memory>

@@ -127,7 +127,7 @@ Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe
   PTPKG_TRY(recipe.sources, DecodeSources(json.at("sources"), where));
   for (const Json& item : json.at("tests")) {
     std::optional<Test> test = DecodeTest(item);
-    if (!test) return Unreadable(where, "a test of an unknown kind");
+    if (!test) return Unreadable(where, "a test has an unknown kind");
     recipe.tests.push_back(*std::move(test));
   }
   recipe.staging = json.contains("staging") && json.at("staging").get<bool>();
@@ -139,7 +139,7 @@ Result<void> CheckNames(const std::vector<std::string>& names, std::string_view 
   for (const std::string& name : names) {
     const auto path = RelPath::Parse(name);
     if (path && path->ParentText().empty() && !NameProblem(name)) continue;
-    return Unreadable(where, fmt::format("'{}' is no name of a file", ShownName(name)));
+    return Unreadable(where, fmt::format("'{}' is not a file name", ShownName(name)));
   }
   return Ok();
 }
@@ -147,7 +147,7 @@ Result<void> CheckNames(const std::vector<std::string>& names, std::string_view 
 }  // namespace
 
 Result<std::vector<Source>> DecodeSources(const Json& json, std::string_view where) {
-  if (!json.is_array()) return Unreadable(where, "its sources are no list");
+  if (!json.is_array()) return Unreadable(where, "its sources are not a list");
   std::vector<Source> sources;
   try {
     for (const Json& item : json) {

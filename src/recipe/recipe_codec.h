@@ -1,6 +1,6 @@
 #pragma once
-// Evaluated recipes as values of a plan: every field, there and back. Layer: recipe.
-// recipe_json.h shows a recipe to people in the form of a recipe; this form is read by ptpkg alone.
+// Encodes evaluated recipes as plan values. Layer: recipe. recipe_json.h shows a recipe to people in the form
+// of a recipe; this form is read by ptpkg alone.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The evaluated recipe in the form of a recipe: format v1 with nothing left to evaluate. Layer: recipe.
+// Formats an evaluated recipe as recipe JSON (format v1). Layer: recipe.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Names of the build environment (docs/formats/build-environment.md). Layer: recipe.
-// builder/env/environment.h gives them their values; its test holds both to this list.
+// Names of script variables (docs/formats/build-environment.md). Layer: recipe. builder/env/environment.h
+// gives them their values; its test holds both to this list.
 
 #include <span>
 #include <string_view>

@@ -19,8 +19,8 @@ Error InvalidSlices(std::string message, const SourceSpan& span) {
 }
 
 /// A slice for each GPU that `device_code` asks machine code for.
-Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_code,
-                                         const SourceSpan& span) {
+Result<std::vector<std::string>> SlicePerGpu(const std::vector<std::string>& device_code,
+                                             const SourceSpan& span) {
   PTPKG_TRY(const versions::DeviceCodeRequest asked, versions::DeviceCodeRequest::Parse(device_code));
   std::vector<std::string> gpus;
   for (const std::string& name : asked.Sass()) {
@@ -29,16 +29,15 @@ Result<std::vector<std::string>> EachGpu(const std::vector<std::string>& device_
     const auto slice =
         versions::ParseGpuSlice(std::string_view(name).substr(0, name.size() - (suffixed ? 1 : 0)));
     if (!slice && !is_cuda) return Error(slice.error()).At(span);
-    if (!slice) return Error(slice.error()).At(span).WithHint("list the GPUs in place of 'each'");
+    if (!slice) return Error(slice.error()).At(span).WithHint("list the GPUs instead of 'each'");
     // Code of sm_90 and sm_90a is for one GPU.
     if (std::find(gpus.begin(), gpus.end(), slice->str()) == gpus.end()) gpus.push_back(slice->str());
   }
   // "any" says that a variant has no GPU code; without a word, nothing is known.
-  const bool has_none = !device_code.empty() && !asked.AsksForCode();
+  const bool has_none = !device_code.empty() && !asked.RequestsCode();
   if (!gpus.empty() || has_none) return gpus;
-  return InvalidSlices("'each' takes the GPUs of 'extra.ptpkg.device_code', which names no machine code",
-                       span)
-      .WithHint("list there what the package is built for, such as \"8.0;9.0\", or list the GPUs here");
+  return InvalidSlices("'each' needs machine code in 'extra.ptpkg.device_code', which lists none", span)
+      .WithHint("list the architectures there, such as \"8.0;9.0\", or list the GPUs here");
 }
 
 Result<std::vector<std::string>> ReadGpus(Reader& reader, const Node& node,
@@ -48,8 +47,8 @@ Result<std::vector<std::string>> ReadGpus(Reader& reader, const Node& node,
   for (const Reader::PlacedText& text : texts) {
     const SourceSpan& span = text.node->span;
     if (text.text == kEach) {
-      if (texts.size() == 1) return EachGpu(device_code, span);
-      return InvalidSlices("'each' stands beside other slices", span)
+      if (texts.size() == 1) return SlicePerGpu(device_code, span);
+      return InvalidSlices("'each' cannot be combined with other slices", span)
           .WithHint("'each' alone makes one slice for each GPU of 'device_code'");
     }
     gpus.push_back(text.text);
@@ -77,7 +76,7 @@ Result<std::string> ReadCuda(Reader& reader, const Node& node) {
   return *version;
 }
 
-bool Makes(const PtpkgExtra& extra, std::string_view format) {
+bool MakesFormat(const PtpkgExtra& extra, std::string_view format) {
   return std::find(extra.formats.begin(), extra.formats.end(), format) != extra.formats.end();
 }
 
@@ -103,8 +102,8 @@ Result<GpuSlices> ReadSlices(Reader& reader, const Node& node, const std::vector
   if (const Node* cuda = node.Find("cuda")) {
     PTPKG_TRY(slices.cuda, ReadCuda(reader, *cuda));
     if (!slices.cuda.empty() && !slices.variant) {
-      return InvalidSlices("'extra.ptpkg.slices.cuda' is said of variant wheels alone", cuda->span)
-          .WithHint("add 'variant: true', or leave 'cuda' out");
+      return InvalidSlices("'extra.ptpkg.slices.cuda' applies to variant wheels only", cuda->span)
+          .WithHint("add 'variant: true', or remove 'cuda'");
     }
   }
   return slices;
@@ -114,22 +113,24 @@ Result<void> CheckSlices(const Node* section, const PtpkgExtra& extra, bool noar
   const Node* slices = FindIn(section, "slices");
   if (slices == nullptr || extra.slices.gpus.empty()) return Ok();
   if (noarch) {
-    return InvalidSlices("'extra.ptpkg.slices' of a noarch package, which can hold no GPU code", slices->span)
-        .WithHint("leave 'slices' empty for it");
+    return InvalidSlices("a noarch package cannot have 'extra.ptpkg.slices': it has no GPU code",
+                         slices->span)
+        .WithHint("remove 'slices'");
   }
-  const bool wheel = Makes(extra, "wheel");
-  if (!wheel && !Makes(extra, "conda") && !Makes(extra, "tar.bz2")) {
+  const bool wheel = MakesFormat(extra, "wheel");
+  if (!wheel && !MakesFormat(extra, "conda") && !MakesFormat(extra, "tar.bz2")) {
     return InvalidSlices(
-               fmt::format("'extra.ptpkg.slices' are made of conda packages and wheels, and 'formats' "
-                           "lists only '{}'",
-                           Join(extra.formats, "', '")),
+               fmt::format(
+                   "'extra.ptpkg.slices' needs the format 'conda' or 'wheel', but 'formats' lists only '{}'",
+                   Join(extra.formats, "', '")),
                slices->span)
-        .WithHint("add 'conda' or 'wheel' to 'extra.ptpkg.formats', or leave 'slices' out");
+        .WithHint("add 'conda' or 'wheel' to 'extra.ptpkg.formats', or remove 'slices'");
   }
   if (extra.slices.variant && !wheel) {
-    return InvalidSlices("'extra.ptpkg.slices.variant' makes variant wheels, and 'formats' lists no 'wheel'",
-                         slices->span)
-        .WithHint("add 'wheel' to 'extra.ptpkg.formats', or leave 'variant' out");
+    return InvalidSlices(
+               "'extra.ptpkg.slices.variant' needs the format 'wheel', which 'formats' does not list",
+               slices->span)
+        .WithHint("add 'wheel' to 'extra.ptpkg.formats', or remove 'variant'");
   }
   return Ok();
 }

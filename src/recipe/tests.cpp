@@ -20,8 +20,9 @@ Error InvalidTest(std::string message, const SourceSpan& span) {
 Result<std::string_view> KindOf(const Node& item) {
   const auto given = [&](std::string_view key) { return item.Find(key) != nullptr; };
   if (std::count_if(kKinds.begin(), kKinds.end(), given) != 1) {
-    return InvalidTest("a test has one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'",
-                       item.span);
+    return InvalidTest(
+        "a test needs exactly one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'",
+        item.span);
   }
   return *std::find_if(kKinds.begin(), kKinds.end(), given);
 }
@@ -91,7 +92,7 @@ Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
     PTPKG_TRY(const std::string_view kind, KindOf(*item));
     for (const char* key : {"requirements", "files"}) {
       if (kind == "script" || item->Find(key) == nullptr) continue;
-      return InvalidTest(fmt::format("'{}' stands beside a 'script' only", key), item->Find(key)->span);
+      return InvalidTest(fmt::format("'{}' is only allowed beside 'script'", key), item->Find(key)->span);
     }
     if (kind == "python") {
       PTPKG_TRY(tests.emplace_back(), ReadPythonTest(reader, *item->Find("python")));

@@ -98,10 +98,8 @@ Result<void> CompareWithRecord(Env& env, const AbsPath& folder, const std::vecto
     if (edit.source || row == due.end() || row->second.empty()) return Ok();
     PTPKG_TRY(const Digests digests, HashFile(env.fs, folder / edit.path));
     if (Base64UrlUnpadded(std::as_bytes(std::span(digests.sha256.bytes))) == row->second) return Ok();
-    return Error(ErrorCode::kCorrupt,
-                 fmt::format("'{}' is not what RECORD says, and would get a new row there", edit.path.str()))
-        .WithHint(
-            "fetch or make the wheel again; 'ptpkg check --fix' makes RECORD true of the file as it is");
+    return Error(ErrorCode::kCorrupt, fmt::format("'{}' does not match RECORD", edit.path.str()))
+        .WithHint("fetch or build the wheel again, or accept the file with 'ptpkg check --fix'");
   });
 }
 
@@ -141,7 +139,7 @@ Result<verify::ElfTree> ReadSoundTree(Env& env, const AbsPath& folder) {
     if (member.faults.empty()) continue;
     return Error(ErrorCode::kCheckFailed, fmt::format("'{}': ld.so cannot load the file: {}",
                                                       member.path.str(), member.faults.front().message))
-        .WithHint("'ptpkg check' lists all that is wrong with the wheel; no repair mends such a file");
+        .WithHint("list all findings with 'ptpkg check'; repair cannot fix such a file");
   }
   return tree;
 }

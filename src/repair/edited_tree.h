@@ -1,5 +1,5 @@
 #pragma once
-// The ELF files of a wheel in a folder, changed there. Layer: repair.
+// Edits the ELF files of an unpacked wheel. Layer: repair.
 
 #include <map>
 #include <optional>

@@ -20,11 +20,12 @@ namespace {
 /// The edits of the files whose search path is not as it should be.
 Result<std::vector<FileEdit>> PlanPaths(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const verify::ElfTree tree, ReadSoundTree(env, folder));
-  PTPKG_TRY(const verify::Loads loads, verify::Loads::Play(env, tree, elf::IsaLevel::kBaseline));
+  PTPKG_TRY(const verify::ResolvedLibraries loads,
+            verify::ResolvedLibraries::SimulateLoads(env, tree, elf::IsaLevel::kBaseline));
   const SearchPaths paths(tree, loads, {});
   std::vector<FileEdit> edits;
   for (const verify::ElfMember& member : tree.members) {
-    PTPKG_TRY(NewSearchPath wanted, paths.For(member, {}));
+    PTPKG_TRY(NewSearchPath wanted, paths.NewPathFor(member, {}));
     if (!SearchPaths::Differs(wanted, member.facts)) continue;
     FileEdit edit{.path = member.path};
     edit.edits.remove_search_path = !wanted.path;

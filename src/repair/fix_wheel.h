@@ -1,5 +1,5 @@
 #pragma once
-// What of a wheel can be mended without knowing how it was made. Layer: repair.
+// Plans mechanical fixes of a wheel. Layer: repair.
 
 #include "archive/zip/zip_edit.h"
 #include "support/env.h"

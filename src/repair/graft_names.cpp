@@ -33,9 +33,9 @@ class GraftNamer {
       if (!fresh) return Twice(*other->second, library);
       if (context_.tree.map.nodes().contains(graft.path)) {
         return Error(ErrorCode::kInvalidInput,
-                     fmt::format("the wheel has a file '{}' already, and '{}' would be put there", graft.path,
+                     fmt::format("the wheel already has a file '{}', where '{}' would go", graft.path,
                                  graft.source.str()))
-            .WithHint("choose another folder with --lib-folder");
+            .WithHint("choose another directory with --lib-folder");
       }
     }
     return std::move(openers_);
@@ -125,9 +125,9 @@ class GraftNamer {
   void WarnOfLinks(const FoundLibrary& library, const std::string& name, const Openers& openers) const {
     for (const Opener& opener : openers) {
       if (opener.names.contains(name)) continue;
-      context_.env.reporter.Warn(fmt::format(
-          "'{}' has '{}' in it, here a link to '{}', and does not find the copy, which is called '{}'",
-          opener.file, fmt::join(opener.names, "' and '"), library.graft.source.str(), name));
+      context_.env.reporter.Warn(
+          fmt::format("'{}' opens '{}', here a link to '{}', and will not find the copy, which is named '{}'",
+                      opener.file, fmt::join(opener.names, "' and '"), library.graft.source.str(), name));
     }
   }
 
@@ -165,11 +165,10 @@ class GraftNamer {
       const bool opened = std::any_of(openers.begin(), openers.end(),
                                       [&](const Opener& opener) { return opener.names.contains(name); });
       if (opened) continue;
-      return Error(
-                 ErrorCode::kInvalidInput,
-                 fmt::format("--graft '{}': no file of the wheel has that name in it, so none opens the copy",
-                             name))
-          .WithHint("give the name by which it is opened, or leave --graft out");
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format(
+                       "--graft '{}': no file of the wheel contains that name, so none opens the copy", name))
+          .WithHint("give the name that dlopen uses, or remove --graft");
     }
     return Ok();
   }
@@ -181,11 +180,10 @@ class GraftNamer {
     for (const Opener& opener : openers)
       lines += fmt::format("\n    '{}', by '{}'", fmt::join(opener.names, "' or '"), opener.file);
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' would be copied, and a copy has one name, but it is asked for as:{}",
+                 fmt::format("cannot bundle '{}': files open it under different names:{}",
                              library.graft.source.str(), lines))
         .WithHint(
-            "let all of them open one name and give that to --graft, or leave the library out with "
-            "--exclude");
+            "make all of them open one name and pass it to --graft, or exclude the library with --exclude");
   }
 
   [[nodiscard]] std::string NameOf(const FoundLibrary& library) const {
@@ -206,7 +204,7 @@ class GraftNamer {
                ErrorCode::kInvalidInput,
                fmt::format("'{}' (for '{}') and '{}' (for '{}') would both be '{}'", first.graft.source.str(),
                            first.asker, second.graft.source.str(), second.asker, second.graft.path))
-        .WithHint("--rename hash tells them apart; --exclude leaves one of them out");
+        .WithHint("use --rename hash, or exclude one of them with --exclude");
   }
 
   const GraftContext& context_;

@@ -1,6 +1,6 @@
 #pragma once
-// What libraries are called that are copied into a wheel, and who opens them by name. Layer: repair. Hashed
-// names are those of auditwheel.
+// Names of bundled libraries and the files that dlopen them. Layer: repair. Hashed names are those of
+// auditwheel.
 
 #include <optional>
 #include <set>

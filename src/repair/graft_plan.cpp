@@ -79,7 +79,7 @@ class GraftPlanner {
     std::size_t target = 0;
   };
   /// Who asks, for searching.
-  struct Asker {
+  struct Requester {
     std::string path;  // for people
     HostSearch search;
     std::vector<std::string> handed_on = {};  // to what is found
@@ -91,7 +91,7 @@ class GraftPlanner {
       const verify::NeedOutcome& outcome = context_.loads.Of(index, name);
       if (!outcome.missing || !outcome.found.empty() || outcome.refused) continue;
       const bool program = member.facts.interpreter.has_value();
-      if (!program && context_.rules.IsDropped(FileNameOf(name))) {
+      if (!program && context_.rules.IsProvidedByInterpreter(FileNameOf(name))) {
         changes_[member.path.str()].dropped.push_back(name);
         continue;
       }
@@ -104,7 +104,7 @@ class GraftPlanner {
         if (*outside != name) changes_[member.path.str()].renamed[name] = *outside;
         continue;
       }
-      PTPKG_TRY(const auto target, FindLibrary(AskerOf(member, name)));
+      PTPKG_TRY(const auto target, FindLibrary(RequesterOf(member, name)));
       if (target) Use({.graft = {}, .path = member.path.str(), .name = name, .target = *target});
     }
     return Ok();
@@ -114,7 +114,7 @@ class GraftPlanner {
     const std::vector<std::string> needed = files_[index].facts.needed;  // the list below may move
     for (const std::string& name : needed) {
       HostFile& file = files_[index];
-      if (context_.rules.IsDropped(FileNameOf(name))) {
+      if (context_.rules.IsProvidedByInterpreter(FileNameOf(name))) {
         file.change.dropped.push_back(name);
         continue;
       }
@@ -127,9 +127,9 @@ class GraftPlanner {
         if (*outside != name) file.change.renamed[name] = *outside;
         continue;
       }
-      Asker asker{.path = found_[index].graft.source.str(),
-                  .search = {.name = name, .host = file.host},
-                  .handed_on = file.inherited};
+      Requester asker{.path = found_[index].graft.source.str(),
+                      .search = {.name = name, .host = file.host},
+                      .handed_on = file.inherited};
       if (file.facts.runpath) {
         asker.search.runpath = AbsoluteFolders(file.facts.runpath, file.origin);
       } else {
@@ -151,10 +151,10 @@ class GraftPlanner {
     }
     if (context_.rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name)) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is never copied, so --graft cannot ask for it", name))
-          .WithHint("leave --graft out: the driver, PyTorch or a package of the backend brings the library");
+                   fmt::format("--graft cannot bundle '{}': ptpkg never bundles it", name))
+          .WithHint("remove --graft: the driver, PyTorch or a backend package provides the library");
     }
-    Asker asker = AskerOf(tree_.members.front(), name);
+    Requester asker = RequesterOf(tree_.members.front(), name);
     asker.path = "--graft";
     PTPKG_TRY(const auto target, FindLibrary(asker));
     if (target) found_[*target].asked_for.insert(name);
@@ -166,8 +166,8 @@ class GraftPlanner {
     needs_.push_back(std::move(need));
   }
 
-  Asker AskerOf(const verify::ElfMember& member, const std::string& name) const {
-    Asker asker{.path = member.path.str(), .search = {.name = name, .host = verify::HostOf(member)}};
+  Requester RequesterOf(const verify::ElfMember& member, const std::string& name) const {
+    Requester asker{.path = member.path.str(), .search = {.name = name, .host = verify::HostOf(member)}};
     asker.handed_on = AbsoluteFolders(member.facts.runpath ? std::nullopt : member.facts.rpath, "");
     // What loads the file hands its DT_RPATH on; which that is depends on the process.
     for (const verify::ElfMember& other : tree_.members) {
@@ -182,11 +182,11 @@ class GraftPlanner {
   }
 
   /// The graft that the name leads to, made known if it is new; nullopt when it stays outside or is missing.
-  Result<std::optional<std::size_t>> FindLibrary(const Asker& asker) {
+  Result<std::optional<std::size_t>> FindLibrary(const Requester& asker) {
     const std::string& name = asker.search.name;
     PTPKG_TRY(const auto place, context_.host.Find(env_, asker.search));
     if (!place && verify::MatchesAny(options_.left_by_wheel, FileNameOf(name))) {
-      left_out_.insert({name, "the wheel leaves it to the machine"});
+      left_out_.insert({name, "the wheel expects it on the machine"});
       return std::optional<std::size_t>();
     }
     if (!place) {
@@ -213,8 +213,8 @@ class GraftPlanner {
     PTPKG_TRY(const auto file, env_.fs.Open(source, OpenMode::kRead));
     PTPKG_TRY(const auto image, elf::ReadImage(*file));
     if (!image || !image->dynamic) {
-      return Error(ErrorCode::kCorrupt, fmt::format("'{}' is no shared library", source.str()))
-          .WithHint("name a folder that has the library with --search, or leave it out with --exclude");
+      return Error(ErrorCode::kCorrupt, fmt::format("'{}' is not a shared library", source.str()))
+          .WithHint("give the library's directory with --search DIR, or exclude it with --exclude");
     }
     HostFile read{.facts = {},
                   .host = {.elf_class = image->codec.elf_class(),
@@ -224,8 +224,9 @@ class GraftPlanner {
     const std::vector<std::string>& needed = read.facts.needed;
     if (options_.musl && std::find(needed.begin(), needed.end(), "libc.so.6") != needed.end()) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is for glibc, and the wheel for musl", source.str()))
-          .WithHint("name a folder of libraries for musl with --search, usr/lib of an unpacked Alpine say");
+                   fmt::format("'{}' is for glibc, but the wheel is for musl", source.str()))
+          .WithHint(
+              "give a directory of musl libraries with --search DIR, such as usr/lib of an unpacked Alpine");
     }
     FoundLibrary found{.graft = {.source = source}, .soname = read.facts.soname, .asker = asker};
     PTPKG_TRY(found.mentions, elf::ScanLibraryNames(*file, *image));
@@ -251,12 +252,13 @@ class GraftPlanner {
     };
     if (excluded) return leave(kExcluded, needed);
     if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
-      return leave("never copied", name);
+      return leave("never bundled", name);
     const bool is_asked_for =
         std::find(options_.opened.begin(), options_.opened.end(), name) != options_.opened.end();
-    if (const std::string why = rules.WhyOfMachine(name); !why.empty() && !is_asked_for)
+    if (const std::string why = rules.MachineLibraryReason(name); !why.empty() && !is_asked_for)
       return leave(why, name);
-    if (verify::FindProvider(options_.dependencies, name).known) return leave("a dependency brings it", name);
+    if (verify::FindProvider(options_.dependencies, name).known)
+      return leave("a dependency provides it", name);
     return std::nullopt;
   }
 
@@ -292,11 +294,10 @@ class GraftPlanner {
         first = path;
         digest = digests.sha256;
       } else if (*digest != digests.sha256) {
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format("the wheel has two libraries '{}', '{}' and '{}', and no search path says "
-                                 "which one is meant in '{}'",
-                                 name, *first, path, folder))
-            .WithHint("give the file that needs it a search path, or leave one of the two out of the wheel");
+        return Error(ErrorCode::kInvalidInput, fmt::format("the wheel has two libraries '{}', '{}' and '{}', "
+                                                           "and '{}' has no search path that selects one",
+                                                           name, *first, path, folder))
+            .WithHint("set a search path in the file that needs it, or remove one of the two from the wheel");
       }
     }
     return first;
@@ -308,9 +309,10 @@ class GraftPlanner {
       lines += fmt::format("\n    '{}', which '{}' needs", name, *askers.begin());
       if (askers.size() > 1) lines += fmt::format(" and {} more", askers.size() - 1);
     }
-    return Error(ErrorCode::kNotFound, fmt::format("these libraries are not on this machine:{}", lines))
+    return Error(ErrorCode::kNotFound, fmt::format("cannot find these libraries on this machine:{}", lines))
         .WithHint(
-            "name their folder with --search, or leave them out with --exclude if users have them anyway");
+            "give their directory with --search DIR, or exclude libraries that users already have with "
+            "--exclude");
   }
 
   /// `openers`: of NameGrafts.
@@ -353,7 +355,7 @@ class GraftPlanner {
   std::vector<Need> needs_;
   std::map<std::string, NeedChange> changes_;  // of files of the wheel
   std::map<std::string, std::set<std::string>> missing_;
-  std::set<LeftOut> left_out_;
+  std::set<ExcludedLibrary> left_out_;
   std::set<std::string> excludes_used_;
 };
 

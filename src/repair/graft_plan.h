@@ -1,7 +1,6 @@
 #pragma once
-// Which libraries of this machine go into a wheel, under which names, and what that changes in the files that
-// need them. Layer: repair. Names (graft_names.h) and choice follow auditwheel (tests/e2e/repair_test.py),
-// apart from what graft_rules.h says of some libraries.
+// Plans which libraries a wheel bundles. Layer: repair. Names (graft_names.h) and choice follow auditwheel
+// (tests/e2e/repair_test.py), apart from what graft_rules.h says of some libraries.
 
 #include <map>
 #include <set>
@@ -50,21 +49,21 @@ struct NeedChange {
   std::set<std::string> folders = {};               ///< Of the wheel: the search path has to lead there.
 };
 
-/// LeftOut::why of what GraftOptions::exclude names.
+/// ExcludedLibrary::why of what GraftOptions::exclude names.
 inline constexpr std::string_view kExcluded = "--exclude";
 
 /// A library that stays outside.
-struct LeftOut {
+struct ExcludedLibrary {
   std::string library;  ///< As NEEDED has it.
-  std::string
-      why;  ///< kExcluded, "the wheel leaves it to the machine", "a dependency brings it", "never copied".
-  auto operator<=>(const LeftOut&) const = default;
+  std::string why;  ///< kExcluded, "the wheel expects it on the machine", "a dependency provides it", "never
+                    ///< bundled".
+  auto operator<=>(const ExcludedLibrary&) const = default;
 };
 
 struct GraftPlan {
   std::vector<Graft> grafts = {};                  ///< Sorted by path.
   std::map<std::string, NeedChange> changes = {};  ///< By path in the wheel; grafts have one each.
-  std::set<LeftOut> left_out = {};
+  std::set<ExcludedLibrary> left_out = {};
   std::set<std::string> excludes_used = {};  ///< Of GraftOptions::exclude: those that name something needed.
 };
 
@@ -72,7 +71,7 @@ struct GraftPlan {
 struct GraftContext {
   Env& env;
   const verify::ElfTree& tree;
-  const verify::Loads& loads;
+  const verify::ResolvedLibraries& loads;
   const HostLibraries& host;
   const GraftRules& rules;
   const verify::PolicyLibraries& policies;

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> kRenames = {"hash", "none", "bare"};
 Result<std::string> TextOf(const YamlNode& node, std::string_view key) {
   const YamlNode* found = node.Find(key);
   if (found != nullptr && found->kind == YamlNode::Kind::kScalar) return found->scalar;
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is missing or no text", key)).At(node.span);
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is missing or not text", key)).At(node.span);
 }
 
 Result<std::vector<std::string>> GlobsOf(const YamlNode& node, std::string_view key) {
@@ -54,7 +54,7 @@ Result<Backend> ParseBackend(const std::string& name, const YamlNode& node) {
 Result<Rename> ParseRename(std::string_view name) {
   const auto* const found = std::find(kRenames.begin(), kRenames.end(), name);
   if (found != kRenames.end()) return static_cast<Rename>(found - kRenames.begin());
-  return Error(ErrorCode::kUsage, fmt::format("'{}' is no way to name copies of libraries", name))
+  return Error(ErrorCode::kUsage, fmt::format("unknown --rename value '{}'", name))
       .WithHint(fmt::format("one of {}", Join(RenameNames(), ", ")));
 }
 
@@ -87,14 +87,16 @@ bool GraftRules::IsNeverGrafted(std::string_view library) const {
   return verify::MatchesAny(never_graft_, library) || verify::MatchesAny(verify::DriverLibraries(), library);
 }
 
-std::string GraftRules::WhyOfMachine(std::string_view library) const {
+std::string GraftRules::MachineLibraryReason(std::string_view library) const {
   for (const auto& [why, globs] : of_machine_) {
     if (verify::MatchesAny(globs, library)) return why;
   }
   return {};
 }
 
-bool GraftRules::IsDropped(std::string_view library) const { return verify::MatchesAny(dropped_, library); }
+bool GraftRules::IsProvidedByInterpreter(std::string_view library) const {
+  return verify::MatchesAny(dropped_, library);
+}
 
 bool GraftRules::IsNeverRenamed(std::string_view library) const {
   return verify::MatchesAny(never_rename_, library);

@@ -1,6 +1,6 @@
 #pragma once
-// Which libraries are copied into a wheel, and under which names, as data. Layer: repair.
-// Source: data/graft_rules.yaml, which names its own.
+// Rules for bundling libraries: repair/data. Layer: repair. Source: data/graft_rules.yaml, which names its
+// own.
 
 #include <map>
 #include <optional>
@@ -46,9 +46,9 @@ class GraftRules {
   /// Whether it is never copied: those of graphics drivers too.
   [[nodiscard]] bool IsNeverGrafted(std::string_view library) const;
   /// Why it is left to the machine; "": it is not.
-  [[nodiscard]] std::string WhyOfMachine(std::string_view library) const;
+  [[nodiscard]] std::string MachineLibraryReason(std::string_view library) const;
   /// Whether the interpreter brings it, so that files are to need it no more.
-  [[nodiscard]] bool IsDropped(std::string_view library) const;
+  [[nodiscard]] bool IsProvidedByInterpreter(std::string_view library) const;
   [[nodiscard]] bool IsNeverRenamed(std::string_view library) const;
 
   [[nodiscard]] std::vector<std::string> BackendNames() const;

@@ -25,9 +25,9 @@ Result<bool> Fits(Env& env, const AbsPath& path, const elf::Host& host) {
   const Result<FileStat> stat = env.fs.Stat(path);
   if (!stat || stat->kind != FileKind::kRegular) return false;
   PTPKG_TRY(const auto file, env.fs.Open(path, OpenMode::kRead));
-  std::array<std::byte, elf::kHostFitBytes> head{};
+  std::array<std::byte, elf::kCompatibilityHeaderBytes> head{};
   PTPKG_TRY(const std::size_t got, file->ReadAt(0, head));
-  return elf::JudgeHeader(Bytes(head).first(got), host).fit == elf::Fit::kLoads;
+  return elf::CompatibilityFromHeader(Bytes(head).first(got), host).fit == elf::CompatibilityKind::kLoads;
 }
 
 Result<std::optional<AbsPath>> FindIn(Env& env, const std::vector<std::string>& folders,
@@ -59,7 +59,7 @@ Result<HostLibraries> HostLibraries::Read(Env& env, std::vector<AbsPath> first, 
   for (const AbsPath& folder : first) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(folder));
     if (stat.kind != FileKind::kDirectory)
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", folder.str()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", folder.str()));
   }
   libraries.first_ = std::move(first);
   libraries.own_only_ = own_only;

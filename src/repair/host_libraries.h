@@ -1,6 +1,6 @@
 #pragma once
-// Libraries of this machine, found as ld.so finds them for a file that is loaded here. Layer: repair.
-// Source: ld.so(8); tests/peers compares with auditwheel's lddtree.
+// Finds libraries of this machine like ld.so. Layer: repair. Source: ld.so(8); tests/peers compares with
+// auditwheel's lddtree.
 
 #include <optional>
 #include <string>

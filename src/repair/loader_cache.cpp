@@ -18,7 +18,7 @@ constexpr std::size_t kEntryBytes = 24;
 
 Error Damaged(std::string_view why) {
   return Error(ErrorCode::kCorrupt, fmt::format("the cache of the dynamic loader {}", why))
-      .WithHint("make it anew with 'ldconfig'");
+      .WithHint("rebuild it with 'ldconfig'");
 }
 
 template <class Number>

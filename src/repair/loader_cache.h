@@ -1,6 +1,6 @@
 #pragma once
-// /etc/ld.so.cache: where ld.so finds libraries that no search path leads to. Layer: repair.
-// Source: glibc sysdeps/generic/dl-cache.h, cache format 1.1, alone or behind the old one.
+// Parses /etc/ld.so.cache. Layer: repair. Source: glibc sysdeps/generic/dl-cache.h, cache format 1.1, alone
+// or behind the old one.
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// WHEEL held against the file name. Layer: repair. Source: PyPA binary distribution format,
+// Compares the tags of WHEEL and the file name. Layer: repair. Source: PyPA binary distribution format,
 // ".dist-info/WHEEL".
 
 #include "wheel/retag_wheel.h"

@@ -50,13 +50,13 @@ class Repairer {
     root_ = scratch.path();
     PTPKG_CHECK(UnpackElfFiles(env_, wheel_, root_));
     PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
-    PTPKG_TRY(verify::DeservedPlatform deserved, Deserved(tree));
+    PTPKG_TRY(verify::ComputedPlatform deserved, ComputeTreePlatform(tree));
     PTPKG_CHECK(Plan(tree, deserved));
     PTPKG_CHECK(CompareWithRecord(env_, root_, edits_, info_.record));
     PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
     if (!plan_.grafts.empty()) {
       PTPKG_TRY(tree, ReadSoundTree(env_, root_));
-      PTPKG_TRY(deserved, Deserved(tree));
+      PTPKG_TRY(deserved, ComputeTreePlatform(tree));
     }
     WheelRepair repair{.name = {},
                        .edits = {},
@@ -73,14 +73,15 @@ class Repairer {
   }
 
  private:
-  [[nodiscard]] Result<verify::DeservedPlatform> Deserved(const verify::ElfTree& tree) const {
-    return verify::DeservedBySymbols(verify::MeasureNeeds(tree, policies_, libraries_));
+  [[nodiscard]] Result<verify::ComputedPlatform> ComputeTreePlatform(const verify::ElfTree& tree) const {
+    return verify::ComputePlatformFromSymbols(verify::MeasureNeeds(tree, policies_, libraries_));
   }
 
   /// `deserved`: before anything is copied.
-  Result<void> Plan(const verify::ElfTree& tree, const verify::DeservedPlatform& deserved) {
+  Result<void> Plan(const verify::ElfTree& tree, const verify::ComputedPlatform& deserved) {
     PTPKG_TRY(std::vector<std::string> dependencies, verify::DeclaredDependencies(env_, tree));
-    PTPKG_TRY(const verify::Loads loads, verify::Loads::Play(env_, tree, elf::IsaLevel::kBaseline));
+    PTPKG_TRY(const verify::ResolvedLibraries loads,
+              verify::ResolvedLibraries::SimulateLoads(env_, tree, elf::IsaLevel::kBaseline));
     PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, deserved, std::move(dependencies)));
     PTPKG_TRY(const GraftRules rules, GraftRules::BuiltIn());
     PTPKG_TRY(const HostLibraries host, HostLibraries::Read(env_, options_.search, options.musl));
@@ -106,20 +107,19 @@ class Repairer {
           return member.name.starts_with(folder + "/") && !member.name.ends_with('/');
         });
         if (!reads || has) continue;
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format(
-                         "'{}' would be copied, but reads its kernels from '{}', which '{}' does not have",
-                         graft.source.str(), folder, wheel_.Name()))
-            .WithHint(
-                fmt::format("put the files of your gfx architectures there before the wheel is packed, or "
-                            "leave the library out: --exclude '{}'",
-                            glob));
+        return Error(
+                   ErrorCode::kInvalidInput,
+                   fmt::format("cannot bundle '{}': it reads its kernels from '{}', which '{}' does not have",
+                               graft.source.str(), folder, wheel_.Name()))
+            .WithHint(fmt::format("put the files of your gfx architectures there before you pack the wheel, "
+                                  "or exclude the library: --exclude '{}'",
+                                  glob));
       }
     }
     return Ok();
   }
 
-  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::DeservedPlatform& deserved,
+  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::ComputedPlatform& deserved,
                                        std::vector<std::string> dependencies) const {
     GraftOptions options{.folder = options_.folder,
                          .exclude = options_.exclude,
@@ -133,8 +133,8 @@ class Repairer {
     const bool special = top.ends_with(".dist-info") || top.ends_with(".data");
     if (!folder || special) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is no folder of a wheel for libraries", options.folder))
-          .WithHint("give a folder like 'toy.libs' or 'toy/lib'");
+                   fmt::format("'{}' is not a library directory of a wheel", options.folder))
+          .WithHint("use a directory like 'toy.libs' or 'toy/lib'");
     }
     if (options_.backend) {
       options.never_rename = options_.backend->never_rename;
@@ -176,7 +176,7 @@ class Repairer {
     return options_.backend && !machine.empty() ? options_.backend->platform + "_" + machine : "";
   }
 
-  Result<void> PlanEdits(const verify::ElfTree& tree, const verify::Loads& loads) {
+  Result<void> PlanEdits(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads) {
     const std::vector<elf::PathRule> layout =
         options_.backend ? options_.backend->layout : std::vector<elf::PathRule>();
     const SearchPaths paths(tree, loads, layout);
@@ -184,7 +184,7 @@ class Repairer {
     for (const verify::ElfMember& member : tree.members) {
       decided = decided || elf::FindRule(layout, member.path) != nullptr;
       const NeedChange change = ChangeOf(member.path.str());
-      PTPKG_TRY(NewSearchPath wanted, paths.For(member, change.folders));
+      PTPKG_TRY(NewSearchPath wanted, paths.NewPathFor(member, change.folders));
       const bool new_path = SearchPaths::Differs(wanted, member.facts);
       const bool uses_copies = !change.renamed.empty() || !change.folders.empty();
       if (!new_path && change.renamed.empty() && change.dropped.empty() && !uses_copies) continue;
@@ -194,9 +194,9 @@ class Repairer {
       edits_.push_back(std::move(edit));
     }
     if (!decided) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no file that the backend '{}' is about",
-                                                         wheel_.Name(), options_.backend->name))
-          .WithHint("leave --backend out: it is for wheels of PyTorch itself");
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' has no file of the backend '{}'", wheel_.Name(), options_.backend->name))
+          .WithHint("remove --backend: it is for wheels of PyTorch itself");
     }
     for (const Graft& graft : plan_.grafts) {
       const NeedChange change = ChangeOf(graft.path);
@@ -277,7 +277,7 @@ class Repairer {
     }
     if (request.build)
       changes.push_back(fmt::format("build '{}' of the file name, was '{}'", *request.build, said.build));
-    PTPKG_TRY(const std::string platform, PlatformAfterwards(repair.deserved));
+    PTPKG_TRY(const std::string platform, ResultPlatform(repair.deserved));
     if (platform != info_.file_name.tag.platform) request.platform = platform;
     if (!repair.deserved.machine.empty() && info_.root_is_purelib) {
       request.root_is_purelib = false;
@@ -286,31 +286,30 @@ class Repairer {
     return request;
   }
 
-  [[nodiscard]] Result<std::string> PlatformAfterwards(const verify::DeservedPlatform& deserved) const {
+  [[nodiscard]] Result<std::string> ResultPlatform(const verify::ComputedPlatform& deserved) const {
     const std::string& now = info_.file_name.tag.platform;
-    if (options_.platform) return PlatformAsked(deserved.machine);
+    if (options_.platform) return RequestedPlatform(deserved.machine);
     if (deserved.machine.empty()) return now;
     if (options_.backend) return PlatformWanted(deserved.machine);
     return IsLinux(now) ? verify::PlatformAfter(policies_, now, deserved) : now;
   }
 
   /// options_.platform for files of `machine`; "": there are none.
-  [[nodiscard]] Result<std::string> PlatformAsked(const std::string& machine) const {
+  [[nodiscard]] Result<std::string> RequestedPlatform(const std::string& machine) const {
     const std::string& asked = *options_.platform;
     if (machine.empty() && asked == info_.file_name.tag.platform) return asked;
     if (machine.empty()) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' holds no ELF file, so no platform '{}' can be deserved", wheel_.Name(),
-                               asked))
-          .WithHint("leave --platform out; 'ptpkg retag --platform TAG --no-check' asks no files");
+                   fmt::format("cannot tag '{}' as '{}': it has no ELF files", wheel_.Name(), asked))
+          .WithHint("remove --platform, or set the tag unchecked: ptpkg retag --platform TAG --no-check");
     }
     if (asked == "linux") return "linux_" + machine;
     for (const std::string& platform : Split(asked, '.')) {
       if (verify::MachineOfTag(platform) == machine) continue;
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the files of '{}' are for Linux on {}, so it cannot be '{}'", wheel_.Name(),
-                               machine, platform))
-          .WithHint("give a tag for that machine, or leave --platform out");
+                   fmt::format("the files of '{}' are for Linux on {}, not for '{}'", wheel_.Name(), machine,
+                               platform))
+          .WithHint("give a tag for that architecture, or remove --platform");
     }
     return asked;
   }

@@ -1,6 +1,5 @@
 #pragma once
-// A wheel that runs where it was not built: libraries of this machine copied into it, search paths that lead
-// to them and nowhere else, the platform tag that its files deserve. Layer: repair. Source: PEP 600, PEP 770;
+// Repairs a wheel: bundles libraries, sets search paths and tag. Layer: repair. Source: PEP 600, PEP 770;
 // auditwheel.
 
 #include <map>
@@ -51,11 +50,11 @@ struct WheelRepair {
   TempDir content;  ///< Holds what `edits` adds; needed until they are carried out.
   std::vector<Graft> grafts;
   std::map<AbsPath, SystemPackage> owners;  ///< Of grafts, by source.
-  std::set<LeftOut> left_out;
+  std::set<ExcludedLibrary> left_out;
   std::set<std::string> excludes_used;  ///< GraftPlan::excludes_used
   std::vector<ChangedFile> files;       ///< Sorted by path.
   ChangedWheelFile wheel_file = {};
-  verify::DeservedPlatform deserved;
+  verify::ComputedPlatform deserved;
   std::string platform_before;
 
   /// False: the wheel is as it should be.
@@ -68,10 +67,10 @@ struct WheelRepair {
 /// tags and the build of the file name where it says others. Equal wheels, options and libraries of the
 /// machine give equal edits. Writes below env.cache_dir only. Memory: that of the archive and ELF readers,
 /// whatever the size of the wheel. Errors: those of wheel::PlanRetag, PlanGrafts, SearchPaths::For and
-/// verify::DeservedBySymbols; kInvalidInput for a platform that is asked for a wheel without ELF files, or
-/// for another machine than theirs, for a backend that decides no file, for a copy whose kernels the wheel
-/// lacks (Backend::data_folders), and for a folder that is none of a wheel; kNotFound without the program
-/// 'strip'; kCommandFailed, kIo, kCancelled.
+/// verify::ComputePlatformFromSymbols; kInvalidInput for a platform that is asked for a wheel without ELF
+/// files, or for another machine than theirs, for a backend that decides no file, for a copy whose kernels
+/// the wheel lacks (Backend::data_folders), and for a folder that is none of a wheel; kNotFound without the
+/// program 'strip'; kCommandFailed, kIo, kCancelled.
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 
 }  // namespace ptpkg::repair

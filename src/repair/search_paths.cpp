@@ -35,19 +35,18 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
   if (!installed) {
     return Error(ErrorCode::kUnsupported,
                  fmt::format(
-                     "'{}' needs libraries of the wheel, but has no fixed way to them once it is installed",
+                     "'{}' needs libraries of the wheel, but has no fixed path to them after installation",
                      file.str()))
-        .WithHint("link it statically, or install it below the package and start it from an entry point");
+        .WithHint("link it statically, or install it inside the package and start it from an entry point");
   }
   const std::string from = RelPath::Literal(*installed).ParentText();
   for (const std::string& folder : folders) {
     const auto to = InstalledFolder(folder);
     if (!to) {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("'{}' needs a library in '{}', to which nothing has a fixed way once it is "
-                               "installed",
+                   fmt::format("'{}' needs a library in '{}', which has no fixed path after installation",
                                file.str(), folder))
-          .WithHint("put the library into the package itself");
+          .WithHint("put the library into the package");
     }
     const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
       const auto below = elf::AfterOrigin(entry);
@@ -59,7 +58,7 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
   return Ok();
 }
 
-SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::Loads& loads,
+SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads,
                          std::vector<elf::PathRule> layout)
     : tree_(tree), layout_(std::move(layout)) {
   const auto in_tree_or_system = [&](const std::string& name) {
@@ -83,7 +82,7 @@ bool SearchPaths::MayNeedOthers(const verify::ElfMember& member) const {
   return member.facts.rpath && !member.facts.runpath && !missing_.empty();
 }
 
-std::string SearchPaths::WhyDropped(const verify::PathEntry& entry, bool others) const {
+std::string SearchPaths::DropReason(const verify::PathEntry& entry, bool others) const {
   if (entry.text.find(kPadFolder) != std::string::npos) return "only reserves room";
   if (HasPart(entry.text, "stubs")) return "has stubs for linking";
   switch (entry.kind) {
@@ -91,13 +90,13 @@ std::string SearchPaths::WhyDropped(const verify::PathEntry& entry, bool others)
     case verify::EntryKind::kOutside:
       return "";
     case verify::EntryKind::kDead:
-      return others ? "" : "leads to no folder";
+      return others ? "" : "points to no directory";
     case verify::EntryKind::kAbsolute:
       return "is a path of one machine";
     case verify::EntryKind::kRelative:
-      return "depends on the working folder";
+      return "depends on the working directory";
     case verify::EntryKind::kEmpty:
-      return "means the working folder";
+      return "means the working directory";
   }
   return "";
 }
@@ -111,7 +110,7 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
     // Which folder such an entry means below the file depends on the machine; from the root it is none of
     // ours.
     const bool some_folder = by_token && elf::AfterOrigin(entry.text).has_value();
-    std::string why = some_folder ? "" : WhyDropped(entry, others);
+    std::string why = some_folder ? "" : DropReason(entry, others);
     if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())
       why = "is there twice";
     if (why.empty()) {
@@ -123,8 +122,8 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
   return entries;
 }
 
-Result<NewSearchPath> SearchPaths::For(const verify::ElfMember& member,
-                                       const std::set<std::string>& folders) const {
+Result<NewSearchPath> SearchPaths::NewPathFor(const verify::ElfMember& member,
+                                              const std::set<std::string>& folders) const {
   NewSearchPath wanted;
   std::vector<std::string> entries;
   elf::PathTag tag = elf::PathTag::kRpath;

@@ -1,5 +1,5 @@
 #pragma once
-// The search path that a file of a wheel should have. Layer: repair. Source: ld.so(8); what auditwheel keeps.
+// Computes the search path of a wheel's file. Layer: repair. Source: ld.so(8); what auditwheel keeps.
 
 #include <optional>
 #include <set>
@@ -28,7 +28,8 @@ struct NewSearchPath {
 class SearchPaths {
  public:
   /// `layout`: the first rule that matches a file says its path; folders that it must reach come behind.
-  SearchPaths(const verify::ElfTree& tree, const verify::Loads& loads, std::vector<elf::PathRule> layout);
+  SearchPaths(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads,
+              std::vector<elf::PathRule> layout);
 
   /// The path of `member` after a cleaning, and with a way to each of `folders` (tree paths). Kept are
   /// entries that lead to a folder of the tree, and those that another distribution may fill: entries that
@@ -37,8 +38,8 @@ class SearchPaths {
   /// relative and empty entries go, folders of stubs, pads and repetitions too. The tag stays; a file without
   /// a path gets DT_RPATH, which no LD_LIBRARY_PATH comes before. Errors: kUnsupported for a file in a place
   /// that has no fixed way to the folders (*.data/scripts and the like), and for such a folder.
-  [[nodiscard]] Result<NewSearchPath> For(const verify::ElfMember& member,
-                                          const std::set<std::string>& folders) const;
+  [[nodiscard]] Result<NewSearchPath> NewPathFor(const verify::ElfMember& member,
+                                                 const std::set<std::string>& folders) const;
 
   /// Whether that is another path than the file has.
   static bool Differs(const NewSearchPath& wanted, const elf::LinkFacts& facts);
@@ -48,7 +49,7 @@ class SearchPaths {
   /// The entries that stay, in their order; those that go are added to `dropped`.
   [[nodiscard]] std::vector<std::string> Keep(const verify::ElfMember& member,
                                               std::vector<DroppedEntry>& dropped) const;
-  [[nodiscard]] std::string WhyDropped(const verify::PathEntry& entry, bool others) const;
+  [[nodiscard]] std::string DropReason(const verify::PathEntry& entry, bool others) const;
 
   const verify::ElfTree& tree_;
   std::vector<elf::PathRule> layout_;

@@ -26,7 +26,7 @@ Result<bool> StripFile(Env& env, const AbsPath& path) {
   const std::optional<AbsPath> program = FindProgram("strip", search);
   if (!program) {
     return Error(ErrorCode::kNotFound, "the program 'strip' is not on PATH")
-        .WithHint("install binutils, or leave --strip out");
+        .WithHint("install binutils, or remove --strip");
   }
   PTPKG_TRY(const elf::LinkFacts before, FactsAt(env, path));
   PTPKG_TRY(const Digests old, HashFile(env.fs, path));
@@ -38,12 +38,12 @@ Result<bool> StripFile(Env& env, const AbsPath& path) {
   if (!status.ok()) {
     return Error(ErrorCode::kCommandFailed,
                  fmt::format("'{}' failed: {}", ShellQuote(command.argv), std::string(Trim(status.output))))
-        .WithHint("leave --strip out");
+        .WithHint("remove --strip");
   }
   auto after = FactsAt(env, path);
   if (!after || *after != before) {
     return Error(ErrorCode::kUnsupported, fmt::format("strip destroyed '{}'", path.Name()))
-        .WithHint("an older patchelf may have moved its tables; leave --strip out");
+        .WithHint("an older patchelf may have moved its tables; repair without --strip");
   }
   PTPKG_TRY(const Digests now, HashFile(env.fs, path));
   return now.sha256 != old.sha256;

@@ -1,5 +1,5 @@
 #pragma once
-// Symbols and debugging information out of a library, by the machine's strip. Layer: repair.
+// Strips a library with the machine's strip. Layer: repair.
 
 #include "support/env.h"
 

@@ -30,7 +30,7 @@ Result<std::string> DistributionName(Env& env, const AbsPath& root, const std::s
 }
 
 /// How the path is called before the merge of /usr, or after it.
-std::string OtherSpelling(const std::string& path) {
+std::string UsrMergeSpelling(const std::string& path) {
   const bool merged = path.starts_with(std::string(kMergedFolder) + "/");
   return merged ? path.substr(kMergedFolder.size()) : std::string(kMergedFolder) + path;
 }
@@ -40,7 +40,7 @@ std::map<std::string, AbsPath> Spellings(const std::vector<AbsPath>& files) {
   std::map<std::string, AbsPath> spellings;
   for (const AbsPath& file : files) {
     spellings.emplace(file.str(), file);
-    spellings.emplace(OtherSpelling(file.str()), file);
+    spellings.emplace(UsrMergeSpelling(file.str()), file);
   }
   return spellings;
 }
@@ -96,7 +96,7 @@ std::map<std::string, Stanza> ParseStatus(std::string_view text) {
   return packages;
 }
 
-Result<Owners> AskDpkg(Env& env, const std::vector<AbsPath>& files) {
+Result<Owners> QueryDpkg(Env& env, const std::vector<AbsPath>& files) {
   PTPKG_TRY(const auto names, DebianOwners(env, files));
   Owners owners;
   if (names.empty()) return owners;
@@ -124,7 +124,7 @@ Result<Owners> AskDpkg(Env& env, const std::vector<AbsPath>& files) {
 /// The package of apk's list that has the file at `path`. A stanza names its package first (P, V, A), then
 /// each folder (F, without the first '/') with its files (R).
 std::optional<Stanza> OwnerIn(std::string_view list, const std::string& path) {
-  const std::string other = OtherSpelling(path);
+  const std::string other = UsrMergeSpelling(path);
   Stanza stanza;
   std::string folder;
   for (const std::string& line : SplitLines(list)) {
@@ -155,7 +155,7 @@ std::optional<Stanza> OwnerIn(std::string_view list, const std::string& path) {
 }
 
 /// As the apk of the system says, in whose folders `file` lies.
-Result<std::optional<SystemPackage>> AskApk(Env& env, const AbsPath& file) {
+Result<std::optional<SystemPackage>> QueryApk(Env& env, const AbsPath& file) {
   constexpr std::array<std::string_view, 2> kLists = {"lib/apk/db/installed", "usr/lib/apk/db/installed"};
   AbsPath root = file;
   while (root.str() != "/") {
@@ -181,7 +181,7 @@ Result<std::optional<SystemPackage>> AskApk(Env& env, const AbsPath& file) {
   return std::optional<SystemPackage>();
 }
 
-Result<std::optional<SystemPackage>> AskRpm(Env& env, const AbsPath& program, const AbsPath& file) {
+Result<std::optional<SystemPackage>> QueryRpm(Env& env, const AbsPath& program, const AbsPath& file) {
   Command command;
   command.argv = {program.str(), "-qf", "--queryformat",
                   "%{NAME} %{EPOCHNUM} %{VERSION}-%{RELEASE} %{ARCH}\\n", file.str()};
@@ -210,14 +210,14 @@ Result<std::optional<SystemPackage>> AskRpm(Env& env, const AbsPath& program, co
 }  // namespace
 
 Result<Owners> FindOwners(Env& env, const std::vector<AbsPath>& files) {
-  PTPKG_TRY(Owners owners, AskDpkg(env, files), "while asking which packages the libraries belong to");
+  PTPKG_TRY(Owners owners, QueryDpkg(env, files), "while looking up the packages of the libraries");
   const std::optional<AbsPath> rpm = FindProgram("rpm", PathVariable(env.variables));
   for (const AbsPath& file : files) {
     if (owners.contains(file)) continue;
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(auto package, AskApk(env, file));
+    PTPKG_TRY(auto package, QueryApk(env, file));
     if (!package && rpm) {
-      PTPKG_TRY(package, AskRpm(env, *rpm, file));
+      PTPKG_TRY(package, QueryRpm(env, *rpm, file));
     }
     if (package) owners.emplace(file, *std::move(package));
   }

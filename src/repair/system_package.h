@@ -1,7 +1,7 @@
 #pragma once
-// Which package of the system a file belongs to. Layer: repair. Reads the lists of dpkg and apk; asks rpm
-// where that is the system's. Source: dpkg-query(1), deb-status; Alpine's wiki, 'Apk spec', for the list of
-// apk; package URLs: purl-spec, types deb, apk and rpm.
+// Finds the system package that owns a file. Layer: repair. Reads the lists of dpkg and apk; asks rpm where
+// that is the system's. Source: dpkg-query(1), deb-status; Alpine's wiki, 'Apk spec', for the list of apk;
+// package URLs: purl-spec, types deb, apk and rpm.
 
 #include <map>
 #include <string>

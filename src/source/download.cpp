@@ -67,7 +67,7 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
                  fmt::format("'{}' has sha256 {}, but the recipe declares {}", recipe::ShownUrl(url),
                              digest.Hex(), wanted.sha256.Hex()))
         .WithHint(
-            "if the release was replaced on purpose, check the new file and change the digest in the recipe");
+            "if the publisher replaced the release, check the new file and update the digest in the recipe");
   }
 }
 
@@ -77,13 +77,13 @@ Result<bool> IsCached(Env& env, const Wanted& wanted) {
   if (!cached) return false;
   PTPKG_TRY(const Digests digests, HashFile(env.fs, wanted.target));
   if (digests.sha256 == wanted.sha256) return true;
-  env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", wanted.name));
+  env.reporter.Warn(fmt::format("'{}' in the download cache is damaged; fetching it again", wanted.name));
   PTPKG_CHECK(env.fs.Remove(wanted.target));
   return false;
 }
 
 /// Gives the file its name if an earlier run has kept it under another one, as a mirror may call it.
-Result<bool> TakeOtherName(Env& env, const Wanted& wanted) {
+Result<bool> ReuseUnderOtherName(Env& env, const Wanted& wanted) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(wanted.target.Parent()));
   for (const std::string& name : names) {
     const AbsPath other = wanted.target.Parent() / name;
@@ -100,9 +100,9 @@ Result<bool> TakeOtherName(Env& env, const Wanted& wanted) {
 }
 
 Error NotCached(const Wanted& wanted) {
-  return Error(ErrorCode::kNotFound, fmt::format("the source '{}' (sha256 {}) is not in the cache, and no "
-                                                 "server is asked for it",
-                                                 wanted.name, wanted.sha256.Hex()))
+  return Error(ErrorCode::kNotFound,
+               fmt::format("cannot fetch the source '{}' (sha256 {}) offline: it is not in the cache",
+                           wanted.name, wanted.sha256.Hex()))
       .WithHint(fmt::format("build once without --offline, or put the file at '{}'", wanted.target.str()));
 }
 
@@ -117,9 +117,9 @@ Error NoMirror(const Wanted& wanted, const std::vector<Error>& causes) {
   }
   std::vector<std::string> texts;
   for (const Error& cause : causes) texts.push_back(cause.message());
-  return Error(code, fmt::format("none of the {} mirrors of '{}' gave the file: {}", causes.size(),
+  return Error(code, fmt::format("cannot fetch '{1}' from any of {0} mirrors: {2}", causes.size(),
                                  wanted.name, Join(texts, "; ")))
-      .WithHint("correct 'url' or 'sha256' in the recipe, or try again if the network was at fault");
+      .WithHint("correct 'url' or 'sha256' in the recipe, or run the same command again");
 }
 
 Result<void> FetchFromAny(Env& env, const std::vector<std::string>& urls, const Wanted& wanted) {
@@ -149,7 +149,7 @@ Result<std::string> DownloadName(const recipe::Source& source) {
   const auto parsed = RelPath::Parse(name);
   if (!parsed || name.find('/') != std::string::npos) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a usable file name for a download", name))
-        .WithHint("set file_name beside the url")
+        .WithHint("set 'file_name' beside 'url'")
         .At(source.span);
   }
   return name;
@@ -160,20 +160,20 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   if (!source.sha256) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the source '{}' has no sha256", recipe::ShownUrl(source.urls.front())))
-        .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
+        .WithHint("add 'sha256:': without a digest, a download can change between builds")
         .At(source.span);
   }
   const AbsPath folder = env.cache_dir / "downloads" / source.sha256->Hex();
   const AbsPath target = folder / name;
   const Wanted wanted{.name = name, .sha256 = *source.sha256, .target = target};
-  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
+  PTPKG_TRY(Lease lease, LeaseCacheDir(env, folder));
   PTPKG_TRY(bool cached, IsCached(env, wanted));
   if (!cached) {
     PTPKG_TRY(const std::unique_ptr<File> lock, WaitForLock(env, folder / kFetchLockName, name));
     PTPKG_TRY(cached, IsCached(env, wanted));  // another run may just have fetched it
     PTPKG_CHECK(RemoveAbandoned(env, folder));
     if (!cached) {
-      PTPKG_TRY(cached, TakeOtherName(env, wanted));
+      PTPKG_TRY(cached, ReuseUnderOtherName(env, wanted));
     }
     std::vector<std::string> urls = source.urls;
     if (env.offline) std::erase_if(urls, [](const std::string& url) { return !url.starts_with("file://"); });

@@ -1,5 +1,5 @@
 #pragma once
-// Downloads, verified and kept by digest. Layer: source.
+// Downloads files, verified and cached by digest. Layer: source.
 
 #include "recipe/recipe.h"
 #include "support/env.h"

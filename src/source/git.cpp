@@ -48,12 +48,13 @@ std::string HintOf(ErrorCode code, const std::string& output) {
     return "the repository belongs to another user: git config --global --add safe.directory PATH";
   }
   if (code == ErrorCode::kRefused) {
-    return "git asks for no password here: set up a credential helper or an SSH key, and try it with git "
-           "ls-remote";
+    return "ptpkg runs git without a password prompt: set up a credential helper or an SSH key, and test it "
+           "with git ls-remote";
   }
-  if (code == ErrorCode::kIo || code == ErrorCode::kCorrupt) return "git shows the same on the command line";
+  if (code == ErrorCode::kIo || code == ErrorCode::kCorrupt)
+    return "reproduce it with git on the command line";
   if (code == ErrorCode::kNotFound) return "check the URL; a private repository may need credentials";
-  return "check the network and the proxy settings; git ls-remote with this URL shows the same";
+  return "check the network and the proxy settings, for example with git ls-remote and this URL";
 }
 
 /// Of git's own variables the user's ways to servers, and none that leads to another repository or changes
@@ -83,7 +84,7 @@ std::string GitReason(const std::string& output) {
 }
 
 std::string GitReason(const ExitStatus& status) {
-  if (status.signal != 0) return fmt::format("git was ended by signal {}", status.signal);
+  if (status.signal != 0) return fmt::format("git was killed by signal {}", status.signal);
   return GitReason(status.output);
 }
 
@@ -144,7 +145,8 @@ Result<std::string> Git::Read(const GitCall& call) const {
       fmt::format("git {} failed: {}", call.args.empty() ? "" : call.args.front(), GitReason(status)));
 }
 
-Result<std::string> Git::Ask(const GitCall& call, const GitUrl& url, const std::string& doing) const {
+Result<std::string> Git::RunWithRetry(const GitCall& call, const GitUrl& url,
+                                      const std::string& doing) const {
   std::chrono::milliseconds pause = kPause;
   for (int attempt = 1;; ++attempt) {
     PTPKG_TRY(const ExitStatus status, Run(call));

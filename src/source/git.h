@@ -1,5 +1,5 @@
 #pragma once
-// The system's git program. Layer: source.
+// Runs the system's git program. Layer: source.
 //
 // Whoever talks to a server gets the caller's environment and configuration: proxies, credentials, insteadOf.
 // Whoever only reads a repository of the cache gets neither. Never: hooks, prompts, another repository than
@@ -37,7 +37,8 @@ class Git {
   /// As Run, at most three times while it fails with what may pass: a cut connection, a server that is not
   /// there. Errors: those of Run; kNetwork, kNotFound (no such repository), kRefused (credentials), kCorrupt
   /// (`call.repository`) with `doing`, "cannot …", and git's own words.
-  Result<std::string> Ask(const GitCall& call, const recipe::GitUrl& url, const std::string& doing) const;
+  Result<std::string> RunWithRetry(const GitCall& call, const recipe::GitUrl& url,
+                                   const std::string& doing) const;
   /// Whether git knows this command: "lfs".
   [[nodiscard]] Result<bool> Has(const std::string& command) const;
 

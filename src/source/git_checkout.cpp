@@ -38,17 +38,16 @@ class Exporter {
   Exporter(Env& env, const Git& git, const GitCheckout& checkout, AbsPath scratch)
       : env_(env), git_(git), checkout_(checkout), scratch_(std::move(scratch)) {}
 
-  Result<void> Run(const GitWish& wish, const AbsPath& destination, std::size_t level) {
+  Result<void> Run(const GitRequest& wish, const AbsPath& destination, std::size_t level) {
     PTPKG_TRY(GitMirror mirror, GitMirror::Open(env_, git_, wish.url, wish.commit));
     auto taken = Take(mirror, wish, destination);
     if (!taken && taken.error().code() == ErrorCode::kCorrupt) {
       if (env_.offline && !wish.url.is_local) {
         return std::move(taken).error().WithHint(
-            "the cache's copy is damaged, and no server is asked for another: build once without --offline");
+            "the copy in the cache is damaged: build once without --offline to fetch it again");
       }
-      env_.reporter.Warn(
-          fmt::format("{}; what the cache has of it is fetched again", taken.error().message()));
-      PTPKG_CHECK(mirror.FetchAnew(wish));
+      env_.reporter.Warn(fmt::format("{}; fetching it again", taken.error().message()));
+      PTPKG_CHECK(mirror.Refetch(wish));
       PTPKG_CHECK(Clear(destination));
       taken = Take(mirror, wish, destination);
     }
@@ -79,12 +78,12 @@ class Exporter {
 
  private:
   /// Errors: kCorrupt, which another mirror may mend.
-  Result<void> Take(GitMirror& mirror, const GitWish& wish, const AbsPath& destination) {
+  Result<void> Take(GitMirror& mirror, const GitRequest& wish, const AbsPath& destination) {
     PTPKG_CHECK(mirror.Fetch(wish));
     return Export(mirror, wish, destination);
   }
 
-  Result<void> Export(const GitMirror& mirror, const GitWish& wish, const AbsPath& destination) {
+  Result<void> Export(const GitMirror& mirror, const GitRequest& wish, const AbsPath& destination) {
     GitCall call{.args = {"read-tree", "--reset", "-u", wish.commit},
                  .repository = mirror.repository(),
                  .work_tree = destination,
@@ -108,7 +107,7 @@ class Exporter {
     return env_.fs.MakeDir(folder);
   }
 
-  Result<std::vector<Submodule>> SubmodulesOf(const GitMirror& mirror, const GitWish& wish) {
+  Result<std::vector<Submodule>> SubmodulesOf(const GitMirror& mirror, const GitRequest& wish) {
     std::vector<Submodule> found;
     Result<void> read = Ok();
     const auto on_line = [&](std::string_view line) {
@@ -117,10 +116,9 @@ class Exporter {
       if (!read || !line.starts_with(kLink) || tab == std::string_view::npos) return;
       auto path = RelPath::Parse(line.substr(tab + 1));
       if (!path || line.substr(tab + 1).starts_with('"')) {
-        read =
-            Error(ErrorCode::kUnsupported, fmt::format("'{}' has a submodule at {}, which cannot be the name "
-                                                       "of a folder here",
-                                                       ShownGitUrl(wish.url.text), line.substr(tab + 1)));
+        read = Error(ErrorCode::kUnsupported,
+                     fmt::format("'{}' has a submodule at {}, which is not a valid directory name",
+                                 ShownGitUrl(wish.url.text), line.substr(tab + 1)));
         return;
       }
       found.push_back(
@@ -158,7 +156,7 @@ class Exporter {
     if (!there) return modules;
     PTPKG_TRY(const FileStat stat, env_.fs.Lstat(file));
     if (stat.kind != FileKind::kRegular) {
-      return Error(ErrorCode::kInvalidInput, "'.gitmodules' of a git source is no plain file");
+      return Error(ErrorCode::kInvalidInput, "'.gitmodules' of a git source is not a regular file");
     }
     std::string text;
     PTPKG_TRY(const std::string said,
@@ -183,14 +181,14 @@ class Exporter {
   }
 
   static Result<Declared> EntryOf(const std::map<std::string, Declared>& modules, const Submodule& submodule,
-                                  const GitWish& wish) {
+                                  const GitRequest& wish) {
     for (const auto& [name, entry] : modules) {
       if (entry.path == submodule.path.str() && !entry.url.empty()) return entry;
     }
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' has the submodule '{}', but its .gitmodules gives no URL for it",
                              ShownGitUrl(wish.url.text), submodule.path.str()))
-        .WithHint("if the build does not need submodules: 'submodules: false' beside 'git'");
+        .WithHint("if the build does not need submodules, add 'submodules: false' beside 'git'");
   }
 
   /// The empty folder that git made for a submodule. No part of its path is a symlink: git tracks nothing
@@ -202,7 +200,8 @@ class Exporter {
       PTPKG_CHECK(env_.fs.MakeDirs(folder));
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(folder));
       if (stat.kind == FileKind::kDirectory) continue;
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is in the way of a submodule", folder.str()));
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("cannot check out a submodule: '{}' already exists", folder.str()));
     }
     return folder;
   }

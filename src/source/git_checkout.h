@@ -1,12 +1,12 @@
 #pragma once
-// The files of a commit, with those of its submodules. Layer: source.
+// Checks out a commit with its submodules. Layer: source.
 
 #include "source/git_mirror.h"
 
 namespace ptpkg::source {
 
 struct GitCheckout {
-  GitWish wish;
+  GitRequest wish;
   bool submodules = true;
 };
 

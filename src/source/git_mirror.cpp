@@ -22,33 +22,33 @@ AbsPath FolderOf(const Env& env, const GitUrl& url) {
   return env.cache_dir / "git" / HashText(url.text).Hex();
 }
 
-std::string CommitRef(const GitWish& wish) { return fmt::format("commits/{}", wish.commit); }
+std::string CommitRef(const GitRequest& wish) { return fmt::format("commits/{}", wish.commit); }
 /// Not by the name itself: "a" may become "a/b" on the server, and refs are files.
 std::string NameRef(const std::string& name) { return "names/" + HashText(name).Hex(); }
-std::string LfsRef(const GitWish& wish) { return fmt::format("lfs/{}", wish.commit); }
+std::string LfsRef(const GitRequest& wish) { return fmt::format("lfs/{}", wish.commit); }
 /// Hashes the files that the commit's pointers name.
-std::vector<std::string> LfsFsck(const GitWish& wish) {
+std::vector<std::string> LfsFsck(const GitRequest& wish) {
   return {"lfs", "fsck", "--objects", "--dry-run", wish.commit};
 }
 
-Error CommitGone(const GitWish& wish) {
+Error CommitGone(const GitRequest& wish) {
   Error error(ErrorCode::kNotFound,
               fmt::format("commit {} is not in '{}'", wish.commit, ShownGitUrl(wish.url.text)));
   if (wish.name.empty())
     return std::move(error).WithHint("check the commit; a branch may have been rewritten");
   return std::move(error).WithHint(
-      fmt::format("it was '{}' when the plan was made: run the command again", wish.name));
+      fmt::format("it was '{}' during planning: run the command again", wish.name));
 }
 
-Error NotMirrored(const GitWish& wish) {
+Error NotMirrored(const GitRequest& wish) {
   return Error(ErrorCode::kNotFound,
-               fmt::format("commit {} of '{}' is not in the cache, and no server is asked for it",
-                           wish.commit, ShownGitUrl(wish.url.text)))
-      .WithHint("build once without --offline, or name a clone: --source NAME=PATH");
+               fmt::format("cannot fetch commit {} of '{}' offline: it is not in the cache", wish.commit,
+                           ShownGitUrl(wish.url.text)))
+      .WithHint("build once without --offline, or use a clone: --source NAME=PATH");
 }
 
 /// A server that gives nothing but the tips of its branches and tags.
-bool GivesOnlyNames(const std::string& output) {
+bool ServesOnlyRefTips(const std::string& output) {
   return output.find("unadvertised object") != std::string::npos ||
          output.find("dumb http transport") != std::string::npos ||
          output.find("not support shallow") != std::string::npos ||
@@ -69,7 +69,7 @@ Result<GitMirror> GitMirror::Open(Env& env, const Git& git, const GitUrl& url, c
   constexpr std::size_t kSha1Digits = 40;
   const AbsPath folder = FolderOf(env, url);
   const std::string format = commit.size() == kSha1Digits ? "sha1" : "sha256";
-  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
+  PTPKG_TRY(Lease lease, LeaseCacheDir(env, folder));
   GitMirror mirror(env, git, folder, std::move(lease), format);
   PTPKG_CHECK(mirror.Prepare(url), "while preparing the cache");
   return mirror;
@@ -97,7 +97,7 @@ Result<TempDir> GitMirror::NewRepository() {
   return scratch;
 }
 
-Result<void> GitMirror::FetchAnew(const GitWish& wish) {
+Result<void> GitMirror::Refetch(const GitRequest& wish) {
   PTPKG_TRY(const std::unique_ptr<File> lock,
             WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(wish.url.text)));
   PTPKG_TRY(const bool damaged, IsDamaged(wish));
@@ -111,30 +111,30 @@ Result<void> GitMirror::FetchAnew(const GitWish& wish) {
   return std::move(scratch).MoveTo(repository_);
 }
 
-Result<bool> GitMirror::IsDamaged(const GitWish& wish) const {
-  PTPKG_TRY(const bool sound, Passes({"fsck", "--no-dangling", "--no-progress"}));
+Result<bool> GitMirror::IsDamaged(const GitRequest& wish) const {
+  PTPKG_TRY(const bool sound, Succeeds({"fsck", "--no-dangling", "--no-progress"}));
   if (!sound || !wish.lfs) return !sound;
   PTPKG_TRY(const bool has_lfs, HasRef(*git_, repository_, LfsRef(wish)));
   if (!has_lfs) return false;
-  PTPKG_TRY(const bool sound_lfs, Passes(LfsFsck(wish)));
+  PTPKG_TRY(const bool sound_lfs, Succeeds(LfsFsck(wish)));
   return !sound_lfs;
 }
 
-Result<void> GitMirror::CheckLfs(const GitWish& wish) const {
-  PTPKG_TRY(const bool sound, Passes(LfsFsck(wish)));
+Result<void> GitMirror::CheckLfs(const GitRequest& wish) const {
+  PTPKG_TRY(const bool sound, Succeeds(LfsFsck(wish)));
   if (sound) return Ok();
   return Error(ErrorCode::kCorrupt, fmt::format("an LFS file of commit {} of '{}' is damaged in the cache",
                                                 wish.commit, ShownGitUrl(wish.url.text)));
 }
 
 /// Whether git finds nothing wrong.
-Result<bool> GitMirror::Passes(const std::vector<std::string>& args) const {
+Result<bool> GitMirror::Succeeds(const std::vector<std::string>& args) const {
   PTPKG_TRY(const ExitStatus status, git_->Run({.args = args, .repository = repository_}));
   if (status.signal == 0) return status.ok();
   return Error(ErrorCode::kIo, fmt::format("cannot check '{}': {}", repository_.str(), GitReason(status)));
 }
 
-Result<bool> GitMirror::Has(const GitWish& wish) const {
+Result<bool> GitMirror::Has(const GitRequest& wish) const {
   PTPKG_TRY(const bool has, HasRef(*git_, repository_, CommitRef(wish)));
   return has && wish.lfs ? HasRef(*git_, repository_, LfsRef(wish)) : Result<bool>(has);
 }
@@ -147,7 +147,7 @@ Result<void> GitMirror::SetRef(const std::string& name, const std::string& commi
   return Ok();
 }
 
-Result<void> GitMirror::Fetch(const GitWish& wish) {
+Result<void> GitMirror::Fetch(const GitRequest& wish) {
   PTPKG_TRY(const std::unique_ptr<File> lock,
             WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(wish.url.text)));
   PTPKG_TRY(const bool there, Has(wish));
@@ -175,7 +175,7 @@ Result<void> GitMirror::RemoveStaleLocks() {
   return Ok();
 }
 
-Result<void> GitMirror::FetchLocked(const GitWish& wish) {
+Result<void> GitMirror::FetchLocked(const GitRequest& wish) {
   PTPKG_TRY(bool there, HasRef(*git_, repository_, CommitRef(wish)));
   if (!there) {
     PTPKG_TRY(there, FetchCommit(wish));
@@ -185,7 +185,7 @@ Result<void> GitMirror::FetchLocked(const GitWish& wish) {
 }
 
 /// False: the server gives no commit by its id.
-Result<bool> GitMirror::FetchCommit(const GitWish& wish) {
+Result<bool> GitMirror::FetchCommit(const GitRequest& wish) {
   std::string output;
   const GitCall call{
       .args = {"fetch", "--quiet", "--no-tags", "--force", fmt::format("--depth={}", wish.depth), "--",
@@ -193,25 +193,25 @@ Result<bool> GitMirror::FetchCommit(const GitWish& wish) {
       .repository = repository_,
       .with_user_config = true,
       .on_line = [&](std::string_view line) { output += std::string(line) + "\n"; }};
-  const auto fetched = git_->Ask(
+  const auto fetched = git_->RunWithRetry(
       call, wish.url, fmt::format("cannot fetch commit {} of '{}'", wish.commit, ShownGitUrl(wish.url.text)));
   if (fetched) return true;
   if (fetched.error().code() == ErrorCode::kCancelled) return fetched.error();
-  if (GivesOnlyNames(output)) return false;
+  if (ServesOnlyRefTips(output)) return false;
   if (output.find("not our ref") != std::string::npos || output.find("bad object") != std::string::npos) {
     return CommitGone(wish);
   }
   return fetched.error();
 }
 
-Result<void> GitMirror::FetchAll(const GitWish& wish) {
+Result<void> GitMirror::FetchAll(const GitRequest& wish) {
   PTPKG_TRY(const std::string said,
-            git_->Ask({.args = {"fetch", "--quiet", "--no-tags", "--force", "--prune", "--", wish.url.text,
-                                fmt::format("+refs/heads/*:{}all/heads/*", kRefs),
-                                fmt::format("+refs/tags/*:{}all/tags/*", kRefs)},
-                       .repository = repository_,
-                       .with_user_config = true},
-                      wish.url, fmt::format("cannot fetch '{}'", ShownGitUrl(wish.url.text))));
+            git_->RunWithRetry({.args = {"fetch", "--quiet", "--no-tags", "--force", "--prune", "--",
+                                         wish.url.text, fmt::format("+refs/heads/*:{}all/heads/*", kRefs),
+                                         fmt::format("+refs/tags/*:{}all/tags/*", kRefs)},
+                                .repository = repository_,
+                                .with_user_config = true},
+                               wish.url, fmt::format("cannot fetch '{}'", ShownGitUrl(wish.url.text))));
   static_cast<void>(said);
   PTPKG_TRY(const ExitStatus status,
             git_->Run({.args = {"cat-file", "-e", wish.commit + "^{commit}"}, .repository = repository_}));
@@ -219,20 +219,21 @@ Result<void> GitMirror::FetchAll(const GitWish& wish) {
   return SetRef(CommitRef(wish), wish.commit);
 }
 
-Result<void> GitMirror::FetchLfs(const GitWish& wish) {
-  PTPKG_TRY(const std::string said, git_->Ask({.args = {"lfs", "fetch", "origin", wish.commit},
-                                               .repository = repository_,
-                                               .with_user_config = true,
-                                               .settings = {"remote.origin.url=" + wish.url.text}},
-                                              wish.url,
-                                              fmt::format("cannot fetch the LFS files of commit {} of '{}'",
-                                                          wish.commit, ShownGitUrl(wish.url.text))));
+Result<void> GitMirror::FetchLfs(const GitRequest& wish) {
+  PTPKG_TRY(const std::string said,
+            git_->RunWithRetry({.args = {"lfs", "fetch", "origin", wish.commit},
+                                .repository = repository_,
+                                .with_user_config = true,
+                                .settings = {"remote.origin.url=" + wish.url.text}},
+                               wish.url,
+                               fmt::format("cannot fetch the LFS files of commit {} of '{}'", wish.commit,
+                                           ShownGitUrl(wish.url.text))));
   static_cast<void>(said);
   return SetRef(LfsRef(wish), wish.commit);
 }
 
-Result<std::optional<std::string>> LastKnown(Env& env, const Git& git, const GitUrl& url,
-                                             const std::string& name) {
+Result<std::optional<std::string>> LastFetchedCommit(Env& env, const Git& git, const GitUrl& url,
+                                                     const std::string& name) {
   const AbsPath repository = FolderOf(env, url) / "repo.git";
   PTPKG_TRY(const bool there, Exists(env.fs, repository));
   if (!there) return std::optional<std::string>();

@@ -1,5 +1,5 @@
 #pragma once
-// What the cache has of one git repository. Layer: source.
+// Cached mirror of a git repository. Layer: source.
 //
 //   git/<sha256 of the URL>/url            the URL, without credentials
 //   git/<sha256 of the URL>/repo.git/      a bare repository; refs/ptpkg/commits/<id> for each whole commit,
@@ -20,7 +20,7 @@
 namespace ptpkg::source {
 
 /// What of a repository is wanted.
-struct GitWish {
+struct GitRequest {
   recipe::GitUrl url;
   std::string commit;
   std::string name =
@@ -36,19 +36,19 @@ class GitMirror {
                                 const std::string& commit);
 
   [[nodiscard]] const AbsPath& repository() const { return repository_; }
-  Result<bool> Has(const GitWish& wish) const;
+  Result<bool> Has(const GitRequest& wish) const;
   /// Asks the server for what is not there: for the commit alone, or, where a server gives only what has a
   /// name, for all branches and tags. Errors: kNotFound (`env.offline`; the server does not have the commit),
   /// those of Git::Ask.
-  Result<void> Fetch(const GitWish& wish);
+  Result<void> Fetch(const GitRequest& wish);
   /// Compares each LFS file of the commit with the digest in its pointer, which no checkout does. Errors:
   /// kCorrupt.
-  Result<void> CheckLfs(const GitWish& wish) const;
+  Result<void> CheckLfs(const GitRequest& wish) const;
   /// Whether git finds anything of the repository damaged. Reads all of it.
-  Result<bool> IsDamaged(const GitWish& wish) const;
+  Result<bool> IsDamaged(const GitRequest& wish) const;
   /// Puts a new repository that has the wish in the place of a damaged one, once it is fetched. One that is
   /// not damaged stays. Errors: as Fetch.
-  Result<void> FetchAnew(const GitWish& wish);
+  Result<void> Refetch(const GitRequest& wish);
 
  private:
   GitMirror(Env& env, const Git& git, AbsPath folder, Lease lease, std::string format)
@@ -60,12 +60,12 @@ class GitMirror {
         format_(std::move(format)) {}
   Result<void> Prepare(const recipe::GitUrl& url);
   Result<TempDir> NewRepository();
-  Result<bool> Passes(const std::vector<std::string>& args) const;
+  Result<bool> Succeeds(const std::vector<std::string>& args) const;
   Result<void> RemoveStaleLocks();
-  Result<void> FetchLocked(const GitWish& wish);
-  Result<bool> FetchCommit(const GitWish& wish);
-  Result<void> FetchAll(const GitWish& wish);
-  Result<void> FetchLfs(const GitWish& wish);
+  Result<void> FetchLocked(const GitRequest& wish);
+  Result<bool> FetchCommit(const GitRequest& wish);
+  Result<void> FetchAll(const GitRequest& wish);
+  Result<void> FetchLfs(const GitRequest& wish);
   Result<void> SetRef(const std::string& name, const std::string& commit);
 
   Env* env_;
@@ -77,7 +77,7 @@ class GitMirror {
 };
 
 /// The commit that `name` was when it was fetched last, from the cache alone; nullopt if it never was.
-Result<std::optional<std::string>> LastKnown(Env& env, const Git& git, const recipe::GitUrl& url,
-                                             const std::string& name);
+Result<std::optional<std::string>> LastFetchedCommit(Env& env, const Git& git, const recipe::GitUrl& url,
+                                                     const std::string& name);
 
 }  // namespace ptpkg::source

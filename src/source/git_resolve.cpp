@@ -32,11 +32,11 @@ std::vector<std::string> RefsOf(const GitSource& git) {
   return refs;
 }
 
-std::string WhatOf(const GitSource& git) {
+std::string RefDescription(const GitSource& git) {
   if (!git.tag.empty()) return fmt::format("the tag '{}'", git.tag);
   if (!git.branch.empty()) return fmt::format("the branch '{}'", git.branch);
   if (!git.rev.empty()) return fmt::format("a tag or branch '{}'", git.rev);
-  return "a HEAD that leads to a commit";
+  return "a HEAD that points to a commit";
 }
 
 class Resolver {
@@ -63,7 +63,7 @@ class Resolver {
     return Error(ErrorCode::kHashMismatch,
                  fmt::format("{} of '{}' is commit {}, but the recipe expects {}", GitNameOf(source),
                              ShownGitUrl(url.text), found->second, source.expected_commit))
-        .WithHint("if it was moved on purpose, look at the change and correct 'expected_commit'");
+        .WithHint("if it was moved on purpose, review the change and update 'expected_commit'");
   }
 
  private:
@@ -72,19 +72,20 @@ class Resolver {
     PTPKG_TRY(has_lfs_, git_.Has("lfs"));
     if (has_lfs_) return Ok();
     return Error(ErrorCode::kNotFound,
-                 fmt::format("program 'git-lfs' is missing, and the source '{}' says 'lfs: true'",
+                 fmt::format("program 'git-lfs' is missing, which the source '{}' needs ('lfs: true')",
                              ShownGitUrl(url.text)))
         .WithHint("install it: apt-get install git-lfs");
   }
 
   Result<std::string> Remembered(const GitSource& source, const GitUrl& url) {
     if (!source.expected_commit.empty()) return source.expected_commit;  // no other would be taken
-    PTPKG_TRY(const std::optional<std::string> known, LastKnown(env_, git_, url, GitNameOf(source)));
+    PTPKG_TRY(const std::optional<std::string> known, LastFetchedCommit(env_, git_, url, GitNameOf(source)));
     if (known) return *known;
     return Error(ErrorCode::kNotFound,
-                 fmt::format("{} of '{}' is not in the cache, and no server is asked for it",
-                             GitNameOf(source), ShownGitUrl(url.text)))
-        .WithHint("build once without --offline, name the commit by 'rev', or a clone: --source NAME=PATH");
+                 fmt::format("cannot resolve {} of '{}' offline: it is not in the cache", GitNameOf(source),
+                             ShownGitUrl(url.text)))
+        .WithHint(
+            "build once without --offline, give the commit as 'rev', or use a clone: --source NAME=PATH");
   }
 
   Result<std::string> Asked(const GitSource& source, const GitUrl& url) {
@@ -98,15 +99,17 @@ class Resolver {
                    found.emplace(line.substr(tab + 1), line.substr(0, tab));
                  }};
     call.args.insert(call.args.end(), refs.begin(), refs.end());
-    PTPKG_TRY(const std::string said,
-              git_.Ask(call, url, fmt::format("cannot read the names of '{}'", ShownGitUrl(url.text))));
+    PTPKG_TRY(
+        const std::string said,
+        git_.RunWithRetry(call, url,
+                          fmt::format("cannot list the branches and tags of '{}'", ShownGitUrl(url.text))));
     static_cast<void>(said);
     for (const std::string& ref : refs) {
       if (const auto one = found.find(ref); one != found.end()) return one->second;
     }
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' does not have {}", ShownGitUrl(url.text), WhatOf(source)))
-        .WithHint(fmt::format("see what there is: git ls-remote {}", ShownGitUrl(url.text)));
+                 fmt::format("'{}' does not have {}", ShownGitUrl(url.text), RefDescription(source)))
+        .WithHint(fmt::format("list them: git ls-remote {}", ShownGitUrl(url.text)));
   }
 
   Env& env_;

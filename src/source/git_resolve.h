@@ -1,5 +1,5 @@
 #pragma once
-// Which commits the git sources of a plan are. Layer: source.
+// Resolves git sources to commits. Layer: source.
 
 #include <map>
 #include <string>

@@ -21,17 +21,17 @@ Result<TreeEntry> CheckEntry(Env& env, const AbsPath& root, WalkEntry found) {
   }
   if (entry.kind != FileKind::kSymlink) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is neither a file nor a folder nor a symlink", path.str()))
-        .WithHint("remove it from the source folder");
+                 fmt::format("'{}' is not a file, directory or symlink", path.str()))
+        .WithHint("remove it from the source directory");
   }
   PTPKG_TRY(entry.link_target, env.fs.ReadLink(path));
   const bool leaves = entry.link_target.empty() || entry.link_target.front() == '/' ||
                       !ResolveInTree(entry.path.ParentText(), entry.link_target).has_value();
   if (leaves) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("symlink '{}' leaves the source folder (it leads to '{}')", path.str(),
+                 fmt::format("symlink '{}' points outside the source directory (to '{}')", path.str(),
                              entry.link_target))
-        .WithHint("replace it by what it leads to: a build works in a copy and must not reach the original");
+        .WithHint("replace the link with its target: builds use a copy of the source directory");
   }
   return entry;
 }
@@ -147,8 +147,8 @@ Result<void> MergeBelow(Fs& fs, const AbsPath& from, const AbsPath& to, const st
     PTPKG_TRY(const FileStat old_stat, fs.Lstat(target));
     PTPKG_TRY(const FileStat new_stat, fs.Lstat(from / name));
     if (old_stat.kind != FileKind::kDirectory || new_stat.kind != FileKind::kDirectory) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe hold '{}'", path))
-          .WithHint("give one of them a target_directory of its own");
+      return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe contain '{}'", path))
+          .WithHint("set target_directory for one of them");
     }
     PTPKG_CHECK(MergeBelow(fs, from / name, target, path));
   }

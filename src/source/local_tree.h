@@ -1,5 +1,5 @@
 #pragma once
-// Local folders as sources: listed, digested, copied. Layer: source.
+// Lists, digests and copies local source directories. Layer: source.
 
 #include <vector>
 

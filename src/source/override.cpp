@@ -68,8 +68,7 @@ Result<Override> ParseOverride(Env& env, const std::string& value) {
   }
   if (value.find("://") != std::string::npos) {
     return Usage(fmt::format("--source takes a path or git+URL, found '{}'", recipe::ShownGitUrl(value)))
-        .WithHint(
-            "a repository is named by git+URL or git+URL@TAG; declare an archive in the recipe by 'url'");
+        .WithHint("write git+URL or git+URL@TAG for a repository; declare archives in the recipe with 'url'");
   }
   const std::size_t at = value.rfind('@');
   if (at == std::string::npos || at == 0 || at + 1 == value.size()) return Override(*path);

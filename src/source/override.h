@@ -1,5 +1,5 @@
 #pragma once
-// What "--source NAME=VALUE" names. Layer: source.
+// Parses --source NAME=VALUE. Layer: source.
 
 #include <string>
 #include <variant>

@@ -49,7 +49,8 @@ Result<void> PartialFile::Begin(const HttpBegin& begin) {
     hasher_ = std::make_unique<HashingSink>(nullptr);
     return Ok();
   }
-  if (begin.offset != size_bytes_) return Error(ErrorCode::kInternal, "a download goes on at another place");
+  if (begin.offset != size_bytes_)
+    return Error(ErrorCode::kInternal, "a download resumed at the wrong offset");
   hasher_.reset();
   return Ok();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A download so far, kept in the cache until it is whole. Layer: source.
+// Partial download in the cache. Layer: source.
 //
 //   <folder>/.partial-<16 hex digits of the URL's sha256>           the bytes
 //   <folder>/.partial-<16 hex digits of the URL's sha256>.version   what the server calls its file

@@ -24,9 +24,8 @@ Result<void> RefuseSymlinks(Fs& fs, const AbsPath& tree, const RelPath& file, st
     if (!there) return Ok();
     PTPKG_TRY(const FileStat stat, fs.Lstat(path));
     if (stat.kind == FileKind::kSymlink && !(may_be_one && path == tree / file)) {
-      return Error(
-          ErrorCode::kInvalidInput,
-          fmt::format("patch '{}' is refused: it reaches '{}' through a symlink", patch, file.str()));
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("unsafe patch '{}': it reaches '{}' through a symlink", patch, file.str()));
     }
   }
   return Ok();
@@ -47,9 +46,10 @@ std::string FirstFailure(const std::string& output) {
     }
     if (line.starts_with("Reversed (or previously applied) patch detected") ||
         line.starts_with("Unreversed patch detected")) {
-      return fmt::format("'{}' has this change already", file);
+      return fmt::format("'{}' already has this change", file);
     }
-    if (line.starts_with("can't find file to patch")) return "a file that it changes is not in the source";
+    if (line.starts_with("can't find file to patch"))
+      return "a file that it changes is missing from the source";
     if (line.find("already exists") != std::string::npos && !file.empty()) {
       return fmt::format("'{}', which it creates, already exists", file);
     }
@@ -82,8 +82,8 @@ Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip,
   for (const PatchChange& change : text.changes) {
     const std::string& from = reverse ? change.after : change.before;
     const std::string& to = reverse ? change.before : change.after;
-    const std::string before = Stripped(from, strip, change.bare_names);
-    const std::string after = Stripped(to, strip, change.bare_names);
+    const std::string before = StripComponents(from, strip, change.bare_names);
+    const std::string after = StripComponents(to, strip, change.bare_names);
     const bool too_few_folders = before.empty() != from.empty() || after.empty() != to.empty();
     if (too_few_folders) return fit;
     const bool fits = from.empty() || IsThere(fs, tree, made, before) ||
@@ -118,18 +118,16 @@ Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text
     if (fit.changes > best.changes) best = std::move(fit);
   }
   if (!best.missing.empty()) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("patch '{}' does not apply: '{}', which it changes, is not in the source",
-                             patch.shown, best.missing))
-        .WithHint("refresh the patch against this source; patches apply in the order of the recipe");
+    return Error(ErrorCode::kInvalidInput, fmt::format("patch '{}' does not apply: '{}' is not in the source",
+                                                       patch.shown, best.missing))
+        .WithHint("refresh the patch against this source; ptpkg applies patches in recipe order");
   }
   const PatchChange& first = text.changes.front();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format(
-                   "patch '{}' does not apply: a file that it changes is not in the source, however many "
-                   "folders of its name are left out (the first one is '{}')",
-                   patch.shown, first.before.empty() ? first.after : first.before))
-      .WithHint("refresh the patch against this source; patches apply in the order of the recipe");
+               fmt::format("patch '{}' does not apply: a file that it changes is missing from the source at "
+                           "any strip level (the first one is '{}')",
+                           patch.shown, first.before.empty() ? first.after : first.before))
+      .WithHint("refresh the patch against this source; ptpkg applies patches in recipe order");
 }
 
 /// The files that the patch would read, write, create or remove.
@@ -137,7 +135,7 @@ Result<std::vector<RelPath>> FilesOf(const PatchText& text, std::size_t strip) {
   std::vector<RelPath> files;
   for (const PatchChange& change : text.changes) {
     for (const std::string& path : {change.before, change.after}) {
-      const std::string stripped = Stripped(path, strip, change.bare_names);
+      const std::string stripped = StripComponents(path, strip, change.bare_names);
       if (stripped.empty()) continue;
       PTPKG_TRY(RelPath file, RelPath::Parse(stripped));
       files.push_back(std::move(file));
@@ -151,9 +149,8 @@ Result<void> RefuseFilesBelowFiles(const std::vector<RelPath>& files, std::strin
   for (const RelPath& file : files) {
     for (const RelPath& other : files) {
       if (file == other || !file.IsWithin(other)) continue;
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("patch '{}' is refused: it changes both '{}' and '{}'", patch, other.str(),
-                               file.str()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("unsafe patch '{}': it changes both '{}' and '{}'",
+                                                         patch, other.str(), file.str()));
     }
   }
   return Ok();
@@ -232,7 +229,8 @@ Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree) {
   if (!status.ok()) {
     const std::string reason = text.needs_git ? GitReason(status.output) : FirstFailure(status.output);
     return Error(ErrorCode::kInvalidInput, fmt::format("patch '{}' does not apply: {}", name, reason))
-        .WithHint("patches apply with no fuzz, in the order of the recipe: refresh it against this source");
+        .WithHint(
+            "refresh the patch against this source; ptpkg applies patches without fuzz, in recipe order");
   }
   if (!text.has_symlinks) return Ok();
   PTPKG_TRY(const FolderList all, ListFolder(env, tree), fmt::format("after patch '{}'", name));

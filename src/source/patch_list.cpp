@@ -37,8 +37,8 @@ Result<void> ReadOption(const std::string& word, PatchFile& patch) {
       return Ok();
     }
   }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no option of a series file", word))
-      .WithHint("behind a patch may stand -pN and -R");
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not an option of a series file", word))
+      .WithHint("only -pN and -R can follow a patch");
 }
 
 /// nullopt for an empty line.
@@ -53,21 +53,20 @@ Result<std::optional<PatchFile>> ReadLine(Fs& fs, const AbsPath& folder, const s
   const auto name = RelPath::Parse(words.front());
   if (!name) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is not a patch below the folder of the series", words.front()));
+                 fmt::format("'{}' is not below the directory of the series file", words.front()));
   }
   PatchFile patch{.file = folder / *name, .shown = folder_shown + name->str()};
   for (std::size_t i = 1; i < words.size(); ++i) PTPKG_CHECK(ReadOption(words[i], patch));
   PTPKG_TRY(const bool there, Exists(fs, patch.file));
   if (there) return std::optional(std::move(patch));
   return Error(ErrorCode::kNotFound,
-               fmt::format("the series names the patch '{}', which does not exist", name->str()))
-      .WithHint("add the file, or take the line out of the series");
+               fmt::format("the series file lists the patch '{}', which does not exist", name->str()))
+      .WithHint("add the file, or remove the line from the series file");
 }
 
 Result<void> ReadSeries(Fs& fs, const AbsPath& series, const std::string& shown,
                         std::vector<PatchFile>& patches) {
-  PTPKG_TRY(const std::string text, ReadFile(fs, series, kLargestSeries),
-            "while reading a series of patches");
+  PTPKG_TRY(const std::string text, ReadFile(fs, series, kLargestSeries), "while reading a series file");
   const std::vector<std::string> lines = SplitLines(text);
   if (lines.size() > limits::kPatchSeries) {
     return Error(ErrorCode::kInvalidInput,
@@ -94,8 +93,8 @@ Result<std::vector<PatchFile>> ListPatches(Env& env, const recipe::Recipe& recip
       PTPKG_TRY(const bool has_series, Exists(env.fs, file / kSeries));
       if (!has_series) {
         return Error(ErrorCode::kInvalidInput,
-                     fmt::format("the patch '{}' is a folder without a file 'series'", entry))
-            .WithHint("name the patches one by one, or list them in a file 'series' there")
+                     fmt::format("the patch directory '{}' has no file 'series'", entry))
+            .WithHint("list the patches in a file 'series' there, or one by one in the recipe")
             .At(source.span);
       }
       PTPKG_CHECK(ReadSeries(env.fs, file / kSeries, fmt::format("{}/{}", entry, kSeries), patches));

@@ -1,7 +1,6 @@
 #pragma once
-// Which patches `source.patches` means. Layer: source.
-// Source: quilt(1) "series": one patch a line, with "-pN" and "-R"; '#' begins a comment. Debian's
-// debian/patches/series is one.
+// Resolves `source.patches` to patch files. Layer: source. Source: quilt(1) "series": one patch a line, with
+// "-pN" and "-R"; '#' begins a comment. Debian's debian/patches/series is one.
 
 #include <optional>
 #include <string>

@@ -139,7 +139,7 @@ class Reader {
       PTPKG_CHECK(Add(bare_));
     } else if (in_git_header_ && says_something_) {
       if (header_.before.empty() && header_.after.empty()) {
-        return Fail(ErrorCode::kUnsupported, "the line 'diff --git' cannot be taken apart");
+        return Fail(ErrorCode::kUnsupported, "the line 'diff --git' is malformed");
       }
       PTPKG_CHECK(Add(header_));
     }
@@ -186,7 +186,7 @@ class Reader {
     while (size.old_lines > 0 || size.new_lines > 0) {
       if (at_ >= lines_.size()) {
         at_ = header;
-        return Fail(ErrorCode::kInvalidInput, "the hunk is cut short");
+        return Fail(ErrorCode::kInvalidInput, "the hunk is truncated");
       }
       // Mail programs strip the blank of an empty context line; patch accepts that.
       const char kind = lines_[at_].empty() ? ' ' : lines_[at_].front();
@@ -211,8 +211,7 @@ class Reader {
         return Fail(ErrorCode::kInvalidInput, fmt::format("the path '{}' is absolute", path));
       }
       if (RelPath::Parse(path)) continue;
-      return Fail(ErrorCode::kInvalidInput,
-                  fmt::format("the path '{}' does not stay inside the source tree", path));
+      return Fail(ErrorCode::kInvalidInput, fmt::format("the path '{}' leaves the source tree", path));
     }
     const bool blank = (change.before + change.after).find(' ') != std::string::npos;
     if (change.from_git && blank) patch_.needs_git = true;
@@ -223,7 +222,7 @@ class Reader {
   Error Fail(ErrorCode code, const std::string& reason) const {
     const std::size_t line = std::min(at_, lines_.empty() ? 0 : lines_.size() - 1);
     const std::string excerpt = lines_.empty() ? std::string() : lines_[line];
-    return Error(code, fmt::format("patch '{}' is refused: {}", name_, reason))
+    return Error(code, fmt::format("unsafe patch '{}': {}", name_, reason))
         .At(SourceSpan{.file = std::string(name_),
                        .line = static_cast<int>(line) + 1,
                        .column = 1,
@@ -245,7 +244,7 @@ class Reader {
 
 Result<PatchText> ReadPatch(std::string_view text, std::string_view name) { return Reader(text, name).Run(); }
 
-std::string Stripped(std::string_view path, std::size_t strip, bool bare_name) {
+std::string StripComponents(std::string_view path, std::size_t strip, bool bare_name) {
   if (bare_name && strip > 0) --strip;
   for (; strip > 0; --strip) {
     const std::size_t slash = path.find('/');

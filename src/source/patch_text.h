@@ -1,5 +1,5 @@
 #pragma once
-// What a unified diff touches, read before anything is applied. Layer: source.
+// Parses a unified diff before it is applied. Layer: source.
 
 #include <string>
 #include <string_view>
@@ -32,6 +32,6 @@ struct PatchText {
 Result<PatchText> ReadPatch(std::string_view text, std::string_view name);
 
 /// `path` without its first `strip` folders, one less if `bare_name`; "" if it has no more than those.
-std::string Stripped(std::string_view path, std::size_t strip, bool bare_name);
+std::string StripComponents(std::string_view path, std::size_t strip, bool bare_name);
 
 }  // namespace ptpkg::source

@@ -64,7 +64,7 @@ Error MissingLocal(const recipe::Recipe& recipe, const Origin& origin) {
                                                 origin.local->str(), recipe.name));
   if (origin.overridden) return std::move(error).WithHint("check the path given with --source");
   return std::move(error)
-      .WithHint(fmt::format("unpack the release there, or name a folder or an archive: --source {}=PATH",
+      .WithHint(fmt::format("unpack the release there, or use another directory or archive: --source {}=PATH",
                             recipe.recipe_dir.Name()))
       .At(origin.source.span);
 }
@@ -76,7 +76,7 @@ Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Or
   return Error(ErrorCode::kInvalidInput,
                fmt::format("the source '{}' of package '{}' is a bare git repository", origin.local->str(),
                            recipe.name))
-      .WithHint("it holds no files to copy: name it by 'git' instead of 'path', with a tag, branch or rev")
+      .WithHint("it has no files to copy: use 'git' instead of 'path', with a tag, branch or rev")
       .At(origin.source.span);
 }
 
@@ -85,14 +85,14 @@ Result<void> RefuseFileKeys(const Origin& origin) {
   const bool has_digest = origin.source.sha256.has_value();
   if (!has_digest && origin.source.file_name.empty()) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is a folder, which has no '{}'", origin.local->str(),
+               fmt::format("'{}' is a directory, so '{}' does not apply", origin.local->str(),
                            has_digest ? "sha256" : "file_name"))
-      .WithHint("leave the key out, or name an archive by 'path'")
+      .WithHint("remove the key, or set 'path' to an archive")
       .At(origin.source.span);
 }
 
 /// `error` of a copy, which is in no place that a person knows, as one of the file that was copied.
-Error OfOriginal(const Error& error, const AbsPath& copy, const AbsPath& original) {
+Error AsErrorOfOriginal(const Error& error, const AbsPath& copy, const AbsPath& original) {
   const auto named = [&](const std::string& text) { return ReplaceAll(text, copy.str(), original.str()); };
   Error same(error.code(), named(error.message()));
   if (error.span()) same = std::move(same).At(*error.span());
@@ -102,9 +102,8 @@ Error OfOriginal(const Error& error, const AbsPath& copy, const AbsPath& origina
 
 /// What can only be copied when nobody writes to it.
 Error ChangedMeanwhile(const recipe::Recipe& recipe) {
-  return Error(ErrorCode::kRefused,
-               fmt::format("the sources of '{}' changed after the plan was made", recipe.name))
-      .WithHint("run the command again; do not edit sources while they are built");
+  return Error(ErrorCode::kRefused, fmt::format("the sources of '{}' changed after planning", recipe.name))
+      .WithHint("run the command again; don't edit sources during a build");
 }
 
 class Preparer {
@@ -145,7 +144,7 @@ class Preparer {
     PTPKG_TRY(const bool there, Exists(env_.fs, destination));
     if (there) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("the source folder '{}' exists", destination.str()));
+                   fmt::format("the source directory '{}' already exists", destination.str()));
     }
     PTPKG_TRY(const std::vector<Origin> origins, Origins(recipe_, options_));
     PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, destination.Parent(), ".sources"));
@@ -161,7 +160,7 @@ class Preparer {
     PTPKG_CHECK(env_.fs.MakeDirs(tree));
     for (std::size_t i = 0; i < origins.size(); ++i) {
       PTPKG_CHECK(env_.cancel.Check());
-      PTPKG_CHECK(PlaceOne(origins[i], i, tree));
+      PTPKG_CHECK(PlaceSource(origins[i], i, tree));
     }
     PTPKG_CHECK(env_.fs.Rename(tree, destination));
     return SourceTree{.root = destination, .key = key};
@@ -204,17 +203,17 @@ class Preparer {
   }
 
   /// What an archive is called changes nothing of what it holds: mirrors have names of their own.
-  static std::string KeyOfNamed(const Sha256& sha256, const std::string& name) {
+  static std::string ArchiveKey(const Sha256& sha256, const std::string& name) {
     return sha256.Hex() + " " + (IsArchiveName(name) ? "unpacked" : name);
   }
 
   static Result<std::string> DownloadKey(const recipe::Source& source) {
     PTPKG_TRY(const std::string name, DownloadName(source));
-    return KeyOfNamed(*source.sha256, name);
+    return ArchiveKey(*source.sha256, name);
   }
 
   static std::string FileKey(const Origin& origin, const Digests& digests) {
-    return KeyOfNamed(digests.sha256, NameOfFile(origin));
+    return ArchiveKey(digests.sha256, NameOfFile(origin));
   }
 
   /// Of a local file: what the recipe calls it, else its own.
@@ -229,7 +228,7 @@ class Preparer {
       if (origin.source.sha256) return DownloadKey(origin.source);
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the source '{}' has no sha256", recipe::ShownUrl(origin.source.urls.front())))
-          .WithHint("a download without a digest could change from one build to the next: add 'sha256:'")
+          .WithHint("add 'sha256:': without a digest, a download can change between builds")
           .At(origin.source.span);
     }
     PTPKG_TRY(const bool is_folder, IsFolder(origin));
@@ -275,7 +274,7 @@ class Preparer {
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
     PTPKG_CHECK(CompareDeclared(origin, digests));
     const Result<void> unpacked = UnpackFile(copy, NameOfFile(origin), part);
-    if (!unpacked) return OfOriginal(unpacked.error(), copy, *origin.local);
+    if (!unpacked) return AsErrorOfOriginal(unpacked.error(), copy, *origin.local);
     return FileKey(origin, digests);
   }
 
@@ -306,7 +305,7 @@ class Preparer {
   }
 
   /// Patches the origin's part and moves it into `tree`.
-  Result<void> PlaceOne(const Origin& origin, std::size_t i, const AbsPath& tree) {
+  Result<void> PlaceSource(const Origin& origin, std::size_t i, const AbsPath& tree) {
     const AbsPath part = PartOf(i);
     for (const PatchFile& patch : patches_[i]) {
       PTPKG_CHECK(env_.cancel.Check());
@@ -333,8 +332,9 @@ class Preparer {
       }
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(path));
       if (stat.kind != FileKind::kDirectory) {
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format("target_directory '{}' meets a file of an earlier source", below.str()));
+        return Error(
+            ErrorCode::kInvalidInput,
+            fmt::format("target_directory '{}' collides with a file of an earlier source", below.str()));
       }
     }
     return path;
@@ -345,7 +345,7 @@ class Preparer {
     return Error(ErrorCode::kHashMismatch,
                  fmt::format("'{}' has sha256 {}, but the recipe declares {}", origin.local->str(),
                              digests.sha256.Hex(), origin.source.sha256->Hex()))
-        .WithHint("take the file that the recipe means; if it was replaced on purpose, change the digest")
+        .WithHint("use the file that the recipe declares; if it was replaced on purpose, update the digest")
         .At(origin.source.span);
   }
 
@@ -355,8 +355,8 @@ class Preparer {
     // It was there when it was listed.
     const bool gone = !digest && digest.error().code() == ErrorCode::kNotFound;
     if (gone && options_.planned)
-      return ChangedMeanwhile(recipe_).WithContext("while copying a source folder");
-    if (!digest) return Error(digest.error()).WithContext("while copying a source folder");
+      return ChangedMeanwhile(recipe_).WithContext("while copying a source directory");
+    if (!digest) return Error(digest.error()).WithContext("while copying a source directory");
     task.Done("copied");
     return digest->Hex();
   }

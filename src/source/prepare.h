@@ -1,5 +1,5 @@
 #pragma once
-// Fetch, verify, unpack and patch the sources of one recipe. Layer: source.
+// Fetches, verifies, unpacks and patches a recipe's sources. Layer: source.
 
 #include <map>
 #include <optional>

@@ -68,7 +68,7 @@ bool IsExecutable(const FileStat& stat) {
 Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options) {
   PTPKG_TRY(const FileStat root_stat, env.fs.Stat(root));
   if (root_stat.kind != FileKind::kDirectory) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", root.str()));
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", root.str()));
   }
   std::vector<WalkEntry> entries;
   // Level by level, and no recursion: the depth of a foreign tree is not ours to trust.

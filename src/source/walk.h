@@ -1,5 +1,5 @@
 #pragma once
-// Lists a folder tree without following symlinks. Layer: source.
+// Walks a directory tree without following symlinks. Layer: source.
 
 #include <vector>
 

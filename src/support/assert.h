@@ -1,6 +1,5 @@
 #pragma once
-// PTPKG_ASSERT: a broken invariant of our own code, never reachable by user input. Always on.
-// Layer: support.
+// PTPKG_ASSERT: check of internal invariants, unreachable by user input. Layer: support. Always on.
 
 namespace ptpkg::detail {
 /// Throws std::logic_error naming expression and place. internal_error.h says who catches it.

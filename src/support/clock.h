@@ -1,5 +1,5 @@
 #pragma once
-// Time behind an interface. Layer: support. No artifact depends on it: artifact times come from
+// Clock interface. Layer: support. No artifact depends on it: artifact times come from
 // Env::source_date_epoch.
 
 #include <chrono>

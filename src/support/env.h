@@ -1,7 +1,7 @@
 #pragma once
-// Everything of the outside world that a stage may touch. Layer: support.
-// A stage is a function of values plus Env; no stage reads the process environment, the clock or
-// the working directory by itself.
+// Bundles the outside world: files, processes, clock, network, reporter. Layer: support. A stage is a
+// function of values plus Env; no stage reads the process environment, the clock or the working directory by
+// itself.
 
 #include <cstdint>
 #include <map>

@@ -57,16 +57,16 @@ ErrorCode CodeOfErrno(int sys_errno) {
 std::string_view HintOfErrno(int sys_errno) {
   switch (sys_errno) {
     case ENOSPC:
-      return "free space on that file system, or choose another folder";
+      return "free space on that file system, or choose another directory";
     case EDQUOT:
-      return "your disk quota is used up: remove files, or choose another folder";
+      return "your disk quota is used up: remove files, or choose another directory";
     case EACCES:
     case EPERM:
-      return "check the owner and the permissions of the path and of the folders above it";
+      return "check the owner and the permissions of the path and its parent directories";
     case EMFILE:
       return "the limit of open files is too low: raise it, for example with 'ulimit -n 1024'";
     case EROFS:
-      return "the file system is mounted read-only: choose another folder";
+      return "the file system is mounted read-only: choose another directory";
     default:
       return "";
   }

@@ -1,7 +1,7 @@
 #pragma once
-// The one error value of ptpkg. Layer: support.
-// Every fallible function returns Result<T> (result.h). An exception that crosses our functions is a bug or a
-// lack of memory; main() and the executor's nodes turn it into kInternal (internal_error.h).
+// Error value with code, message, hints and position. Layer: support. Every fallible function returns
+// Result<T> (result.h). An exception that crosses our functions is a bug or a lack of memory; main() and the
+// executor's nodes turn it into kInternal (internal_error.h).
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of an exception: a bug of ours, told as such. Layer: support.
+// Reports exceptions as internal errors. Layer: support.
 
 #include "support/error.h"
 

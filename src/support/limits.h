@@ -1,7 +1,6 @@
 #pragma once
-// How much is taken of what others wrote: every limit on input, in one place. Layer: support.
-// docs/limits.md says what each is for and what real packages need; scripts/check_docs holds the two
-// together.
+// All limits on untrusted input. Layer: support. docs/limits.md says what each is for and what real packages
+// need; scripts/check_docs holds the two together.
 
 #include <cstddef>
 #include <cstdint>

@@ -35,7 +35,7 @@ std::optional<std::vector<std::string>> Normalise(std::string_view text, bool cl
 Result<RelPath> RelPath::Parse(std::string_view text) {
   if (text.empty()) return BadPath(text, "it is empty");
   if (text.front() == '/') return BadPath(text, "it is absolute");
-  if (text.find('\0') != std::string_view::npos) return BadPath(text, "it holds a NUL byte");
+  if (text.find('\0') != std::string_view::npos) return BadPath(text, "it contains a NUL byte");
   // By hand: a tree of 16,000 files has its paths parsed twice in each run of `ptpkg dev`.
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find('/', begin), text.size());
@@ -81,7 +81,7 @@ bool RelPath::IsWithin(const RelPath& folder) const {
 Result<AbsPath> AbsPath::Parse(std::string_view text) {
   if (text.empty()) return BadPath(text, "it is empty");
   if (text.front() != '/') return BadPath(text, "it is not absolute");
-  if (text.find('\0') != std::string_view::npos) return BadPath(text, "it holds a NUL byte");
+  if (text.find('\0') != std::string_view::npos) return BadPath(text, "it contains a NUL byte");
   return AbsPath("/" + Join(*Normalise(text, /*clamp=*/true), "/"));
 }
 

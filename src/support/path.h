@@ -1,7 +1,7 @@
 #pragma once
-// Path types that state what they are. Layer: support.
-// AbsPath names a place on this machine, RelPath a member of a tree or archive. A RelPath cannot
-// leave its tree: it holds no "..", no ".", no empty component, no leading '/', no NUL.
+// Absolute and relative path types. Layer: support. AbsPath names a place on this machine, RelPath a member
+// of a tree or archive. A RelPath cannot leave its tree: it holds no "..", no ".", no empty component, no
+// leading '/', no NUL.
 
 #include <compare>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// How the libraries tell the user what happens; they never print. Layer: support.
-// Renderers (terminal, plain, JSON lines) live in cli/; tests use RecordingReporter.
+// Interface for progress and messages; libraries never print. Layer: support. Renderers (terminal, plain,
+// JSON lines) live in cli/; tests use RecordingReporter.
 
 #include <chrono>
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 #include "support/digest/base64.h"
 #include "support/digest/stream.h"
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/text/display_text.h"
 
 namespace ptpkg {
@@ -148,7 +148,7 @@ void RememberSecretsOf(std::string_view url) {
     const std::size_t colon = is_user_info ? value.find(':') : std::string_view::npos;
     if (colon != std::string_view::npos) value.remove_prefix(colon + 1);
     RememberSecret(value);
-    RememberSecret(PercentDecoded(value));
+    RememberSecret(PercentDecode(value));
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text that its copies share. Layer: support.
+// Immutable text shared by its copies. Layer: support.
 
 #include <memory>
 #include <string>

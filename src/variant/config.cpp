@@ -219,7 +219,7 @@ class ConfigReader {
       group.push_back({recipe::NormalizedKey(item->raw), item->span});
     }
     if (group.size() < 2 && conda_build_) return Ok();
-    if (group.size() < 2) return Invalid("a group of 'zip_keys' needs at least two keys", node.span);
+    if (group.size() < 2) return Invalid("a group in 'zip_keys' needs at least two keys", node.span);
     zip_groups_.push_back(std::move(group));
     if (conda_build_) lenient_groups_.insert(zip_groups_.size() - 1);
     return Ok();

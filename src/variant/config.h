@@ -1,5 +1,5 @@
 #pragma once
-// Variant files: the keys, their values, and which keys move together. Layer: variant.
+// Variant files: keys, values and zip_keys. Layer: variant.
 // Formats: variants.yaml as rattler-build reads it, conda_build_config.yaml of conda-build;
 // docs/recipe-reference.md, "Variants".
 

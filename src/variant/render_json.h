@@ -1,5 +1,5 @@
 #pragma once
-// What `ptpkg render --json` prints of one recipe. Layer: variant.
+// JSON output of `ptpkg render`. Layer: variant.
 
 #include "recipe/recipe.h"
 #include "support/text/json_fwd.h"

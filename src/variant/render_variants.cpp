@@ -142,17 +142,17 @@ class Renderer {
       if (!other->open.empty()) return Facts{.version = "0", .build_string = "0"};  // nothing counts yet
       if (other->refused) {
         values_.used().insert(other->used.begin(), other->used.end());
-        return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is refused", name));
+        return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' cannot be rendered", name));
       }
       const recipe::Recipe& recipe = other->recipe;
-      if (!recipe.detects.empty()) return NotYetKnown(name);
+      if (!recipe.detects.empty()) return UndetectedVersionError(name);
       values_.pins().insert_or_assign(NormalizedKey(name), Value(recipe.version + " " + recipe.build_string));
       return Facts{.version = recipe.version, .build_string = recipe.build_string};
     }
 
    private:
     /// Outputs are rendered before anybody asks their tools.
-    static Error NotYetKnown(const std::string& name) {
+    static Error UndetectedVersionError(const std::string& name) {
       return Error(
                  ErrorCode::kUnsupported,
                  fmt::format("the build string of '{}' uses detected(), so no pin can name it exactly", name))
@@ -193,7 +193,7 @@ class Renderer {
 
   Result<void> Visit(std::size_t index, const Choice& choice) {
     PTPKG_TRY(const Rendered* rendered, Render(index, choice));
-    if (!rendered->open.empty()) return Unfold(index, choice, rendered->open);
+    if (!rendered->open.empty()) return ExpandAxes(index, choice, rendered->open);
     if (rendered->refused) {
       refused_.push_back(rendered->recipe);
       return Ok();
@@ -226,7 +226,7 @@ class Renderer {
     if (!values.open().empty()) return Rendered{.open = values.open(), .recipe = {}, .used = {}};
     if (inherited != nullptr && inherited->refused) {
       values.used().insert(inherited->used.begin(), inherited->used.end());
-      return LeftOut(index, values);
+      return SkippedVariant(index, values);
     }
     if (!first) return Refuse(index, std::move(first).error(), values);
 
@@ -266,12 +266,12 @@ class Renderer {
       const auto used = values.used().find(NormalizedKey(key));
       if (used == values.used().end()) continue;
       PTPKG_TRY(const std::string text, used->second.ToText());
-      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return LeftOut(index, values);
+      if (std::find(wanted.begin(), wanted.end(), text) == wanted.end()) return SkippedVariant(index, values);
     }
     return Failure(std::move(error), values);
   }
 
-  Result<Rendered> LeftOut(std::size_t index, ChosenValues& values) const {
+  Result<Rendered> SkippedVariant(std::size_t index, ChosenValues& values) const {
     Rendered result{.open = {}, .used = values.used(), .refused = true};
     result.recipe.name = WrittenName(outputs_[index]);
     for (const auto& [key, value] : result.used) {
@@ -331,7 +331,7 @@ class Renderer {
     }
     if (skipped) {
       return Error(ErrorCode::kInvalidInput, fmt::format("the output '{}' is skipped in this variant", name))
-          .WithHint("skip what pins it too, or pin it under the opposite condition");
+          .WithHint("skip the output that pins it too, or pin it under the opposite condition");
     }
     Error error(ErrorCode::kInvalidInput, fmt::format("'{}' is not an output of this recipe", name));
     const std::optional<std::string> nearest = NearestMatch(name, names);
@@ -363,9 +363,9 @@ class Renderer {
   }
 
   static Error NotUnique(const recipe::Evaluation& heir) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("two outputs are called '{}'", heir.inherit))
+    return Error(ErrorCode::kInvalidInput, fmt::format("two outputs have the name '{}'", heir.inherit))
         .At(heir.inherit_span)
-        .WithHint("a staging output has a name of its own: call it '…-build'");
+        .WithHint("give the staging output its own name, for example '…-build'");
   }
 
   static Error NoStaging(const recipe::Evaluation& heir, const std::vector<std::string>& names,
@@ -378,7 +378,7 @@ class Renderer {
           .WithHint("move its script into a staging output, and let both packages inherit from that");
     }
     Error error =
-        Error(ErrorCode::kInvalidInput, fmt::format("no staging output is called '{}'", heir.inherit))
+        Error(ErrorCode::kInvalidInput, fmt::format("there is no staging output '{}'", heir.inherit))
             .At(heir.inherit_span);
     const std::optional<std::string> nearest = NearestMatch(heir.inherit, names);
     if (nearest) return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
@@ -415,7 +415,7 @@ class Renderer {
   }
 
   /// Visits each combination of values of the axes in `open`.
-  Result<void> Unfold(std::size_t index, const Choice& choice, const std::set<std::size_t>& open) {
+  Result<void> ExpandAxes(std::size_t index, const Choice& choice, const std::set<std::size_t>& open) {
     std::vector<Choice> choices = {choice};
     for (const std::size_t axis : open) {
       std::vector<Choice> longer;

@@ -25,7 +25,7 @@ Result<void> CheckNames(const recipe::Document& document, const std::vector<reci
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("two outputs would both be named '{}'", recipe.FileStem()))
           .At(document.root.Find("outputs")->span)
-          .WithHint("give them names or build strings of their own, or let all but one 'build.skip'");
+          .WithHint("give them different names or build strings, or set 'build.skip' for all but one");
     }
     const recipe::Node* build = document.root.Find("build");
     const recipe::Node* string = build == nullptr ? nullptr : build->Find("string");
@@ -51,8 +51,8 @@ Result<void> CheckExtraOutputs(const recipe::Document& document, const std::vect
   }
   for (const recipe::Entry& entry : outputs->entries) {
     if (names.contains(entry.key)) continue;
-    Error error = Error(ErrorCode::kInvalidInput, fmt::format("no output is called '{}'", entry.key))
-                      .At(entry.key_span);
+    Error error =
+        Error(ErrorCode::kInvalidInput, fmt::format("there is no output '{}'", entry.key)).At(entry.key_span);
     const std::vector<std::string> known(names.begin(), names.end());
     const std::optional<std::string> nearest = NearestMatch(entry.key, known);
     return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest))
@@ -105,7 +105,7 @@ Result<void> CheckOrder(const std::vector<recipe::OutputDocument>& outputs, cons
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the outputs require each other: {}", Join(way, " → ")))
         .At(item == outputs.end() ? outputs.front().span : item->span)
-        .WithHint("build what they share in a staging output, and let both inherit from it");
+        .WithHint("build the shared part in a staging output that both inherit");
   }
   return Ok();
 }

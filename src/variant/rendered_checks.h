@@ -1,5 +1,5 @@
 #pragma once
-// Checks between the packages that a recipe evaluates to. Layer: variant. Used by render.cpp.
+// Checks rendered packages against each other. Layer: variant. Used by render.cpp.
 
 #include <string>
 #include <vector>

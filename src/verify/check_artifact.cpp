@@ -28,9 +28,8 @@ namespace ptpkg::verify {
 namespace {
 
 ContainerRule WheelContainer(const std::vector<Target>& targets) {
-  ContainerRule rule = {
-      .id = "wheel-zip",
-      .fix = "write the wheel again with a tool that keeps to the rules of package indexes"};
+  ContainerRule rule = {.id = "wheel-zip",
+                        .fix = "rebuild the wheel with a tool that follows the rules of package indexes"};
   if (!targets.empty()) rule.targets = ConsumersOf(targets);
   return rule;
 }
@@ -60,11 +59,11 @@ Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, cons
 }
 
 /// nullopt for a name that is none: a finding of its own, and WHEEL then has to say it.
-Result<std::optional<PlatformPromise>> PromiseOfWheelName(std::string_view file_name) {
+Result<std::optional<DeclaredPlatform>> DeclaredByWheelName(std::string_view file_name) {
   const auto name = wheel::FileName::Parse(file_name);
-  if (!name) return std::optional<PlatformPromise>();
+  if (!name) return std::optional<DeclaredPlatform>();
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
-  return std::optional(PromiseOfTags(policies, Split(name->tag.platform, '.')));
+  return std::optional(DeclaredByTags(policies, Split(name->tag.platform, '.')));
 }
 
 /// The tags of the file name against the files. `zip`: null when it cannot be read.
@@ -76,7 +75,7 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
   }
   std::map<std::string, elf::PythonSymbols> symbols;
   std::set<std::string> with_foreign_needs;
-  const SeenZip& seen = *zip->Seen();
+  const ZipScan& seen = *zip->Seen();
   std::set<std::string> own;  // names of files
   for (const TreeEntry& entry : zip->tree().entries) own.emplace(entry.path.Name());
   for (const auto& [path, index] : seen.by_path) {
@@ -104,7 +103,7 @@ void CheckNameCase(const std::vector<TreeEntry>& entries, std::vector<Finding>& 
   for (const auto& [first, second] : CaseCollisions(names)) {
     limited.Add(
         {"artifact-name-case", Severity::kWarning, second,
-         fmt::format("'{}' and '{}' differ in case only: macOS and Windows keep one of them", first, second),
+         fmt::format("'{}' and '{}' differ only in case: macOS and Windows keep one of them", first, second),
          "rename one of them"});
   }
 }
@@ -143,7 +142,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
                               .size_bytes = stat.size_bytes};
     PTPKG_TRY(plain.zip, CheckWheel(env, artifact, reading, rules, findings));
     PTPKG_CHECK(CheckNamedTags(plain.zip.get(), artifact.Name(), examination));
-    PTPKG_TRY(subject.promise, PromiseOfWheelName(artifact.Name()));
+    PTPKG_TRY(subject.promise, DeclaredByWheelName(artifact.Name()));
   } else {
     PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));
     subject.notes = {.in_dist_info = false, .file = std::move(plain.note)};
@@ -175,7 +174,7 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
                                         content.note.allow_unresolved.end());
   elf_options.device_code_of_package = content.note.device_code;
   const ElfSubject subject{.root = content.tree.root,
-                           .promise = PromiseOfSpecs(content.specs, content.subdir)};
+                           .promise = DeclaredBySpecs(content.specs, content.subdir)};
   examination.entries = content.tree.entries;
   CheckNameCase(examination.entries, findings);
   return CheckElfFiles(env, subject, elf_options, examination);

@@ -1,5 +1,5 @@
 #pragma once
-// Checks a finished artifact the way its strictest consumer reads it. Layer: verify. Never writes.
+// Checks a finished artifact like its strictest consumers. Layer: verify. Never writes.
 
 #include <optional>
 #include <set>
@@ -60,13 +60,13 @@ struct Examination {
   std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
   versions::DeviceCodeRequest asked;        ///< What was asked of these, by the options or the package.
   std::vector<FileLinks> links;             ///< With options.links: as `files`, in their order.
-  /// Of a wheel with a platform tag of another system than Linux: what CheckDeserved takes.
+  /// Of a wheel with a platform tag of another system than Linux: what CheckPlatformFits takes.
   std::set<MachineCode> code;
   /// The files of an artifact, without info/ of a conda package; none if it cannot be unpacked, and none for
   /// a folder.
   std::vector<TreeEntry> entries;
   /// With options.keep_seen: of a wheel or zip; null if it cannot be read.
-  std::shared_ptr<const SeenZip> seen;
+  std::shared_ptr<const ZipScan> seen;
 };
 
 /// `artifact`: a .conda, .tar.bz2, .whl or .zip file; ptpkg need not have made it. Files of a zip in which

@@ -1,5 +1,5 @@
 #pragma once
-// Texts in which a tree says something about itself. Layer: verify.
+// Reads metadata files of a tree. Layer: verify.
 
 #include <optional>
 #include <string>

@@ -20,7 +20,7 @@ Json AmountsByName(const elf::DeviceAmounts& amounts, std::string (elf::DeviceAr
   return object;
 }
 
-Json DeviceShareFacts(const elf::DeviceShare& share) {
+Json DeviceCodeStatsToJson(const elf::DeviceCodeStats& share) {
   return {{"sass", AmountsByName(share.sass, &elf::DeviceArchitecture::SassName)},
           {"ptx", AmountsByName(share.ptx, &elf::DeviceArchitecture::PtxName)},
           {"other_bytes", share.other_bytes},
@@ -51,8 +51,8 @@ Json FileDeviceCodeToJson(const FileDeviceCode& file) {
   return {{"file", file.file},
           {"sass", names.sass},
           {"ptx", names.ptx},
-          {"embedded", DeviceShareFacts(file.code.embedded)},
-          {"relocatable", DeviceShareFacts(file.code.relocatable)}};
+          {"embedded", DeviceCodeStatsToJson(file.code.embedded)},
+          {"relocatable", DeviceCodeStatsToJson(file.code.relocatable)}};
 }
 
 }  // namespace ptpkg::verify

@@ -1,6 +1,5 @@
 #pragma once
-// Parts of an examination as JSON: the $defs of docs/json/check.json, and what other documents take from
-// there. Layer: verify.
+// JSON of examinations, shared by several documents. Layer: verify.
 
 #include "elf/symbols/symbol_versions.h"
 #include "support/text/json_fwd.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Findings of one file of a tree. Layer: verify.
+// Findings of one file. Layer: verify.
 
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// What a file is, by its first bytes. Layer: verify.
+// Detects file types by their first bytes. Layer: verify.
 
 #include <cstdint>
 #include <optional>

@@ -24,7 +24,7 @@ Result<void> RefuseErrors(const AbsPath& artifact, std::string_view what, std::v
   for (std::size_t i = 0; i < std::min(kShown, findings.size()); ++i)
     lines += fmt::format("\n    {} [{}] {}", findings[i].file, findings[i].id, findings[i].message);
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not {}:{}", artifact.str(), what, lines))
-      .WithHint("'ptpkg check' lists all that is wrong with it");
+      .WithHint("list all findings with 'ptpkg check'");
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree
   ApplyTargets(ConsumersOf(kTargets), findings);
   // Conversions leave these files out.
   std::erase_if(findings, [](const Finding& finding) { return finding.id == "wheel-install-leftover"; });
-  return RefuseErrors(wheel, "a wheel that installers take", std::move(findings));
+  return RefuseErrors(wheel, "a wheel that installers accept", std::move(findings));
 }
 
 Result<void> RequireSoundPackage(Env& env, const AbsPath& package, const AbsPath& folder) {

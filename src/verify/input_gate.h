@@ -1,5 +1,5 @@
 #pragma once
-// Artifacts that something else is made of. Layer: verify.
+// Validates artifacts used as input. Layer: verify.
 
 #include <array>
 #include <string_view>

@@ -111,9 +111,9 @@ Result<std::vector<Target>> ParseTargets(std::string_view list) {
       const auto nearest = NearestMatch(word, names);
       if (word.empty()) {
         return Error(ErrorCode::kUsage, fmt::format("'{}' lists an empty target", list))
-            .WithHint("name one, or leave --target out; an unset variable of a shell is empty too");
+            .WithHint("give a target, or remove --target; check for an unset shell variable");
       }
-      return Error(ErrorCode::kUsage, fmt::format("there is no target '{}'", word))
+      return Error(ErrorCode::kUsage, fmt::format("unknown target '{}'", word))
           .WithHint(nearest ? fmt::format("did you mean '{}'?", *nearest)
                             : fmt::format("targets: {}", Join(names, ", ")));
     }
@@ -133,8 +133,9 @@ Result<Profile> ProfileBeside(std::span<const Target> targets, std::optional<Pro
                               std::string_view file_name) {
   if (targets.empty()) return asked.value_or(DefaultProfile(file_name));
   if (!file_name.ends_with(ArtifactExtension(ArtifactFormat::kWheel))) {
-    return Error(ErrorCode::kUsage, fmt::format("--target is for wheels, and '{}' is none", file_name))
-        .WithHint("name the wheels alone");
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--target works on wheels, and '{}' is not a wheel", file_name))
+        .WithHint("give only the wheels");
   }
   Profile profile = DefaultProfile(file_name);
   // The last word is with the strictest: what is uploaded to both has to be fit for the public index.
@@ -151,7 +152,7 @@ Result<Profile> ProfileBeside(std::span<const Target> targets, std::optional<Pro
   const std::string_view name = NameOfTarget(decides == targets.end() ? targets.front() : *decides);
   return Error(ErrorCode::kUsage,
                fmt::format("--target {} and --profile {} contradict each other", name, ProfileName(*asked)))
-      .WithHint(fmt::format("leave --profile out: it is {} here", ProfileName(profile)));
+      .WithHint(fmt::format("remove --profile: it is {} here", ProfileName(profile)));
 }
 
 std::span<const RefusalRule> RefusalRules() { return kRefusals; }
@@ -164,7 +165,7 @@ void ApplyTargets(Consumers targets, std::vector<Finding>& findings) {
           return candidate.id == finding.id && finding.file.ends_with(candidate.file_end) &&
                  finding.severity >= candidate.least;
         });
-    if (rule != kRefusals.end() && rule->refused_by.Meets(targets)) {
+    if (rule != kRefusals.end() && rule->refused_by.Intersects(targets)) {
       finding.severity = Severity::kError;
     } else if (finding.severity == Severity::kError) {
       finding.severity = Severity::kWarning;

@@ -47,7 +47,7 @@ Result<Profile> ParseProfile(std::string_view name) {
   if (it != kNames.end()) return static_cast<Profile>(it - kNames.begin());
   const std::vector<std::string> names = ProfileNames();
   const auto nearest = NearestMatch(name, names);
-  return Error(ErrorCode::kUsage, fmt::format("there is no profile '{}'", name))
+  return Error(ErrorCode::kUsage, fmt::format("unknown profile '{}'", name))
       .WithHint(nearest ? fmt::format("did you mean '{}'?", *nearest)
                         : fmt::format("profiles: {}", Join(names, ", ")));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How severe a finding is depends on where the artifact goes. Layer: verify.
+// Severity profiles of findings. Layer: verify.
 
 #include <span>
 #include <string>

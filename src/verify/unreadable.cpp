@@ -11,7 +11,7 @@ Result<void> UnreadableFinding(Error error, std::vector<Finding>& findings) {
       // The container's own check may have said so.
       std::erase_if(findings, [&](const Finding& other) { return other.message == error.message(); });
       findings.push_back({"artifact-unreadable", Severity::kError, "", error.message(),
-                          "fetch or write the artifact again; do not install it"});
+                          "fetch or rebuild the artifact; don't install it"});
       return Ok();
     default:
       return error;

@@ -1,6 +1,5 @@
 #pragma once
-// The line between a bad artifact, which is a finding, and a machine that fails, which is an error. Layer:
-// verify.
+// Separates damaged artifacts (findings) from I/O errors. Layer: verify.
 
 #include <vector>
 

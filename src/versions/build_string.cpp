@@ -83,7 +83,7 @@ Result<BuildPattern> BuildPattern::Parse(std::string_view text) {
   });
   if (known) return pattern;
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("build '{}' has a character that no build expression has", text));
+               fmt::format("build '{}' has a character that is not allowed in build expressions", text));
 }
 
 bool BuildPattern::Matches(std::string_view build) const {

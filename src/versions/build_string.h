@@ -1,6 +1,6 @@
 #pragma once
-// Build strings: what they may hold, which of them a match spec admits, versions in them. Layer: versions.
-// Source: CEP 26; conda models/match_spec.py GlobStrMatch; docs/formats/build-string.md.
+// Validates and matches conda build strings. Layer: versions. Source: CEP 26; conda models/match_spec.py
+// GlobStrMatch; docs/formats/build-string.md.
 
 #include <memory>
 #include <optional>

@@ -36,13 +36,13 @@ std::string_view FaultOf(std::string_view lower) {
     return "only letters, digits and . _ - + ! are allowed";
   }
   if (lower.find('-') != std::string_view::npos && lower.find('_') != std::string_view::npos) {
-    return "it holds both '-' and '_'";
+    return "it contains both '-' and '_'";
   }
   if (const std::size_t mark = lower.find('!'); mark != std::string_view::npos) {
     const std::string_view epoch = lower.substr(0, mark);
     if (epoch.empty() || !std::all_of(epoch.begin(), epoch.end(), IsDigit) ||
         lower.find('!', mark + 1) != std::string_view::npos) {
-      return "one number stands before a single '!'";
+      return "one number must precede a single '!'";
     }
     lower.remove_prefix(mark + 1);
   }

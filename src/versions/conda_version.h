@@ -1,7 +1,6 @@
 #pragma once
-// Versions in conda's order. Layer: versions.
-// Source: CEP 33 "Version literals and their ordering"; equal to conda's VersionOrder
-// (conda/models/version.py).
+// Compares conda versions. Layer: versions. Source: CEP 33 "Version literals and their ordering"; equal to
+// conda's VersionOrder (conda/models/version.py).
 
 #include <compare>
 #include <string>

@@ -43,7 +43,7 @@ std::vector<Version> Witnesses(const std::vector<Version>& bounds) {
   return witnesses;
 }
 
-bool BuildsCanMeet(std::span<const Constraint> constraints) {
+bool BuildsCanBeSatisfied(std::span<const Constraint> constraints) {
   return std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& one) {
     const std::optional<std::string> literal = one.build().Literal();
     return !literal || std::all_of(constraints.begin(), constraints.end(),
@@ -84,8 +84,8 @@ std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
   return std::nullopt;
 }
 
-bool CanMeet(std::span<const Constraint> constraints) {
-  if (!BuildsCanMeet(constraints)) return false;
+bool CanBeSatisfied(std::span<const Constraint> constraints) {
+  if (!BuildsCanBeSatisfied(constraints)) return false;
   std::vector<Version> bounds;
   for (const Constraint& constraint : constraints) constraint.version().AddBounds(bounds);
   const std::vector<Version> witnesses = Witnesses(bounds);
@@ -98,9 +98,10 @@ bool CanMeet(std::span<const Constraint> constraints) {
 
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints) {
   for (std::size_t second = 0; second < constraints.size(); ++second) {
-    if (!CanMeet(constraints.subspan(second, 1))) return Collision{second, second};
+    if (!CanBeSatisfied(constraints.subspan(second, 1))) return Collision{second, second};
     for (std::size_t first = 0; first < second; ++first) {
-      if (!CanMeet(std::array{constraints[first], constraints[second]})) return Collision{first, second};
+      if (!CanBeSatisfied(std::array{constraints[first], constraints[second]}))
+        return Collision{first, second};
     }
   }
   return std::nullopt;

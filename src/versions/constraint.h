@@ -1,5 +1,5 @@
 #pragma once
-// What match specs admit, alone and together. Layer: versions.
+// Combines match specs and tests satisfiability. Layer: versions.
 
 #include <optional>
 #include <span>
@@ -51,7 +51,7 @@ std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
 /// Whether some version and some build satisfy all `constraints`, when it is not known which there are. True
 /// is uncertain for builds that are patterns and for versions with a star inside. "<3.13.0a0" is taken as it
 /// is meant: it excludes all of 3.13, also a "3.13dev" that sorts below it.
-bool CanMeet(std::span<const Constraint> constraints);
+bool CanBeSatisfied(std::span<const Constraint> constraints);
 
 /// Two that cannot meet: the collision with the smallest `second`, and among those the smallest `first`.
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints);

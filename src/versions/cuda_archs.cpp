@@ -68,7 +68,7 @@ Result<void> AddWord(const std::string& word, DeviceArchitectures& list) {
   // A number alone is CMake's and means both; PyTorch's has a point, and says it of PTX.
   const bool ptx = ptx_alone || (dotted ? TakeSuffix(rest, "+PTX") : !sass_alone);
   const std::string number = NumberOf(rest, dotted);
-  if (number.empty()) return Invalid(fmt::format("'{}' is no GPU architecture", word));
+  if (number.empty()) return Invalid(fmt::format("unknown GPU architecture '{}'", word));
   if (!ptx_alone) list.sass.insert("sm_" + number);
   if (ptx) list.ptx.insert("compute_" + number);
   return Ok();
@@ -109,7 +109,7 @@ Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text) {
     if (!word.empty()) PTPKG_CHECK(AddWord(word, list));
   }
   if (list.sass.empty() && list.ptx.empty()) {
-    return Invalid(fmt::format("'{}' lists no GPU architecture; '{}' asks for none", text, kAny));
+    return Invalid(fmt::format("'{}' lists no GPU architecture; write '{}' for none", text, kAny));
   }
   return list;
 }
@@ -124,7 +124,7 @@ Result<DeviceCodeRequest> DeviceCodeRequest::Parse(const std::vector<std::string
     PTPKG_TRY(std::optional<DeviceArchitectures> list, ParseList(after));
     if (equals != std::string::npos) {
       std::string glob(Trim(std::string_view(text).substr(0, equals)));
-      if (glob.empty()) return Invalid(fmt::format("'{}' names no files before '='", text));
+      if (glob.empty()) return Invalid(fmt::format("'{}' has no file glob before '='", text));
       request.rules_.push_back({.glob = std::move(glob), .asked = std::move(list)});
       continue;
     }
@@ -136,8 +136,9 @@ Result<DeviceCodeRequest> DeviceCodeRequest::Parse(const std::vector<std::string
     request.others_->more = request.others_->more || list->more;
   }
   if (any && request.others_) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' stands beside a list for the same files", kAny))
-        .WithHint("leave one of the two out, or name files: 'lib/libvendor*=any'");
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is combined with a list for the same files", kAny))
+        .WithHint("remove one of the two, or give files: 'lib/libvendor*=any'");
   }
   return request;
 }
@@ -151,7 +152,7 @@ ArchitectureNames DeviceCodeRequest::Sass() const {
   return names;
 }
 
-bool DeviceCodeRequest::AsksForCode() const {
+bool DeviceCodeRequest::RequestsCode() const {
   return others_ ||
          std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.asked.has_value(); });
 }
@@ -168,7 +169,7 @@ const DeviceArchitectures* DeviceCodeRequest::Of(std::string_view file) const {
   return asked ? &*asked : nullptr;
 }
 
-std::vector<std::string> DeviceCodeRequest::GlobsWithout(const std::vector<std::string>& files) const {
+std::vector<std::string> DeviceCodeRequest::UnmatchedGlobs(const std::vector<std::string>& files) const {
   std::vector<std::string> globs;
   for (const Rule& rule : rules_) {
     const bool has = std::any_of(files.begin(), files.end(),

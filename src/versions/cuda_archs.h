@@ -1,7 +1,6 @@
 #pragma once
-// The GPU architectures that a package is asked to be built for. Layer: versions. Sources:
-// TORCH_CUDA_ARCH_LIST of PyTorch, CMAKE_CUDA_ARCHITECTURES of CMake, nvcc's own names;
-// docs/recipe-reference.md.
+// Parses lists of GPU architectures. Layer: versions. Sources: TORCH_CUDA_ARCH_LIST of PyTorch,
+// CMAKE_CUDA_ARCHITECTURES of CMake, nvcc's own names; docs/recipe-reference.md.
 
 #include <optional>
 #include <set>
@@ -49,7 +48,7 @@ class DeviceCodeRequest {
   static Result<DeviceCodeRequest> Parse(const std::vector<std::string>& texts);
 
   /// Whether any file is asked for anything.
-  [[nodiscard]] bool AsksForCode() const;
+  [[nodiscard]] bool RequestsCode() const;
 
   /// The machine code that is asked for, of whichever files.
   [[nodiscard]] ArchitectureNames Sass() const;
@@ -60,7 +59,7 @@ class DeviceCodeRequest {
 
   /// The globs that ask for something, and decide about none of `files`: a library that is missing, or lost
   /// its GPU code, must not pass because of another one.
-  [[nodiscard]] std::vector<std::string> GlobsWithout(const std::vector<std::string>& files) const;
+  [[nodiscard]] std::vector<std::string> UnmatchedGlobs(const std::vector<std::string>& files) const;
 
  private:
   struct Rule {

@@ -1,6 +1,6 @@
 #pragma once
-// A Python program of a package, as recipes and info/link.json name it. Layer: versions.
-// Source: conda-build's build.entry_points; conda common/path.py parse_entry_point_def.
+// Parses Python entry points. Layer: versions. Source: conda-build's build.entry_points; conda common/path.py
+// parse_entry_point_def.
 
 #include <string>
 #include <string_view>

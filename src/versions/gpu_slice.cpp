@@ -47,26 +47,25 @@ std::string KnownText() {
 Result<std::uint32_t> ParseGpu(const std::string& word) {
   if (NormalGfxTarget(word)) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is a GPU of AMD, whose code is not sliced", word))
-        .WithHint("build a package for each architecture: a variant key lists them");
+                 fmt::format("'{}' is an AMD GPU: ptpkg does not slice AMD code", word))
+        .WithHint("build one package per architecture, with a variant key that lists them");
   }
   const bool suffixed = !word.empty() && (word.back() == 'a' || word.back() == 'f');
   if (suffixed) {
     const std::string plain = word.substr(0, word.size() - 1);
     if (const auto gpu = NumberOfGpu(plain)) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is code, not a GPU", word))
-          .WithHint(fmt::format("write {}: what is compiled for sm_{}{} runs on it, and is kept",
-                                CapabilityOf(*gpu), *gpu, word.back()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is a code architecture, not a GPU", word))
+          .WithHint(fmt::format("write {}: slices for it keep code for sm_{}{}", CapabilityOf(*gpu), *gpu,
+                                word.back()));
     }
   }
   const auto gpu = NumberOfGpu(word);
   if (!gpu) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no GPU", word))
+    return Error(ErrorCode::kInvalidInput, fmt::format("unknown GPU '{}'", word))
         .WithHint("write its compute capability, as 9.0; several for one slice as 8.0+8.6");
   }
   if (std::find(kGpus.begin(), kGpus.end(), *gpu) == kGpus.end()) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("no GPU of compute capability {} is known", CapabilityOf(*gpu)))
+    return Error(ErrorCode::kInvalidInput, fmt::format("unknown compute capability {}", CapabilityOf(*gpu)))
         .WithHint("known are " + KnownText());
   }
   return *gpu;
@@ -99,7 +98,7 @@ Result<GpuSlice> ParseGpuSlice(std::string_view text) {
   for (const std::string& word : Split(text, '+')) {
     PTPKG_TRY(const std::uint32_t gpu, ParseGpu(word));
     if (std::find(slice.gpus.begin(), slice.gpus.end(), gpu) != slice.gpus.end()) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' names {} twice", text, CapabilityOf(gpu)));
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' lists {} twice", text, CapabilityOf(gpu)));
     }
     slice.gpus.push_back(gpu);
   }
@@ -113,7 +112,7 @@ Result<std::vector<GpuSlice>> ParseGpuSlices(const std::vector<std::string>& tex
   for (const std::string& text : texts) {
     PTPKG_TRY(GpuSlice slice, ParseGpuSlice(text));
     if (!seen.insert(slice).second) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("the slice for {} is named twice", slice.str()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("the slice for {} is given twice", slice.str()));
     }
     slices.push_back(std::move(slice));
   }
@@ -127,7 +126,7 @@ Result<std::string> ParseCudaVersion(std::string_view text) {
   const std::size_t dot = text.find('.');
   if (dot != std::string_view::npos && is_number(text.substr(0, dot)) && is_number(text.substr(dot + 1)))
     return std::string(text);
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no version of CUDA", text))
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a CUDA version", text))
       .WithHint("write it as 13.0");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The GPUs that a slice of an artifact is for. Layer: versions. Source: CUDA programming guide, "Compute
-// capabilities"; the numbers are those of nvcc's names: 90 for compute capability 9.0.
+// Parses the GPUs of a slice. Layer: versions. Source: CUDA programming guide, "Compute capabilities"; the
+// numbers are those of nvcc's names: 90 for compute capability 9.0.
 
 #include <compare>
 #include <cstdint>

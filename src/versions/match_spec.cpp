@@ -123,7 +123,7 @@ std::string_view MatchSpecName(std::string_view text) {
 
 Result<MatchSpec> MatchSpec::Parse(std::string_view text) {
   if (text.find("::") != std::string_view::npos) {
-    return Error(ErrorCode::kUnsupported, fmt::format("requirement '{}' names a channel", text))
+    return Error(ErrorCode::kUnsupported, fmt::format("requirement '{}' has a channel", text))
         .WithHint("write 'name [version [build]]'; channels are chosen on the command line");
   }
   if (text.find('[') != std::string_view::npos) return ParseWithBrackets(text);

@@ -1,7 +1,6 @@
 #pragma once
-// A requirement: which packages of one name will do. Layer: versions.
-// Source: CEP 29, the positional form "name [version [build]]" (CEP 14 for recipes, CEP 34 for index.json);
-// conda models/match_spec.py.
+// Parses conda match specs. Layer: versions. Source: CEP 29, the positional form "name [version [build]]"
+// (CEP 14 for recipes, CEP 34 for index.json); conda models/match_spec.py.
 
 #include <string>
 #include <string_view>

@@ -54,7 +54,7 @@ Result<void> CheckPackageName(std::string_view name) {
       return Broken("package name", name, "may hold only a-z, 0-9, '-', '.' and '_'");
     }
     if (i > 0 && IsNameSeparator(c) && IsNameSeparator(name[i - 1])) {
-      return Broken("package name", name, "holds two separators in a row");
+      return Broken("package name", name, "has two separators in a row");
     }
   }
   if (name.front() == '-' || name.front() == '.') {
@@ -80,12 +80,12 @@ Result<void> CheckVersion(std::string_view version) {
   const std::size_t plus = rest.find('+');
   const std::string_view local = plus == std::string_view::npos ? "0" : rest.substr(plus + 1);
   if (rest.find('!') != std::string_view::npos || local.find('+') != std::string_view::npos) {
-    return Broken("version", version, "holds '!' or '+' more than once");
+    return Broken("version", version, "has '!' or '+' more than once");
   }
   if (!SegmentsFilled(rest.substr(0, plus)) || !SegmentsFilled(local)) {
     return Broken("version", version, "has an empty segment");
   }
-  if (!NumbersFit(version)) return Broken("version", version, "holds a number above 2147483647");
+  if (!NumbersFit(version)) return Broken("version", version, "has a number above 2147483647");
   return Ok();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Names and versions of packages: what they may hold. Layer: versions.
-// Source: CEP 26 "Identifying packages and channels"; versions also CEP 33.
+// Validates package names and versions. Layer: versions. Source: CEP 26 "Identifying packages and channels";
+// versions also CEP 33.
 
 #include <string_view>
 

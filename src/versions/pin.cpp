@@ -56,7 +56,7 @@ Result<std::string> CountUp(std::string_view segment, const std::string& version
   constexpr std::uint32_t kMost = 0x7FFFFFFE;
   if (digits == 0 || read.ec != std::errc() || number > kMost) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("segment '{}' of version '{}' cannot be counted up", segment, version))
+                 fmt::format("segment '{}' of version '{}' cannot be incremented", segment, version))
         .WithHint("give upper_bound as a version, or upper_bound=none");
   }
   return fmt::format("{}{}{}", separator, number + 1, digits == segment.size() ? ".0a0" : "a");

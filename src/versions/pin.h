@@ -1,8 +1,7 @@
 #pragma once
-// pin_subpackage() and pin_compatible(): version ranges derived from a version. Layer: versions.
-// Source: CEP 39 (run exports and pins). Differs from rattler-build, which keeps a local part ("+cu121") in a
-// lower bound that is cut, so that it excludes the plain version, and counts "1.2rc1" up to "1.2a2", which is
-// lower.
+// Version ranges of pin_subpackage() and pin_compatible(). Layer: versions. Source: CEP 39 (run exports and
+// pins). Differs from rattler-build, which keeps a local part ("+cu121") in a lower bound that is cut, so
+// that it excludes the plain version, and counts "1.2rc1" up to "1.2a2", which is lower.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// "3.11": what Python packages are built for. Layer: versions.
+// Parses Python versions such as 3.11. Layer: versions.
 
 #include <string>
 #include <string_view>

@@ -96,7 +96,7 @@ class ExpressionChecker {
     for (const std::string& word : words_) PTPKG_CHECK(Take(word));
     if (state_ == State::kOperand) return Incomplete("ends where a licence is expected");
     if (state_ == State::kException) return Incomplete("ends where an exception is expected");
-    if (depth_ != 0) return Incomplete("lacks a ')'");
+    if (depth_ != 0) return Incomplete("has no closing ')'");
     return Ok();
   }
 
@@ -129,8 +129,8 @@ class ExpressionChecker {
     const bool reference = IsReference(id);
     if (reference && id != word) {
       return InvalidExpression(
-          fmt::format("'{}' is no licence of the SPDX list, so no '+' can follow it", word),
-          fmt::format("write '{}': the licence's own text says which versions it has", id));
+          fmt::format("'{}' is not in the SPDX licence list, so it cannot have a '+'", word),
+          fmt::format("write '{}': the licence text says which versions apply", id));
     }
     if (!reference && !SpdxTable().licenses.contains(ToLower(id))) {
       return InvalidExpression(fmt::format("'{}' is not in the SPDX licence list", word),
@@ -155,7 +155,7 @@ class ExpressionChecker {
       return Ok();
     }
     return InvalidExpression(
-        fmt::format("'{}' stands in the licence expression '{}' where an operator is expected", word, text_),
+        fmt::format("unexpected '{}' in the licence expression '{}': expected an operator", word, text_),
         "join licences with AND, OR and WITH, in capitals");
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Licence expressions. Layer: versions.
-// Source: SPDX specification 2.3, Annex D; identifiers of the licence list (data/spdx.txt).
+// Parses SPDX licence expressions. Layer: versions. Source: SPDX specification 2.3, Annex D; identifiers of
+// the licence list (data/spdx.txt).
 
 #include <string_view>
 

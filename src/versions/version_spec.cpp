@@ -136,7 +136,7 @@ class VersionSpecParser {
 
   /// A star inside the version: conda matches the text.
   Result<VersionSpec> ReadWildcard(const Operator& op, std::string_view clause) {
-    if (!op.text.empty()) return Bad(fmt::format("after '{}' a '*' stands at the end only", op.text));
+    if (!op.text.empty()) return Bad(fmt::format("after '{}', '*' is only allowed at the end", op.text));
     // What lies between the stars must be made of a version's characters.
     VersionSpec spec;
     PTPKG_TRY(spec.bound_, Bound(ReplaceAll(clause, "*", "0")));

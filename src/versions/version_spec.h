@@ -1,6 +1,6 @@
 #pragma once
-// Which versions are allowed: the version field of a match spec. Layer: versions.
-// Source: CEP 29; conda models/version.py VersionSpec.
+// Parses and matches conda version specs. Layer: versions. Source: CEP 29; conda models/version.py
+// VersionSpec.
 
 #include <string>
 #include <string_view>

@@ -78,8 +78,8 @@ Result<FileName> FileName::Parse(std::string_view file_name) {
   if (parts.size() == tag + 4) {
     out.variant = parts.back();
     if (!IsVariantLabel(out.variant)) {
-      return BadName(file_name, fmt::format("'{}' is no label of a variant", out.variant))
-          .WithHint("labels have 0-9, a-z, '_' and '.'");
+      return BadName(file_name, fmt::format("'{}' is not a variant label", out.variant))
+          .WithHint("labels consist of 0-9, a-z, '_' and '.'");
     }
   }
   Result<Tag> parsed = ParseTag(parts[tag] + "-" + parts[tag + 1] + "-" + parts[tag + 2]);

@@ -1,7 +1,6 @@
 #pragma once
-// File names of wheels. Layer: wheel.
-// Source: PyPA binary distribution format, "File name convention" and "Escaping and Unicode"; PEP 825 for the
-// label of a variant.
+// Parses and formats wheel file names. Layer: wheel. Source: PyPA binary distribution format, "File name
+// convention" and "Escaping and Unicode"; PEP 825 for the label of a variant.
 
 #include <string>
 #include <string_view>

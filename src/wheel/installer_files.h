@@ -1,6 +1,6 @@
 #pragma once
-// Files of .dist-info that tell of an installation. Layer: wheel.
-// Sources: PyPA "Recording installed projects", PEP 710, PEP 815; uv, distutils.
+// Recognises files that installers write. Layer: wheel. Sources: PyPA "Recording installed projects", PEP
+// 710, PEP 815; uv, distutils.
 
 #include <array>
 #include <string_view>

@@ -44,7 +44,7 @@ std::optional<PythonRange> ReadDigits(std::string_view digits) {
 }
 
 /// "dm" of "cp37dm": whether builds of the version can have these flags, in this order.
-bool AreFlagsOf(const PythonRange& python, std::string_view flags) {
+bool AreAbiFlagsOf(const PythonRange& python, std::string_view flags) {
   const auto take = [&](char flag, bool exists) {
     if (exists && flags.starts_with(flag)) flags.remove_prefix(1);
   };
@@ -74,7 +74,7 @@ std::optional<PythonRange> PythonsOfCPython(const PythonRange& python, std::stri
     return stable ? std::optional(range) : std::nullopt;
   }
   const std::string own = fmt::format("cp{}", digits);
-  const bool fits = abi.starts_with(own) && AreFlagsOf(python, abi.substr(own.size()));
+  const bool fits = abi.starts_with(own) && AreAbiFlagsOf(python, abi.substr(own.size()));
   return fits ? std::optional(python) : std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Tags that interpreters take. Layer: wheel.
-// Source: PEP 425, PEP 384, PEP 703, PEP 803; packaging/tags.py, which pip and installers of its kind ask.
+// Decides which interpreters accept a tag. Layer: wheel. Source: PEP 425, PEP 384, PEP 703, PEP 803;
+// packaging/tags.py, which pip and installers of its kind ask.
 
 #include <optional>
 #include <string>

@@ -26,10 +26,10 @@ Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& w
     const std::string top = member.name.substr(0, member.name.find('/'));
     if (top.size() < member.name.size() && top.ends_with(".dist-info")) folders.insert(top);
   }
-  if (folders.empty()) return Missing(wheel, ".dist-info folder");
+  if (folders.empty()) return Missing(wheel, ".dist-info directory");
   if (folders.size() > 1) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' has {} .dist-info folders instead of one: '{}', '{}'", wheel.str(),
+                 fmt::format("'{}' has {} .dist-info directories instead of one: '{}', '{}'", wheel.str(),
                              folders.size(), *folders.begin(), *std::next(folders.begin())));
   }
   const std::string folder = *folders.begin();
@@ -38,7 +38,7 @@ Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& w
   if (!named || named->Stem() != file_name.Stem()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds '{}' instead of '{}.dist-info'",
                                                        wheel.str(), folder, file_name.Stem()))
-        .WithHint("the file may have been renamed by hand: name, version and .dist-info must agree");
+        .WithHint("name, version and .dist-info must match: the file may have been renamed by hand");
   }
   return folder;
 }

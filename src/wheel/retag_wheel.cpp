@@ -27,7 +27,7 @@ Result<std::string> PartAfter(const std::string& now, const std::optional<std::s
   for (const std::string& word : Split(*asked, '.')) {
     const char first = word.empty() ? '.' : word.front();
     if ((first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z')) continue;
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no {} tag", *asked, what))
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a valid {} tag", *asked, what))
         .WithHint(fmt::format("write it like {}", example));
   }
   return ToLower(*asked);
@@ -104,8 +104,8 @@ Result<void> ProvideExtras(const Place& place, CoreMetadata& metadata) {
                     [&](const std::string& name) { return NormalizeName(Trim(name)) == extra.name; }))
       continue;
     if (!ParseRequirement(fmt::format("{}[{}]", place.project, extra.name))) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no name of an extra", extra.name))
-          .WithHint("extras are named with letters, digits and '-'");
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not the name of an extra", extra.name))
+          .WithHint("names of extras consist of letters, digits and '-'");
     }
     metadata.Add("Provides-Extra", extra.name);
   }
@@ -147,13 +147,13 @@ Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::
 }
 
 /// What is written from the file name must not turn the METADATA of another distribution into this one's.
-Result<void> CheckIsOf(const CoreMetadata& metadata, const FileName& name) {
+Result<void> CheckSameDistribution(const CoreMetadata& metadata, const FileName& name) {
   const Result<FileName> said = FileName::Of(metadata);
   if (said && said->Stem() == name.Stem()) return Ok();
   return Error(ErrorCode::kInvalidInput,
                fmt::format("METADATA says '{} {}', the file name '{} {}'", metadata.Get("Name"),
                            metadata.Get("Version"), name.name, name.version))
-      .WithHint("find out which of them is right: 'ptpkg check' lists all that is wrong with the wheel");
+      .WithHint("find out which is right; list all findings with 'ptpkg check'");
 }
 
 Result<std::string> MetadataTextAfter(CoreMetadata metadata, const RetagRequest& request,
@@ -170,7 +170,7 @@ Result<void> CheckKinds(const archive::ZipReader& zip) {
     if (member.name.ends_with('/') || type == 0 || type == archive::zip::kModeRegular) continue;
     return Error(ErrorCode::kUnsupported,
                  fmt::format("'{}' is a link or device, which a wheel cannot hold", member.name))
-        .WithHint("make the wheel again with a file in its place");
+        .WithHint("rebuild the wheel with a regular file instead");
   }
   return Ok();
 }
@@ -180,7 +180,7 @@ Result<void> CheckKinds(const archive::ZipReader& zip) {
 Result<void> CompareWithMembers(const archive::ZipReader& zip, const WheelInfo& info) {
   const auto differs = [](std::string_view path, std::string_view why) {
     return Error(ErrorCode::kCorrupt, fmt::format("'{}' {}", path, why))
-        .WithHint("'ptpkg check' lists all that is wrong with the wheel");
+        .WithHint("list all findings with 'ptpkg check'");
   };
   std::map<std::string_view, const RecordRow*> rows;
   for (const RecordRow& row : info.record) rows.emplace(row.path, &row);
@@ -329,7 +329,7 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
     texts[path] = WheelTextAfter(std::move(block), request, name, tags);
   }
   if (request.local || !request.requirements.empty()) {
-    PTPKG_CHECK(CheckIsOf(info.metadata, info.file_name), frame);
+    PTPKG_CHECK(CheckSameDistribution(info.metadata, info.file_name), frame);
     PTPKG_TRY(texts[info.dist_info_dir + "/METADATA"], MetadataTextAfter(info.metadata, request, name));
   }
   for (const auto& [document, text] : content.documents) texts[info.dist_info_dir + "/" + document] = text;

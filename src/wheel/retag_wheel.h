@@ -1,6 +1,6 @@
 #pragma once
-// A wheel under other tags, another build number, local version or requirements. Layer: wheel.
-// Source: `wheel tags` (pypa/wheel) for tags and build; PyPA version specifiers for local versions.
+// Plans a wheel's new tags, version or requirements. Layer: wheel. Source: `wheel tags` (pypa/wheel) for tags
+// and build; PyPA version specifiers for local versions.
 
 #include <map>
 #include <optional>

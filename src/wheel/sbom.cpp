@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 #include "support/text/json_utf8.h"
 
@@ -22,21 +22,6 @@ struct HashKind {
 constexpr std::array<HashKind, 5> kHashKinds = {
     {{"MD5", 32}, {"SHA-1", 40}, {"SHA-256", 64}, {"SHA-512", 128}, {"BLAKE2b-256", 64}}};
 
-std::string PercentEncoded(std::string_view text, std::string_view kept) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos ||
-                       kept.find(c) != std::string_view::npos;
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
 bool IsLowerHex(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -47,14 +32,14 @@ Result<void> CheckComponent(const SbomComponent& component) {
     return Error(ErrorCode::kInvalidInput, "a component of a bill of materials has no name");
   }
   if (std::find(kComponentTypes.begin(), kComponentTypes.end(), component.type) == kComponentTypes.end()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the component '{}' has the type '{}', which is none",
-                                                       component.name, component.type));
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the component '{}' has the unknown type '{}'", component.name, component.type));
   }
   for (const SbomHash& hash : component.hashes) {
     const auto* const kind = std::find_if(kHashKinds.begin(), kHashKinds.end(),
                                           [&](const HashKind& k) { return k.name == hash.algorithm; });
     if (kind == kHashKinds.end() || hash.hex.size() != kind->digits || !IsLowerHex(hash.hex)) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no {} digest, of the component '{}'",
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a {} digest, in the component '{}'",
                                                          hash.hex, hash.algorithm, component.name));
     }
   }
@@ -80,7 +65,7 @@ Json PedigreeJson(const SbomComponent& component) {
     pedigree["commits"] = Json::array({commit});
   }
   for (const std::string& patch : component.patches) {
-    pedigree["patches"].push_back({{"type", "unofficial"}, {"diff", {{"url", PercentEncoded(patch, "/")}}}});
+    pedigree["patches"].push_back({{"type", "unofficial"}, {"diff", {{"url", PercentEncode(patch, "/")}}}});
   }
   return pedigree;
 }
@@ -173,7 +158,7 @@ SbomComponent ComponentFrom(const Json& json) {
   const Json pedigree = ObjectIn(json, "pedigree");
   for (const Json& commit : ListIn(pedigree, "commits")) component.commit = TextIn(commit, "uid");
   for (const Json& patch : ListIn(pedigree, "patches"))
-    component.patches.push_back(PercentDecoded(TextIn(ObjectIn(patch, "diff"), "url")));
+    component.patches.push_back(PercentDecode(TextIn(ObjectIn(patch, "diff"), "url")));
   for (const Json& property : ListIn(json, "properties"))
     component.properties[TextIn(property, "name")] = TextIn(property, "value");
   return component;
@@ -193,12 +178,12 @@ std::string UuidOf(const Sha256& digest) {
 
 std::string PackageUrl(const PackageUrlParts& parts) {
   std::string url = fmt::format("pkg:{}/", parts.type);
-  if (!parts.name_space.empty()) url += PercentEncoded(parts.name_space, "/") + "/";
-  url += PercentEncoded(parts.name, ":");
-  if (!parts.version.empty()) url += "@" + PercentEncoded(parts.version, ":");
+  if (!parts.name_space.empty()) url += PercentEncode(parts.name_space, "/") + "/";
+  url += PercentEncode(parts.name, ":");
+  if (!parts.version.empty()) url += "@" + PercentEncode(parts.version, ":");
   char separator = '?';
   for (const auto& [key, value] : parts.qualifiers) {
-    url += fmt::format("{}{}={}", separator, key, PercentEncoded(value, ":/"));
+    url += fmt::format("{}{}={}", separator, key, PercentEncode(value, ":/"));
     separator = '&';
   }
   return url;

@@ -1,6 +1,6 @@
 #pragma once
-// A bill of materials as CycloneDX has it: the files of .dist-info/sboms. Layer: wheel.
-// Sources: CycloneDX 1.6 (JSON); PEP 770; the package URL specification; docs/formats/sbom.md.
+// CycloneDX SBOMs in .dist-info/sboms. Layer: wheel. Sources: CycloneDX 1.6 (JSON); PEP 770; the package URL
+// specification; docs/formats/sbom.md.
 
 #include <compare>
 #include <map>

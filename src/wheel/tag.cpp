@@ -38,7 +38,7 @@ Result<Tag> ParseTag(std::string_view text) {
   Tag tag{parts[0], parts[1], parts[2]};
   if (CountTags(tag) > limits::kTags) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("a compatibility tag stands for more than {} plain ones", limits::kTags));
+                 fmt::format("a compatibility tag expands to more than {} tags", limits::kTags));
   }
   return tag;
 }

@@ -1,6 +1,5 @@
 #pragma once
-// Compatibility tags of wheels. Layer: wheel.
-// Source: PEP 425 (tags and compressed tag sets).
+// Parses compatibility tags. Layer: wheel. Source: PEP 425 (tags and compressed tag sets).
 
 #include <compare>
 #include <set>

@@ -31,7 +31,7 @@ class DocumentReader {
   explicit DocumentReader(const std::string& where) : where_(where) {}
 
   Result<VariantDocument> Read(const Json& json) const {
-    if (!json.is_object()) return Wrong("is no object");
+    if (!json.is_object()) return Wrong("is not an object");
     PTPKG_TRY(const std::string schema, JsonString(json, "$schema", where_));
     if (schema != SchemaOf(kVariantFormat)) {
       return Error(ErrorCode::kUnsupported,
@@ -39,13 +39,13 @@ class DocumentReader {
           .WithHint(fmt::format("PEP 825, format {}, is: its schema is '{}'", kVariantFormat,
                                 SchemaOf(kVariantFormat)));
     }
-    PTPKG_CHECK(RefuseOthers(json, {"$schema", "default-priorities", "variants"}, ""));
+    PTPKG_CHECK(RefuseUnknownKeys(json, {"$schema", "default-priorities", "variants"}, ""));
     VariantDocument document;
     PTPKG_TRY(document.namespaces, ReadNamespaces(json));
     const auto variants = json.find("variants");
     if (variants == json.end() || !variants->is_object()) return Wrong("has no object 'variants'");
     for (const auto& [label, properties] : variants->items()) {
-      if (!IsVariantLabel(label)) return Wrong(fmt::format("'{}' is no label", label));
+      if (!IsVariantLabel(label)) return Wrong(fmt::format("'{}' is not a label", label));
       PTPKG_TRY(VariantProperties read, ReadProperties(label, properties));
       PTPKG_CHECK(Check(label, read, document.namespaces));
       document.variants.emplace(label, std::move(read));
@@ -56,11 +56,11 @@ class DocumentReader {
  private:
   [[nodiscard]] Error Wrong(std::string_view what) const {
     return Error(ErrorCode::kInvalidInput, fmt::format("{}: {}", where_, what))
-        .WithHint("write the wheel again; PEP 825 has the format");
+        .WithHint("rebuild the wheel; PEP 825 defines the format");
   }
 
-  [[nodiscard]] Result<void> RefuseOthers(const Json& object, const std::set<std::string>& known,
-                                          std::string_view above) const {
+  [[nodiscard]] Result<void> RefuseUnknownKeys(const Json& object, const std::set<std::string>& known,
+                                               std::string_view above) const {
     for (const auto& [key, value] : object.items()) {
       if (!known.contains(key)) return Wrong(fmt::format("the key '{}{}' is not of this format", above, key));
     }
@@ -72,7 +72,7 @@ class DocumentReader {
     if (priorities == json.end() || !priorities->is_object())
       return Wrong("has no object 'default-priorities'");
     if (!priorities->contains("namespace")) return Wrong("has no list 'default-priorities.namespace'");
-    PTPKG_CHECK(RefuseOthers(*priorities, {"namespace"}, "default-priorities."));
+    PTPKG_CHECK(RefuseUnknownKeys(*priorities, {"namespace"}, "default-priorities."));
     PTPKG_TRY(std::vector<std::string> names, JsonStringsOr(*priorities, "namespace", {}, where_));
     if (names.empty()) return Wrong("the list of namespaces is empty");
     std::set<std::string> seen;
@@ -85,11 +85,11 @@ class DocumentReader {
 
   [[nodiscard]] Result<VariantProperties> ReadProperties(const std::string& label, const Json& json) const {
     VariantProperties properties;
-    if (!json.is_object()) return Wrong(fmt::format("the variant '{}' is no object", label));
+    if (!json.is_object()) return Wrong(fmt::format("the variant '{}' is not an object", label));
     for (const auto& [space, features] : json.items()) {
-      if (!IsKey(space) || !features.is_object()) return Wrong(fmt::format("'{}' is no namespace", space));
+      if (!IsKey(space) || !features.is_object()) return Wrong(fmt::format("'{}' is not a namespace", space));
       for (const auto& [feature, values] : features.items()) {
-        if (!IsKey(feature)) return Wrong(fmt::format("'{}' is no feature", feature));
+        if (!IsKey(feature)) return Wrong(fmt::format("'{}' is not a feature", feature));
         PTPKG_TRY(std::vector<std::string> texts, JsonStringsOr(features, feature, {}, where_));
         const bool sound = !texts.empty() && std::all_of(texts.begin(), texts.end(), IsValue);
         if (!sound) return Wrong(fmt::format("'{} :: {}' has no values, or wrong ones", space, feature));
@@ -134,14 +134,14 @@ Result<VariantDocument> ParseWheelVariant(std::string_view text, const std::stri
                                           const std::string& where) {
   const auto wrong = [&](const std::string& what) {
     return Error(ErrorCode::kInvalidInput, fmt::format("{}: {}", where, what))
-        .WithHint("write the wheel again; a label cannot be given or taken by renaming");
+        .WithHint("rebuild the wheel; renaming cannot add or remove a label");
   };
   if (text.empty()) return wrong(fmt::format("the variant '{}' has no {}", label, kVariantDocument));
   PTPKG_TRY(VariantDocument document, ParseVariantDocument(text, where));
   if (document.variants.size() == 1 && document.variants.contains(label)) return document;
   std::vector<std::string> labels;
   for (const auto& [name, properties] : document.variants) labels.push_back("'" + name + "'");
-  return wrong(fmt::format("it says the variants {}, the file name '{}'",
+  return wrong(fmt::format("it lists the variants {}, but the file name has '{}'",
                            labels.empty() ? "none" : Join(labels, ", "), label));
 }
 
@@ -161,7 +161,7 @@ std::string FormatVariantDocument(const VariantDocument& document) {
 Result<void> MergeVariants(VariantDocument& all, const VariantDocument& one, std::string_view where) {
   const auto differs = [&](std::string_view what) {
     return Error(ErrorCode::kInvalidInput, fmt::format("{}: {}", where, what))
-        .WithHint("all wheels of a version must say the same of a variant: write them again together");
+        .WithHint("all wheels of a version must describe a variant alike: rebuild them together");
   };
   for (const auto& [label, properties] : one.variants) {
     for (const auto& [known, others] : all.variants) {

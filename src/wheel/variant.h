@@ -1,7 +1,6 @@
 #pragma once
-// Variant wheels: a label in the file name, and what it stands for. Layer: wheel.
-// Source: PEP 825, draft of August 2026, format 0.1.1. This file and variant.cpp alone know the draft; a
-// later one is a change here.
+// Variant labels and documents (PEP 825). Layer: wheel. Source: PEP 825, draft of August 2026, format 0.1.1.
+// This file and variant.cpp alone know the draft; a later one is a change here.
 
 #include <map>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
-// Wheels: what they hold, written and read. Layer: wheel.
-// Sources: binary distribution format (PyPA), core metadata 2.4, PEP 425, PEP 440, PEP 600, PEP 639;
-// docs/formats/wheel.md.
+// Reads and writes wheels. Layer: wheel. Sources: binary distribution format (PyPA), core metadata 2.4, PEP
+// 425, PEP 440, PEP 600, PEP 639; docs/formats/wheel.md.
 
 #include <map>
 #include <string>
@@ -36,7 +35,7 @@ struct WheelInput {
 };
 
 struct WheelOptions {
-  OnExisting on_existing = OnExisting::kRefuse;
+  ExistingFilePolicy on_existing = ExistingFilePolicy::kRefuse;
   int deflate_level = 6;  ///< 0 (store) … 12.
 };
 

@@ -57,8 +57,7 @@ Result<void> AddTag(std::string_view value, std::size_t& plain_tags, WheelFile& 
   PTPKG_TRY(Tag tag, ParseTag(value));
   plain_tags += CountTags(tag);
   if (plain_tags > limits::kTags) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("its tags stand for more than {} plain ones", limits::kTags));
+    return Error(ErrorCode::kInvalidInput, fmt::format("its tags expand to more than {}", limits::kTags));
   }
   file.tags.push_back(std::move(tag));
   return Ok();

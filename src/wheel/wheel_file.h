@@ -1,6 +1,5 @@
 #pragma once
-// The WHEEL file of a .dist-info folder. Layer: wheel.
-// Source: PyPA binary distribution format, ".dist-info/WHEEL".
+// Reads and writes the WHEEL file. Layer: wheel. Source: PyPA binary distribution format, ".dist-info/WHEEL".
 
 #include <string>
 #include <string_view>

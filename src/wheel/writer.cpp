@@ -71,8 +71,8 @@ Result<void> AlignLicenses(CoreMetadata& metadata, DistInfo& files) {
     }
     if (!files.contains(place)) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("the metadata names the license file '{}', which is not there", name))
-          .WithHint("add the file, or take the License-File field away");
+                   fmt::format("the metadata lists the license file '{}', which is missing", name))
+          .WithHint("add the file, or remove the License-File field");
     }
   }
   for (const auto& [path, text] : files) {
@@ -119,9 +119,9 @@ Result<void> CheckPayloadPath(const RelPath& path, const FileName& name) {
   const std::string top = path.Components().front();
   const bool foreign_data = top.ends_with(".data") && top != name.Stem() + ".data" && path.str() != top;
   if (!top.ends_with(".dist-info") && !foreign_data) return Ok();
-  return Error(
-      ErrorCode::kInvalidInput,
-      fmt::format("'{}' cannot be payload of '{}': the folder is not its own", path.str(), name.Stem()));
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("'{}' cannot be payload of '{}': the directory belongs to another project",
+                           path.str(), name.Stem()));
 }
 
 Result<archive::EntrySet> CollectEntries(const WheelInput& input, const FileName& name) {

@@ -306,7 +306,7 @@ class Ccache(harness.Case):
         self.refused(recipe, 6, f"Failed to create directory {self.cache / 'ccache/tmp'}")
         shutil.rmtree(self.cache / "ccache")
         (self.cache / "ccache").write_text("a file")
-        self.refused(recipe, 7, f"'{self.cache / 'ccache'}' is not a folder")
+        self.refused(recipe, 7, f"'{self.cache / 'ccache'}' is not a directory")
 
     def test_without_ccache_on_path(self):
         programs = self.scratch / "bin"
@@ -362,10 +362,10 @@ class Ccache(harness.Case):
             return pathlib.Path(f"{output}.log").read_text()
 
         self.wait_for(lambda: len((self.scratch / "runs").read_text().splitlines()) == 2)
-        self.wait_for(lambda: "is being built by another run; waiting for it" in said(outputs[2]))
+        self.wait_for(lambda: "another run is building" in said(outputs[2]))
         (self.scratch / "hold").unlink()
         self.assertEqual([process.wait() for process in (first, second, same)], [0, 0, 0], [said(one) for one in outputs])
-        self.assertIn("is built in a folder of its own", said(outputs[1]))
+        self.assertIn("in a separate directory", said(outputs[1]))
         self.assertEqual((self.scratch / "runs").read_text(), "build 0\nbuild 1\n")
         self.assert_as_without(recipe)
 
@@ -385,7 +385,7 @@ class Ccache(harness.Case):
                 process.wait()
                 (self.scratch / "hold").unlink()
                 done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist")
-                self.assertIn("goes on where an interrupted run was ended", done.stderr)
+                self.assertIn("resuming the interrupted build of", done.stderr)
                 self.assertRegex(done.stderr, "ccache: (nothing to compile|([0-9]) of \\2 found)")
                 self.assert_as_without(recipe)
                 # Of what was left with other inputs of the same recipe nothing is of use.
@@ -398,7 +398,7 @@ class Ccache(harness.Case):
                 (self.scratch / "hold").unlink()
                 (recipe / "src/plain.c").write_text("int plain(void) { return 2; }\n")
                 done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist")
-                self.assertIn("what an interrupted build of 'toy-1.0-1' left is removed", done.stderr)
+                self.assertIn("removing an interrupted build of 'toy-1.0-1'", done.stderr)
                 self.assertEqual(list((self.cache / "work").iterdir()), [])
                 # Of another version it is left alone.
                 (self.scratch / "hold").touch()
@@ -413,12 +413,12 @@ class Ccache(harness.Case):
                 self.assertIn("an interrupted build of 'toy-1.0-3'", done.stderr)
                 self.number(recipe, 3)
                 done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist")
-                self.assertIn("goes on where an interrupted run was ended", done.stderr)
+                self.assertIn("resuming the interrupted build of", done.stderr)
 
     def test_a_result_that_names_the_compiler(self):
         recipe = self.project(build='make -j2\nmkdir -p "$PREFIX/share"\necho "cc=$CC" > "$PREFIX/share/toy.conf"')
         done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist", exit_code=3)
-        self.assertIn("'share/toy.conf' names a compiler as --ccache calls it", done.stderr)
+        self.assertIn("'share/toy.conf' contains the path of a --ccache compiler wrapper", done.stderr)
         self.assertIn("without --ccache", done.stderr)
         for _ in range(2):  # the second removes what the refused one left
             self.ptpkg("build", recipe, "--env", "system", "--output", self.scratch / "dist")
@@ -490,7 +490,7 @@ extra: {{ptpkg: {{formats: [conda]}}}}
                   "{ echo toy; grep COMPILER_LAUNCHER build/CMakeCache.txt || true; } > $PREFIX/lib/toy.conf")
         shutil.rmtree(output)
         done = self.ptpkg("build", recipe, "--env", "system", "--output", output, exit_code=3)
-        self.assertIn("'lib/toy.conf' names a compiler as --ccache calls it", done.stderr)
+        self.assertIn("'lib/toy.conf' contains the path of a --ccache compiler wrapper", done.stderr)
         result = pathlib.Path(re.search('with "rm -r ([^"]+)"', done.stderr)[1])
         self.assertTrue((result / "files/work.tar").exists(), result)
         shutil.rmtree(result)

@@ -165,7 +165,7 @@ class Files(Case):
         self.ptpkg("ci", "gitlab", recipe, "--force")
         self.ptpkg("ci", "gitlab", recipe, "--check")
         (recipe / "variants.yaml").write_text("toy_backend: [cpu, omp, cuda]\ntoy_panel: ['32']\n")
-        self.assertIn("is not what the recipes give today", self.ptpkg("ci", "gitlab", recipe, "--check", exit_code=1).stderr)
+        self.assertIn("is out of date with the recipes", self.ptpkg("ci", "gitlab", recipe, "--check", exit_code=1).stderr)
 
 
 class Runs(Case):
@@ -293,7 +293,7 @@ extra: {ptpkg: {formats: [conda]}}
         self.ptpkg("ci", "github", recipe)
         text = (self.repository / ".github/workflows/toy.yml").read_text()
         (recipe / "variants.yaml").write_text("word: [a, b]\n")
-        with self.assertRaisesRegex(ci_services.JobFailed, "is not what the recipes give today"):
+        with self.assertRaisesRegex(ci_services.JobFailed, "is out of date with the recipes"):
             self.service(ci_services.Github, "pull_request", text)
 
 

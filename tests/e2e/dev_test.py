@@ -163,7 +163,7 @@ class Dev(harness.Case):
         self.compiled()
         self.write_recipe("ninja")
         done = self.ptpkg("dev", self.recipe)
-        self.assertRegex(done.stderr, r"note: 'toy-1-0' starts anew: .*'recipe.requirements'.* changed")
+        self.assertRegex(done.stderr, r"note: 'toy-1-0' starts over: .*'recipe.requirements'.* changed")
         self.assertEqual(len(self.compiled()), 7)
         self.assertEqual(self.dev("--fresh")["why_anew"], "--fresh")
 
@@ -171,10 +171,10 @@ class Dev(harness.Case):
         self.project()
         self.edit("one.c", "int one(void) { return 1 }\n")
         done = self.ptpkg("dev", self.recipe, exit_code=5)
-        self.assertIn("error: the build script of 'toy-1-0' ended with status 1", done.stderr)
+        self.assertIn("error: the build script of 'toy-1-0' exited with status 1", done.stderr)
         self.assertIn("the first command that failed, from its log", done.stderr)
         self.assertIn("one.c:1:", done.stderr)
-        self.assertIn("the folder stays, and the same command goes on there", done.stderr)
+        self.assertIn("rerun the same command to continue", done.stderr)
         done = {*self.compiled()} - {"one"}
         self.edit("one.c", "int one(void) { return 1; }\n")
         self.assertFalse(self.dev()["anew"])
@@ -264,7 +264,7 @@ class Dev(harness.Case):
         lines = []
         reader = threading.Thread(target=lambda: lines.extend(second.stderr))
         reader.start()
-        self.wait_for(lambda: any("is being built by another run; waiting for it" in line for line in lines))
+        self.wait_for(lambda: any("another run is building" in line for line in lines))
         items = {item["kind"]: item for item in self.ptpkg_json("cache")["items"]}
         self.assertEqual((items["dev"]["state"], items["dev"]["subject"]), ("in_use", "toy-1-0"))
         self.ptpkg("cache", "clean")
@@ -284,7 +284,7 @@ class Dev(harness.Case):
                           HOME_OF_CALLER="leaks")
         where, prefix, names, leak = done.stdout.splitlines()
         self.assertEqual((where, prefix, names, leak), (told["source"], told["prefix"], "ninja toy", "[]"))
-        self.assertIn("note: the folder of 'ptpkg dev'", done.stderr)
+        self.assertIn("note: the directory of 'ptpkg dev'", done.stderr)
         self.shell("sh", "-c", "exit 7", exit_code=7)
         self.shell("no-such-program", exit_code=127)
         self.assertIn("-c: not found", self.shell("-c", "true", exit_code=127).stderr)
@@ -311,8 +311,8 @@ class Dev(harness.Case):
             # A shell has nothing of the caller's environment, so not the place of the cache.
             done = self.shell(pathlib.Path(harness.Settings.ptpkg).resolve(), verb, "--cache-dir", self.cache, self.recipe,
                               *more, exit_code=2)
-            self.assertIn("this is the environment of 'toy-1-0', whose work folder is held meanwhile", done.stderr)
-            self.assertIn("hint: leave the shell first", done.stderr)
+            self.assertIn("this shell uses the work directory of 'toy-1-0'", done.stderr)
+            self.assertIn("hint: exit the shell first", done.stderr)
 
     def test_sources_that_a_shell_has_changed_are_taken_again(self):
         self.project()
@@ -320,7 +320,7 @@ class Dev(harness.Case):
         self.compiled()
         self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c; rm f1.c")
         done = self.ptpkg("dev", self.recipe)
-        self.assertIn("changed by hand in the folder of 'ptpkg dev'", done.stderr)
+        self.assertIn("they were changed in the directory of 'ptpkg dev'", done.stderr)
         self.assertIn("2 files copied: 'f0.c', 'f1.c'", done.stdout)
         self.assertNotIn("changed by hand", self.ptpkg("dev", self.recipe).stderr)
 
@@ -365,7 +365,7 @@ class Dev(harness.Case):
         self.ptpkg("build", self.recipe, "--output", self.scratch / "dist", exit_code=5)
         shutil.copytree(self.cache, self.scratch / "copy", symlinks=True)
         done = self.ptpkg("shell", "--cache-dir", self.scratch / "copy", self.recipe, "--", "pwd")
-        self.assertNotIn("did not end well", done.stderr)
+        self.assertNotIn("of a failed build", done.stderr)
         self.assertIn(str(self.scratch / "copy"), done.stdout)
 
     def test_shell_in_what_a_failed_build_has_left(self):
@@ -375,16 +375,16 @@ class Dev(harness.Case):
         self.ptpkg(*build, exit_code=5)
         self.compiled()
         done = self.shell("ls", "out")
-        self.assertIn("the work folder of a build that did not end well", done.stderr)
-        self.assertIn("warning: if files change in that folder, the next build starts anew", done.stderr)
+        self.assertIn("the work directory of a failed build", done.stderr)
+        self.assertIn("warning: if files in that directory change, the next build starts over", done.stderr)
         self.assertIn("f0.o", done.stdout)
         self.assertNotIn("were changed by hand", done.stderr)
-        self.assertIn("goes on where an interrupted run was ended", self.ptpkg(*build, exit_code=5).stderr)
+        self.assertIn("resuming the interrupted build of", self.ptpkg(*build, exit_code=5).stderr)
         # What was changed by hand is not what the recipe says.
         done = self.shell("sh", "-c", "echo 'int f0(void) { return 666; }' > f0.c")
-        self.assertIn("were changed by hand: the next build of 'toy-1-0' starts anew", done.stderr)
+        self.assertIn("were changed by hand, so the next build of 'toy-1-0' starts over", done.stderr)
         self.compiled()
-        self.assertNotIn("goes on where", self.ptpkg(*build, exit_code=5).stderr)
+        self.assertNotIn("resuming the interrupted build", self.ptpkg(*build, exit_code=5).stderr)
         self.assertIn("f0", self.compiled())
         self.edit("one.c", "int one(void) { return 1; }\n")
         self.ptpkg(*build)
@@ -394,7 +394,7 @@ class Dev(harness.Case):
         self.ptpkg("build", self.recipe, "--output", self.scratch / "dist")
         self.compiled()
         done = self.shell("sh", "-c", "ls; ls $PREFIX")
-        self.assertIn("no folder of 'toy-1-0' is left: sources and host prefix are made, and no script runs", done.stderr)
+        self.assertIn("no work directory of 'toy-1-0' exists: preparing sources and host prefix without running the script", done.stderr)
         self.assertIn("toy.c", done.stdout)
         self.assertNotIn("out", done.stdout.split())
         self.assertEqual(self.compiled(), [])
@@ -404,7 +404,7 @@ class Dev(harness.Case):
         self.project()
         self.ptpkg("build", self.recipe, "--output", self.scratch / "dist", "--keep-work")
         done = self.shell("sh", "-c", 'pwd; echo "$SRC_DIR"; ls out')
-        self.assertIn("what --keep-work has kept", done.stderr)
+        self.assertIn("a directory kept by --keep-work", done.stderr)
         where, told, *names = done.stdout.splitlines()
         self.assertEqual(where, told)
         self.assertTrue(where.startswith(str(self.cache / "kept")), where)
@@ -468,8 +468,8 @@ class Dev(harness.Case):
         for verb in ("dev", "shell"):
             command = (verb, self.recipe, *(("--", "true") if verb == "shell" else ()))
             done = self.ptpkg(*command, exit_code=2)
-            self.assertIn("'toy' has 2 variants, and this command works on one", done.stderr)
-            self.assertIn("hint: pick one: --select flavour=", done.stderr)
+            self.assertIn("this command works on one variant, but 'toy' has 2", done.stderr)
+            self.assertIn("hint: choose one: --select flavour=", done.stderr)
         self.assertEqual(json.loads(self.ptpkg("dev", self.recipe, "--select", "flavour=sour", "--json").stdout)["subject"],
                          "toy-1-sour")
 

@@ -1,6 +1,5 @@
 """`ptpkg doctor`: what would spoil a build, told before it starts; and a build that stops at the same."""
 
-import ctypes.util
 import json
 
 import harness
@@ -35,7 +34,7 @@ class Doctor(harness.Case):
         library.touch()
         done = self.ptpkg("doctor", LD_LIBRARY_PATH=str(library.parent))
         self.assertRegex(done.stdout, r"\Athis machine: \d+ cores, [0-9.]+ GiB of memory free, [0-9.]+ GiB of disk free")
-        self.assertIn(f"warning: '{library}' lies in a folder of LD_LIBRARY_PATH", done.stdout)
+        self.assertIn(f"warning: '{library}' is in a directory of LD_LIBRARY_PATH", done.stdout)
         self.assertIn("[shadowing-library]", done.stdout)
         ids, told = self.ids()
         self.assertNotIn("shadowing-library", ids)
@@ -52,13 +51,13 @@ class Doctor(harness.Case):
         file = recipe / "recipe.yaml"
         file.write_text(file.read_text().replace("build:\n", "build:\n  skip: true\n"))
         done = self.ptpkg("doctor", recipe, exit_code=1)
-        self.assertIn("every variant is skipped, so nothing would be built", done.stdout)
-        self.assertIn("'ptpkg render' lists the variants", done.stdout)
+        self.assertIn("nothing to build: every variant is skipped", done.stdout)
+        self.assertIn("list the variants with 'ptpkg render'", done.stdout)
 
     def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
         done = self.ptpkg("doctor", self.recipe(tools="bison, no-such-tool"), "--env", "system", exit_code=1,
                           PATH="/nonexistent")
-        self.assertIn("needs what this machine does not have: 'bison' (program 'bison' is not on PATH)", done.stdout)
+        self.assertIn("missing build tools for 'toy': 'bison' (program 'bison' is not on PATH)", done.stdout)
         self.assertIn("fix: install: apt-get install bison", done.stdout)
         self.assertIn("[tool-missing]", done.stdout)
 
@@ -100,31 +99,16 @@ class Doctor(harness.Case):
         text = (recipe / "recipe.yaml").read_text()
         (recipe / "recipe.yaml").write_text(text.replace("{path: src}", "{path: src, patches: [series]}"))
         done = self.ptpkg("doctor", recipe, exit_code=1)
-        self.assertIn("series:1:1: the series names the patch 'gone.patch', which does not exist", done.stdout)
+        self.assertIn("series:1:1: the series file lists the patch 'gone.patch', which does not exist", done.stdout)
 
     def test_a_cache_folder_in_which_no_build_works(self):
         recipe = self.recipe()
         blank = self.scratch / "ca che"
         done = self.ptpkg("doctor", recipe, "--cache-dir", blank, exit_code=1)
-        self.assertIn("holds a blank", done.stdout)
+        self.assertIn("contains a blank", done.stdout)
         self.assertIn("[work-folder]", done.stdout)
         done = self.ptpkg("build", recipe, "--output", "dist", "--dry-run", "--cache-dir", blank, exit_code=3)
-        self.assertIn("holds a blank", done.stderr)
-
-    def test_a_library_that_is_needed_for_packing_alone(self):
-        """It is loaded when it is needed, which would be after the compiler's hours."""
-        name = ctypes.util.find_library("zip")
-        if name is None:
-            harness.missing("libzip")
-        libraries = self.scratch / "libraries"
-        libraries.mkdir()
-        (libraries / name).write_text("not a library\n")
-        recipe = self.recipe(tools="make")
-        done = self.ptpkg("doctor", recipe, exit_code=1, LD_LIBRARY_PATH=str(libraries))
-        self.assertRegex(done.stdout, rf"error: .*{name}.*\[library-missing\]")
-        done = self.ptpkg("build", recipe, "--output", "dist", exit_code=3, LD_LIBRARY_PATH=str(libraries))
-        self.assertIn(name, done.stderr)
-        self.assertNotIn("   build ", done.stderr)
+        self.assertIn("contains a blank", done.stderr)
 
     def test_tools_that_are_no_facts_are_named(self):
         done = self.ptpkg("doctor", self.recipe(tools="make"), "--env", "system")

@@ -157,7 +157,7 @@ class Fix(wheel_maker.WheelCase):
         self.assertTrue(wheel.is_symlink())
         self.assertNotEqual(real.read_bytes(), sick)
         self.sound(wheel)
-        for name, code, said in ((wheel.name.replace("toy-", "Toy-"), 7, "would lead nowhere"), ("blob", 2, "does not have the name of a wheel")):
+        for name, code, said in ((wheel.name.replace("toy-", "Toy-"), 7, "leave the link dangling"), ("blob", 2, "is not named like a wheel")):
             with self.subTest(name=name):
                 target = kept / name
                 target.write_bytes(sick)
@@ -187,9 +187,9 @@ class Fix(wheel_maker.WheelCase):
         last.parent.mkdir()
         last.write_bytes(sick)
         done = self.ptpkg("check", strange, first, stuck, last, "--profile", "pytorch-index", "--fix", exit_code=7)
-        self.assertIn(f"'{strange}' is not mended", done.stderr)
+        self.assertIn(f"cannot fix '{strange}'", done.stderr)
         self.assertIn("fixed: toy/one", done.stdout)
-        self.assertIn(f"while mending '{stuck}'", done.stderr)
+        self.assertIn(f"while fixing '{stuck}'", done.stderr)
         self.assertNotEqual(first.read_bytes(), sick)
         self.assertEqual(last.read_bytes(), sick)
         first.write_bytes(sick)
@@ -207,7 +207,7 @@ class Fix(wheel_maker.WheelCase):
 
     def test_what_it_refuses(self):
         folder = self.ptpkg("check", self.tree, "--fix", exit_code=2)
-        self.assertIn("--fix is for wheels", folder.stderr)
+        self.assertIn("--fix works on wheels", folder.stderr)
         lost = self.ptpkg("check", self.tree, "--output", "x", exit_code=2)
         self.assertIn("--fix", lost.stderr)
         self.sick("one", "/opt/build/lib", "$ORIGIN/lib")
@@ -218,7 +218,7 @@ class Fix(wheel_maker.WheelCase):
         junk = self.scratch / wheel.name
         junk.write_bytes(b"no zip")
         done = self.ptpkg("check", junk, "--fix", exit_code=1)
-        self.assertIn("is not mended", done.stderr)
+        self.assertIn("cannot fix ", done.stderr)
         self.assertEqual(junk.read_bytes(), b"no zip")
 
 

@@ -136,7 +136,7 @@ def slicing(gpus=(("8.0",), ("9.0",), ("8.0", "9.0"), ("12.0",)), fallback=True,
             small: {"sm_80": 2_000_000, "sm_90": 2_500_000, "sm_120": 3_000_000}, object_: {"sm_80": 400_000, "sm_90": 500_000, "sm_120": 600_000},
             vendor: {"sm_80": 30_000_000, "sm_90": 40_000_000}, other: {"sm_75": 900_000}, **{path: {"sm_80": 1_000, "sm_90": 1_000, "sm_120": 1_000} for path in extra_files}}
     files = [{"path": path, "size": sum(sizes.values()) + 50_000_000, "code": sizes,
-              "kept_because": "NVIDIA's licence does not allow to change it" if path == vendor else None} for path, sizes in sorted(code.items())]
+              "kept_because": "NVIDIA's licence does not allow changes" if path == vendor else None} for path, sizes in sorted(code.items())]
 
     def in_slice(file, wanted):
         same = {"path": file["path"], "size": file["size"], "code": file["code"], "form": None, "not_compact": None, "kept_because": None, "gaps": {}}
@@ -156,5 +156,5 @@ def slicing(gpus=(("8.0",), ("9.0",), ("8.0", "9.0"), ("12.0",)), fallback=True,
 
     slices = [one(wanted, "." + ".".join(f"sm{gpu.replace('.', '')}" for gpu in wanted), 130_000_000 + 40_000_000 * len(wanted)) for wanted in gpus]
     null = {**one((), "-null", 310_000_000), "files": [{**in_slice(file, ("1.0",)), "size": file["size"], "code": file["code"], "form": None, "not_compact": None,
-                                                        "kept_because": "the null variant has all of it"} for file in files]}
+                                                        "kept_because": "the null variant keeps all of it"} for file in files]}
     return {"from": "/out/toy-1.0+cu130-cp311-cp311-linux_x86_64.whl", "size": 310_000_000, "files": files, "slices": slices, "fallback": null if fallback else None}

@@ -489,7 +489,7 @@ class Verbs(Pages):
         for verb, artifacts in (("inspect", [wheel]), ("diff", [wheel, wheel])):
             before = harness.sha256(wheel)
             done = self.ptpkg(verb, *artifacts, "--html", wheel, exit_code=7)
-            self.assertIn("is no page of ptpkg; it was not replaced", done.stderr)
+            self.assertIn("is not a page written by ptpkg; it was not replaced", done.stderr)
             self.assertEqual(harness.sha256(wheel), before)
             self.assertEqual(done.stdout, "")
 

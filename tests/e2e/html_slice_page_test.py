@@ -66,7 +66,7 @@ class Slices(Pages):
         self.assertEqual([row[0].split()[0] for row in self.rows(page, "files")], ["libnccl.so.2", "libtoy_old.so"])
         page.type("#files input[type=search]", "NCCL")
         page.click("#files .virtual tbody button")
-        self.assertIn("NVIDIA's licence does not allow to change it", page.value(text_of("#files .details")))
+        self.assertIn("NVIDIA's licence does not allow changes", page.value(text_of("#files .details")))
         page.click("#files [data-value='unchanged']")
         page.value("(() => { const box = document.querySelector('#files input'); box.value = ''; box.dispatchEvent(new Event('input')); })()")
         self.choose(page, "files", "12.0")
@@ -82,7 +82,7 @@ class Slices(Pages):
         shown = "[...document.querySelectorAll('#reasons li')].map((one) => one.innerText.split('\\n').filter(Boolean))"
         self.assertEqual(page.value(text_of("#reasons .count")), "7 of 7 reasons")
         self.assertEqual(page.value(shown)[:3], [["warning", "kept whole", "toy/lib/libtoy_cuda.so", "3 containers without code for 12.0", "In the slice for 12.0"],
-                                                 ["info", "unchanged", "toy/lib/libnccl.so.2", "NVIDIA's licence does not allow to change it"],
+                                                 ["info", "unchanged", "toy/lib/libnccl.so.2", "NVIDIA's licence does not allow changes"],
                                                  ["info", "unchanged", "toy/lib/libtoy_old.so", "it has no code for 8.0", "In the slice for 8.0"]])
         page.type("#reasons input", "compact")
         self.assertEqual(page.value(shown), [["info", "not compact", "toy/lib/libtoy_static.a", "its table of symbols is that of BSD"]])
@@ -118,7 +118,7 @@ class Verbs(Pages):
         # Before any work, and never in the place of something else.
         before = harness.sha256(wheel)
         done = self.ptpkg("slice", wheel, "--gpu", "8.0", "--output", self.scratch / "more", "--html", wheel, exit_code=7)
-        self.assertIn("is no page of ptpkg; it was not replaced", done.stderr)
+        self.assertIn("is not a page written by ptpkg; it was not replaced", done.stderr)
         self.assertFalse((self.scratch / "more").exists())
         self.assertEqual(harness.sha256(wheel), before)
 

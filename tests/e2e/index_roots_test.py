@@ -70,7 +70,7 @@ class Roots(servers_test.Clients):
                     self.assertTrue([path for path in Quiet.asked if path.endswith(".whl.metadata")], Quiet.asked)
 
     def test_later_runs_follow(self):
-        self.assertIn("'toy-1.9-py3-none-any.whl' is in the index of no backend", self.ptpkg("index", "--roots", self.folder,
+        self.assertIn("'toy-1.9-py3-none-any.whl' is not in the index of any backend", self.ptpkg("index", "--roots", self.folder,
                                                                                             cwd=self.folder).stderr.replace(f"{self.folder}/", ""))
         self.assertEqual(self.ptpkg_json("index", self.folder)["written"], [])
         (self.folder / "toy-1.0+cu130-py3-none-any.whl").unlink()
@@ -82,7 +82,7 @@ class Roots(servers_test.Clients):
         (self.scratch / "channel/linux-64").mkdir(parents=True)
         (self.scratch / "channel/linux-64/repodata.json").write_text("{}")
         failed = self.ptpkg("index", "--roots", self.scratch / "channel", exit_code=3)
-        self.assertIn("is a conda channel, which has no index of a backend", failed.stderr)
+        self.assertIn("is a conda channel, which has no backend indexes", failed.stderr)
 
     def test_all_backends_that_uv_knows_are_names(self):
         said = subprocess.run([harness.peer_program("uv"), "pip", "install", "--help"], capture_output=True, text=True, check=True).stdout

@@ -201,7 +201,7 @@ class Inspect(harness.Case):
     def test_what_is_no_artifact(self):
         text = self.scratch / "toy.txt"
         text.write_text("x")
-        self.assertIn("neither a conda package nor a wheel nor a zip", self.ptpkg("inspect", text, exit_code=3).stderr)
+        self.assertIn("not a conda package, wheel or zip", self.ptpkg("inspect", text, exit_code=3).stderr)
         damaged = self.scratch / "toy-1.0-py3-none-any.whl"
         damaged.write_bytes(self.wheel.read_bytes()[:1000])
         self.ptpkg("inspect", damaged, exit_code=3)

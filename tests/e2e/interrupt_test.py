@@ -84,7 +84,7 @@ class Interrupt(harness.Case):
             "while :; do echo more; sleep 0.01; done\" & exit' &\n"
             'wait; while ! [ -s "$PREFIX/share/data" ]; do sleep 0.01; done\n')
         done = self.ptpkg("build", recipe, "--output", self.scratch / "dist", exit_code=5)
-        self.assertRegex(done.stderr, r"ended while 'sh -c .*', which it had started, was writing '\$PREFIX/share/data'")
+        self.assertRegex(done.stderr, r"ended while its process 'sh -c .*' was still writing '\$PREFIX/share/data'")
         with self.assertRaises(ProcessLookupError):
             os.kill(int((self.scratch / "pid").read_text()), 0)
         self.assertEqual(list((self.scratch / "dist").rglob("*.conda")), [])
@@ -94,7 +94,7 @@ class Interrupt(harness.Case):
             f'mkdir -p "$PREFIX/share"; echo x > "$PREFIX/share/data"; until [ -s {self.scratch}/pid ]; do sleep 0.01; done\n')
         (self.scratch / "pid").unlink()
         done = self.ptpkg("build", recipe, "--output", self.scratch / "dist")
-        self.assertIn("what the build script left running was ended: 'sleep 300'", done.stderr)
+        self.assertIn("the build script left processes running; ptpkg ended them: 'sleep 300'", done.stderr)
         with self.assertRaises(ProcessLookupError):
             os.kill(int((self.scratch / "pid").read_text()), 0)
         self.ptpkg("check", self.scratch / "dist/conda/linux-64/daemon-1-0.conda")
@@ -107,7 +107,7 @@ class Interrupt(harness.Case):
             output.mkdir(mode=0o555)
         done = self.ptpkg("build", harness.FIXTURES / "toymagma", "--output", output, exit_code=4 if os.geteuid() == 0
                           else 6)
-        self.assertIn("output folder", done.stderr)
+        self.assertIn("output directory", done.stderr)
 
 
 if __name__ == "__main__":

@@ -283,8 +283,8 @@ class Judge:
                     self.begin(file)
 
 
-NAMED = re.compile(r"needs '([^']*)'")
-SHADOW = re.compile(r"leads to '([^']*)' first")
+NAMED = re.compile(r"(?:needs|cannot find) '([^']*)'")
+SHADOW = re.compile(r"finds '([^']*)' first")
 
 
 NOT_LOADED = (UNREACHABLE, SHADOWED, CONDITIONAL, UNRESOLVED)

@@ -140,7 +140,7 @@ class Newcomer(harness.Case):
         findings = json.loads(self.ptpkg("check", wheel, "--json").stdout)[0]["findings"]
         tag = [one for one in findings if one["id"] == "wheel-platform-tag"]
         self.assertEqual([one["severity"] for one in tag], ["warning"])
-        self.assertIn(f"'ptpkg repair {wheel.name}'", tag[0]["fix"])
+        self.assertIn(f"ptpkg repair {wheel.name}", tag[0]["fix"])
         self.ptpkg("check", wheel, "--target", "pypi", exit_code=1)
 
 

@@ -40,7 +40,7 @@ class Plan(harness.Case):
         with open(toy / "recipe.yaml", "a", encoding="utf-8") as file:
             file.write("# a remark\n")
         done = self.ptpkg("run-node", plan, "conda/toy-1.0-0", exit_code=7)
-        self.assertIn("recipe.yaml' changed after the plan was made", done.stderr)
+        self.assertIn("recipe.yaml' changed after planning", done.stderr)
         self.assertEqual(self.ran(toy), ["conda", "check", "publish", "index"])
         look = self.scratch / "look"
         package, = (self.scratch / "dist/conda").rglob("*.conda")
@@ -88,7 +88,7 @@ class Plan(harness.Case):
             self.ptpkg("run-node", plan, f"{node}/toy-1.0-0", **path)
         tool.write_text("#!/bin/sh\necho ninja 2.0\n")
         done = self.ptpkg("run-node", plan, "test/toy-1.0-0", exit_code=7, **path)
-        self.assertIn("the machine's tools changed after the plan was made", done.stderr)
+        self.assertIn("the machine's tools changed after planning", done.stderr)
 
     def test_nothing_that_is_made_is_a_source(self):
         toy = self.recipe(rest="source: {path: src}\n")
@@ -96,18 +96,18 @@ class Plan(harness.Case):
         (toy / "src/a.c").write_text("int a;\n")
         (self.scratch / "door").symlink_to(toy / "src", target_is_directory=True)
         done = self.ptpkg("build", toy, "--output", "door", exit_code=2)
-        self.assertIn("the output folder", done.stderr)
-        self.assertIn("is the source", done.stderr)
+        self.assertIn("the output directory", done.stderr)
+        self.assertIn("is also the source", done.stderr)
         done = self.ptpkg("build", toy, "--cache-dir", toy / "src", exit_code=2)
-        self.assertIn("the cache folder", done.stderr)
+        self.assertIn("the cache directory", done.stderr)
         self.assertIn("--cache-dir", done.stderr)
         done = self.ptpkg("build", toy, "--cache-dir", "door", exit_code=2)
-        self.assertIn("the cache folder", done.stderr)
+        self.assertIn("the cache directory", done.stderr)
         self.assertEqual(sorted(os.listdir(toy / "src")), ["a.c"])
         # The other way round: the source is named through a link.
         done = self.ptpkg("build", toy, "--source", f"toy={self.scratch / 'door'}", "--output", toy / "src",
                           exit_code=2)
-        self.assertIn("is the source", done.stderr)
+        self.assertIn("is also the source", done.stderr)
         # Inside the source and beside it, it is allowed, through a link as well.
         self.assertIn("publish", self.ran(toy, "--output", "door/dist"))
         self.assertEqual(self.ran(toy, "--output", "door/dist"), [])
@@ -152,7 +152,7 @@ class Plan(harness.Case):
         done = self.ptpkg("build", toy, "--keep-work", exit_code=1)
         marks = list((self.cache / "kept").rglob("mark"))
         self.assertEqual(len(marks), 1, done.stderr)
-        self.assertIn(f"work folder kept: '{marks[0].parents[1]}'", done.stderr)
+        self.assertIn(f"kept work directory: '{marks[0].parents[1]}'", done.stderr)
 
     def test_when_every_variant_is_skipped_nothing_is_written(self):
         toy = self.recipe()

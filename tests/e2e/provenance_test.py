@@ -326,7 +326,7 @@ class Travelling(Case):
             said = self.publish_to(target, wheel, "--dry-run")
             self.assertIn(f"(with {wheel.name}.publish.attestation, {wheel.name}.slsa.attestation)", said)
             said = self.publish_to(target, wheel)
-            self.assertIn(f"left out: '{wheel.name}.sig', which ", said)
+            self.assertIn(f"skipped: '{wheel.name}.sig', which ", said)
             ours = target.server.fields_of(wheel.name)
         self.assertEqual(json.loads(ours["attestations"][0]), list(texts.values()))
         python = harness.peers_python()
@@ -340,7 +340,7 @@ class Travelling(Case):
         wheel = publishing.pure_wheel(self.scratch)
         with Target("pypi") as target:
             beside(wheel, ".publish.attestation").write_text(json.dumps(python_attestation(self.package, "urn:x")))
-            self.assertIn("'urn:x', which indexes do not take", self.publish_to(target, wheel, exit_code=7))
+            self.assertIn("'urn:x', which indexes do not accept", self.publish_to(target, wheel, exit_code=7))
             self.assertEqual(target.files(), {})
             beside(wheel, ".publish.attestation").unlink()
             self.publish_to(target, wheel)

@@ -124,7 +124,7 @@ class Answers(publishing.Case):
             self.assertNotIn("publish again", said)
 
     def test_hints_fit_the_status(self):
-        for status, code, word in ((401, 7, "does not accept the token"), (403, 7, "may write there"), (413, 7, "larger than")):
+        for status, code, word in ((401, 7, "rejects the token"), (403, 7, "write permission"), (413, 7, "exceeds the server's size limit")):
             with self.subTest(status), Target("quetz") as target:
                 target.server.faults.append(faults.Status(status, method="POST", times=None))
                 said = self.publish_to(target, self.package, exit_code=code)

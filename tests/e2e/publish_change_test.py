@@ -65,7 +65,7 @@ class Labels(publishing.Case):
             # The copy has a label more: the file is not copied again.
             self.changed(target, "promote", self.package, "--from", "anaconda:me", "--to", "anaconda:us")
             self.assertEqual(self.labels(target, "us"), {self.package.name: ["main", "release"]})
-            self.assertIn("moves nothing", self.changed(target, "promote", self.package, *flags, "--move", exit_code=7))
+            self.assertIn("cannot move artifacts", self.changed(target, "promote", self.package, *flags, "--move", exit_code=7))
             # When what was copied is gone, the copy is still what was asked for.
             self.changed(target, "remove", self.package, "--from", "anaconda:me")
             self.assertIn(": already so", self.changed(target, "promote", self.package, *flags))
@@ -120,15 +120,15 @@ class Labels(publishing.Case):
             for code, words, arguments in (
                     (7, "all labels", ("remove", self.package, "--from", "anaconda:me/main")),
                     (2, "the same", ("promote", self.package, "--from", "anaconda:me/main", "--to", "anaconda:me")),
-                    (2, "says no label", ("promote", self.package, "--from", "anaconda:me", "--to", "anaconda:me/x", "--move")),
-                    (7, "not at one server", ("promote", self.package, "--from", "anaconda:me", "--to", "quetz:main")),
+                    (2, "--move needs a label", ("promote", self.package, "--from", "anaconda:me", "--to", "anaconda:me/x", "--move")),
+                    (7, "on different servers", ("promote", self.package, "--from", "anaconda:me", "--to", "quetz:main")),
                     (2, "--to TARGET is missing", ("promote", self.package, "--from", "anaconda:me")),
                     (2, "--from TARGET is missing", ("remove", self.package)),
-                    (2, "no artifact is named", ("remove", "--from", "anaconda:me")),
+                    (2, "no artifact given", ("remove", "--from", "anaconda:me")),
                     (2, "subdir is missing", ("remove", "--name", self.package.name, "--from", "anaconda:me")),
                     (2, "no SHA-256", ("remove", "--name", f"{self.name()}#md5=1", "--from", "anaconda:me")),
-                    (2, "named twice", ("remove", self.package, "--name", self.name(), "--from", "anaconda:me")),
-                    (7, "no interface", ("remove", self.package, "--from", "pypi:pypi")),
+                    (2, "given twice", ("remove", self.package, "--name", self.name(), "--from", "anaconda:me")),
+                    (7, "no API for changes", ("remove", self.package, "--from", "pypi:pypi")),
                     (4, "and not 'dev'", ("promote", self.package, "--from", "anaconda:me/dev", "--to", "anaconda:me/x")),
                     (4, "has no", ("promote", "--name", "linux-64/none-1-0.conda", "--from", "anaconda:me", "--to", "anaconda:me/x")),
                     (4, "nobody", ("remove", self.package, "--from", "anaconda:nobody"))):
@@ -207,7 +207,7 @@ class Servers(publishing.Case):
                 self.assertIn(": removed", self.changed(target, "remove", self.package))
                 self.assertEqual(target.files(), {other.name: harness.sha256(other)})
                 self.assertIn(": not there", self.changed(target, "remove", self.package))
-                self.assertIn("no yanked files", self.changed(target, "yank", other, exit_code=7))
+                self.assertIn("have no yanking", self.changed(target, "yank", other, exit_code=7))
                 deletes = sum(one.method == "DELETE" for one in target.server.requests)
                 target.server.faults.append(faults.Cut(method="DELETE"))
                 self.assertIn(": removed", self.changed(target, "remove", other))
@@ -303,7 +303,7 @@ class Folders(publishing.Case):
 
     def test_a_place_that_is_not_there_is_told(self):
         said = self.run_verb("remove", self.package, "--from", f"file://{self.scratch / 'chanel'}", exit_code=4)
-        self.assertIn("there is no folder", said)
+        self.assertIn("does not exist", said)
         self.assertFalse((self.scratch / "chanel").exists())
 
     def test_what_is_gone_and_still_listed_is_taken_out(self):
@@ -326,8 +326,8 @@ class Folders(publishing.Case):
         listed = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
         self.assertEqual({one["path"].split("/")[-1] for one in listed}, {other.name, self.wheels[1].name})
         self.assertIn(": not there", self.changed("remove", self.package))
-        self.assertIn("no yanked files", self.changed("yank", other, exit_code=7))
-        self.assertIn("nothing is copied", self.changed("promote", other, "--to", "file:///elsewhere", exit_code=7))
+        self.assertIn("have no yanking", self.changed("yank", other, exit_code=7))
+        self.assertIn("cannot copy artifacts", self.changed("promote", other, "--to", "file:///elsewhere", exit_code=7))
         self.assertEqual(harness.leftovers(self.folder), [])
 
     def test_a_wheel_in_the_folder_of_a_backend_has_its_name(self):
@@ -348,9 +348,9 @@ class Folders(publishing.Case):
         self.assertIn(": removed", self.changed("remove", "--name", f"{name}#sha256={harness.sha256(wheel)}"))
         self.assertFalse(place.exists())
         self.assertEqual(set(self.page()), {one.name for one in self.wheels})
-        self.assertIn("is no folder of a backend", self.changed("remove", "--name", f"docs/{wheel.name}", exit_code=2))
+        self.assertIn("is not a backend directory", self.changed("remove", "--name", f"docs/{wheel.name}", exit_code=2))
         said = self.run_verb("yank", "--name", name, "--from", "s3://bucket", "--dry-run", exit_code=7)
-        self.assertIn("no folders of backends", said)
+        self.assertIn("no backend directories", said)
 
     def test_dry_run_changes_nothing(self):
         before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}

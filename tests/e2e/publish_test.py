@@ -66,7 +66,7 @@ class Channels(publishing.Case):
             self.assertIn("404", self.publish(self.package, "--to", "anaconda:nobody", "--server", target.server.url, exit_code=4,
                                               **target.variables()))
         with Target("anaconda", quota_bytes=0) as target:
-            self.assertIn("make room", self.publish_to(target, self.package, exit_code=7))
+            self.assertIn("delete files first", self.publish_to(target, self.package, exit_code=7))
             self.assertEqual(target.server.state()["owners"], {"me": {}})  # what this run made is taken back
 
     def test_what_was_there_is_not_taken_back(self):
@@ -118,7 +118,7 @@ class Channels(publishing.Case):
 
     def test_room_is_asked_for_before_anything_is_sent(self):
         with Target("quetz", size_limit=100) as target:
-            self.assertIn("make room first", self.publish_to(target, self.package, exit_code=7))
+            self.assertIn("remove files first", self.publish_to(target, self.package, exit_code=7))
             self.assertFalse([one for one in target.server.requests if one.method == "POST"])
             target.server.size_limit = 10_000_000
             self.publish_to(target, self.package)
@@ -164,7 +164,7 @@ class Channels(publishing.Case):
 
     def test_kinds_are_told_apart(self):
         with Target("pypi") as target:
-            self.assertIn("is no wheel", self.publish_to(target, self.package, exit_code=7))
+            self.assertIn("is not a wheel", self.publish_to(target, self.package, exit_code=7))
         self.assertIn("meant?", self.publish(self.package, "--to", "anacodna:me", exit_code=2))
 
 
@@ -209,6 +209,24 @@ class Folders(publishing.Case):
         self.assertEqual({path.name for path in (folder / "conda/linux-64").glob("*.conda")}, {self.package.name})
         self.assertTrue((folder / "conda/linux-64" / next(one.name for one in self.both if one != self.package)).exists())
         self.assertIn("no manifest.json", self.publish(source / "conda", "--to", f"file://{folder}", exit_code=4))
+
+    def test_digests_come_from_the_manifest_and_hold(self):
+        """A file whose size and time are those in the manifest is not hashed again; what is sent is compared with the digest."""
+        source, folder = self.scratch / "source", self.scratch / "channel"
+        shutil.copytree(self.made / "first", source)
+        manifest = source / "manifest.json"
+        text = manifest.read_text()
+        wrong = "0" * 64
+        manifest.write_text(text.replace(harness.sha256(self.package), wrong))
+        self.assertIn(wrong, self.publish(source, "--to", f"file://{folder}", "--dry-run", "--json"))
+        self.assertIn("changed while it was published", self.publish(source, "--to", f"file://{folder}", exit_code=7))
+        self.assertFalse(list(folder.rglob("*.conda")))
+        # Of another time it is read, and is not what the manifest lists.
+        os.utime(source / "conda/linux-64" / self.package.name)
+        self.assertIn("is not what", self.publish(source, "--to", f"file://{folder}", exit_code=4))
+        manifest.write_text(text)
+        self.publish(source, "--to", f"file://{folder}")
+        self.assertEqual(harness.sha256(folder / "conda/linux-64" / self.package.name), harness.sha256(self.package))
 
     def test_output_folders_of_several_builds(self):
         folders = [self.made / "first", self.made / "other"]
@@ -294,9 +312,9 @@ class Index(publishing.Case):
             self.assertEqual(list(target.server.tokens), [publishing.TOKEN])
             self.assertEqual(sum(one.path == "/_/oidc/burn-token" for one in target.server.requests), 2)
             target.server.faults.append(faults.Status(500, path="burn-token", times=None))
-            self.assertIn("could not be ended", self.publish(wheel, *target.flags(), **variables))
+            self.assertIn("cannot revoke the token", self.publish(wheel, *target.flags(), **variables))
             target.server.faults[:] = [faults.Status(404, path="burn-token", times=None)]
-            self.assertNotIn("could not be ended", self.publish(wheel, *target.flags(), **variables))
+            self.assertNotIn("cannot revoke the token", self.publish(wheel, *target.flags(), **variables))
             target.server.faults.clear()
             target.server.publisher = {"repository": "owner/other"}
             self.assertIn("trusted publishing", self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables))

@@ -33,14 +33,14 @@ class RecipeRepair(wheel_maker.WheelCase):
         said = self.build("plain").stderr
         wheel, = (self.scratch / "dist/wheels").glob("*.whl")
         self.assertRegex(wheel.name, r"^toy-1\.0-cp\d+-cp\d+-manylinux_2_\d+_x86_64\.whl$")
-        self.assertIn("holds a copy of", said)
+        self.assertIn("bundles", said)
         self.assertRegex("\n".join(self.names(wheel)), r"toy\.libs/libyaml-cpp-[0-9a-f]{8}\.so\.")
         self.assertRegex(self.dynamic(wheel, f"toy/one{SUFFIX}"), r"NEEDED.*libyaml-cpp-[0-9a-f]{8}\.so")
         self.assertEqual(self.get(self.installed(wheel), "toy.one"), "42")
 
     def test_a_platform_that_the_files_do_not_satisfy_and_an_unknown_backend_are_refused(self):
         self.assertIn("manylinux_2_17_x86_64", self.build("plain manylinux_2_17_x86_64", exit_code=1).stderr)
-        self.assertIn("cannot be 'windows'", self.build("plain windows", exit_code=3).stderr)
+        self.assertIn("not for 'windows'", self.build("plain windows", exit_code=3).stderr)
         self.assertIn("did you mean 'pytorch-cpu'?", self.build("pytorch-cpus", exit_code=3).stderr)
 
 

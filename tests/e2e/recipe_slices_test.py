@@ -70,7 +70,7 @@ class RecipeSlices(harness.Case):
         self.write('["9.0", 8.6+8.0]')
         done = self.build("--json")
         summary = json.loads(done.stdout)
-        self.assertIn(f"slices of 'toy-1.0+cu130-{TAG}.whl' stand in one index with it", done.stderr)
+        self.assertIn(f"slices of 'toy-1.0+cu130-{TAG}.whl' are in the same index as the wheel", done.stderr)
         names = ["toy-1.0+cu130-" + TAG + ".whl", "toy-1.0+cu130.sm80.sm86-" + TAG + ".whl", "toy-1.0+cu130.sm90-" + TAG + ".whl",
                  "toy-1.0-h_3.conda", "toy-1.0-h_3_sm80_sm86.conda", "toy-1.0-h_3_sm90.conda"]
         self.assertEqual(self.published(), names)
@@ -161,7 +161,7 @@ class RecipeSlices(harness.Case):
         self.write('["9.0", "7.5"]')
         said = self.build(exit_code=7).stderr
         self.assertIn("has no code that runs on a GPU of compute capability 7.5", said)
-        self.assertIn("while making what extra.ptpkg.slices asks for", said)
+        self.assertIn("while making the slices of extra.ptpkg.slices", said)
         self.assertIn("it has compute_90, sm_80, sm_86, sm_90, sm_90a", said)
         self.assertEqual(self.published(), [])
         self.assertEqual(harness.leftovers(self.scratch), [])
@@ -185,7 +185,7 @@ class RecipeSlices(harness.Case):
         recipe.write_text(recipe.read_text().replace("slices: each", 'slices: ["9.0"]'))
         said = self.build("--select", "kind=cpu", exit_code=7).stderr
         self.assertIn("'toy-1.0-cpu_3.conda' has no GPU code", said)
-        self.assertIn("leave extra.ptpkg.slices empty for outputs and variants without GPU code", said)
+        self.assertIn("make extra.ptpkg.slices empty for outputs and variants without GPU code", said)
         recipe.write_text(recipe.read_text().replace('slices: ["9.0"]', "slices: [{if: \"kind == 'cuda'\", then: \"9.0\"}]"))
         self.build()
 
@@ -193,7 +193,7 @@ class RecipeSlices(harness.Case):
         self.write('{gpus: ["9.0"], variant: true, cuda: "12.8"}', formats="[wheel]")
         done = self.build("--json")
         summary = json.loads(done.stdout)
-        self.assertNotIn("stand in one index", done.stderr)
+        self.assertNotIn("are in the same index", done.stderr)
         stem = f"toy-1.0+cu130-{TAG}"
         self.assertEqual(self.published(), [f"{stem}-null.whl", f"{stem}-sm90.cuda12_8.whl", f"{stem}.whl"])
         self.assertEqual(len(summary["artifacts"]), 3)
@@ -207,8 +207,8 @@ class RecipeSlices(harness.Case):
         (self.library).rename(self.files / "libnccl.so")
         self.write('["9.0"]', formats="[conda]")
         said = self.build(exit_code=7).stderr
-        self.assertIn("NVIDIA's licence does not allow to change it", said)
-        self.assertIn("extra.ptpkg.slices.allow names those that you have the right to change", said)
+        self.assertIn("NVIDIA's licence does not allow changes", said)
+        self.assertIn("extra.ptpkg.slices.allow names the files that you have the right to change", said)
         self.assertEqual(self.published(), [])
         self.write('{gpus: ["9.0"], allow: ["libnccl.so*", "libxyz*"]}', formats="[conda]")
         self.assertIn("extra.ptpkg.slices.allow 'libxyz*' matches no file with GPU code", self.build().stderr)
@@ -219,8 +219,8 @@ class RecipeSlices(harness.Case):
         gpu_library.make(self.files / "libold.so", [[(CUBIN, "80")]])
         self.write('["9.0"]', formats="[conda]", device_code="any")
         said = self.build().stderr
-        self.assertIn(f"'toy-1.0-h_3_sm90.conda': '{SITE}/toy/libold.so' stays as it is: it has no code for 9.0", said)
-        self.assertIn(f"'toy-1.0-h_3_sm90.conda': '{SITE}/toy/libgap.so' keeps 1 container whole, without code for 9.0", said)
+        self.assertIn(f"'toy-1.0-h_3_sm90.conda': '{SITE}/toy/libold.so' is unchanged: it has no code for 9.0", said)
+        self.assertIn(f"'toy-1.0-h_3_sm90.conda': '{SITE}/toy/libgap.so' keeps all code of 1 container, which has none for 9.0", said)
 
     def test_foreign_files_stay_without_force(self):
         self.write('["9.0"]', formats="[conda]")

@@ -134,7 +134,7 @@ class Recipe(harness.Case):
         root.mkdir()
         for version, body, place, message in (
                 ("1.0RC1", "", "1:31", "version '1.0RC1' may hold only a-z"),
-                ("20260101123456", "", "1:31", "holds a number above 2147483647"),
+                ("20260101123456", "", "1:31", "has a number above 2147483647"),
                 ("1", f"build: {{string: {'a' * 65}}}\n", "2:17", "is longer than 64 characters"),
                 ("1", "build: {python: {entry_points: [a/b = m:f]}}\n", "2:33", "'a/b' cannot be the name"),
                 ("1", 'extra: {ptpkg: {wheel: {requires: ["numpy >>1"]}}}\n', "2:36", "numpy >>1")):
@@ -180,7 +180,7 @@ class Recipe(harness.Case):
         recipe = root / "recipe.yaml"
         recipe.write_text(recipe.read_text().replace("license: MIT", "license: MIT, license_file: LICENSE"))
         done = self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output, exit_code=4)
-        self.assertIn("'LICENSE' matches nothing", done.stderr)
+        self.assertIn("'LICENSE' matches no file", done.stderr)
         text = "Gr\u00fc\u00dfe\n".encode("latin-1")
         (root / "src/LICENSE").write_bytes(text)
         self.ptpkg("build", root, "--env", "system", "--format", "conda", "--output", output)
@@ -197,7 +197,7 @@ class Recipe(harness.Case):
         self.cache = self.scratch / "j doe/cache"
         done = self.ptpkg("build", self.project("'true'"), "--env", "system", "--output", self.scratch / "dist",
                           exit_code=3)
-        self.assertIn("holds a blank", done.stderr)
+        self.assertIn("contains a blank", done.stderr)
         self.assertIn("--cache-dir", done.stderr)
 
     def test_slips_in_variables_are_told_before_anything_is_built(self):

@@ -83,7 +83,7 @@ class ResumeLibc10(harness.Case):
         finished = self.finished()
         process = self.start()
         self.assertEqual(process.wait(), 0, self.errors())
-        self.assertIn("goes on where an interrupted run was ended", self.errors())
+        self.assertIn("resuming the interrupted build of", self.errors())
         again = self.compiled(self.output)
         total, artifacts = self.clean()
         print(f"objects: {total}; finished when ended: {finished}; compiled by the rerun: {again}", flush=True)
@@ -108,7 +108,7 @@ class ResumeLibc10(harness.Case):
         process = self.start_to_the_half()
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(), 130, self.errors())
-        self.assertIn("the work folder stays", self.errors())
+        self.assertIn("kept work directory", self.errors())
         self.finish_and_compare()
 
     def test_compilers_without_memory(self):

@@ -148,7 +148,7 @@ class Resume(harness.Case):
     def finish_and_compare(self, recipe, most):
         """The rerun compiles at most so many objects; a run in another cache gives the same bytes."""
         done = self.ptpkg("build", recipe, "--output", self.scratch / "dist")
-        self.assertIn("goes on where an interrupted run was ended", done.stderr)
+        self.assertIn("resuming the interrupted build of", done.stderr)
         again = self.compiled()
         self.assertLessEqual(len(again), most, again)
         self.assertLessEqual({f"f{number:03}.o" for number in HELD}, set(again))
@@ -187,7 +187,7 @@ class Resume(harness.Case):
             process.send_signal(signal.SIGINT)
             stderr = process.stderr.read()
             self.assertEqual(process.wait(timeout=60), 130, stderr)
-            self.assertIn("the work folder stays", stderr)
+            self.assertIn("kept work directory", stderr)
         self.each_tool(end)
 
     def test_a_compiler_without_memory(self):
@@ -216,7 +216,7 @@ class Resume(harness.Case):
         self.ptpkg("build", recipe, "--output", self.scratch / "dist", exit_code=5)
         (self.scratch / "small").unlink()
         done = self.ptpkg("build", recipe, "--output", self.scratch / "dist", exit_code=5)
-        self.assertIn("--fresh starts from the beginning", done.stderr)
+        self.assertIn("start over with --fresh", done.stderr)
         self.ptpkg("build", recipe, "--output", self.scratch / "dist", "--fresh")
 
     def test_a_full_disk_and_a_larger_one(self):
@@ -241,7 +241,7 @@ class Resume(harness.Case):
         self.ptpkg("build", recipe, "--output", output, exit_code=5)
         (self.scratch / "whole").touch()
         done = self.ptpkg("build", recipe, "--output", output)
-        self.assertIn("what may be half-written is made again (4 files)", done.stderr)
+        self.assertIn("redoing files that may be half-written (4 files)", done.stderr)
         self.ptpkg("check", output / "conda/linux-64/hole-1-0.conda")
         resumed = harness.artifacts(output)
         self.cache = self.scratch / "clean-cache"
@@ -335,13 +335,13 @@ class Resume(harness.Case):
         for gate in gates:
             gate.unlink()
             gate.touch()
-        self.assertRegex(killed.stderr, r"'cc1' was killed for lack of memory \(meanwhile the kernel ended \d+ process")
+        self.assertRegex(killed.stderr, r"'cc1' was killed: out of memory \(the kernel ended \d+ process")
         self.assertIn("it ran with 2 jobs", killed.stderr)
         self.assertIn("try --jobs 1", killed.stderr)
         finished = len(set(self.compiled())) - len(HELD)
         done = build("1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("goes on where an interrupted run was ended", done.stderr)
+        self.assertIn("resuming the interrupted build of", done.stderr)
         self.assertLessEqual(len(self.compiled()), OBJECTS - finished)
 
 

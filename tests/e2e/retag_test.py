@@ -130,9 +130,9 @@ class Retag(harness.Case):
                     self.assertIn(why, done.stderr)
         for platform in ("auto", "linux", "manylinux_2_36"):
             done = self.ptpkg("retag", self.wheel, "--platform", platform, exit_code=2)
-            self.assertIn("is no platform tag", done.stderr)
+            self.assertIn("is not a platform tag", done.stderr)
         done = self.ptpkg("retag", self.wheel, "--python", "3.11", exit_code=3)
-        self.assertIn("'3.11' is no python tag", done.stderr)
+        self.assertIn("'3.11' is not a valid python tag", done.stderr)
 
     def test_a_check_finds_tags_that_were_not_checked(self):
         wheel = self.retag("--python", "cp312", "--abi", "cp312", "--platform", NEXT, "--no-check")
@@ -176,14 +176,14 @@ class Retag(harness.Case):
                            stdout=subprocess.DEVNULL)
 
     def test_what_it_refuses(self):
-        self.assertIn("nothing is to be changed", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
+        self.assertIn("nothing to change", self.ptpkg("retag", self.wheel, exit_code=2).stderr)
         self.assertIn("no.whl", self.ptpkg("retag", "no.whl", "--build", "1", exit_code=4).stderr)
         first = self.retag("--build", "1")
         again = self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, exit_code=7)
         self.assertIn("--force", again.stderr)
         self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, "--force")
         two = self.ptpkg("retag", self.wheel, first, "--build", "1", "--output", self.scratch / "two", exit_code=2)
-        self.assertIn("two of the wheels", two.stderr)
+        self.assertIn("two wheels", two.stderr)
         self.assertFalse((self.scratch / "two").exists())
 
     def test_dry_run_and_remove(self):

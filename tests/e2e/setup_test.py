@@ -40,6 +40,14 @@ class Setup(harness.Case):
         self.assertTrue((documentation / "docs/environment.md").is_file())
         self.assertTrue((documentation / "docs/third-party.md").is_file())
 
+    def test_patchelf_needs_no_large_library(self):
+        """Build scripts start it once per file; libcurl alone would triple the time of a start."""
+        headers = self.run_clean("objdump", "-p", harness.Settings.ptpkg.with_name("patchelf"))
+        needed = re.findall(r"NEEDED +(\S+)", headers)
+        self.assertIn("libc.so.6", needed)
+        for library in needed:
+            self.assertNotRegex(library, "curl|crypto|ssl|libz|archive|yaml")
+
     def test_manual_pages_have_no_warning(self):
         groff = harness.tool("groff")
         usr = self.install()

@@ -90,14 +90,14 @@ class Libraries(harness.Case):
         self.assertEqual(planned["slices"][0]["files"], done["slices"][0]["files"])
 
     def test_what_is_refused(self):
-        self.assertIn("no GPU is asked for", self.refused(code=2))
-        self.assertIn("--each stands beside --gpu", self.refused("--each", "--gpu", "9.0", code=2))
+        self.assertIn("no GPU given", self.refused(code=2))
+        self.assertIn("--each cannot be combined with --gpu", self.refused("--each", "--gpu", "9.0", code=2))
         said = self.refused("--gpu", "hopper", code=2)
-        self.assertIn("--gpu: 'hopper' is no GPU", said)
+        self.assertIn("--gpu: unknown GPU 'hopper'", said)
         self.assertIn("8.0+8.6", said)
         self.assertIn("write 9.0", self.refused("--gpu", "9.0a", code=2))
-        self.assertIn("no GPU of compute capability 9.7 is known", self.refused("--gpu", "9.7", code=2))
-        self.assertIn("is named twice", self.refused("--gpu", "9.0", "--gpu", "sm_90", code=2))
+        self.assertIn("unknown compute capability 9.7", self.refused("--gpu", "9.7", code=2))
+        self.assertIn("is given twice", self.refused("--gpu", "9.0", "--gpu", "sm_90", code=2))
         said = self.refused("--gpu", "7.5", code=7)
         self.assertIn("has no code that runs on a GPU of compute capability 7.5", said)
         self.assertIn("it has compute_90, sm_80, sm_86, sm_90, sm_90a", said)
@@ -105,11 +105,11 @@ class Libraries(harness.Case):
         plain = self.scratch / "libplain.so"
         subprocess.run(["gcc", "-shared", "-nostdlib", "-o", plain, "-x", "c", "/dev/null"], check=True)
         self.assertIn("libplain.so' has no GPU code", self.refused("--gpu", "9.0", code=3, artifact=plain))
-        self.assertIn("is no file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
+        self.assertIn("is not a file", self.refused("--gpu", "9.0", code=2, artifact=self.scratch))
         zipped = self.scratch / "libtoy.zip"
         with zipfile.ZipFile(zipped, "w") as archive:
             archive.write(self.library, "libtoy.so")
-        self.assertIn("is a zip, and nothing says what is in it", self.refused("--gpu", "9.0", code=2, artifact=zipped))
+        self.assertIn("is a zip without package metadata", self.refused("--gpu", "9.0", code=2, artifact=zipped))
         self.refused("--gpu", "9.0", code=4, artifact=self.scratch / "none.so")
 
     def test_the_new_name_is_taken(self):
@@ -209,7 +209,7 @@ class Wheels(wheel_maker.WheelCase):
         self.sound(result["slices"][0]["to"])
         said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--allow", "libcublass*", "--output", self.scratch / "text").stderr
         self.assertIn("--allow 'libcublass*' matches no file with GPU code", said)
-        self.assertIn("toy/lib/libcublas.so.13 stays as it is: NVIDIA's licence does not allow to change it", said)
+        self.assertIn("toy/lib/libcublas.so.13 stays as it is: NVIDIA's licence does not allow changes", said)
 
     def test_a_wheel_under_a_licence_of_nvidia(self):
         info = self.tree / "toy-1.0.dist-info"
@@ -218,7 +218,7 @@ class Wheels(wheel_maker.WheelCase):
         wheel = self.wheel()
         done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, exit_code=7)
         self.assertIn("all GPU code of", done.stderr)
-        self.assertIn("the licence, 'toy-1.0.dist-info/License.txt', is NVIDIA's", done.stderr)
+        self.assertIn("the licence 'toy-1.0.dist-info/License.txt' is NVIDIA's", done.stderr)
         self.assertIn("--allow GLOB", done.stderr)
         self.assertEqual(list(self.output.glob("*")), [])
         self.slice(wheel, "--gpu", "9.0", "--allow", "libtoy_cuda.so")
@@ -272,12 +272,12 @@ class Wheels(wheel_maker.WheelCase):
         variant = next(self.output.glob("*-sm90.whl"))
         self.assertIn("is a variant wheel", self.ptpkg("slice", variant, "--gpu", "9.0", *output, exit_code=2).stderr)
         self.assertIn("is the slice for 9.0 itself", self.ptpkg("slice", variant, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
-        self.assertIn("is no wheel", self.ptpkg("slice", self.fat, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
-        self.assertIn("'thirteen' is no version of CUDA",
+        self.assertIn("is not a wheel", self.ptpkg("slice", self.fat, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
+        self.assertIn("'thirteen' is not a CUDA version",
                       self.ptpkg("slice", wheel, "--gpu", "8.0", "--variant", "--cuda", "thirteen", *output, exit_code=2).stderr)
         self.ptpkg("slice", wheel, "--gpu", "8.0", "--cuda", "13.0", *output, exit_code=2)
         said = self.ptpkg("publish", variant, "--to", "pypi:pypi", "--dry-run", exit_code=7).stderr
-        self.assertIn("is a variant wheel: this index does not take it yet", said)
+        self.assertIn("is a variant wheel, which this index does not accept yet", said)
 
     def test_check_and_index_compare_labels(self):
         self.slice(self.wheel(), "--gpu", "9.0", "--gpu", "8.0", "--variant")
@@ -296,11 +296,11 @@ class Wheels(wheel_maker.WheelCase):
         renamed = one.with_name(one.name.replace("-sm90", "-sm120"))
         one.rename(renamed)
         said, = self.findings(renamed)
-        self.assertIn("ends in the label of a variant, 'sm120'", self.ptpkg("check", "--target", "pypi", renamed, exit_code=1).stderr)
-        self.assertIn("error variant.json: it says the variants 'sm90', the file name 'sm120'", said)
+        self.assertIn("ends in the variant label 'sm120'", self.ptpkg("check", "--target", "pypi", renamed, exit_code=1).stderr)
+        self.assertIn("error variant.json: it lists the variants 'sm90', but the file name has 'sm120'", said)
         plain = renamed.with_name(renamed.name.replace("-sm120", ""))
         renamed.rename(plain)
-        self.assertEqual(self.findings(plain), ["error the file name has no label of a variant"])
+        self.assertEqual(self.findings(plain), ["error the file name has no variant label"])
         plain.rename(renamed)
         left_out = json.loads(self.ptpkg("index", "--json", self.output, exit_code=3).stdout)["left_out"]
         self.assertEqual(len(left_out), 1)
@@ -320,7 +320,7 @@ class Wheels(wheel_maker.WheelCase):
                         "-Wl,--no-as-needed", "-x", "none", self.scratch / "libnobody.so"], check=True)
         wheel = self.wheel()
         done = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--output", self.output)
-        self.assertIn(f"'{wheel.name}' has 1 error that its slices have too: 'ptpkg check' lists what is wrong", done.stderr)
+        self.assertIn(f"'{wheel.name}' has 1 error that its slices have too; list them with 'ptpkg check'", done.stderr)
         self.assertEqual(done.stderr.count("that its slices have too"), 1)
         self.assertRegex(done.stderr, r"check  toy-1\.0\+sm90-\S+: done")
         said = self.ptpkg("check", done.stdout.split()[0], exit_code=1).stderr
@@ -354,7 +354,7 @@ class Wheels(wheel_maker.WheelCase):
         for arguments in ([], ["--dry-run"], ["--variant"]):
             said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--output", self.output, *arguments, exit_code=3).stderr
             self.assertIn("toy/data.bin", said)
-            self.assertIn("hint: fetch or write the artifact again", said)
+            self.assertIn("hint: fetch or rebuild the artifact", said)
         self.assertFalse(self.output.exists())
         self.assertEqual(harness.leftovers(self.scratch), [])
 
@@ -365,7 +365,7 @@ class Wheels(wheel_maker.WheelCase):
         (taken / "full").mkdir(parents=True)
         for force in ([], ["--force"]):
             said = self.ptpkg("slice", wheel, "--gpu", "9.0", "--gpu", "8.0", "--variant", *force, "--output", self.output, exit_code=7).stderr
-            self.assertIn(f"'{taken}' is a folder", said)
+            self.assertIn(f"'{taken}' is a directory", said)
             self.assertNotIn("slice  ", said, "before anything was made")
         self.assertEqual([path.name for path in self.output.iterdir()], [taken.name])
         shutil.rmtree(taken)
@@ -482,7 +482,7 @@ class CondaPackages(harness.Case):
             said = self.ptpkg("slice", package, "--gpu", "9.0", *arguments, "--output", self.output, exit_code=7).stderr
             self.assertIn("the slice for 9.0: ", said)
             self.assertIn("64", said)
-            self.assertIn("name fewer GPUs", said)
+            self.assertIn("choose fewer GPUs", said)
         self.assertFalse(self.output.exists())
 
 

@@ -168,7 +168,7 @@ class Toolkits(harness.Case):
         done = self.run_it("build", exit_code=4)
         self.assertIn("'cuda_linux-64 12.3.*' (", done.stderr)
         self.assertIn("cuda-12.4/bin/nvcc' 12.4.131", done.stderr)
-        self.assertIn("name its directory with --cuda-home", done.stderr)
+        self.assertIn("give its directory with --cuda-home", done.stderr)
 
     def test_a_directory_that_is_not_a_toolkit(self):
         self.toolkits.append(self.scratch / "kernels")
@@ -177,19 +177,19 @@ class Toolkits(harness.Case):
     def test_a_compiler_that_is_too_new(self):
         for name in ("gcc", "g++"):
             write(self.scratch / "cuda-11.8/bin" / name, f"#!/bin/sh\necho '{name} (Debian) 12.2.0'\n", 0o755)
-        self.assert_refused("nvcc 11.8.89 does not take g++ 12.2.0", "install an older g++")
+        self.assert_refused("nvcc 11.8.89 does not support g++ 12.2.0", "install an older g++")
         self.run_it("build", "--select", "cuda_compiler_version=12.4")
 
     def test_headers_of_another_toolkit(self):
         header = self.scratch / "cuda-12.4/include/cuda_runtime_api.h"
         shutil.copy(self.scratch / "cuda-11.8/include/cuda_runtime_api.h", header)
-        self.assert_refused(f"nvcc is 12.4.131, and '{header}' is of CUDA 11.8", "--cuda-home")
+        self.assert_refused(f"nvcc is 12.4.131, but '{header}' belongs to CUDA 11.8", "--cuda-home")
 
     def test_a_library_of_another_toolkit(self):
         library = self.scratch / "cuda-12.4/lib64/libcudart.so"
         library.unlink()
         library.symlink_to(self.scratch / "cuda-11.8/lib64/libcudart.so.11.8.89")
-        self.assert_refused(f"nvcc is 12.4.131, and '{library}' is of CUDA 11.8", "--cuda-home")
+        self.assert_refused(f"nvcc is 12.4.131, but '{library}' belongs to CUDA 11.8", "--cuda-home")
 
     def test_cudnn_for_another_cuda(self):
         for toolkit, cublas in zip(self.toolkits, (11, 11, 13)):
@@ -199,7 +199,7 @@ class Toolkits(harness.Case):
             (toolkit / "lib64/libcudnn.so").symlink_to("libcudnn_adv.so.9")
         self.recipe(host="cudnn")
         library = self.scratch / "cuda-12.4/lib64/libcudnn_adv.so.9"
-        self.assert_refused(f"nvcc is 12.4.131, and '{library}' is for CUDA 11", "install the cuDNN for CUDA 12")
+        self.assert_refused(f"nvcc is 12.4.131, but '{library}' is for CUDA 11", "install the cuDNN for CUDA 12")
         self.recipe()
         self.run_it("build")
 

@@ -81,7 +81,7 @@ class TwoHosts(harness.Case):
         first = self.start("a" + suffix, earlier=5)
         self.wait_for(lambda: self.scripts() > before, self.logs)
         second = self.start("b" + suffix)
-        self.wait_for(lambda: "is being built by another run; waiting for it" in (self.scratch / f"log-b{suffix}").read_text(), self.logs)
+        self.wait_for(lambda: "another run is building" in (self.scratch / f"log-b{suffix}").read_text(), self.logs)
         return first, second
 
     def scratch_items(self):
@@ -126,7 +126,7 @@ class TwoHosts(harness.Case):
         # The kernel takes the namespaces down a moment later.
         self.wait_for(lambda: all(item["state"] == "free" for item in self.scratch_items()), self.scratch_items)
         self.finish(*self.start("c"))
-        self.assertIn("goes on where an interrupted run was ended", (self.scratch / "log-c").read_text())
+        self.assertIn("resuming the interrupted build of", (self.scratch / "log-c").read_text())
         self.assert_one_cleaning_leaves_nothing()
 
 

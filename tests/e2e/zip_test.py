@@ -152,7 +152,7 @@ class Zip(harness.Case):
                 if path.is_file():
                     archive.write(path, f"libtoytorch/{path.relative_to(top)}")
         done = self.ptpkg("check", planted, exit_code=1)
-        self.assertIn("lib/libtoytorch_cpu.so: error: the search path entries '$ORIGIN/../lib64' lead to no folder",
+        self.assertIn("lib/libtoytorch_cpu.so: error: the search path entries '$ORIGIN/../lib64' point to no directory",
                       done.stdout + done.stderr)
 
     def test_what_does_not_pass_is_not_published(self):

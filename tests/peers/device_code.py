@@ -150,7 +150,7 @@ class DeviceCode(unittest.TestCase):
         self.assertEqual(found, {
             "libmissing.so": "machine code for sm_90 is missing; PTX for compute_90 is missing; PTX for compute_80 was not "
                              "asked for",
-            "libextra.so": "machine code for sm_75 was not asked for",
+            "libextra.so": "machine code for sm_75 was not requested",
             "libnoptx.so": "PTX for compute_90 is missing"})
 
 

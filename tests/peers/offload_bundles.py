@@ -109,7 +109,7 @@ class OffloadBundles(unittest.TestCase):
                     message, = (one["message"] for one in self.check(folder, "--device-code", "gfx906;gfx942")["findings"]
                                 if one["id"] == "device-code-mismatch")
                     self.assertEqual(message, "machine code for gfx942 is missing; machine code for gfx9-generic, "
-                                              "gfx90a:sramecc+:xnack-, gfx1100 was not asked for")
+                                              "gfx90a:sramecc+:xnack-, gfx1100 was not requested")
 
     def test_what_hipcc_compiles(self):
         if shutil.which("hipcc") is None:

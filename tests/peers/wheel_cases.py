@@ -26,7 +26,7 @@ Metadata-Version is known | metadata-version-[0-9x]*
 a description without a type is reStructuredText | description-markdown
 fields: known, not newer than Metadata-Version | metadata-expression-2.1 metadata-import-namespace metadata-extra-2.3 field-unknown field-import-name* field-dynamic-* field-extra-*
 Requires-Dist and Requires-Python parse, no URL | field-requires-* field-python-* field-provides-url
-the file name has no label of a variant | variant-name
+the file name has no variant label | variant-name
 License-File is there; License and License-Expression exclude each other; the expression is SPDX | metadata-license-file field-license-* field-expression*
 uploads: classifiers, Summary, Project-URL, mail addresses, content type | field-classifier* field-summary-* field-label-* field-url-* field-home-bad field-email-* field-content-* field-platform
 platform tag is one that the index takes | platform-*

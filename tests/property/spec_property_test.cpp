@@ -121,7 +121,7 @@ RC_GTEST_PROP(SpecProperty, WhatOneVersionSatisfiesCanMeet, ()) {
     RC_ASSERT(constraint.has_value());
     if (constraint->Admits({version, ""})) constraints.push_back(*constraint);
   }
-  RC_ASSERT(CanMeet(constraints));
+  RC_ASSERT(CanBeSatisfied(constraints));
   RC_ASSERT(!FindCollision(constraints).has_value());
 }
 

@@ -28,7 +28,7 @@ class FaultFs::Handle final : public File {
     return pass;
   }
   Result<FileStat> Stat() override {
-    PTPKG_CHECK(fs_.Pass(kReads, "examine", path_));
+    PTPKG_CHECK(fs_.Pass(kReads, "read", path_));
     return inner_->Stat();
   }
   Result<void> Truncate(std::uint64_t size_bytes) override {
@@ -86,12 +86,12 @@ Result<void> FaultFs::Pass(bool mutating, std::string_view operation, const std:
 }
 
 Result<FileStat> FaultFs::Lstat(const AbsPath& path) {
-  PTPKG_CHECK(Pass(kReads, "examine", path.str()));
+  PTPKG_CHECK(Pass(kReads, "read", path.str()));
   return inner_.Lstat(path);
 }
 
 Result<FileStat> FaultFs::Stat(const AbsPath& path) {
-  PTPKG_CHECK(Pass(kReads, "examine", path.str()));
+  PTPKG_CHECK(Pass(kReads, "read", path.str()));
   return inner_.Stat(path);
 }
 
@@ -171,7 +171,7 @@ Result<void> FaultFs::CopyAttributes(const AbsPath& from, const AbsPath& to) {
 }
 
 Result<void> FaultFs::SyncDir(const AbsPath& path) {
-  PTPKG_CHECK(Pass(kMutates, "sync folder", path.str()));
+  PTPKG_CHECK(Pass(kMutates, "sync directory", path.str()));
   return inner_.SyncDir(path);
 }
 

@@ -90,7 +90,7 @@ class MemFs::Handle final : public File {
 
   Result<FileStat> Stat() override {
     const std::lock_guard lock(fs_.mutex_);
-    PTPKG_CHECK(CheckOpen("examine"));
+    PTPKG_CHECK(CheckOpen("read"));
     return node_->stat;
   }
 
@@ -243,14 +243,14 @@ Result<void> MemFs::Insert(const AbsPath& path, NodePtr node, std::string_view w
 Result<FileStat> MemFs::Lstat(const AbsPath& path) {
   const std::lock_guard lock(mutex_);
   Record("Lstat", path);
-  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kNo, "examine"));
+  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kNo, "read"));
   return node->stat;
 }
 
 Result<FileStat> MemFs::Stat(const AbsPath& path) {
   const std::lock_guard lock(mutex_);
   Record("Stat", path);
-  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "examine"));
+  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "read"));
   return node->stat;
 }
 
@@ -291,7 +291,7 @@ Result<std::vector<std::string>> MemFs::ListDir(const AbsPath& path) {
   Record("ListDir", path);
   PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "list"));
   if (!node->IsDir()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", path.str()));
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
   }
   if (!node->May(kMayRead)) return PathError(EACCES, "list", path);
   std::vector<std::string> names;
@@ -305,8 +305,9 @@ Result<void> MemFs::MakeDirsLocked(const AbsPath& path) {
     const Result<NodePtr> node = FindNode(current, Follow::kYes, "create folder");
     const bool is_dangling = !node && FindNode(current, Follow::kNo, "create folder");
     if (is_dangling || (node && !(*node)->IsDir())) {
-      return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("cannot create folder '{}': '{}' is not a folder", path.str(), current.str()));
+      return Error(
+          ErrorCode::kAlreadyExists,
+          fmt::format("cannot create directory '{}': '{}' is not a directory", path.str(), current.str()));
     }
     if (node) break;
     if (node.error().code() != ErrorCode::kNotFound) return node.error();
@@ -392,7 +393,7 @@ Result<void> MemFs::Remove(const AbsPath& path) {
   if (place.folder == nullptr) return PathError(EBUSY, "remove", path);
   if (!place.folder->May(kMayWrite)) return PathError(EACCES, "remove", path);
   if (!place.node->children.empty()) {
-    return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': folder not empty", path.str()))
+    return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': directory not empty", path.str()))
         .WithErrno(ENOTEMPTY);
   }
   if (--place.node->stat.link_count == 0) used_bytes_ -= place.node->content.size();
@@ -445,8 +446,8 @@ Result<void> MemFs::CopyFile(const AbsPath& from, const AbsPath& to) {
 Result<void> MemFs::SyncDir(const AbsPath& path) {
   const std::lock_guard lock(mutex_);
   Record("SyncDir", path);
-  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "open folder"));
-  if (!node->IsDir()) return PathError(ENOTDIR, "open folder", path);
+  PTPKG_TRY(const NodePtr node, FindNode(path, Follow::kYes, "open directory"));
+  if (!node->IsDir()) return PathError(ENOTDIR, "open directory", path);
   return Ok();
 }
 
@@ -521,7 +522,7 @@ void MemFs::CopyFrom(const MemFs& other) {
 std::string MemFs::Content(std::string_view path) {
   const std::lock_guard lock(mutex_);
   const NodePtr node = Must(FindNode(AbsPath::Literal(path), Follow::kYes, "open"));
-  if (node->stat.kind != FileKind::kRegular) throw std::runtime_error(std::string(path) + " is no file");
+  if (node->stat.kind != FileKind::kRegular) throw std::runtime_error(std::string(path) + " is not a file");
   return node->content;
 }
 

@@ -37,8 +37,8 @@ Result<Compression> ParseCompression(std::string_view name) {
   for (const CompressionRow& row : kCompressions) {
     if (row.name == name) return row.compression;
   }
-  return Error(ErrorCode::kUsage, fmt::format("'{}' is no compression", name))
-      .WithHint(fmt::format("it is one of: {}", Join(CompressionNames(), ", ")));
+  return Error(ErrorCode::kUsage, fmt::format("unknown compression '{}'", name))
+      .WithHint(fmt::format("use one of: {}", Join(CompressionNames(), ", ")));
 }
 
 int DeflateLevel(Compression compression) { return RowOf(compression).level; }

@@ -1,5 +1,5 @@
 #pragma once
-// How hard zips are packed, in the words of --compression. Layer: archive.
+// Compression levels for zips: the values of --compression. Layer: archive.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Decompressing sources that also say what kind of stream they read. Layer: archive.
-// Concatenated streams are read to the end, as Python's bz2 does; readers in the field that stop
-// after the first one (rattler) are why the count is reported.
+// Decompressing sources that report the stream format. Layer: archive. Concatenated streams are read to the
+// end, as Python's bz2 does; readers in the field that stop after the first one (rattler) are why the count
+// is reported.
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// A file that is hashed while it is written, although headers in it are completed later. Layer: archive.
+// File that is hashed while written, with headers filled in later. Layer: archive.
 
 #include <vector>
 

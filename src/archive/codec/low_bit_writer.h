@@ -1,5 +1,5 @@
 #pragma once
-// Bits of a deflate stream, least significant first. Layer: archive, internal to it.
+// Writes bits of a deflate stream, least significant first. Layer: archive, internal to it.
 
 #include "support/files/fs.h"
 

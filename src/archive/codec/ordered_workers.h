@@ -1,7 +1,6 @@
 #pragma once
-// Work handed to threads and taken back in order, for sinks that are fed from outside. Layer: archive,
-// internal to it. OrderedPipeline (support/process/parallel.h) pulls its input; a sink is pushed, so it needs
-// this.
+// Runs work on threads and returns results in submission order. Layer: archive, internal to it.
+// OrderedPipeline (support/process/parallel.h) pulls its input; a sink is pushed, so it needs this.
 
 #include <condition_variable>
 #include <deque>

@@ -41,7 +41,7 @@ class ZstdSink final : public CodecSink {
     PTPKG_CHECK(Set(ZSTD_c_overlapLog, kOverlapLog));
     if (options.window_log != 0) PTPKG_CHECK(Set(ZSTD_c_windowLog, options.window_log));
     if (options.window_log >= kLongDistanceLog) PTPKG_CHECK(Set(ZSTD_c_enableLongDistanceMatching, 1));
-    return Pledge();
+    return DeclareContentSize();
   }
 
   Result<void> Write(Bytes bytes) override {
@@ -73,29 +73,29 @@ class ZstdSink final : public CodecSink {
     return Check(ZSTD_CCtx_setParameter(context_.get(), parameter, value));
   }
 
-  Result<void> Pledge() {
+  Result<void> DeclareContentSize() {
     if (content_size_ == 0) return Ok();
     return Check(ZSTD_CCtx_setPledgedSrcSize(context_.get(), content_size_));
   }
 
   /// After the first call failed for want of threads, which libzstd starts in it: asks for fewer.
-  Result<void> TakeFewerWorkers() {
+  Result<void> ReduceWorkers() {
     if (workers_ == 1) {
       // libzstd has one error for both.
-      return Error(ErrorCode::kIo, "compression finds no memory, or no thread can be started for it")
+      return Error(ErrorCode::kIo, "compression ran out of memory or threads")
           .WithHint("free memory or raise the limits (ulimit -v, -u), or end other programs");
     }
     workers_ /= 2;
     ZSTD_CCtx_reset(context_.get(), ZSTD_reset_session_only);
     PTPKG_CHECK(Set(ZSTD_c_nbWorkers, workers_));
-    return Pledge();
+    return DeclareContentSize();
   }
 
   Result<void> Step(ZSTD_inBuffer& input, ZSTD_EndDirective directive) {
     ZSTD_outBuffer output{buffer_.data(), buffer_.size(), 0};
     unflushed_ = ZSTD_compressStream2(context_.get(), &output, &input, directive);
     while (!started_ && ZSTD_getErrorCode(unflushed_) == ZSTD_error_memory_allocation) {
-      PTPKG_CHECK(TakeFewerWorkers());
+      PTPKG_CHECK(ReduceWorkers());
       unflushed_ = ZSTD_compressStream2(context_.get(), &output, &input, directive);
     }
     PTPKG_CHECK(Check(unflushed_));
@@ -124,7 +124,7 @@ Result<std::unique_ptr<CodecSink>> MakeZstdSink(ByteSink& out, const ZstdOptions
   if (options.window_log != 0 && (options.window_log < kMinWindowLog || options.window_log > kMaxWindowLog)) {
     return Error(ErrorCode::kInvalidInput, fmt::format("zstd window log {} is not within {} to {}",
                                                        options.window_log, kMinWindowLog, kMaxWindowLog))
-        .WithHint("conda clients refuse a window above 2^27 bytes");
+        .WithHint("conda clients reject a window above 2^27 bytes");
   }
   auto sink = std::make_unique<ZstdSink>(out);
   PTPKG_CHECK(sink->Configure(options));

@@ -1,6 +1,5 @@
 #pragma once
-// Deflated chunks that are kept for files with the same content in parts: the slices of one library have all
-// its host code. Layer: archive.
+// Caches deflated chunks shared by several slices of one library. Layer: archive.
 
 #include <condition_variable>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
-// Deflates a chunk without wasting time on what does not shrink. Layer: archive, internal to it.
-// Half of PyTorch's CUDA libraries is device code that is compressed already; at level 6, matching it costs a
-// quarter of the time of the whole wheel and saves 0.2 % of it.
+// Deflates a chunk and stores incompressible parts. Layer: archive, internal to it. Half of PyTorch's CUDA
+// libraries is device code that is compressed already; at level 6, matching it costs a quarter of the time of
+// the whole wheel and saves 0.2 % of it.
 
 #include <string>
 

@@ -1,3 +1,12 @@
+// Idea: the old stream is inflated once, block by block. A block is copied bit for bit unless its content is
+// edited or one of its matches copies bytes that an edit changes ("tainted"). A tainted block is inflated a
+// second time from the 32 KiB before it, edited, and deflated again in pieces of limited size.
+// Invariants: copied blocks stay valid because deflate blocks do not depend on their bit offset, and their
+// matches reach back only to bytes that did not change; only the first bit (BFINAL) of a block is rewritten,
+// and the length of stored blocks is aligned again. New blocks never refer to bytes before them, so they fit
+// behind any history. Memory is bounded by window and piece.
+// Source: RFC 1951, sections 3.2.3 to 3.2.6.
+
 #include "archive/deflate/deflate_splice.h"
 
 #include <algorithm>
@@ -234,8 +243,8 @@ class Splicer {
     PTPKG_TRY(const std::string packed, pool_.Deflate(AsBytes(content), ChunkPlace::kLast));
     MemoryFile file{AsBytes(packed)};
     deflate::BitReader reader{std::string_view(packed)};
-    deflate::NoSink none;
-    deflate::Walker<deflate::NoSink> walker(reader, none);
+    deflate::DiscardSymbols none;
+    deflate::Walker<deflate::DiscardSymbols> walker(reader, none);
     while (true) {
       PTPKG_TRY(const deflate::Block block, walker.NextBlock());
       PTPKG_CHECK(CopyBlock(file, 0, block, is_last && block.is_last));

@@ -1,7 +1,7 @@
 #pragma once
-// The symbols of a raw deflate stream, one after the other. Layer: archive, internal to it. Source: RFC 1951.
-// The Walker is a template over what takes the symbols; the scan for borders and the inflater have loops of
-// their own, over the same codes.
+// Decodes the symbols of a raw deflate stream. Layer: archive, internal to it. Source: RFC 1951. The Walker
+// is a template over what takes the symbols; the scan for borders and the inflater have loops of their own,
+// over the same codes.
 
 #include <array>
 #include <bit>
@@ -235,7 +235,7 @@ class Codes {
 };
 
 /// Takes nothing; what a Sink of Walker looks like.
-struct NoSink {
+struct DiscardSymbols {
   /// Whether Flush must come before the next symbol.
   [[nodiscard]] static bool Full() { return false; }
   static Result<void> Flush() { return Ok(); }

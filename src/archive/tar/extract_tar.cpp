@@ -128,7 +128,7 @@ class TarExtractor {
     // The end mark is at least one block of zeros, which the reader has taken; without it a tar that was
     // cut between two members would pass.
     if (archive_filter_bytes(handle, 0) <= member_end) {
-      return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no end mark: it was cut off", name_));
+      return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no end mark: it is truncated", name_));
     }
     return Ok();
   }
@@ -186,7 +186,7 @@ Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, con
   Task task(env.reporter, {.stage = "unpack",
                            .subject = std::string(name.substr(name.rfind('/') + 1)),
                            .total_bytes = packed_bytes});
-  TellingSource told(source, task);
+  ProgressSource told(source, task);
   PTPKG_TRY(const std::unique_ptr<ByteSource> tar, MakeDecompressSource(told, name));
   ExtractTree tree(env, destination, options, name, packed_bytes);
   PTPKG_CHECK(TarExtractor(*tar, name, tree).Run());

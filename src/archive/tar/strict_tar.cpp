@@ -50,7 +50,7 @@ Result<void> StrictTar::Take(Bytes bytes) {
     if (ended_) {
       const bool rest =
           std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
-      if (rest) return Error(ErrorCode::kCorrupt, "tar holds data behind its end mark");
+      if (rest) return Error(ErrorCode::kCorrupt, "tar has data after its end mark");
       return Ok();
     }
     if (content_left_ > 0) {
@@ -79,12 +79,12 @@ Result<void> StrictTar::TakeHeader() {
   }
   const std::string_view name = TextOf(header.substr(0, 100));
   const char kind = header[156];
-  if (kind == 'S') return Refused(name, "is a sparse file, which readers unpack in different ways");
+  if (kind == 'S') return Refused(name, "is a sparse file, which readers unpack differently");
   if (std::string_view("\0"
                        "01234567xgLK",
                        13)
           .find(kind) == std::string_view::npos) {
-    return Refused(name, fmt::format("is of the tar type 0x{:02x}, which readers unpack in different ways",
+    return Refused(name, fmt::format("has the tar type 0x{:02x}, which readers unpack differently",
                                      static_cast<unsigned char>(kind)));
   }
   const std::optional<std::uint64_t> own_size = SizeOf(header.substr(124, 12));
@@ -93,7 +93,7 @@ Result<void> StrictTar::TakeHeader() {
   if (!size || *size > kMaxSize) return Refused(name, "has no readable size");
   if (!extends) size_.reset();
   if (*size > 0 && std::string_view("123456").find(kind) != std::string_view::npos) {
-    return Refused(name, "has content but is not a file; readers go on in different places");
+    return Refused(name, "has content but is not a file; readers continue at different offsets");
   }
   content_left_ = (*size + kBlock - 1) / kBlock * kBlock;
   pax_kind_ = kind == 'x' || kind == 'g' ? kind : '\0';
@@ -120,8 +120,7 @@ Result<void> StrictTar::TakePax() {
     const bool names = key == "path" || key == "linkpath";
     if (key.starts_with("GNU.sparse.")) {
       return Refused(
-          value,
-          fmt::format("has the PAX key '{}' of sparse files, which readers unpack in different ways", key));
+          value, fmt::format("has the PAX key '{}' of sparse files, which readers unpack differently", key));
     }
     if (global && (names || key == "size")) {
       return Refused(value,
@@ -134,7 +133,7 @@ Result<void> StrictTar::TakePax() {
     std::uint64_t size = 0;
     const auto [size_end, size_error] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (size_error != std::errc() || size_end != value.data() + value.size())
-      return Refused(value, "is no PAX size");
+      return Refused(value, "is not a PAX size");
     size_ = size;
   }
   return Ok();

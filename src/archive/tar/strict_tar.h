@@ -1,5 +1,5 @@
 #pragma once
-// A tar on its way to its reader, held to the forms that all readers take alike. Layer: archive.
+// Rejects tar features that readers interpret differently. Layer: archive.
 
 #include <array>
 #include <optional>

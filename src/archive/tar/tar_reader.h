@@ -1,8 +1,7 @@
 #pragma once
-// The members of a plain tar, one after the other, with their names as written, byte for byte: the two forms
-// of an accented letter are two names. Layer: archive.
-// libarchive parses (ustar, PAX, GNU); what a member may be called or point to is the caller's to
-// judge: "./a", "../a" and "/a" all come through.
+// Reads members of an uncompressed tar, names byte for byte. Layer: archive. libarchive parses (ustar, PAX,
+// GNU); what a member may be called or point to is the caller's to judge: "./a", "../a" and "/a" all come
+// through.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
-// Deterministic tar: ustar, PAX records only for what ustar cannot hold, uid and gid 0, one time for
-// all members. Layer: archive. libarchive formats the headers (docs/formats/tar.md).
+// Writes deterministic tar archives: ustar, PAX only where needed, uid 0, one time. Layer: archive.
+// libarchive formats the headers (docs/formats/tar.md).
 
 #include <memory>
 

@@ -47,7 +47,7 @@ struct PlannedFile {
   RelPath name;
 };
 
-class ZipExtractor final : public MemberTaker {
+class ZipExtractor final : public MemberVisitor {
  public:
   ZipExtractor(Env& env, ZipContent& zip, ExtractTree& tree) : env_(env), zip_(zip), tree_(tree) {}
 
@@ -60,13 +60,13 @@ class ZipExtractor final : public MemberTaker {
     return tree_.Finish();
   }
 
-  Result<void> TakeFolder(const std::string& raw_name) override { return tree_.AddFolder(raw_name); }
-  Result<void> TakeFile(const std::string& raw_name, std::size_t index) override {
+  Result<void> VisitDirectory(const std::string& raw_name) override { return tree_.AddFolder(raw_name); }
+  Result<void> VisitFile(const std::string& raw_name, std::size_t index) override {
     PTPKG_TRY(std::optional<RelPath> name, tree_.AddFile(raw_name));
     if (name.has_value()) files_.push_back({.index = index, .name = *std::move(name)});
     return Ok();
   }
-  Result<void> TakeSymlink(const std::string& raw_name, std::string target, std::size_t) override {
+  Result<void> VisitSymlink(const std::string& raw_name, std::string target, std::size_t) override {
     return tree_.AddSymlink(raw_name, target);
   }
   Result<void> CountBytes(std::uint64_t bytes) override { return tree_.CountBytes(bytes); }

@@ -90,12 +90,12 @@ Result<std::uint64_t> CheckDeclaredSizes(const zip::Directory& directory, const 
 
 }  // namespace
 
-bool IsDeflatedPlainly(const zip::CentralRecord& record) {
+bool IsPlainDeflate(const zip::CentralRecord& record) {
   return IsPlainMethod(record, ZipMethod::kDeflate) && record.stored_bytes != 0 &&
          record.size_bytes / kMaxGrowth <= record.stored_bytes;
 }
 
-bool IsStoredPlainly(const zip::CentralRecord& record) {
+bool IsPlainStored(const zip::CentralRecord& record) {
   return IsPlainMethod(record, ZipMethod::kStored) && record.stored_bytes == record.size_bytes;
 }
 
@@ -124,8 +124,8 @@ Result<zip::Handle> ZipContent::Take() {
 
 Result<void> ZipContent::Stream(std::size_t index, const std::function<Result<void>(ByteSource&)>& use) {
   const zip::CentralRecord& record = directory_.records[index];
-  const bool is_stored = IsStoredPlainly(record);
-  if (!is_stored && !IsDeflatedPlainly(record)) return StreamByLibzip(index, use);
+  const bool is_stored = IsPlainStored(record);
+  if (!is_stored && !IsPlainDeflate(record)) return StreamByLibzip(index, use);
   PTPKG_TRY(const zip::LocalRecord local, zip::ReadLocal(*file_, record.offset, name_));
   RangeFile range(*file_, FileStat{.size_bytes = record.stored_bytes}, local.data_offset);
   std::unique_ptr<ByteSource> content;
@@ -165,25 +165,25 @@ Result<void> ZipContent::StreamByLibzip(std::size_t index,
   return Ok();
 }
 
-Result<void> ZipContent::List(MemberTaker& taker) {
+Result<void> ZipContent::List(MemberVisitor& taker) {
   for (std::size_t index = 0; index < directory_.records.size(); ++index) {
     const zip::CentralRecord& record = directory_.records[index];
     const std::uint32_t type = record.UnixMode() & zip::kModeType;
     if (record.name.ends_with('/') || type == kFolderType) {
-      if (record.size_bytes != 0) return taker.Refuse(record.name, "is a folder with content");
-      PTPKG_CHECK(taker.TakeFolder(record.name));
+      if (record.size_bytes != 0) return taker.Refuse(record.name, "is a directory with content");
+      PTPKG_CHECK(taker.VisitDirectory(record.name));
     } else if (type == kLinkType) {
       PTPKG_CHECK(ListLink(taker, index));
     } else if (type != 0 && type != zip::kModeRegular) {
       return taker.Refuse(record.name, "is a device or pipe");
     } else {
-      PTPKG_CHECK(taker.TakeFile(record.name, index));
+      PTPKG_CHECK(taker.VisitFile(record.name, index));
     }
   }
   return Ok();
 }
 
-Result<void> ZipContent::ListLink(MemberTaker& taker, std::size_t index) {
+Result<void> ZipContent::ListLink(MemberVisitor& taker, std::size_t index) {
   const zip::CentralRecord& record = directory_.records[index];
   if (record.size_bytes > kMaxZipLinkBytes) return taker.Refuse(record.name, "has no usable link target");
   StringSink target;
@@ -191,7 +191,7 @@ Result<void> ZipContent::ListLink(MemberTaker& taker, std::size_t index) {
     PTPKG_TRY(const std::uint64_t bytes, Pump(content, target));
     return taker.CountBytes(bytes);
   }));
-  return taker.TakeSymlink(record.name, target.str(), index);
+  return taker.VisitSymlink(record.name, target.str(), index);
 }
 
 }  // namespace ptpkg::archive

@@ -1,6 +1,5 @@
 #pragma once
-// A zip that was opened by the rules of extract.h, and the content of its members. Layer: archive, internal
-// to it.
+// Reads member content from a validated zip. Layer: archive, internal to it.
 
 #include <functional>
 #include <memory>
@@ -14,20 +13,20 @@
 namespace ptpkg::archive {
 
 /// Who judges and takes the members: a folder that they are written to, or a list.
-class MemberTaker {
+class MemberVisitor {
  public:
-  virtual ~MemberTaker() = default;
-  virtual Result<void> TakeFolder(const std::string& raw_name) = 0;
-  virtual Result<void> TakeFile(const std::string& raw_name, std::size_t index) = 0;
-  virtual Result<void> TakeSymlink(const std::string& raw_name, std::string target, std::size_t index) = 0;
+  virtual ~MemberVisitor() = default;
+  virtual Result<void> VisitDirectory(const std::string& raw_name) = 0;
+  virtual Result<void> VisitFile(const std::string& raw_name, std::size_t index) = 0;
+  virtual Result<void> VisitSymlink(const std::string& raw_name, std::string target, std::size_t index) = 0;
   virtual Result<void> CountBytes(std::uint64_t bytes) = 0;
   [[nodiscard]] virtual Error Refuse(std::string_view raw_name, std::string_view why) const = 0;
 };
 
 /// Members that need no libzip: one deflate stream, or the content itself. One whose declared size no stream
 /// of its length can have is not among them.
-bool IsDeflatedPlainly(const zip::CentralRecord& record);
-bool IsStoredPlainly(const zip::CentralRecord& record);
+bool IsPlainDeflate(const zip::CentralRecord& record);
+bool IsPlainStored(const zip::CentralRecord& record);
 
 class ZipContent {
  public:
@@ -41,7 +40,7 @@ class ZipContent {
   [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }
 
   /// Gives every member to `taker`, in the order of the central directory.
-  Result<void> List(MemberTaker& taker);
+  Result<void> List(MemberVisitor& taker);
 
   /// Content of the member with this index in the central directory. Any thread. Errors: kCorrupt for damage,
   /// another size than declared and, once all of it was read, a wrong CRC, in libzip's words; kUnsupported;
@@ -51,7 +50,7 @@ class ZipContent {
  private:
   ZipContent(std::string name, std::unique_ptr<File> file) : name_(std::move(name)), file_(std::move(file)) {}
   Result<void> StreamByLibzip(std::size_t index, const std::function<Result<void>(ByteSource&)>& use);
-  Result<void> ListLink(MemberTaker& taker, std::size_t index);
+  Result<void> ListLink(MemberVisitor& taker, std::size_t index);
   Result<zip::Handle> Take();
 
   std::string name_;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kMaxDirectoryBytes = 1ULL << 30U;
 
 Error Damaged(std::string_view archive, std::string_view why) {
-  return Error(ErrorCode::kCorrupt, fmt::format("'{}' is not a sound zip: {}", archive, why));
+  return Error(ErrorCode::kCorrupt, fmt::format("'{}' is not a valid zip: {}", archive, why));
 }
 
 Error Damaged(std::string_view archive, const std::string& member, std::string_view why) {
@@ -136,7 +136,7 @@ Result<void> CheckReadable(const Header& header, std::string_view archive) {
   const unsigned version = header.version_needed & 0xFFU;  // the upper half names an operating system
   if (version > kVersionNewest) {
     return Error(ErrorCode::kUnsupported,
-                 fmt::format("'{}': member '{}' needs version {}.{} of the zip format; readers know {}.{}",
+                 fmt::format("'{}': member '{}' needs version {}.{} of the zip format; readers support {}.{}",
                              archive, ShownName(header.name), version / 10, version % 10, kVersionNewest / 10,
                              kVersionNewest % 10));
   }
@@ -147,9 +147,8 @@ Result<void> CheckReadable(const Header& header, std::string_view archive) {
   const bool ascii = std::all_of(header.name.begin(), header.name.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (!ascii && IsUtf8(header.name) && (header.flags & kFlagUtf8) == 0) {
-    return Damaged(
-        archive, header.name,
-        "has a name that is not ASCII and not marked as UTF-8: readers take it for different names");
+    return Damaged(archive, header.name,
+                   "has a name that is not ASCII and not marked as UTF-8: readers decode it differently");
   }
   const auto fields = ParseExtra(header.extra);
   if (!fields) return Ok();  // the strict check lists it
@@ -205,7 +204,7 @@ Result<CentralRecord> ParseCentral(std::string_view& rest, std::string_view arch
   record.external_attributes = Get32(rest, 38);
   record.offset = Get32(rest, 42);
   const std::size_t total = kCentralBytes + name_bytes + extra_bytes + comment_bytes;
-  if (rest.size() < total) return Damaged(archive, "the central directory is cut off");
+  if (rest.size() < total) return Damaged(archive, "the central directory is truncated");
   record.name = rest.substr(kCentralBytes, name_bytes);
   record.extra = rest.substr(kCentralBytes + name_bytes, extra_bytes);
   record.comment = rest.substr(kCentralBytes + name_bytes + extra_bytes, comment_bytes);
@@ -231,7 +230,7 @@ Result<void> CompareHeaders(const CentralRecord& central, const LocalRecord& loc
   };
   if (central.name != local.name) {
     return Damaged(archive, central.name,
-                   fmt::format("is called '{}' in its local header", ShownName(local.name)));
+                   fmt::format("is named '{}' in its local header", ShownName(local.name)));
   }
   PTPKG_CHECK(CheckReadable({.name = local.name,
                              .extra = local.extra,
@@ -265,7 +264,7 @@ Result<std::vector<ExtraField>> ParseExtra(std::string_view extra) {
   std::vector<ExtraField> fields;
   while (!extra.empty()) {
     if (extra.size() < 4 || extra.size() - 4 < Get16(extra, 2)) {
-      return Error(ErrorCode::kCorrupt, "an extra field is cut off");
+      return Error(ErrorCode::kCorrupt, "an extra field is truncated");
     }
     fields.push_back({.id = Get16(extra, 0), .data = extra.substr(4, Get16(extra, 2))});
     extra.remove_prefix(4 + fields.back().data.size());

@@ -1,7 +1,6 @@
 #pragma once
-// The two directories of a zip: the central one and the local headers. Layer: archive, internal to it.
-// libzip cannot show local headers, and hides what follows a NUL in a name.
-// Source: APPNOTE 6.3.10.
+// Parses the central directory and local headers of a zip. Layer: archive, internal to it. libzip cannot show
+// local headers, and hides what follows a NUL in a name. Source: APPNOTE 6.3.10.
 
 #include <cstdint>
 #include <string>

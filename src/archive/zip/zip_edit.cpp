@@ -28,7 +28,7 @@ Result<void> CheckCopies(const CentralRecord& record, std::string_view archive) 
       record.method != static_cast<std::uint16_t>(ZipMethod::kDeflate))
     return refuse(fmt::format("uses compression method {}, not stored or deflate", record.method));
   const std::uint32_t type = record.UnixMode() & zip::kModeType;
-  if (type != 0 && type != zip::kModeRegular) return refuse("is no regular file");
+  if (type != 0 && type != zip::kModeRegular) return refuse("is not a regular file");
   return Ok();
 }
 
@@ -65,7 +65,7 @@ class ZipEditor {
     }
     if (spliced != edits_.spliced.size()) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}': a member that is to be edited is not there, or dropped", zip_.str()));
+                   fmt::format("'{}': a member to edit is missing or removed", zip_.str()));
     }
     for (const Entry& entry : edits_.added) total_bytes_ += entry.size_bytes;
     std::sort(directory_.records.begin(), directory_.records.end(),
@@ -217,7 +217,7 @@ class ZipEditor {
                        "'{}': member '{}' becomes a file with sha256 {}, not the {} that its edits were "
                        "made for",
                        zip_.str(), record.name, stream.sha256.Hex(), splice.sha256.Hex()))
-          .WithHint("if another program changes the file meanwhile, run it again");
+          .WithHint("if another program changed the file, run the command again");
     }
     return stream;
   }
@@ -265,8 +265,8 @@ class ZipEditor {
 
 }  // namespace
 
-Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target, OnExisting on_existing,
-                            const ZipEdits& edits) {
+Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target,
+                            ExistingFilePolicy on_existing, const ZipEdits& edits) {
   ZipEditor editor(env, zip, edits);
   PTPKG_CHECK(editor.Open());
   PTPKG_TRY(AtomicFile out, AtomicFile::Create(env.fs, target));

@@ -1,6 +1,5 @@
 #pragma once
-// A zip made of another one: some members new, some renamed or left out, all others as they are stored there.
-// Layer: archive.
+// Writes an edited copy of a zip without recompressing unchanged members. Layer: archive.
 
 #include <map>
 #include <set>
@@ -44,7 +43,7 @@ struct ZipEdits {
 /// its MemberSplice says), kUnsupported for an encrypted member, a method besides stored and deflate, a link
 /// or device; kInvalidInput for two members of one name, for a spliced one that is not there or dropped, for
 /// edits that SpliceDeflate refuses; kAlreadyExists (kRefuse only), kIo, kCancelled.
-Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target, OnExisting on_existing,
-                            const ZipEdits& edits);
+Result<void> WriteEditedZip(Env& env, const AbsPath& zip, const AbsPath& target,
+                            ExistingFilePolicy on_existing, const ZipEdits& edits);
 
 }  // namespace ptpkg::archive

@@ -7,14 +7,14 @@
 
 namespace ptpkg::archive {
 
-Result<Digests> WriteZipFile(Env& env, const AbsPath& target, OnExisting on_existing,
+Result<Digests> WriteZipFile(Env& env, const AbsPath& target, ExistingFilePolicy on_existing,
                              const std::function<Result<void>(ZipWriter&)>& write) {
-  if (on_existing == OnExisting::kRefuse) {
+  if (on_existing == ExistingFilePolicy::kRefuse) {
     // AtomicFile refuses too, but after the work is done.
     PTPKG_TRY(const bool exists, Exists(env.fs, target));
     if (exists) {
       return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", target.str()))
-          .WithHint("remove it, or ask for it to be replaced");
+          .WithHint("remove it first");
     }
   }
   PTPKG_TRY(AtomicFile out, AtomicFile::Create(env.fs, target));
@@ -38,7 +38,7 @@ Result<Artifact> WriteZipArchive(Env& env, const EntrySet& entries, const AbsPat
     task.Done(Plural(entries.size(), "file"));
     return Ok();
   };
-  PTPKG_TRY(const Digests digests, WriteZipFile(env, target, OnExisting::kRefuse, write));
+  PTPKG_TRY(const Digests digests, WriteZipFile(env, target, ExistingFilePolicy::kRefuse, write));
   return Artifact{.format = ArtifactFormat::kZip,
                   .path = target,
                   .digests = digests,

@@ -1,5 +1,5 @@
 #pragma once
-// A zip that appears under its name whole or not at all, digested while it is written. Layer: archive.
+// Writes a zip atomically and hashes it while writing. Layer: archive.
 
 #include <functional>
 
@@ -13,7 +13,7 @@ namespace ptpkg::archive {
 /// sha256 and md5 of the bytes written; of the written file only members whose packed size is above
 /// DigestingFile::kWindowBytes are read back for them. Errors: kAlreadyExists (kRefuse only, before anything
 /// is written), kIo, those of `write`.
-Result<Digests> WriteZipFile(Env& env, const AbsPath& target, OnExisting on_existing,
+Result<Digests> WriteZipFile(Env& env, const AbsPath& target, ExistingFilePolicy on_existing,
                              const std::function<Result<void>(ZipWriter&)>& write);
 
 /// Writes a plain zip of `entries`, in byte-wise order of names; symlinks become copies. Equal input gives

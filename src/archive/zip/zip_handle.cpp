@@ -4,19 +4,19 @@
 #include <fmt/core.h>
 #include <functional>
 #include <optional>
+#include <zip.h>
 
 #include "archive/entry_set.h"
-#include "archive/zip/zip_library.h"
 
 namespace ptpkg::archive::zip {
 
 struct Handle::State {
   State(File& file_in, std::string archive_in) : file(file_in), archive(std::move(archive_in)) {
-    Zip().error_init(&source_error);
+    zip_error_init(&source_error);
   }
   ~State() {
-    if (handle != nullptr) Zip().discard(handle);  // frees the source too
-    Zip().error_fini(&source_error);
+    if (handle != nullptr) zip_discard(handle);  // frees the source too
+    zip_error_fini(&source_error);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -24,11 +24,11 @@ struct Handle::State {
   /// The error that a libzip code stands for; what File said comes first.
   Error Failure(const zip_error_t* error, std::string_view member) {
     if (io_error.has_value()) return *io_error;
-    const int code = Zip().error_code_zip(error);
+    const int code = zip_error_code_zip(error);
     const bool is_unsupported =
         code == ZIP_ER_NOPASSWD || code == ZIP_ER_ENCRNOTSUPP || code == ZIP_ER_COMPNOTSUPP;
     zip_error_t copy = *error;
-    const char* text = Zip().error_strerror(&copy);
+    const char* text = zip_error_strerror(&copy);
     std::string why = text != nullptr ? text : "unknown reason";
     if (copy.str != error->str)
       std::free(copy.str);  // NOLINT(cppcoreguidelines-no-malloc): libzip allocates it
@@ -42,7 +42,7 @@ struct Handle::State {
     auto got = file.ReadAt(offset, MutableBytes(static_cast<std::byte*>(data), length));
     if (!got) {
       io_error = std::move(got).error();
-      Zip().error_set(&source_error, ZIP_ER_READ, 0);
+      zip_error_set(&source_error, ZIP_ER_READ, 0);
       return -1;
     }
     offset += *got;
@@ -51,7 +51,7 @@ struct Handle::State {
 
   zip_int64_t OnSeek(void* data, zip_uint64_t length) {
     const zip_int64_t target =
-        Zip().source_seek_compute_offset(offset, file_bytes, data, length, &source_error);
+        zip_source_seek_compute_offset(offset, file_bytes, data, length, &source_error);
     if (target < 0) return -1;
     offset = static_cast<std::uint64_t>(target);
     return 0;
@@ -59,7 +59,7 @@ struct Handle::State {
 
   zip_int64_t OnStat(void* data) {
     auto* const stat = static_cast<zip_stat_t*>(data);
-    Zip().stat_init(stat);
+    zip_stat_init(stat);
     stat->size = file_bytes;
     stat->valid |= ZIP_STAT_SIZE;
     return sizeof(zip_stat_t);
@@ -80,16 +80,16 @@ struct Handle::State {
       case ZIP_SOURCE_STAT:
         return state.OnStat(data);
       case ZIP_SOURCE_ERROR:
-        return Zip().error_to_data(&state.source_error, data, length);
+        return zip_error_to_data(&state.source_error, data, length);
       case ZIP_SOURCE_CLOSE:
       case ZIP_SOURCE_FREE:
         return 0;
       case ZIP_SOURCE_SUPPORTS:
-        return Zip().source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
-                                                ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
-                                                ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
+        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
+                                              ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
+                                              ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_SUPPORTS, -1);
       default:
-        Zip().error_set(&state.source_error, ZIP_ER_OPNOTSUPP, 0);
+        zip_error_set(&state.source_error, ZIP_ER_OPNOTSUPP, 0);
         return -1;
     }
   }
@@ -106,7 +106,7 @@ struct Handle::State {
 namespace {
 
 struct MemberCloser {
-  void operator()(zip_file_t* member) const { Zip().fclose(member); }
+  void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
 
 class MemberSource final : public ByteSource {
@@ -115,8 +115,8 @@ class MemberSource final : public ByteSource {
   MemberSource(zip_file_t* member, FailureFunction failure) : member_(member), failure_(std::move(failure)) {}
 
   Result<std::size_t> Read(MutableBytes buffer) override {
-    const zip_int64_t got = Zip().fread(member_.get(), buffer.data(), buffer.size());
-    if (got < 0) return failure_(Zip().file_get_error(member_.get()));
+    const zip_int64_t got = zip_fread(member_.get(), buffer.data(), buffer.size());
+    if (got < 0) return failure_(zip_file_get_error(member_.get()));
     return static_cast<std::size_t>(got);
   }
 
@@ -133,31 +133,30 @@ Handle& Handle::operator=(Handle&&) noexcept = default;
 Handle::~Handle() = default;
 
 Result<Handle> Handle::Open(File& file, std::string archive) {
-  PTPKG_CHECK(LoadZip());
   auto state = std::make_unique<State>(file, std::move(archive));
   PTPKG_TRY(const FileStat stat, file.Stat());
   state->file_bytes = stat.size_bytes;
   zip_error_t error;
-  Zip().error_init(&error);
-  zip_source_t* source = Zip().source_function_create(&State::OnCommand, state.get(), &error);
+  zip_error_init(&error);
+  zip_source_t* source = zip_source_function_create(&State::OnCommand, state.get(), &error);
   if (source != nullptr) {
-    state->handle = Zip().open_from_source(source, ZIP_RDONLY, &error);
-    if (state->handle == nullptr) Zip().source_free(source);
+    state->handle = zip_open_from_source(source, ZIP_RDONLY, &error);
+    if (state->handle == nullptr) zip_source_free(source);
   }
   if (state->handle == nullptr) {
     Error failure = state->Failure(&error, "");
-    Zip().error_fini(&error);
+    zip_error_fini(&error);
     return failure;
   }
-  Zip().error_fini(&error);
+  zip_error_fini(&error);
   return Handle(std::move(state));
 }
 
 Result<std::unique_ptr<ByteSource>> Handle::OpenMember(std::uint64_t index) {
-  const char* raw_name = Zip().get_name(state_->handle, index, ZIP_FL_ENC_RAW);
+  const char* raw_name = zip_get_name(state_->handle, index, ZIP_FL_ENC_RAW);
   const std::string name = raw_name != nullptr ? raw_name : "";
-  zip_file_t* member = Zip().fopen_index(state_->handle, index, 0);
-  if (member == nullptr) return state_->Failure(Zip().get_error(state_->handle), name);
+  zip_file_t* member = zip_fopen_index(state_->handle, index, 0);
+  if (member == nullptr) return state_->Failure(zip_get_error(state_->handle), name);
   return std::unique_ptr<ByteSource>(std::make_unique<MemberSource>(
       member,
       [state = state_.get(), name](const zip_error_t* error) { return state->Failure(error, name); }));

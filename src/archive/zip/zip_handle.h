@@ -1,5 +1,5 @@
 #pragma once
-// Content of zip members through libzip. Layer: archive, internal to it.
+// Reads zip members through libzip. Layer: archive, internal to it.
 
 #include <memory>
 

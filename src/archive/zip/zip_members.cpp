@@ -181,8 +181,8 @@ class MembersWriter {
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(*entry.file), "while following a symlink to copy its target");
     if (stat.kind != FileKind::kRegular) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("symlink '{}' leads to no regular file", entry.name.str()))
-          .WithHint("zip archives hold no symlinks, and only files can be copied in their place");
+                   fmt::format("symlink '{}' does not point to a regular file", entry.name.str()))
+          .WithHint("zip archives cannot hold symlinks, and ptpkg can only copy regular files instead");
     }
     return Source::Shape{.size_bytes = stat.size_bytes, .mode = (stat.mode & 0100U) != 0 ? 0755U : 0644U};
   }

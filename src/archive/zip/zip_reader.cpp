@@ -75,8 +75,8 @@ Result<std::string> ZipReader::ReadText(std::string_view name, std::uint64_t lim
   PTPKG_TRY(const std::size_t index, state_->IndexOf(name));
   if (const Member& member = state_->members[index]; member.size_bytes > limit_bytes) {
     return Error(ErrorCode::kCorrupt,
-                 fmt::format("'{}': member '{}' has {} bytes, more than the {} that fit its kind",
-                             state_->path.str(), Printable(name), member.size_bytes, limit_bytes));
+                 fmt::format("'{}': member '{}' has {} bytes, more than the limit of {}", state_->path.str(),
+                             Printable(name), member.size_bytes, limit_bytes));
   }
   StringSink text;
   PTPKG_CHECK(state_->content->Stream(index, [&](ByteSource& content) -> Result<void> {

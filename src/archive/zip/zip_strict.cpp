@@ -118,12 +118,12 @@ class StrictReader {
       Member(name, fmt::format("has a control character in its {} name", where),
              {.pypi = true, .uv = true, .installer = true});
     } else if (HasUnprintedCharacter(name) && IsUtf8(name)) {
-      Member(name, fmt::format("has a character in its {} name that no font shows", where), kUvOnly);
+      Member(name, fmt::format("has an unprintable character in its {} name", where), kUvOnly);
     }
     if (!IsUtf8(name)) Member(name, fmt::format("has a {} name that is not UTF-8", where), kAllConsumers);
     // installer cuts RECORD at each line break of Unicode, and takes '\\' for '/'.
     if (name.find("\u2028") != std::string::npos || name.find("\u2029") != std::string::npos)
-      Member(name, fmt::format("has a line break of Unicode in its {} name", where), kInstallerOnly);
+      Member(name, fmt::format("has a Unicode line break in its {} name", where), kInstallerOnly);
     if (name.find('\\') != std::string::npos)
       Member(name, fmt::format("has a backslash in its {} name", where), kInstallerOnly);
   }
@@ -141,7 +141,7 @@ class StrictReader {
       Member(record.name, "has a ZIP64 field in the central directory that it does not need", kUvOnly);
     const bool is_folder = record.name.ends_with('/');
     if (is_folder && (record.size_bytes != 0 || record.crc32 != 0))
-      Member(record.name, "is a folder with content", {});
+      Member(record.name, "is a directory with content", {});
   }
 
   /// True when the walk came to the central directory.
@@ -156,7 +156,7 @@ class StrictReader {
       if (!local) {
         if (local.error().code() != ErrorCode::kCorrupt) return std::move(local).error();
         Split(fmt::format(
-            "at offset {} there is no sound local header: bytes before, between or after members", offset));
+            "at offset {} there is no valid local header: bytes before, between or after members", offset));
         return false;
       }
       CheckLocal(*local, offset);
@@ -359,7 +359,7 @@ class StrictReader {
   }
 
   void CheckComment(std::string_view comment) {
-    if (MayHoldArchive(comment)) Problem("its comment may hold another archive", kUvOnly);
+    if (MayHoldArchive(comment)) Problem("its comment could contain another archive", kUvOnly);
   }
 
   File& file_;

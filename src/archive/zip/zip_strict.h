@@ -1,5 +1,5 @@
 #pragma once
-// Reads a zip as the strictest consumers of wheels do. Layer: archive. Never writes.
+// Checks a zip like the strictest wheel consumers. Layer: archive. Never writes.
 
 #include <string>
 #include <vector>

@@ -175,7 +175,7 @@ struct ZipWriter::State final : public ByteSink {
       std::string bytes(range.size_bytes, '\0');
       PTPKG_TRY(const std::size_t got,
                 copied_from->ReadAt(range.from, std::as_writable_bytes(std::span(bytes))));
-      if (got != bytes.size()) return Error(ErrorCode::kCorrupt, "the zip that is copied from is cut off");
+      if (got != bytes.size()) return Error(ErrorCode::kCorrupt, "the zip that is copied from is truncated");
       PTPKG_CHECK(AppendBytes(AsBytes(bytes)));
       return on_copied(range.size_bytes);
     }

@@ -26,7 +26,7 @@ constexpr std::string_view kRootLine = "# root: ";
 
 }  // namespace
 
-Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptPlace& place) {
+Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptContext& place) {
   std::string text = "# Written by ptpkg, for bash: the environment of a build script.\n";
   text += fmt::format("{}{}\n{}{}\n{}{}\n", kRecipeLine, input.recipe.recipe_dir.str(), kSubjectLine,
                       input.subject, kRootLine, input.layout.root.str());

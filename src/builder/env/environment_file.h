@@ -1,6 +1,5 @@
 #pragma once
-// The environment of a build script as a file for bash, as conda-build's build_env_setup.sh is one. Layer:
-// build.
+// Writes the script environment as a bash file. Layer: build.
 
 #include "builder/run_build.h"
 
@@ -12,7 +11,7 @@ inline constexpr std::string_view kReadByHand = "PTPKG_ENVIRONMENT_READ";
 /// Replaces `input.layout.EnvironmentFile()`, whole or not at all: a comment that says for what it is, an
 /// export for each variable with a name that a shell can have, then the preamble. Sourced, it gives what the
 /// script gets; nothing of the caller's environment is removed. Errors: kIo.
-Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptPlace& place);
+Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptContext& place);
 
 /// What the comment says.
 struct EnvironmentOrigin {

@@ -12,7 +12,7 @@ namespace ptpkg::builder {
 Result<HostPrefix> HostPrefix::Create(Env& env, const HostPrefixInput& input) {
   HostPrefix host(env, input);
   if (input.plan.host_env == HostEnv::kConda) PTPKG_CHECK(host.CreateConda());
-  if (input.plan.wheels) PTPKG_CHECK(host.LayWheels());
+  if (input.plan.wheels) PTPKG_CHECK(host.InstallWheels());
   return host;
 }
 
@@ -26,7 +26,7 @@ Result<void> HostPrefix::CreateConda() {
                                 input_->log_file));
   PTPKG_CHECK(env_->fs.MakeDirs(layout.build_prefix));
   PTPKG_CHECK(env_->fs.MakeDirs(layout.prefix));
-  PTPKG_TRY([[maybe_unused]] const bool found, TakePythonOfPrefix());
+  PTPKG_TRY([[maybe_unused]] const bool found, UsePrefixPython());
   // Compilers of conda channels are switched on by these; each knows where it lies.
   preamble_ =
       "for prefix in \"$BUILD_PREFIX\" \"$PREFIX\"; do\n"
@@ -37,10 +37,11 @@ Result<void> HostPrefix::CreateConda() {
   return Ok();
 }
 
-Result<void> HostPrefix::LayWheels() {
+Result<void> HostPrefix::InstallWheels() {
   const WheelPlan& plan = *input_->plan.wheels;
-  PTPKG_CHECK(LayBuildWheels(*env_, {.plan = plan, .layout = input_->layout, .log_file = input_->log_file}),
-              "while laying the wheels of the Python index");
+  PTPKG_CHECK(
+      InstallBuildWheels(*env_, {.plan = plan, .layout = input_->layout, .log_file = input_->log_file}),
+      "while installing wheels from the Python index");
   for (const WheelProgram& program : plan.programs) {
     const AbsPath& prefix = program.in_host ? input_->layout.prefix : input_->layout.build_prefix;
     tools_.tools.push_back(
@@ -49,7 +50,7 @@ Result<void> HostPrefix::LayWheels() {
   return Ok();
 }
 
-Result<bool> HostPrefix::TakePythonOfPrefix() {
+Result<bool> HostPrefix::UsePrefixPython() {
   const AbsPath python = input_->layout.prefix / "bin/python";
   PTPKG_TRY(const bool there, Exists(env_->fs, python));
   if (!there) return false;
@@ -68,16 +69,16 @@ Result<void> HostPrefix::Unpack(const LocalPackage& package) {
 }
 
 Result<void> HostPrefix::FinishPython() {
-  PTPKG_CHECK(MakePython());
+  PTPKG_CHECK(CreatePython());
   if (!input_->plan.wheels) return Ok();
   const bool own = tools_.python && tools_.python->is_virtual;
-  return LayHostWheels(*env_,
-                       {.plan = *input_->plan.wheels, .layout = input_->layout, .log_file = input_->log_file},
-                       own ? std::optional<AbsPath>(tools_.python->executable) : std::nullopt);
+  return InstallHostWheels(
+      *env_, {.plan = *input_->plan.wheels, .layout = input_->layout, .log_file = input_->log_file},
+      own ? std::optional<AbsPath>(tools_.python->executable) : std::nullopt);
 }
 
-Result<void> HostPrefix::MakePython() {
-  PTPKG_TRY(const bool brought, TakePythonOfPrefix());
+Result<void> HostPrefix::CreatePython() {
+  PTPKG_TRY(const bool brought, UsePrefixPython());
   if (brought || !tools_.python) return Ok();
   Python base = *tools_.python;
   if (input_->plan.wheels) {

@@ -35,14 +35,14 @@ struct HostPrefixInput {
   const AbsPath& log_file;
 };
 
-// kWheels: LayBuildWheels at Create, LayHostWheels at FinishPython; the script's Python sees the packages of
-// both.
+// kWheels: InstallBuildWheels at Create, InstallHostWheels at FinishPython; the script's Python sees the
+// packages of both.
 
 /// Fills the empty folders `layout.prefix` and `layout.build_prefix`. The inputs are borrowed for its life.
 class HostPrefix {
  public:
   /// Makes the conda prefixes, or lays the wheels of the build, if the plan is for those. Errors:
-  /// CreateCondaPrefix's, LayBuildWheels's.
+  /// CreateCondaPrefix's, InstallBuildWheels's.
   static Result<HostPrefix> Create(Env& env, const HostPrefixInput& input);
 
   /// Unpacks a package of our channel. Errors: those of the unpack function, naming the package.
@@ -50,7 +50,7 @@ class HostPrefix {
 
   /// Call once, after the packages. The prefix then has its own Python (see MakePythonPrefix), if the plan
   /// or one of the packages brings one; kWheels: and the wheels of the host. Errors: MakePythonPrefix's,
-  /// LayHostWheels's.
+  /// InstallHostWheels's.
   Result<void> FinishPython();
 
   /// What the script gets: `python` is the one below the prefix.
@@ -63,9 +63,9 @@ class HostPrefix {
  private:
   HostPrefix(Env& env, const HostPrefixInput& input) : env_(&env), input_(&input), tools_(input.plan.tools) {}
   Result<void> CreateConda();
-  Result<void> LayWheels();
-  Result<void> MakePython();
-  Result<bool> TakePythonOfPrefix();
+  Result<void> InstallWheels();
+  Result<void> CreatePython();
+  Result<bool> UsePrefixPython();
 
   Env* env_;
   const HostPrefixInput* input_;

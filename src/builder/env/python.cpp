@@ -100,7 +100,7 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
 std::string WhyItFailed(const ExitStatus& status) {
   constexpr int kNotExecutable = 126;
   constexpr int kNotFound = 127;
-  if (status.code == kNotExecutable || status.code == kNotFound) return "there is no interpreter behind it";
+  if (status.code == kNotExecutable || status.code == kNotFound) return "it points to no interpreter";
   const std::string_view output = Trim(status.output);
   const std::string_view last = output.substr(output.rfind('\n') + 1);
   const std::string how = status.signal != 0 ? fmt::format("signal {}", status.signal)

@@ -75,9 +75,9 @@ class Maker {
         names.begin(), names.end(), [&](const std::string& name) { return python.packages.contains(name); });
     if (python.prefix != prefix_ || !python.is_virtual || !sees_all) {
       return Error(ErrorCode::kCommandFailed,
-                   fmt::format("'{}' cannot be used from another prefix: it calls its prefix '{}'",
+                   fmt::format("'{}' cannot be used from another prefix: it reports the prefix '{}'",
                                base_.executable.str(), python.prefix.str()))
-          .WithHint("name another interpreter with PTPKG_PYTHON, or use --env conda");
+          .WithHint("set PTPKG_PYTHON to another interpreter, or use --env conda");
     }
     python.program_folder = base_.executable.Parent();
     std::sort(helpers_.begin(), helpers_.end());
@@ -94,7 +94,7 @@ class Maker {
 
 Result<PythonPrefix> MakePythonPrefix(Env& env, const Python& base, const AbsPath& prefix) {
   auto made = Maker(env, base, prefix).Run();
-  if (!made) return std::move(made).error().WithContext("while making the build's own Python");
+  if (!made) return std::move(made).error().WithContext("while creating the Python of the build");
   return made;
 }
 

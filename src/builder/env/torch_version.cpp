@@ -48,7 +48,7 @@ void SetTorchVersion(const recipe::Recipe& recipe, std::map<std::string, std::st
   variables.try_emplace(kNumber, "1");
 }
 
-std::optional<std::string> TorchVersionMade(const std::map<std::string, std::string>& variables) {
+std::optional<std::string> ComposeTorchVersion(const std::map<std::string, std::string>& variables) {
   const auto version = variables.find(kVersion);
   const auto number = variables.find(kNumber);
   if (version == variables.end() || number == variables.end()) return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
-// The version that PyTorch's build gives to what it makes. Layer: builder.
-// Sources: PyTorch's tools/generate_torch_version.py (PYTORCH_BUILD_VERSION, PYTORCH_BUILD_NUMBER) and the
-// scripts of its release builds (OVERRIDE_PACKAGE_VERSION).
+// Computes the version that PyTorch's build will use. Layer: builder. Sources: PyTorch's
+// tools/generate_torch_version.py (PYTORCH_BUILD_VERSION, PYTORCH_BUILD_NUMBER) and the scripts of its
+// release builds (OVERRIDE_PACKAGE_VERSION).
 
 #include <map>
 #include <optional>
@@ -22,7 +22,7 @@ void SetTorchVersion(const recipe::Recipe& recipe, std::map<std::string, std::st
 
 /// The version that these two make: a number above 1 appends ".post<number>", behind the local segment too.
 /// nullopt: PyTorch's build stops, because the version is there without a number, or the number is none.
-[[nodiscard]] std::optional<std::string> TorchVersionMade(
+[[nodiscard]] std::optional<std::string> ComposeTorchVersion(
     const std::map<std::string, std::string>& variables);
 
 /// Whether a distribution of the version `made` is one of a recipe of the version `wanted`. Without a local

@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kUses = {"toolkit", "build", "host"};
 
-Result<WheelUse> UseOf(const std::string& name, std::string_view where) {
+Result<WheelRole> RoleFromName(const std::string& name, std::string_view where) {
   const auto* found = std::find(kUses.begin(), kUses.end(), name);
-  if (found != kUses.end()) return static_cast<WheelUse>(found - kUses.begin());
-  return Error(ErrorCode::kInvalidInput, fmt::format("{}: '{}' is no use of a wheel", where, name));
+  if (found != kUses.end()) return static_cast<WheelRole>(found - kUses.begin());
+  return Error(ErrorCode::kInvalidInput, fmt::format("{}: '{}' is not a wheel role", where, name));
 }
 
 }  // namespace
 
-Result<WheelPin> PinOfFile(std::string_view file) {
+Result<WheelPin> PinFromFileName(std::string_view file) {
   constexpr std::string_view kEnding = ".whl";
   const std::vector<std::string> parts = Split(file, '-');
   // name, version, perhaps a build number, and three tags
@@ -37,7 +37,7 @@ Result<WheelPin> PinOfFile(std::string_view file) {
   return pin;
 }
 
-Json GivenWheelsToJson(const GivenWheels& given) {
+Json LockedWheelsToJson(const LockedWheels& given) {
   Json pins = Json::array();
   for (const WheelPin& pin : given.pins) {
     pins.push_back({{"use", kUses.at(static_cast<std::size_t>(pin.use))},
@@ -47,8 +47,8 @@ Json GivenWheelsToJson(const GivenWheels& given) {
   return {{"requirements", given.names}, {"wheels", std::move(pins)}};
 }
 
-Result<GivenWheels> GivenWheelsFromJson(const Json& json, std::string_view where) {
-  GivenWheels given;
+Result<LockedWheels> LockedWheelsFromJson(const Json& json, std::string_view where) {
+  LockedWheels given;
   if (!json.is_object() || !json.contains("wheels") || !json.at("wheels").is_array()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("{}: expected 'requirements' and 'wheels'", where));
   }
@@ -57,9 +57,9 @@ Result<GivenWheels> GivenWheelsFromJson(const Json& json, std::string_view where
     PTPKG_TRY(const std::string file, JsonString(item, "file", where));
     PTPKG_TRY(const std::string sha256, JsonString(item, "sha256", where));
     PTPKG_TRY(const std::string use, JsonString(item, "use", where));
-    PTPKG_TRY(WheelPin pin, PinOfFile(file));
+    PTPKG_TRY(WheelPin pin, PinFromFileName(file));
     PTPKG_TRY(pin.sha256, Sha256::FromHex(sha256));
-    PTPKG_TRY(pin.use, UseOf(use, where));
+    PTPKG_TRY(pin.use, RoleFromName(use, where));
     given.pins.push_back(std::move(pin));
   }
   return given;

@@ -11,14 +11,14 @@
 namespace ptpkg::builder {
 
 /// What becomes of a wheel in a build.
-enum class WheelUse : std::uint8_t {
+enum class WheelRole : std::uint8_t {
   kToolkit,  ///< Unpacked into BUILD_PREFIX/cuda.
   kBuild,    ///< Installed by pip, below BUILD_PREFIX.
   kHost,     ///< Installed by pip into PREFIX.
 };
 
 struct WheelPin {
-  WheelUse use = WheelUse::kToolkit;
+  WheelRole use = WheelRole::kToolkit;
   std::string name;     ///< "nvidia-cuda-nvcc": lower case, with '-'.
   std::string version;  ///< "13.0.88"
   std::string file;     ///< The wheel's file name.
@@ -28,17 +28,17 @@ struct WheelPin {
 };
 
 /// What a plan hands to the node that builds: which requirements come from the index, and as what.
-struct GivenWheels {
+struct LockedWheels {
   std::vector<std::string> names;  ///< Of requirements, as the recipe writes them.
   std::vector<WheelPin> pins;
 };
 
 /// Name and version of a wheel's file. Errors: kInvalidInput for a name that is none (Binary distribution
 /// format, "File name convention").
-Result<WheelPin> PinOfFile(std::string_view file);
+Result<WheelPin> PinFromFileName(std::string_view file);
 
-Json GivenWheelsToJson(const GivenWheels& given);
+Json LockedWheelsToJson(const LockedWheels& given);
 /// Errors: kInvalidInput naming `where`.
-Result<GivenWheels> GivenWheelsFromJson(const Json& json, std::string_view where);
+Result<LockedWheels> LockedWheelsFromJson(const Json& json, std::string_view where);
 
 }  // namespace ptpkg::builder

@@ -13,9 +13,9 @@ namespace ptpkg::builder {
 
 namespace {
 
-constexpr std::string_view kOfflineHint = "run it once without --offline, so that the cache has it";
+constexpr std::string_view kOfflineHint = "run it once without --offline to fill the cache";
 
-std::string KeyOf(const IndexAccess& access, const WheelAsk& ask) {
+std::string KeyOf(const IndexAccess& access, const WheelQuery& ask) {
   KeyHasher hasher;
   hasher.Add("python", access.pip.MinorVersion()).Add("dependencies", ask.dependencies ? "yes" : "no");
   for (const std::string& text : ask.requirements) hasher.Add("requirement", text);
@@ -52,19 +52,19 @@ std::string MissingIn(std::string_view output) {
 }
 
 /// What pip's failure means.
-Error PipFailed(const WheelAsk& ask, const std::string& output) {
+Error PipFailed(const WheelQuery& ask, const std::string& output) {
   for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
     if (output.find(mark) == std::string::npos) continue;
     return Error(ErrorCode::kNetwork,
-                 fmt::format("the Python index cannot be reached for {}", fmt::join(ask.requirements, ", ")))
+                 fmt::format("cannot reach the Python index for {}", fmt::join(ask.requirements, ", ")))
         .WithHint("check pip's own configuration: 'python -m pip config list'");
   }
   const std::string missing = MissingIn(output);
   if (!missing.empty()) {
     const std::string versions = VersionsIn(output);
-    const std::string has = versions.empty() ? "it has no package of that name for this Python and platform"
-                                             : "it has the versions " + versions;
-    return {ErrorCode::kNotFound, fmt::format("the Python index has no '{}': {}", missing, has)};
+    const std::string has = versions.empty() ? "no package of that name fits this Python and platform"
+                                             : "available versions: " + versions;
+    return {ErrorCode::kNotFound, fmt::format("'{}' is not on the Python index: {}", missing, has)};
   }
   std::vector<std::string> lines = SplitLines(Trim(output));
   constexpr std::size_t kShown = 10;
@@ -74,7 +74,7 @@ Error PipFailed(const WheelAsk& ask, const std::string& output) {
 }
 
 /// `pip download` into `folder`.
-Result<void> Download(Env& env, const Python& pip, const WheelAsk& ask, const AbsPath& folder) {
+Result<void> Download(Env& env, const Python& pip, const WheelQuery& ask, const AbsPath& folder) {
   const AbsPath constraints = folder / "constraints.txt";
   const AbsPath wheels = folder / "wheels";
   PTPKG_CHECK(env.fs.MakeDirs(wheels));
@@ -96,7 +96,7 @@ Result<void> Download(Env& env, const Python& pip, const WheelAsk& ask, const Ab
   command.cancel = &env.cancel;
   Task task(env.reporter, {.stage = "source", .subject = "Python index"});
   command.on_line = [&](std::string_view line) { task.ChildOutput(line); };
-  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while asking the Python index");
+  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while querying the Python index");
   if (!status.ok()) return PipFailed(ask, status.output);
   task.Done();
   return Ok();
@@ -107,12 +107,12 @@ Result<std::vector<WheelPin>> Keep(Env& env, const AbsPath& folder) {
   std::vector<WheelPin> pins;
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder / "wheels"));
   for (const std::string& name : names) {
-    PTPKG_TRY(WheelPin pin, PinOfFile(name), "while reading what pip fetched");
+    PTPKG_TRY(WheelPin pin, PinFromFileName(name), "while reading the wheels that pip fetched");
     const AbsPath file = folder / "wheels" / name;
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     pin.sha256 = digests.sha256;
     const AbsPath place = env.cache_dir / "downloads" / pin.sha256.Hex();
-    PTPKG_TRY([[maybe_unused]] const Lease lease, TakeSharedIn(env, place));
+    PTPKG_TRY([[maybe_unused]] const Lease lease, LeaseCacheDir(env, place));
     PTPKG_CHECK(env.fs.Rename(file, place / name));
     pins.push_back(std::move(pin));
   }
@@ -120,34 +120,34 @@ Result<std::vector<WheelPin>> Keep(Env& env, const AbsPath& folder) {
   return pins;
 }
 
-Result<std::vector<WheelPin>> Fetch(Env& env, const IndexAccess& access, const WheelAsk& ask) {
+Result<std::vector<WheelPin>> Fetch(Env& env, const IndexAccess& access, const WheelQuery& ask) {
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir / "wheels", "ask"));
   PTPKG_CHECK(Download(env, access.pip, ask, scratch.path()));
   PTPKG_TRY(std::vector<WheelPin> pins, Keep(env, scratch.path()));
-  if (pins.empty()) return Error(ErrorCode::kCommandFailed, "pip ended well, but fetched no wheel");
+  if (pins.empty()) return Error(ErrorCode::kCommandFailed, "pip succeeded but fetched no wheel");
   return pins;
 }
 
 /// The kept answer; nullopt: there is none, or none that can be read.
-Result<std::optional<std::vector<WheelPin>>> KeptAnswer(Env& env, const AbsPath& record) {
+Result<std::optional<std::vector<WheelPin>>> CachedAnswer(Env& env, const AbsPath& record) {
   using Answer = std::optional<std::vector<WheelPin>>;
   PTPKG_TRY(const bool there, Exists(env.fs, record));
   if (!there) return Answer();
   constexpr std::uint64_t kMaxRecordBytes = 16U << 20U;
   const auto text = ReadFile(env.fs, record, kMaxRecordBytes);
   const auto json = text ? ParseJson(*text, record.str()) : Result<Json>(text.error());
-  const auto given = json ? GivenWheelsFromJson(*json, record.str()) : Result<GivenWheels>(json.error());
+  const auto given = json ? LockedWheelsFromJson(*json, record.str()) : Result<LockedWheels>(json.error());
   if (given) return Answer(given->pins);
-  env.reporter.Warn(fmt::format("'{}' is damaged: the Python index is asked again", record.str()));
+  env.reporter.Warn(fmt::format("'{}' is damaged; querying the Python index again", record.str()));
   PTPKG_CHECK(env.fs.Remove(record));
   return Answer();
 }
 
 }  // namespace
 
-Result<std::vector<WheelPin>> AskIndex(Env& env, const IndexAccess& access, const WheelAsk& ask) {
+Result<std::vector<WheelPin>> ResolveFromIndex(Env& env, const IndexAccess& access, const WheelQuery& ask) {
   const AbsPath folder = env.cache_dir / "wheels" / KeyOf(access, ask);
-  PTPKG_TRY(const auto kept, KeptAnswer(env, folder / "pins.json"));
+  PTPKG_TRY(const auto kept, CachedAnswer(env, folder / "pins.json"));
   if (kept) {
     // The time of the last use, for `ptpkg cache clean --older-than`. A cache that cannot be written to keeps
     // the old one.
@@ -155,44 +155,43 @@ Result<std::vector<WheelPin>> AskIndex(Env& env, const IndexAccess& access, cons
     return *kept;
   }
   if (env.offline) {
-    return Error(ErrorCode::kNotFound, fmt::format("the Python index would have to be asked for {}",
+    return Error(ErrorCode::kNotFound, fmt::format("cannot query the Python index for {} offline",
                                                    fmt::join(ask.requirements, ", ")))
         .WithHint(std::string(kOfflineHint));
   }
   PTPKG_TRY(std::vector<WheelPin> pins, Fetch(env, access, ask));
   PTPKG_CHECK(env.fs.MakeDirs(folder));
   PTPKG_CHECK(WriteFile(env.fs, folder / "pins.json",
-                        DumpJson(GivenWheelsToJson({.names = ask.requirements, .pins = pins}))));
+                        DumpJson(LockedWheelsToJson({.names = ask.requirements, .pins = pins}))));
   return pins;
 }
 
-Result<TakenWheel> TakeWheel(Env& env, const IndexAccess& access, const WheelPin& pin) {
+Result<LeasedWheel> LeaseWheel(Env& env, const IndexAccess& access, const WheelPin& pin) {
   const AbsPath folder = env.cache_dir / "downloads" / pin.sha256.Hex();
   const AbsPath file = folder / pin.file;
-  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder));
+  PTPKG_TRY(Lease lease, LeaseCacheDir(env, folder));
   PTPKG_TRY(const bool there, Exists(env.fs, file));
   if (there) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
-    if (digests.sha256 == pin.sha256) return TakenWheel{.file = file, .lease = std::move(lease)};
-    env.reporter.Warn(fmt::format("'{}' in the download cache is damaged and is fetched again", pin.file));
+    if (digests.sha256 == pin.sha256) return LeasedWheel{.file = file, .lease = std::move(lease)};
+    env.reporter.Warn(fmt::format("'{}' in the download cache is damaged; fetching it again", pin.file));
     PTPKG_CHECK(env.fs.Remove(file));
   }
   if (env.offline) {
     return Error(ErrorCode::kNotFound, fmt::format("'{}' of the Python index is not in the cache", pin.file))
         .WithHint(std::string(kOfflineHint));
   }
-  const WheelAsk ask{.requirements = {fmt::format("{}=={}", pin.name, pin.version)}, .dependencies = false};
+  const WheelQuery ask{.requirements = {fmt::format("{}=={}", pin.name, pin.version)}, .dependencies = false};
   PTPKG_TRY(const std::vector<WheelPin> fetched, Fetch(env, access, ask));
   if (fetched.front().sha256 != pin.sha256) {
-    return Error(
-               ErrorCode::kHashMismatch,
-               fmt::format("the Python index has '{}' with sha256 {}, but the plan was made with '{}' of {}",
-                           fetched.front().file, fetched.front().sha256.Hex(), pin.file, pin.sha256.Hex()))
+    return Error(ErrorCode::kHashMismatch,
+                 fmt::format("the Python index has '{}' with sha256 {}, but the plan has '{}' with {}",
+                             fetched.front().file, fetched.front().sha256.Hex(), pin.file, pin.sha256.Hex()))
         .WithHint(
-            "make the plan on a machine with the same Python and platform; if it was this one, "
-            "'ptpkg cache clean' forgets the old answer");
+            "plan on a machine with the same Python and platform; if it was this one, drop the old answer: "
+            "ptpkg cache clean");
   }
-  return TakenWheel{.file = file, .lease = std::move(lease)};
+  return LeasedWheel{.file = file, .lease = std::move(lease)};
 }
 
 }  // namespace ptpkg::builder

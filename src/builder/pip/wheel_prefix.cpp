@@ -32,7 +32,7 @@ Result<void> MergeInto(Env& env, const AbsPath& from, const AbsPath& to) {
     PTPKG_TRY(const FileStat source, env.fs.Lstat(from / name));
     PTPKG_TRY(const FileStat target, env.fs.Lstat(to / name));
     if (source.kind != FileKind::kDirectory || target.kind != FileKind::kDirectory) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is there already", (to / name).str()));
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", (to / name).str()));
     }
     PTPKG_CHECK(MergeInto(env, from / name, to / name));
   }
@@ -64,40 +64,40 @@ class WheelLayer {
 
   Result<void> Build() {
     PTPKG_CHECK(Toolkit());
-    if (Has(WheelUse::kBuild)) {
-      PTPKG_CHECK(Install(WheelUse::kBuild, tools_ / "wheels/bin/python", {}));
+    if (Has(WheelRole::kBuild)) {
+      PTPKG_CHECK(Install(WheelRole::kBuild, tools_ / "wheels/bin/python", {}));
       PTPKG_CHECK(LinkPrograms());
     }
     for (const WheelProgram& program : input_.plan.programs) {
       if (program.in_host) continue;
       PTPKG_TRY(const bool there, Exists(env_.fs, tools_ / program.path));
       if (there) continue;
-      return Error(ErrorCode::kCorrupt, fmt::format("the wheels for '{}' hold no program '{}'",
+      return Error(ErrorCode::kCorrupt, fmt::format("the wheels for '{}' have no program '{}'",
                                                     program.requirement, program.path));
     }
     return Ok();
   }
 
   Result<void> Host(const std::optional<AbsPath>& python) {
-    if (!Has(WheelUse::kHost)) return Ok();
-    if (python) return Install(WheelUse::kHost, *python, {});
-    return Install(WheelUse::kHost, tools_ / "wheels/bin/python", {"--prefix", input_.layout.prefix.str()});
+    if (!Has(WheelRole::kHost)) return Ok();
+    if (python) return Install(WheelRole::kHost, *python, {});
+    return Install(WheelRole::kHost, tools_ / "wheels/bin/python", {"--prefix", input_.layout.prefix.str()});
   }
 
  private:
-  [[nodiscard]] bool Has(WheelUse use) const {
+  [[nodiscard]] bool Has(WheelRole use) const {
     const std::vector<WheelPin>& pins = input_.plan.wheels.pins;
     return std::any_of(pins.begin(), pins.end(), [&](const WheelPin& pin) { return pin.use == use; });
   }
 
   Result<void> Toolkit() {
-    if (!Has(WheelUse::kToolkit)) return Ok();
+    if (!Has(WheelRole::kToolkit)) return Ok();
     const AbsPath cuda = tools_ / "cuda";
     const AbsPath unpacked = tools_ / "unpacked-wheel";
     PTPKG_CHECK(env_.fs.MakeDirs(cuda));
     for (const WheelPin& pin : input_.plan.wheels.pins) {
-      if (pin.use != WheelUse::kToolkit) continue;
-      PTPKG_CHECK(UnpackPart(pin, unpacked, cuda), fmt::format("while laying '{}'", pin.file));
+      if (pin.use != WheelRole::kToolkit) continue;
+      PTPKG_CHECK(UnpackPart(pin, unpacked, cuda), fmt::format("while installing '{}'", pin.file));
       PTPKG_CHECK(RemoveTree(env_.fs, unpacked));
     }
     PTPKG_TRY(const bool has_libraries, Exists(env_.fs, cuda / "lib"));
@@ -109,7 +109,7 @@ class WheelLayer {
 
   /// A part's files lie in nvidia/cu13, those of libraries with a release of their own in nvidia/cudnn.
   Result<void> UnpackPart(const WheelPin& pin, const AbsPath& unpacked, const AbsPath& cuda) {
-    PTPKG_TRY(const TakenWheel wheel, TakeWheel(env_, input_.plan.access, pin));
+    PTPKG_TRY(const LeasedWheel wheel, LeaseWheel(env_, input_.plan.access, pin));
     PTPKG_CHECK(env_.fs.MakeDirs(unpacked));
     PTPKG_CHECK(archive::ExtractZip(env_, wheel.file, unpacked, {}));
     PTPKG_TRY(const bool has_files, Exists(env_.fs, unpacked / "nvidia"));
@@ -121,9 +121,9 @@ class WheelLayer {
     return Ok();
   }
 
-  Result<void> Install(WheelUse use, const AbsPath& python, const std::vector<std::string>& options) {
+  Result<void> Install(WheelRole use, const AbsPath& python, const std::vector<std::string>& options) {
     PTPKG_CHECK(MakeEnvironment());
-    std::vector<TakenWheel> taken;
+    std::vector<LeasedWheel> taken;
     Command command;
     // What the machine's Python has is seen too, and counts for nothing here.
     command.argv = {python.str(),
@@ -139,7 +139,7 @@ class WheelLayer {
     command.argv.insert(command.argv.end(), options.begin(), options.end());
     for (const WheelPin& pin : input_.plan.wheels.pins) {
       if (pin.use != use) continue;
-      PTPKG_TRY(TakenWheel wheel, TakeWheel(env_, input_.plan.access, pin));
+      PTPKG_TRY(LeasedWheel wheel, LeaseWheel(env_, input_.plan.access, pin));
       command.argv.push_back(wheel.file.str());
       taken.push_back(std::move(wheel));
     }
@@ -155,7 +155,7 @@ class WheelLayer {
     if (status.ok()) return Ok();
     return Error(ErrorCode::kCommandFailed,
                  fmt::format("pip could not install the wheels: {}", Trim(status.output)))
-        .WithHint(fmt::format("the whole output is in '{}'", input_.log_file.str()));
+        .WithHint(fmt::format("full output: '{}'", input_.log_file.str()));
   }
 
   Result<void> MakeEnvironment() {
@@ -188,18 +188,19 @@ class WheelLayer {
 
 }  // namespace
 
-Result<void> LayBuildWheels(Env& env, const WheelPrefixInput& input) {
+Result<void> InstallBuildWheels(Env& env, const WheelPrefixInput& input) {
   return WheelLayer(env, input).Build();
 }
 
-Result<void> LayHostWheels(Env& env, const WheelPrefixInput& input, const std::optional<AbsPath>& python) {
+Result<void> InstallHostWheels(Env& env, const WheelPrefixInput& input,
+                               const std::optional<AbsPath>& python) {
   return WheelLayer(env, input).Host(python);
 }
 
 std::optional<AbsPath> BuildPackagesFolder(const WheelPrefixInput& input) {
   const std::vector<WheelPin>& pins = input.plan.wheels.pins;
   const bool any =
-      std::any_of(pins.begin(), pins.end(), [](const WheelPin& pin) { return pin.use == WheelUse::kBuild; });
+      std::any_of(pins.begin(), pins.end(), [](const WheelPin& pin) { return pin.use == WheelRole::kBuild; });
   if (!any) return std::nullopt;
   return input.layout.build_prefix / "wheels" / input.plan.access.pip.SitePackages();
 }

@@ -24,14 +24,14 @@ struct WheelPrefixInput {
 };
 
 /// Lays the toolkit and the build's packages into the existing folder `layout.build_prefix`. What the
-/// toolkit's wheels lack is added: "libcudart.so" beside "libcudart.so.13", and "lib64". Errors: TakeWheel's;
-/// kCorrupt (a wheel that is no archive, a program that none of the wheels holds), kAlreadyExists (two wheels
-/// hold one file), kCommandFailed (pip), kIo, kCancelled.
-Result<void> LayBuildWheels(Env& env, const WheelPrefixInput& input);
+/// toolkit's wheels lack is added: "libcudart.so" beside "libcudart.so.13", and "lib64". Errors:
+/// LeaseWheel's; kCorrupt (a wheel that is no archive, a program that none of the wheels holds),
+/// kAlreadyExists (two wheels hold one file), kCommandFailed (pip), kIo, kCancelled.
+Result<void> InstallBuildWheels(Env& env, const WheelPrefixInput& input);
 
 /// Installs the host's packages into `layout.prefix`, by its own interpreter `python` where it has one.
-/// Errors: as LayBuildWheels.
-Result<void> LayHostWheels(Env& env, const WheelPrefixInput& input, const std::optional<AbsPath>& python);
+/// Errors: as InstallBuildWheels.
+Result<void> InstallHostWheels(Env& env, const WheelPrefixInput& input, const std::optional<AbsPath>& python);
 
 /// Where the build's packages lie, for an interpreter that is to see them; nullopt if there are none.
 std::optional<AbsPath> BuildPackagesFolder(const WheelPrefixInput& input);

@@ -35,7 +35,7 @@ class Resolver {
   Resolver(Env& env, const IndexAccess& access, const std::vector<WheelRequirement>& requirements)
       : env_(env), table_(BuiltInWheelTable()), access_(access), requirements_(requirements) {}
 
-  Result<WheelPlan> Run(const std::optional<GivenWheels>& given) {
+  Result<WheelPlan> Run(const std::optional<LockedWheels>& given) {
     PTPKG_CHECK(CheckForms());
     WheelPlan plan{.access = access_, .wheels = {}, .programs = {}, .toolkit = {}};
     if (given) {
@@ -45,7 +45,7 @@ class Resolver {
       plan.wheels.pins = std::move(pins_);
       for (const WheelRequirement& one : requirements_) plan.wheels.names.push_back(one.spec.name);
     }
-    PTPKG_CHECK(CheckTogether(table_, plan.wheels.pins));
+    PTPKG_CHECK(CheckSameMinorVersions(table_, plan.wheels.pins));
     if (const WheelPin* toolkit = Find(plan.wheels.pins, table_.toolkit)) {
       plan.toolkit = FirstFields(toolkit->version, 2);
     }
@@ -59,9 +59,9 @@ class Resolver {
       const bool build = !one.spec.build.empty() && one.spec.build != "*";
       if (!build && one.spec.version.find('|') == std::string::npos) continue;
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' {}, which the Python index cannot be asked for", one.spec.str(),
+                   fmt::format("'{}' {}, which the Python index cannot resolve", one.spec.str(),
                                build ? "names a build string" : "has alternatives with '|'"))
-          .WithHint("leave that out of the requirement, or use --env conda");
+          .WithHint("remove it from the requirement, or use --env conda");
     }
     return Ok();
   }
@@ -77,11 +77,11 @@ class Resolver {
     }
     PTPKG_CHECK(Note(AskPackages(true)));
     PTPKG_CHECK(Note(AskPackages(false)));
-    if (!lacks_.empty()) return JoinLacks(lacks_);
+    if (!lacks_.empty()) return JoinNotFoundErrors(lacks_);
     return Ok();
   }
 
-  /// Keeps what the index lacks for JoinLacks; returns other errors.
+  /// Keeps what the index lacks for JoinNotFoundErrors; returns other errors.
   Result<void> Note(Result<void> asked) {
     if (asked || asked.error().code() != ErrorCode::kNotFound) return asked;
     lacks_.push_back(std::move(asked).error());
@@ -111,9 +111,9 @@ class Resolver {
                       own.begin() + static_cast<std::ptrdiff_t>(std::min(own.size(), fields.size())),
                       fields.begin())) {
         return Error(ErrorCode::kInvalidInput,
-                     fmt::format("'{}' and '{}' are of two CUDA toolkits, and a build has one",
+                     fmt::format("'{}' and '{}' belong to different CUDA toolkits, but a build uses one",
                                  of_fields->spec.str(), one.spec.str()))
-            .WithHint("give both the same first two fields");
+            .WithHint("use the same major and minor version for both");
       }
       if (own.size() <= fields.size()) continue;
       fields = std::move(own);
@@ -122,18 +122,19 @@ class Resolver {
     if (fields.size() < 2) {
       if (fields.size() == 1) ranges.push_back("==" + fields.front() + ".*");
       ranges.push_back(">=" + table_.first_toolkit);
-      PTPKG_TRY(const std::vector<WheelPin> pins,
-                AskIndex(env_, access_,
-                         {.requirements = {table_.toolkit + Join(ranges, ",")}, .dependencies = false}));
+      PTPKG_TRY(
+          const std::vector<WheelPin> pins,
+          ResolveFromIndex(env_, access_,
+                           {.requirements = {table_.toolkit + Join(ranges, ",")}, .dependencies = false}));
       return FirstFields(pins.front().version, 2);
     }
     std::string version = Join(fields, ".");
     PTPKG_TRY(const bool whole, versions::VersionMatches(version, ">=" + table_.first_toolkit));
     if (whole) return version;
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}': the Python index has CUDA toolkits with a compiler from {} on",
+                 fmt::format("'{}': the Python index has CUDA compilers only from version {} on",
                              of_fields->spec.str(), table_.first_toolkit))
-        .WithHint("take a later version, or use --env system or --env conda");
+        .WithHint("use a later version, --env system or --env conda");
   }
 
   Result<void> AskParts(const std::string& toolkit) {
@@ -148,18 +149,19 @@ class Resolver {
     }
     // The release alone first: 3 kB say whether it exists.
     const std::string release = fmt::format("=={}.*", toolkit);
-    PTPKG_CHECK(AskIndex(env_, access_, {.requirements = {table_.toolkit + release}, .dependencies = false}));
-    WheelAsk ask;
+    PTPKG_CHECK(
+        ResolveFromIndex(env_, access_, {.requirements = {table_.toolkit + release}, .dependencies = false}));
+    WheelQuery ask;
     const std::string list = extras.empty() ? "" : fmt::format("[{}]", fmt::join(extras, ","));
     ask.requirements.push_back(table_.toolkit + list + release);
     ask.requirements.insert(ask.requirements.end(), lines.begin(), lines.end());
     for (const std::string& name : table_.together) ask.constraints.push_back(name + release);
-    return Take(WheelUse::kToolkit, ask);
+    return Take(WheelRole::kToolkit, ask);
   }
 
   Result<void> AskFolders(const std::string& toolkit) {
     // Alone and without what they require: that is a second toolkit, of the newest version.
-    WheelAsk ask{.requirements = {}, .dependencies = false};
+    WheelQuery ask{.requirements = {}, .dependencies = false};
     std::set<std::string> lines;
     for (const WheelRequirement& one : requirements_) {
       if (one.row.kind == Kind::kFolder) {
@@ -167,7 +169,7 @@ class Resolver {
       }
     }
     ask.requirements.assign(lines.begin(), lines.end());
-    return Take(WheelUse::kToolkit, ask);
+    return Take(WheelRole::kToolkit, ask);
   }
 
   Result<void> AskPackages(bool in_build) {
@@ -177,13 +179,13 @@ class Resolver {
         lines.insert(PipRequirement(one.row.package, one.spec.version));
       }
     }
-    return Take(in_build ? WheelUse::kBuild : WheelUse::kHost,
+    return Take(in_build ? WheelRole::kBuild : WheelRole::kHost,
                 {.requirements = {lines.begin(), lines.end()}});
   }
 
-  Result<void> Take(WheelUse use, const WheelAsk& ask) {
+  Result<void> Take(WheelRole use, const WheelQuery& ask) {
     if (ask.requirements.empty()) return Ok();
-    Result<std::vector<WheelPin>> pins = AskIndex(env_, access_, ask);
+    Result<std::vector<WheelPin>> pins = ResolveFromIndex(env_, access_, ask);
     if (!pins) return NoteEach(ask, pins.error());
     for (WheelPin& pin : *pins) {
       pin.use = use;
@@ -193,12 +195,12 @@ class Resolver {
   }
 
   /// pip names one of the requirements that the index lacks: asked alone, each of them is noted.
-  Result<void> NoteEach(const WheelAsk& ask, const Error& error) {
+  Result<void> NoteEach(const WheelQuery& ask, const Error& error) {
     if (error.code() != ErrorCode::kNotFound || env_.offline) return error;
     const std::size_t before = lacks_.size();
     for (const std::string& requirement : ask.requirements) {
       const Result<std::vector<WheelPin>> alone =
-          AskIndex(env_, access_, {.requirements = {requirement}, .dependencies = false});
+          ResolveFromIndex(env_, access_, {.requirements = {requirement}, .dependencies = false});
       if (!alone) PTPKG_CHECK(Note(alone.error()));
     }
     if (lacks_.size() > before) return Ok();
@@ -222,7 +224,7 @@ class Resolver {
     if (pin == nullptr) {
       return Error(ErrorCode::kNotFound, fmt::format("'{}': CUDA {} of the Python index has no part '{}'",
                                                      one.spec.str(), plan.toolkit, package))
-          .WithHint("take a later version of CUDA, or use --env system or --env conda");
+          .WithHint("use a later version of CUDA, --env system or --env conda");
     }
     const bool series = FollowsToolkit(one.row) && !PlainFields(one.spec.version).empty() &&
                         PlainFields(one.spec.version).size() <= 2;
@@ -231,7 +233,7 @@ class Resolver {
     PTPKG_TRY(const bool fits, versions::VersionMatches(pin->version, constraint));
     if (!fits) {
       return Error(ErrorCode::kNotFound,
-                   fmt::format("'{}' is required, and of the Python index '{}' {} was chosen", one.spec.str(),
+                   fmt::format("'{}' is required, but the Python index resolved '{}' to {}", one.spec.str(),
                                package, pin->version))
           .WithHint("two requirements contradict each other");
     }
@@ -255,23 +257,24 @@ class Resolver {
 
 }  // namespace
 
-Result<void> CheckTogether(const WheelTable& table, const std::vector<WheelPin>& pins) {
+Result<void> CheckSameMinorVersions(const WheelTable& table, const std::vector<WheelPin>& pins) {
   const WheelPin* first = nullptr;
   for (const WheelPin& pin : pins) {
     if (!table.together.contains(pin.name)) continue;
     if (first == nullptr) first = &pin;
     if (FirstFields(first->version, 2) == FirstFields(pin.version, 2)) continue;
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the parts of the CUDA toolkit disagree: '{}' is {} and '{}' is {}", first->name,
-                             first->version, pin.name, pin.version))
-        .WithHint("give the CUDA requirements the same first two fields");
+    return Error(
+               ErrorCode::kInvalidInput,
+               fmt::format("the parts of the CUDA toolkit have different versions: '{}' is {} and '{}' is {}",
+                           first->name, first->version, pin.name, pin.version))
+        .WithHint("use the same major and minor version for all CUDA requirements");
   }
   return Ok();
 }
 
 Result<WheelPlan> ResolveWheels(Env& env, const IndexAccess& access,
                                 const std::vector<WheelRequirement>& requirements,
-                                const std::optional<GivenWheels>& given) {
+                                const std::optional<LockedWheels>& given) {
   return Resolver(env, access, requirements).Run(given);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which wheels of the Python index meet what a recipe requires. Layer: builder.
+// Resolves recipe requirements to wheels of the Python index. Layer: builder.
 
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ struct WheelProgram {
 /// What one build takes from the index.
 struct WheelPlan {
   IndexAccess access;
-  GivenWheels wheels;
+  LockedWheels wheels;
   std::vector<WheelProgram> programs;
   std::string toolkit;  ///< "13.0" of the CUDA toolkit among them; "" = none.
 };
@@ -40,13 +40,13 @@ struct WheelPlan {
 /// first, so that a version that does not exist is known before anything large is fetched.
 /// Errors: kNotFound (no such version, with those that exist; a toolkit before the table's first; a release
 /// without a part), kInvalidInput (requirements or parts of a toolkit that disagree, naming both; a
-/// requirement with a build string, which no wheel has), those of AskIndex.
+/// requirement with a build string, which no wheel has), those of ResolveFromIndex.
 Result<WheelPlan> ResolveWheels(Env& env, const IndexAccess& access,
                                 const std::vector<WheelRequirement>& requirements,
-                                const std::optional<GivenWheels>& given);
+                                const std::optional<LockedWheels>& given);
 
 /// Errors: kInvalidInput naming two packages of `pins` whose first two fields differ, of those that the table
 /// holds together.
-Result<void> CheckTogether(const WheelTable& table, const std::vector<WheelPin>& pins);
+Result<void> CheckSameMinorVersions(const WheelTable& table, const std::vector<WheelPin>& pins);
 
 }  // namespace ptpkg::builder

@@ -45,7 +45,7 @@ Result<WheelRow> ParseRow(const YamlNode& node) {
     } else if (entry.key == "variable") {
       row.variable = entry.value.scalar;
     } else {
-      return BadTable(entry.key_span, fmt::format("'{}' is not a key of a row", entry.key));
+      return BadTable(entry.key_span, fmt::format("a row cannot have the key '{}'", entry.key));
     }
   }
   if (kinds != 1 || row.package.empty()) {
@@ -103,7 +103,7 @@ const WheelTable& BuiltInWheelTable() {
 }
 
 std::optional<WheelRow> FindWheelRow(const WheelTable& table, std::string_view requirement) {
-  const auto found = table.rows.find(std::string(WithoutPlatform(requirement)));
+  const auto found = table.rows.find(std::string(StripPlatformSuffix(requirement)));
   if (found != table.rows.end()) return found->second;
   const std::optional<Provider> provider = FindProvider(requirement);
   if (!provider || provider->kind != ProviderKind::kPythonPackage) return std::nullopt;

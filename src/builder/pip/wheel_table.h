@@ -1,5 +1,5 @@
 #pragma once
-// What the Python index has for a conda requirement. Layer: builder. The rows: data/wheels.yaml, and the
+// Maps conda requirements to wheels of the Python index. Layer: builder. The rows: data/wheels.yaml, and the
 // Python packages of tool_table.h.
 
 #include <map>

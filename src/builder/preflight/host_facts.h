@@ -1,5 +1,5 @@
 #pragma once
-// What is known of the machine before a build, for the rules of preflight.h. Layer: builder.
+// Collects host facts for the preflight rules. Layer: builder.
 
 #include <map>
 #include <string>

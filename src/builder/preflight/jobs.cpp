@@ -51,7 +51,7 @@ std::uint64_t NeedOf(std::string_view requirement) {
 std::string Cores(const MachineLimits& machine) {
   const int usable = CoresOf(machine);
   if (usable < machine.cores)
-    return fmt::format("{} of {} by the control group's limit", usable,
+    return fmt::format("{} of {}, limited by the cgroup", usable,
                        Plural(static_cast<std::uint64_t>(machine.cores), "core"));
   return Plural(static_cast<std::uint64_t>(machine.cores), "core");
 }
@@ -85,12 +85,12 @@ JobChoice ChooseJobs(const JobRequest& request) {
   if (request.bytes_per_job > 0 && all_free > 0) {
     constexpr std::uint64_t kMost = 4096;  // more than any machine has cores
     const auto fit = static_cast<int>(std::min(free / request.bytes_per_job, kMost));
-    memory = fmt::format("memory for {}{}", fit, of_group ? " by the control group's limit" : "");
+    memory = fmt::format("memory for {}{}", fit, of_group ? ", limited by the cgroup" : "");
     if (fit < choice.jobs && request.given) {
-      choice.warning = fmt::format(
-          "{} of {} each may need more memory than the {} that are free{}: --jobs {} would fit",
-          Plural(static_cast<std::uint64_t>(choice.jobs), "job"), HumanBytes(request.bytes_per_job),
-          HumanBytes(free), of_group ? " in the control group" : "", std::max(1, fit));
+      choice.warning = fmt::format("{} of {} each can need more than the {} of free memory{}: use --jobs {}",
+                                   Plural(static_cast<std::uint64_t>(choice.jobs), "job"),
+                                   HumanBytes(request.bytes_per_job), HumanBytes(free),
+                                   of_group ? " in the cgroup" : "", std::max(1, fit));
     } else if (fit < choice.jobs) {
       choice.jobs = std::max(1, fit);
     }

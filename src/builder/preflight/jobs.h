@@ -1,5 +1,5 @@
 #pragma once
-// How many jobs a build script is told to use, and why. Layer: builder.
+// Chooses the number of parallel jobs for a build script. Layer: builder.
 
 #include <cstdint>
 #include <string>

@@ -30,13 +30,13 @@ Result<Severity> ReadSeverity(const recipe::Node& node) {
   if (node.raw == "error") return Severity::kError;
   if (node.raw == "warning") return Severity::kWarning;
   if (node.raw == "info") return Severity::kInfo;
-  return BadRule(node.span, fmt::format("'{}' is none of error, warning, info", node.raw));
+  return BadRule(node.span, fmt::format("'{}' is not error, warning or info", node.raw));
 }
 
 Result<const recipe::Node*> MappingIn(const recipe::Node& root, std::string_view key) {
   const recipe::Node* node = root.kind == recipe::Node::Kind::kMapping ? root.Find(key) : nullptr;
   if (node != nullptr && node->kind == recipe::Node::Kind::kMapping) return node;
-  return BadRule(root.span, fmt::format("the table of rules has no '{}'", key));
+  return BadRule(root.span, fmt::format("the rule table has no '{}'", key));
 }
 
 /// One rule for one item, or for all.
@@ -88,7 +88,8 @@ Result<PreflightRules::Rule> PreflightRules::ReadRule(const recipe::Entry& entry
       rule.source = field.value.raw;
     } else {
       return BadRule(field.key_span,
-                     fmt::format("'{}' is none of each, when, severity, message, fix, source", field.key));
+                     fmt::format("unknown key '{}': the keys are each, when, severity, message, fix, source",
+                                 field.key));
     }
   }
   for (const char* key : {"when", "severity", "message", "fix", "source"}) {
@@ -143,63 +144,64 @@ std::vector<std::string> PreflightRules::Ids() const {
 namespace {
 
 /// One finding, and the builds that it holds for.
-struct Told {
+struct ReportedFinding {
   Finding finding;
   std::set<std::string> subjects = {};
   std::set<std::string> fixes = {};
 };
 
-void Collect(const std::vector<PreflightFinding>& found, std::vector<Told>& all) {
+void Collect(const std::vector<PreflightFinding>& found, std::vector<ReportedFinding>& all) {
   for (const PreflightFinding& one : found) {
     const Finding& finding = one.finding;
-    const auto same = std::find_if(all.begin(), all.end(), [&](const Told& told) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const ReportedFinding& told) {
       return told.finding.id == finding.id && told.finding.message == finding.message;
     });
-    Told& told = same == all.end() ? all.emplace_back(Told{.finding = finding}) : *same;
+    ReportedFinding& told = same == all.end() ? all.emplace_back(ReportedFinding{.finding = finding}) : *same;
     told.subjects.insert(finding.file);
     told.fixes.insert(finding.fix);
   }
 }
 
 /// "MESSAGE [ID]", with the builds that it holds for, unless it holds for all.
-std::string ToldText(const Told& told, std::size_t builds) {
+std::string ReportedText(const ReportedFinding& told, std::size_t builds) {
   std::string text = fmt::format("{} [{}]", told.finding.message, told.finding.id);
   if (told.subjects.size() == builds) return text;
   return fmt::format("{} ('{}')", text, fmt::join(told.subjects, "', '"));
 }
 
-Error Refusal(const std::vector<Told>& errors, std::size_t builds) {
+Error Refusal(const std::vector<ReportedFinding>& errors, std::size_t builds) {
   std::set<std::string> failing;
   std::vector<std::string> texts;
   std::set<std::string> fixes;
-  for (const Told& told : errors) {
+  for (const ReportedFinding& told : errors) {
     failing.insert(told.subjects.begin(), told.subjects.end());
-    texts.push_back(ToldText(told, builds));
+    texts.push_back(ReportedText(told, builds));
     fixes.insert(told.fixes.begin(), told.fixes.end());
   }
   const std::string which =
       builds == 1 ? "the build" : fmt::format("{} of the {} builds", failing.size(), builds);
   return Error(ErrorCode::kRefused, fmt::format("{} would fail: {}", which, Join(texts, "; ")))
-      .WithHint(fmt::format("{}; --no-preflight builds all the same", fmt::join(fixes, "; ")));
+      .WithHint(fmt::format("{}; build anyway: --no-preflight", fmt::join(fixes, "; ")));
 }
 
 }  // namespace
 
-Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& builds) {
+Result<void> CheckPreflight(Env& env, const std::vector<RecipeFactsInput>& builds) {
   if (builds.empty()) return Ok();
   PTPKG_TRY(const Facts machine, ReadMachineFacts(env));
   PTPKG_TRY(const PreflightRules rules, PreflightRules::BuiltIn());
-  std::vector<Told> all;
+  std::vector<ReportedFinding> all;
   for (const RecipeFactsInput& build : builds) {
     Facts facts = machine;
     PTPKG_CHECK(AddRecipeFacts(env, build, facts));
     PTPKG_TRY(const std::vector<PreflightFinding> found, rules.Judge(facts));
     Collect(found, all);
   }
-  std::vector<Told> errors;
-  for (Told& told : all) {
+  std::vector<ReportedFinding> errors;
+  for (ReportedFinding& told : all) {
     if (told.finding.severity == Severity::kWarning)
-      env.reporter.Warn(fmt::format("{}; {}", ToldText(told, builds.size()), fmt::join(told.fixes, "; ")));
+      env.reporter.Warn(
+          fmt::format("{}; {}", ReportedText(told, builds.size()), fmt::join(told.fixes, "; ")));
     if (told.finding.severity == Severity::kError) errors.push_back(std::move(told));
   }
   return errors.empty() ? Ok() : Result<void>(Refusal(errors, builds.size()));

@@ -1,7 +1,6 @@
 #pragma once
-// What is known to break a build or its result, looked for before it starts. Layer: builder.
-// The rules are data (data/preflight.yaml): conditions in the language of recipes over facts. The facts are
-// read in machine_facts.h and recipe_facts.h.
+// Evaluates preflight rules before a build starts. Layer: builder. The rules are data (data/preflight.yaml):
+// conditions in the language of recipes over facts. The facts are read in machine_facts.h and recipe_facts.h.
 
 #include <map>
 #include <optional>
@@ -54,6 +53,6 @@ class PreflightRules {
 /// reporter; the errors of all are refused together, as kRefused. What holds for several builds is said once,
 /// with their names where it does not hold for all. Errors: that, and those of ReadMachineFacts and
 /// AddRecipeFacts.
-Result<void> RefuseWhatWillFail(Env& env, const std::vector<RecipeFactsInput>& builds);
+Result<void> CheckPreflight(Env& env, const std::vector<RecipeFactsInput>& builds);
 
 }  // namespace ptpkg::builder

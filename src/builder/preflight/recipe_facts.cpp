@@ -56,7 +56,7 @@ class RecipeFacts {
       : env_(env), input_(input), recipe_(input.recipe), facts_(facts) {}
 
   Result<void> Add() {
-    AddNoRecipe(facts_);
+    AddEmptyRecipeFacts(facts_);
     AddRecipe();
     PTPKG_CHECK(AddTools());
     PTPKG_CHECK(AddToolkit());
@@ -92,7 +92,7 @@ class RecipeFacts {
     if (recipe_.staging || !IsTorch(recipe_.name)) return;
     std::map<std::string, std::string> script_env = recipe_.script.env;
     SetTorchVersion(recipe_, script_env);
-    const std::optional<std::string> made = TorchVersionMade(script_env);
+    const std::optional<std::string> made = ComposeTorchVersion(script_env);
     facts_["version_made"] = made ? Value(*made) : Value();
     facts_["version_made_differs"] = Value(made && !IsVersionOfRecipe(*made, recipe_.version));
     facts_["build_number_invalid"] = Value(!made && script_env.contains("PYTORCH_BUILD_NUMBER"));
@@ -260,7 +260,7 @@ class RecipeFacts {
 
 }  // namespace
 
-void AddNoRecipe(Facts& facts) {
+void AddEmptyRecipeFacts(Facts& facts) {
   for (const char* text : {"subject", "package", "version", "script"}) facts[text] = Value("");
   for (const char* list : {"build_requirements", "host_magma", "script_variables", "architectures",
                            "unserved_gpus", "empty_submodules", "foreign_cuda_parts"}) {

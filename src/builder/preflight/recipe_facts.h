@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a recipe and of its tools before its build, for the rules of preflight.h. Layer: builder.
+// Collects recipe and tool facts for the preflight rules. Layer: builder.
 
 #include <optional>
 
@@ -40,6 +40,6 @@ struct RecipeFactsInput {
 Result<void> AddRecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts);
 
 /// All of these names with nothing behind them, for a machine that is looked at without a recipe.
-void AddNoRecipe(Facts& facts);
+void AddEmptyRecipeFacts(Facts& facts);
 
 }  // namespace ptpkg::builder

@@ -1,6 +1,6 @@
 #pragma once
-// Files of records that a later run reads again, with their digest: one that was cut off or damaged is told.
-// Layer: builder, private to it. Not JSON: names in sources need not be UTF-8.
+// Reads and writes record files with a checksum. Layer: builder, private to it. Not JSON: names in sources
+// need not be UTF-8.
 //
 //   <head><sha256 of the rest>\n<rest>
 

@@ -4,7 +4,7 @@
 
 namespace ptpkg::builder {
 
-Result<void> SetStableTimes(Env& env, const WorkLayout& layout, std::int64_t began_ns) {
+Result<void> ClampMtimes(Env& env, const WorkLayout& layout, std::int64_t began_ns) {
   constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   for (const AbsPath& folder : {layout.prefix, layout.build_prefix, layout.recipe_copy}) {
     const bool all = folder == layout.recipe_copy;

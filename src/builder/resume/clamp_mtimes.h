@@ -1,5 +1,5 @@
 #pragma once
-// Times of files that are made anew for each run of a build. Layer: builder.
+// Clamps modification times of files created anew in each run. Layer: builder.
 
 #include "builder/resume/work_layout.h"
 
@@ -13,6 +13,6 @@ inline constexpr std::int64_t kStableTime = 946'684'800;
 /// names, and ninja and make would take them for changed. Older ones keep theirs, which they have from their
 /// package: compiled Python refers to it. A file with a second name belongs to a package cache, and keeps
 /// its time too.
-Result<void> SetStableTimes(Env& env, const WorkLayout& layout, std::int64_t began_ns);
+Result<void> ClampMtimes(Env& env, const WorkLayout& layout, std::int64_t began_ns);
 
 }  // namespace ptpkg::builder

@@ -56,7 +56,7 @@ struct ElfForm {
   }
 };
 
-Result<bool> IsCutElf(Bytewise& file, std::string_view head) {
+Result<bool> IsTruncatedElf(Bytewise& file, std::string_view head) {
   constexpr std::uint64_t kNoBits = 8;
   constexpr std::size_t kClassAt = 4;
   constexpr std::size_t kDataAt = 5;
@@ -79,7 +79,7 @@ Result<bool> IsCutElf(Bytewise& file, std::string_view head) {
   return false;
 }
 
-Result<bool> IsCutArchive(Bytewise& file) {
+Result<bool> IsTruncatedArchive(Bytewise& file) {
   constexpr std::uint64_t kHeadSize = 60;
   std::uint64_t at = 8;
   while (at < file.size_bytes()) {
@@ -97,7 +97,7 @@ Result<bool> IsCutArchive(Bytewise& file) {
 
 }  // namespace
 
-Result<bool> IsCutObject(Fs& fs, const AbsPath& path, bool executable) {
+Result<bool> IsTruncatedObject(Fs& fs, const AbsPath& path, bool executable) {
   const bool named = HasObjectName(path.Name());
   if (!named && !executable) return false;
   PTPKG_TRY(const std::unique_ptr<File> opened, fs.Open(path, OpenMode::kRead));
@@ -109,8 +109,8 @@ Result<bool> IsCutObject(Fs& fs, const AbsPath& path, bool executable) {
   head.resize(kHeadSize);
   if (head.starts_with("\x7f"
                        "ELF"))
-    return IsCutElf(file, head);
-  if (head.starts_with("!<arch>\n")) return IsCutArchive(file);
+    return IsTruncatedElf(file, head);
+  if (head.starts_with("!<arch>\n")) return IsTruncatedArchive(file);
   constexpr std::size_t kMagic = 8;
   return named && std::all_of(head.begin(), head.begin() + kMagic, [](char byte) { return byte == '\0'; });
 }

@@ -22,10 +22,10 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-class InFlightFinder {
+class PartialOutputFinder {
  public:
-  InFlightFinder(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
-                 const SourceRecord& sources, const Ending& ending)
+  PartialOutputFinder(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
+                      const SourceRecord& sources, const Ending& ending)
       : env_(env), root_(root), files_(files), sources_(sources), ending_(ending) {
     for (const source::WalkEntry& file : files) {
       if (file.path.Name() == kNinjaLog) ninja_.insert(file.path.ParentText());
@@ -33,11 +33,11 @@ class InFlightFinder {
     }
   }
 
-  Result<InFlight> Run() {
+  Result<PartialOutputs> Run() {
     const std::chrono::nanoseconds window = IsOfMachine() ? kMachineWindow : kProcessesWindow;
     const std::int64_t last = LastWrite();
     const std::int64_t begin = std::min(last, ending_.failed.first_ns.value_or(last)) - window.count();
-    InFlight found;
+    PartialOutputs found;
     for (const source::WalkEntry& file : files_) {
       PTPKG_CHECK(env_.cancel.Check());
       if (file.stat.kind != FileKind::kRegular || IsNinjasOwn(file.path.Name())) continue;
@@ -51,7 +51,7 @@ class InFlightFinder {
       const bool late = file.stat.mtime_ns >= begin;
       bool in_flight = named || (late && (IsOfMachine() || !IsNinjas(file.path.ParentText())));
       if (!in_flight) {
-        PTPKG_TRY(in_flight, IsCutObject(env_.fs, root_ / file.path, source::IsExecutable(file.stat)));
+        PTPKG_TRY(in_flight, IsTruncatedObject(env_.fs, root_ / file.path, source::IsExecutable(file.stat)));
       }
       if (in_flight) found.outputs.push_back(file.path);
     }
@@ -59,7 +59,7 @@ class InFlightFinder {
   }
 
  private:
-  [[nodiscard]] bool IsOfMachine() const { return ending_.kind == EndKind::kMachine; }
+  [[nodiscard]] bool IsOfMachine() const { return ending_.kind == RunEndKind::kMachine; }
 
   /// A time in the future says nothing about the last write, and such a file counts as in flight.
   [[nodiscard]] std::int64_t LastWrite() const {
@@ -96,9 +96,10 @@ class InFlightFinder {
 
 }  // namespace
 
-Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
-                              const SourceRecord& sources, const Ending& ending) {
-  return InFlightFinder(env, root, files, sources, ending).Run();
+Result<PartialOutputs> FindPartialOutputs(Env& env, const AbsPath& root,
+                                          const std::vector<source::WalkEntry>& files,
+                                          const SourceRecord& sources, const Ending& ending) {
+  return PartialOutputFinder(env, root, files, sources, ending).Run();
 }
 
 }  // namespace ptpkg::builder

@@ -1,7 +1,6 @@
 #pragma once
-// Files that a build was writing when it was stopped. Layer: builder.
-// docs/decisions/0012-resuming-a-build.md derives the rule; Ninja's manual, "The Ninja log"; GNU make's
-// manual, "Interrupting or Killing make".
+// Finds files that an interrupted build was writing. Layer: builder. docs/decisions/0012-resuming-a-build.md
+// derives the rule; Ninja's manual, "The Ninja log"; GNU make's manual, "Interrupting or Killing make".
 
 #include <chrono>
 #include <vector>
@@ -12,11 +11,11 @@
 namespace ptpkg::builder {
 
 /// The script and what it had started ended one way or another, or the machine went down.
-enum class EndKind : std::uint8_t { kProcesses, kMachine };
+enum class RunEndKind : std::uint8_t { kProcesses, kMachine };
 
 /// What is known of the end, and of what went wrong before.
 struct Ending {
-  EndKind kind = EndKind::kProcesses;
+  RunEndKind kind = RunEndKind::kProcesses;
   FailedCommands failed = {};
 };
 
@@ -27,18 +26,19 @@ inline constexpr std::chrono::seconds kProcessesWindow{10};
 /// latest (dirty_expire_centisecs) and looks each 5 s; some disks take longer.
 inline constexpr std::chrono::seconds kMachineWindow{60};
 
-struct InFlight {
+struct PartialOutputs {
   std::vector<RelPath> outputs;  ///< Files that the build made: to be removed.
   std::vector<RelPath> sources;  ///< Files of the sources: the folder cannot be gone on in.
 };
 
 /// `files`: what lies below `root`, where `sources` were prepared. An output is in flight if it was written
 /// within the window before the last write of all, or before the first command failed; if a failed one was to
-/// make it; or if IsCutObject. A source is in flight if the build has changed it within the window before the
-/// last write, or a failed command was to. With kProcesses, outputs below a ".ninja_log" with no Makefile in
-/// between are not judged by the window: ninja knows which of its commands ended, and does the others again.
-/// Ninja's own logs are never in flight: it repairs them.
-Result<InFlight> FindInFlight(Env& env, const AbsPath& root, const std::vector<source::WalkEntry>& files,
-                              const SourceRecord& sources, const Ending& ending);
+/// make it; or if IsTruncatedObject. A source is in flight if the build has changed it within the window
+/// before the last write, or a failed command was to. With kProcesses, outputs below a ".ninja_log" with no
+/// Makefile in between are not judged by the window: ninja knows which of its commands ended, and does the
+/// others again. Ninja's own logs are never in flight: it repairs them.
+Result<PartialOutputs> FindPartialOutputs(Env& env, const AbsPath& root,
+                                          const std::vector<source::WalkEntry>& files,
+                                          const SourceRecord& sources, const Ending& ending);
 
 }  // namespace ptpkg::builder

@@ -1,3 +1,11 @@
+// Idea: a work directory may be resumed only if nothing in it can be half-written without ptpkg knowing. The
+// checks go from cheap to exact: phase of the run, source directory present, no edits by hand (record of
+// `ptpkg shell`), readable record of the sources, and, after a power loss, no writes within the window in
+// which the disk may have lost them. Then the sources are compared with their record, and outputs that were
+// being written when the run ended are removed, so that the build system makes them again.
+// Invariants: any doubt starts the build over; a source that was being changed when the run ended is a
+// doubt; a script that ended with success leaves nothing half-written unless the machine went down with it.
+
 #include "builder/resume/resume.h"
 
 #include <algorithm>
@@ -11,22 +19,23 @@ namespace ptpkg::builder {
 
 namespace {
 
-LeftFolder Unusable(std::string why) { return {.sources = std::nullopt, .why_not = std::move(why)}; }
+ResumableWorkDir Unusable(std::string why) { return {.sources = std::nullopt, .why_not = std::move(why)}; }
 
-EndKind EndOf(Env& env, const WorkState& state) {
-  return !state.boot_id.empty() && state.boot_id == BootId(env.fs) ? EndKind::kProcesses : EndKind::kMachine;
+RunEndKind EndOf(Env& env, const WorkState& state) {
+  return !state.boot_id.empty() && state.boot_id == BootId(env.fs) ? RunEndKind::kProcesses
+                                                                   : RunEndKind::kMachine;
 }
 
 /// After a power loss what was written last may be missing; the sources are read by their sizes alone.
-bool MayBeLost(const WorkState& state, const std::vector<source::WalkEntry>& files, EndKind end) {
-  if (end == EndKind::kProcesses) return false;
+bool MayBeLost(const WorkState& state, const std::vector<source::WalkEntry>& files, RunEndKind end) {
+  if (end == RunEndKind::kProcesses) return false;
   std::int64_t last = state.prepared_ns;
   for (const source::WalkEntry& file : files) last = std::max(last, file.stat.mtime_ns);
   return last - state.prepared_ns < std::chrono::nanoseconds(kMachineWindow).count();
 }
 
 Result<bool> IsTouchedByHand(Env& env, const WorkLayout& layout, const AbsPath& work) {
-  const Result<SourceRecord> entered = SourceRecord::Read(env, EnteredFile(work));
+  const Result<SourceRecord> entered = SourceRecord::Read(env, ShellRecordFile(work));
   if (!entered) return entered.error().code() != ErrorCode::kNotFound;
   PTPKG_TRY(const SourceRecord now, SourceRecord::Take(env, layout.source));
   return now != *entered;
@@ -34,46 +43,48 @@ Result<bool> IsTouchedByHand(Env& env, const WorkLayout& layout, const AbsPath& 
 
 }  // namespace
 
-AbsPath EnteredFile(const AbsPath& work) { return work / "entered"; }
+AbsPath ShellRecordFile(const AbsPath& work) { return work / "entered"; }
 
-Result<LeftFolder> TakeLeftSources(Env& env, const WorkLayout& layout, const AbsPath& record,
-                                   const WorkState& state) {
-  if (state.phase == WorkPhase::kStarted) return LeftFolder{};
+Result<ResumableWorkDir> RecoverSources(Env& env, const WorkLayout& layout, const AbsPath& record,
+                                        const WorkState& state) {
+  if (state.phase == WorkPhase::kStarted) return ResumableWorkDir{};
   PTPKG_TRY(const bool there, Exists(env.fs, layout.source));
-  if (!there) return Unusable("its sources are gone");
+  if (!there) return Unusable("its sources are missing");
   PTPKG_TRY(const bool touched, IsTouchedByHand(env, layout, record.Parent()));
   if (touched) return Unusable("files in it were changed by hand");
   Result<SourceRecord> read = SourceRecord::Read(env, record);
   if (!read && read.error().code() == ErrorCode::kIo) return std::move(read).error();
   if (!read) return Unusable(read.error().message());
-  LeftSources left{.record = *std::move(read)};
+  RecoveredSources left{.record = *std::move(read)};
   PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env, layout.source));
-  const EndKind end = EndOf(env, state);
-  if (MayBeLost(state, files, end)) return Unusable("the machine went down soon after it was made");
+  const RunEndKind end = EndOf(env, state);
+  if (MayBeLost(state, files, end)) return Unusable("the machine went down soon after it was created");
   left.script_ran = state.phase != WorkPhase::kPrepared;
   PTPKG_TRY(left.changes, left.record.Changes(env, layout.source, files));
   if (!left.script_ran) {
-    if (left.changes.empty()) return LeftFolder{.sources = std::move(left)};
+    if (left.changes.empty()) return ResumableWorkDir{.sources = std::move(left)};
     return Unusable(fmt::format("'{}' of its sources is damaged", left.changes.begin()->first.str()));
   }
   // A script that ended well left nothing half done, unless the machine went down with it.
-  if (state.phase == WorkPhase::kInstalled && end == EndKind::kProcesses) {
-    return LeftFolder{.sources = std::move(left)};
+  if (state.phase == WorkPhase::kInstalled && end == RunEndKind::kProcesses) {
+    return ResumableWorkDir{.sources = std::move(left)};
   }
   PTPKG_TRY(const FailedCommands failed, ReadFailedCommands(env.fs, FailedCommandsFile(layout)));
-  PTPKG_TRY(const InFlight in_flight, FindInFlight(env, layout.source, files, left.record, {end, failed}));
+  PTPKG_TRY(const PartialOutputs in_flight,
+            FindPartialOutputs(env, layout.source, files, left.record, {end, failed}));
   if (!in_flight.sources.empty()) {
     return Unusable(fmt::format("'{}' of its sources was being changed", in_flight.sources.front().str()));
   }
   for (const RelPath& path : in_flight.outputs) {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_CHECK(env.fs.Remove(layout.source / path), "while removing what was being written");
+    PTPKG_CHECK(env.fs.Remove(layout.source / path), "while removing half-written files");
   }
   left.removed_outputs = in_flight.outputs.size();
-  return LeftFolder{.sources = std::move(left)};
+  return ResumableWorkDir{.sources = std::move(left)};
 }
 
-Result<std::optional<RelPath>> FirstOtherChange(Env& env, const AbsPath& source, const LeftSources& left) {
+Result<std::optional<RelPath>> FirstConflictingChange(Env& env, const AbsPath& source,
+                                                      const RecoveredSources& left) {
   if (left.changes.empty()) return std::optional<RelPath>();
   PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env, source));
   PTPKG_TRY(const auto now, left.record.Changes(env, source, files));
@@ -109,7 +120,7 @@ std::vector<std::string> ProcessesWith(Fs& fs, const std::string& assignment) {
 
 }  // namespace
 
-Result<void> AwaitEarlierScript(Env& env, const WorkLayout& layout) {
+Result<void> WaitForEarlierScript(Env& env, const WorkLayout& layout) {
   constexpr std::chrono::milliseconds kTurn{100};
   constexpr int kTurnsBeforeTold = 10;  // what is being killed is gone within a moment
   for (int turn = 0;; ++turn) {
@@ -117,15 +128,15 @@ Result<void> AwaitEarlierScript(Env& env, const WorkLayout& layout) {
     if (processes.empty()) return Ok();
     PTPKG_CHECK(env.cancel.Check());
     if (turn == kTurnsBeforeTold) {
-      env.reporter.Note(fmt::format(
-          "the script of an interrupted run still works in '{}'; waiting for the end of {} {}",
-          layout.source.str(), processes.size() == 1 ? "process" : "the processes", Join(processes, ", ")));
+      env.reporter.Note(fmt::format("the script of an interrupted run still runs in '{}'; waiting for {} {}",
+                                    layout.source.str(), processes.size() == 1 ? "process" : "the processes",
+                                    Join(processes, ", ")));
     }
     env.clock.SleepFor(kTurn);
   }
 }
 
-Result<void> EmptyAllButSource(Env& env, const WorkLayout& layout) {
+Result<void> EmptyAllExceptSource(Env& env, const WorkLayout& layout) {
   PTPKG_CHECK(RemoveTree(env.fs, layout.recipe_copy));
   PTPKG_CHECK(RemoveTree(env.fs, layout.root / "script"));
   for (const AbsPath& folder : {layout.prefix, layout.build_prefix, layout.home, layout.temp}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Makes what an earlier run left in a work folder ready to go on in. Layer: builder.
+// Prepares the work directory of an interrupted build for resuming. Layer: builder.
 
 #include <map>
 #include <optional>
@@ -13,37 +13,38 @@ namespace ptpkg::builder {
 
 /// Sources as an earlier run prepared them, and what its script has changed of them. A script that runs
 /// again must bring them to the same state again: SameChanges.
-struct LeftSources {
+struct RecoveredSources {
   SourceRecord record;
   std::map<RelPath, std::string> changes = {};  ///< SourceRecord::Changes.
-  std::size_t removed_outputs = 0;              ///< Of FindInFlight.
+  std::size_t removed_outputs = 0;              ///< Of FindPartialOutputs.
   bool script_ran = false;
 };
 
-struct LeftFolder {
-  std::optional<LeftSources> sources;  ///< nullopt: the build starts anew.
-  std::string why_not = {};            ///< For people, if so.
+struct ResumableWorkDir {
+  std::optional<RecoveredSources> sources;  ///< nullopt: the build starts anew.
+  std::string why_not = {};                 ///< For people, if so.
 };
 
 /// Where the record of the sources and outputs stands, as they were when a person entered the folder `work`
 /// with `ptpkg shell`. Gone when nothing was changed there; else whoever goes on in the folder compares.
-AbsPath EnteredFile(const AbsPath& work);
+AbsPath ShellRecordFile(const AbsPath& work);
 
 /// Looks at `layout.source` and at the record in the file `record`, in the phase that `state` says, and
 /// removes the outputs that were in flight when the earlier run ended. Errors: kIo, kCancelled.
-Result<LeftFolder> TakeLeftSources(Env& env, const WorkLayout& layout, const AbsPath& record,
-                                   const WorkState& state);
+Result<ResumableWorkDir> RecoverSources(Env& env, const WorkLayout& layout, const AbsPath& record,
+                                        const WorkState& state);
 
 /// The first file of `left` that is now in another state than then: a script that appends to a file of the
 /// sources has done so twice. nullopt: none.
-Result<std::optional<RelPath>> FirstOtherChange(Env& env, const AbsPath& source, const LeftSources& left);
+Result<std::optional<RelPath>> FirstConflictingChange(Env& env, const AbsPath& source,
+                                                      const RecoveredSources& left);
 
 /// Waits, with a note that names them, until no process has `layout.source` for its SRC_DIR: if the
 /// supervisor of an earlier run was killed together with ptpkg, what that run's script had started works on.
 /// Nothing is known of processes of other PID namespaces, users and hosts. Errors: kCancelled.
-Result<void> AwaitEarlierScript(Env& env, const WorkLayout& layout);
+Result<void> WaitForEarlierScript(Env& env, const WorkLayout& layout);
 
 /// Empties all folders of `layout` but `source`; RECIPE_DIR and the folder of the script go.
-Result<void> EmptyAllButSource(Env& env, const WorkLayout& layout);
+Result<void> EmptyAllExceptSource(Env& env, const WorkLayout& layout);
 
 }  // namespace ptpkg::builder

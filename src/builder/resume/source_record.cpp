@@ -91,7 +91,7 @@ Result<std::map<RelPath, std::string>> SourceRecord::Changes(
       PTPKG_TRY(const Digests digests, HashFile(env.fs, root / entry.path));
       changes.emplace(entry.path, StateOf(digests.sha256, source::IsExecutable(entry.stat)));
     } else {
-      changes.emplace(entry.path, "neither a file nor a link");
+      changes.emplace(entry.path, "not a file or link");
     }
   }
   if (found == files_.size()) return changes;

@@ -1,5 +1,5 @@
 #pragma once
-// Which files source::Prepare made, and what a build has changed of them since. Layer: builder.
+// Records prepared sources and detects later changes. Layer: builder.
 
 #include <map>
 #include <string>

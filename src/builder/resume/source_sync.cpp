@@ -79,7 +79,7 @@ void SyncRecord::Distrust(const RelPath& path) {
   one.digest = {};  // of no bytes
 }
 
-void SyncRecord::DoubtTimes() {
+void SyncRecord::RereadAllSources() {
   for (auto& [path, one] : files) one.mtime_ns = kUnsure;
 }
 
@@ -110,7 +110,7 @@ class Syncer {
     bool added = false;
     for (const Found* one : changed) {
       if (record_.files.contains(one->path)) continue;
-      if (request_.is_taken && request_.is_taken(one->path)) return HeldTwice(one->path);
+      if (request_.is_taken && request_.is_taken(one->path)) return HardLinkedSourceError(one->path);
       added = true;
     }
     const bool others = added || !outcome.removed.empty();
@@ -165,7 +165,7 @@ class Syncer {
     }
     const auto twice = std::adjacent_find(found_.begin(), found_.end(),
                                           [](const Found& a, const Found& b) { return a.path == b.path; });
-    return twice == found_.end() ? Ok() : Result<void>(HeldTwice(twice->path));
+    return twice == found_.end() ? Ok() : Result<void>(HardLinkedSourceError(twice->path));
   }
 
   /// Nothing records them: one that is gone in the source stays in the copy.
@@ -188,9 +188,9 @@ class Syncer {
     return gone;
   }
 
-  static Error HeldTwice(const RelPath& path) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe hold '{}'", path.str()))
-        .WithHint("give one of them a target_directory of its own");
+  static Error HardLinkedSourceError(const RelPath& path) {
+    return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe contain '{}'", path.str()))
+        .WithHint("set target_directory for one of them");
   }
 
   /// What has to be copied. The record of what only has a new time takes that time.
@@ -287,9 +287,9 @@ class Syncer {
 
   static Error PlaceTaken(const RelPath& path, const std::string& by) {
     return Error(ErrorCode::kRefused,
-                 fmt::format("the source has '{}' now, and the build has made something else of '{}'",
+                 fmt::format("the source now has '{}', but the build created something else at '{}'",
                              path.str(), by))
-        .WithHint("rename one of them, or start anew with --fresh");
+        .WithHint("rename one of them, or start over with --fresh");
   }
 
   /// Makes the folders of `one`, and room for it.
@@ -307,7 +307,7 @@ class Syncer {
     }
     const auto stat = env_.fs.Lstat(request_.copy / one.path);
     if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
-    if (request_.first && !request_.replaces) return HeldTwice(one.path);
+    if (request_.first && !request_.replaces) return HardLinkedSourceError(one.path);
     if (stat->kind == FileKind::kDirectory) return PlaceTaken(one.path, one.path.str());
     return env_.fs.Remove(request_.copy / one.path);
   }
@@ -338,7 +338,7 @@ class Syncer {
     }
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt > 0) PTPKG_CHECK(env_.fs.Remove(to));
-      PTPKG_CHECK(env_.fs.CopyFile(one.from, to), "while copying what has changed in the sources");
+      PTPKG_CHECK(env_.fs.CopyFile(one.from, to), "while copying changed sources");
       PTPKG_TRY(const Digests digests, HashFile(env_.fs, to));
       PTPKG_TRY(const FileStat after, env_.fs.Lstat(one.from));
       const bool same = SameStat(one.stat, after) && digests.size_bytes == after.size_bytes;
@@ -348,8 +348,8 @@ class Syncer {
       if (!request_.first) PTPKG_CHECK(env_.fs.SetMtime(to, NowNs(env_)));
       return digests.sha256;
     }
-    return Error(ErrorCode::kRefused, fmt::format("'{}' changes while it is copied", one.from.str()))
-        .WithHint("run the command again when nothing writes to the sources");
+    return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was copied", one.from.str()))
+        .WithHint("run the command again when no other program writes to the sources");
   }
 
   Env& env_;
@@ -368,9 +368,9 @@ Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord
   return Syncer(env, request, record).Run();
 }
 
-Result<std::size_t> DistrustWritten(Env& env, const AbsPath& copy,
-                                    const std::vector<source::WalkEntry>& files, std::int64_t since_ns,
-                                    SyncRecord& record) {
+Result<std::size_t> DistrustFilesWrittenSince(Env& env, const AbsPath& copy,
+                                              const std::vector<source::WalkEntry>& files,
+                                              std::int64_t since_ns, SyncRecord& record) {
   std::size_t distrusted = 0;
   for (const source::WalkEntry& file : files) {
     PTPKG_CHECK(env.cancel.Check());

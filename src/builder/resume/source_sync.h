@@ -1,5 +1,5 @@
 #pragma once
-// Keeps the copy of local source folders, in which something is built, as the folders are. Layer: builder.
+// Synchronises local source directories into the work directory. Layer: builder.
 //
 // A file is read only when its size, time, kind or executable bit is not as recorded; its digest then says
 // whether it has changed. An edit that keeps size and time (touch -r after it) is not seen.
@@ -38,7 +38,7 @@ struct SyncRecord {
   /// removes it when it is gone there.
   void Distrust(const RelPath& path);
   /// The sources lie elsewhere now, where equal times say nothing: the next SyncSources reads all of them.
-  void DoubtTimes();
+  void RereadAllSources();
 };
 
 /// One source folder, and where it lies in the copy.
@@ -78,8 +78,8 @@ Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord
 /// Distrusts the recorded ones of `files`, which lie below `copy`, that were written at `since_ns` or later
 /// and do not hold what was copied: a script that was cut off may have been writing them. Returns how many.
 /// Errors: kIo, kCancelled.
-Result<std::size_t> DistrustWritten(Env& env, const AbsPath& copy,
-                                    const std::vector<source::WalkEntry>& files, std::int64_t since_ns,
-                                    SyncRecord& record);
+Result<std::size_t> DistrustFilesWrittenSince(Env& env, const AbsPath& copy,
+                                              const std::vector<source::WalkEntry>& files,
+                                              std::int64_t since_ns, SyncRecord& record);
 
 }  // namespace ptpkg::builder

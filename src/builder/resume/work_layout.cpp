@@ -66,24 +66,22 @@ Result<void> CheckWorkFolder(const AbsPath& work_dir) {
   const std::string what = bad == ' '  ? "a blank"
                            : bad < ' ' ? "a control character"
                                        : fmt::format("a '{}'", bad);
-  return Error(
-             ErrorCode::kInvalidInput,
-             fmt::format("the path of the work folder, '{}', holds {}: compilers and make cannot work there",
-                         work_dir.str(), what))
-      .WithHint(
-          "name a cache folder with --cache-dir whose path is made of letters, digits, '/', '.', '-' and "
-          "'_'");
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format(
+                   "the path of the work directory, '{}', contains {}: compilers and make cannot work there",
+                   work_dir.str(), what))
+      .WithHint("use --cache-dir DIR with a path of letters, digits, '/', '.', '-' and '_'");
 }
 
 Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir) {
-  PTPKG_TRY(const AbsPath real, RealPath(env.fs, work_dir), "while laying out the work folder");
+  PTPKG_TRY(const AbsPath real, RealPath(env.fs, work_dir), "while creating the work directory");
   PTPKG_CHECK(CheckWorkFolder(real));
   WorkLayout layout;
   const std::size_t shortest = real.str().size() + kRootName.size();
   const std::size_t length = std::max(kRootLength, shortest);
   if (shortest > kRootLength) {
     env.reporter.Warn(fmt::format(
-        "the path of the work folder has {} characters; above {} the bytes of a result may depend on it",
+        "the path of the work directory has {} characters; above {}, build results can depend on it",
         real.str().size(), kRootLength - kRootName.size()));
   }
   layout.root = AbsPath::Literal(Filled(real.str() + std::string(kRootName), kPlacehold, length));

@@ -1,5 +1,5 @@
 #pragma once
-// The folders of one build. Layer: builder.
+// Directory layout of one build. Layer: builder.
 
 #include <string>
 #include <string_view>

@@ -57,7 +57,7 @@ Result<WorkState> ReadWorkState(Fs& fs, const AbsPath& work) {
   if (!json) return DamagedState(file, json.error().message());
   const auto format = JsonInteger(*json, "format", file.str());
   const auto version = JsonString(*json, "ptpkg", file.str());
-  if (!format || !version) return DamagedState(file, "it does not say who wrote it");
+  if (!format || !version) return DamagedState(file, "it does not record the version that wrote it");
   if (*format != kFormat || *version != PTPKG_VERSION) {
     return Error(ErrorCode::kUnsupported, fmt::format("'{}' was written by ptpkg {}", file.str(), *version));
   }

@@ -1,8 +1,6 @@
 #pragma once
-// What a work folder remembers of the commands that failed in its last script, while that still runs: others
-// of the same make run on, so that the last write of all does not tell when a failed one wrote. Layer:
-// builder. docs/decisions/0012-resuming-a-build.md; GNU make's manual, "Errors in Recipes"; ninja's FAILED
-// lines.
+// Records failed commands of a running script for the next run. Layer: builder.
+// docs/decisions/0012-resuming-a-build.md; GNU make's manual, "Errors in Recipes"; ninja's FAILED lines.
 
 #include <cstdint>
 #include <memory>
@@ -44,7 +42,7 @@ class FailedCommandsWriter {
   static Result<FailedCommandsWriter> Start(Env& env, const AbsPath& file);
 
   /// A line of the script's output: what it names is on the disk when this returns.
-  void Look(std::string_view line) { Add(FailedTargets(line)); }
+  void ReadOutputLine(std::string_view line) { Add(FailedTargets(line)); }
   /// The same for files that are known to be half-written. The first 64 KiB of names are kept.
   void Add(const std::vector<std::string>& targets);
   /// Whether all was written that was to be.

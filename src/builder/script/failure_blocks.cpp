@@ -33,10 +33,10 @@ std::string AsLine(const std::string& line) { return "\n  " + line; }
 bool IsMakeError(std::string_view text) {
   const std::size_t stars = text.find(": *** ");
   if (stars == std::string_view::npos || stars > 40) return false;
-  return HoldsText(text.substr(0, stars), "make") && !text.substr(stars).starts_with(": *** Waiting");
+  return ContainsText(text.substr(0, stars), "make") && !text.substr(stars).starts_with(": *** Waiting");
 }
 
-bool TellsError(std::string_view line) {
+bool IsErrorLine(std::string_view line) {
   constexpr std::array<std::string_view, 12> kSigns = {"error:",
                                                        "error :",
                                                        "Error:",
@@ -50,7 +50,7 @@ bool TellsError(std::string_view line) {
                                                        "Segmentation fault",
                                                        "ptxas fatal"};
   return std::any_of(kSigns.begin(), kSigns.end(),
-                     [&](std::string_view sign) { return HoldsText(line, sign); });
+                     [&](std::string_view sign) { return ContainsText(line, sign); });
 }
 
 void BlockLines::Add(std::string line, bool is_error) {
@@ -79,7 +79,7 @@ std::string BlockLines::Text() const {
   return text;
 }
 
-void FailureBlocks::Look(std::string_view output) {
+void FailureBlocks::ReadOutputLine(std::string_view output) {
   std::string line = DisplayLine(output, kLineBytes);
   line.resize(line.find_last_not_of(' ') + 1);  // ninja's "FAILED: a.o " ends with one
   const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
@@ -110,13 +110,13 @@ bool FailureBlocks::Continue(const std::string& line, std::string_view text, std
                       text.starts_with("FAILED: ");
     if (ends) open_ = Open::kNothing;
     if (ends) return false;
-    command_.Add(line, TellsError(line));
+    command_.Add(line, IsErrorLine(line));
     return true;
   }
   if (open_ == Open::kCMake) {
     const bool inside = text.empty() || indent > indent_ || text.starts_with("Call Stack (most recent");
     if (!inside) open_ = Open::kNothing;
-    if (inside && !text.empty()) cmake_.Add(line, TellsError(line));
+    if (inside && !text.empty()) cmake_.Add(line, IsErrorLine(line));
     return inside;
   }
   return false;
@@ -162,17 +162,18 @@ void FailureBlocks::Begin(const std::string& line, std::string_view text, std::s
 }
 
 void FailureBlocks::RememberError(const std::string& line, std::string_view text) {
-  if (TellsError(line) && !IsMakeError(text) && !text.starts_with("ninja: ")) {
+  if (IsErrorLine(line) && !IsMakeError(text) && !text.starts_with("ninja: ")) {
     if (errors_.size() >= kMostErrors) return;
     // "x.cpp: In function 'int f()':" stands before the first error in it.
-    if (!recent_.empty() && recent_.back().ends_with(':') && HoldsText(recent_.back(), ": In "))
+    if (!recent_.empty() && recent_.back().ends_with(':') && ContainsText(recent_.back(), ": In "))
       errors_.push_back(AsLine(recent_.back()));
     errors_.push_back(AsLine(line));
     follows_error_ = kErrorLines;
     return;
   }
   // "    3 |   x y;" and the line that points into it.
-  const bool belongs = follows_error_ > 0 && text.size() < line.size() && HoldsText(line.substr(0, 16), "|");
+  const bool belongs =
+      follows_error_ > 0 && text.size() < line.size() && ContainsText(line.substr(0, 16), "|");
   follows_error_ = belongs ? follows_error_ - 1 : 0;
   if (belongs && !errors_.empty()) errors_.back() += AsLine(line);
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Finds in the output of a build script the first command that failed, however much other jobs print after
-// it. Layer: builder. Knows: ninja's FAILED blocks, make's "*** […] Error" with the compilers' errors before
-// it, CMake errors, Python tracebacks, errors of compilers and linkers.
+// Finds the first failed command in build output. Layer: builder. Knows: ninja's FAILED blocks, make's "***
+// […] Error" with the compilers' errors before it, CMake errors, Python tracebacks, errors of compilers and
+// linkers.
 
 #include <cstddef>
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace ptpkg::builder {
 
-[[nodiscard]] inline bool HoldsText(std::string_view line, std::string_view text) {
+[[nodiscard]] inline bool ContainsText(std::string_view line, std::string_view text) {
   return line.find(text) != std::string_view::npos;
 }
 
@@ -34,7 +34,7 @@ class BlockLines {
 class FailureBlocks {
  public:
   /// Each line of the output, as it comes; linear in its length.
-  void Look(std::string_view output);
+  void ReadOutputLine(std::string_view output);
   /// A new tool begins: what failed before was put up with, or encloses what comes.
   void Restart();
 
@@ -68,6 +68,6 @@ class FailureBlocks {
 bool IsMakeError(std::string_view text);
 
 /// Whether a line tells of an error of a compiler, linker or tool: "x.cpp:3:1: error: …".
-bool TellsError(std::string_view line);
+bool IsErrorLine(std::string_view line);
 
 }  // namespace ptpkg::builder

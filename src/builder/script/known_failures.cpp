@@ -31,7 +31,8 @@ Result<void> ReadField(const YamlEntry& field, KnownFailure& row) {
   if (field.key == "source") text = &row.source;
   if (field.key == "example") text = &row.example;
   if (text == nullptr)
-    return BadRow(field.key_span, fmt::format("'{}' is none of line, hint, source, example", field.key));
+    return BadRow(field.key_span,
+                  fmt::format("unknown key '{}': the keys are line, hint, source, example", field.key));
   if (field.value.kind != Kind::kScalar)
     return BadRow(field.value.span, fmt::format("'{}' must be text", field.key));
   *text = field.value.scalar;
@@ -59,7 +60,7 @@ Result<KnownFailures> KnownFailures::Parse(std::string_view text, const std::str
     KnownFailure row{.id = entry.key};
     for (const YamlEntry& field : entry.value.entries) PTPKG_CHECK(ReadField(field, row));
     if (row.texts.empty() || row.hint.empty() || row.source.empty() || row.example.empty())
-      return BadRow(entry.key_span, fmt::format("'{}' lacks line, hint, source or example", entry.key));
+      return BadRow(entry.key_span, fmt::format("'{}' has no line, hint, source or example", entry.key));
     table.rows_.push_back(std::move(row));
   }
   return table;

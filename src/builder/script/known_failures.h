@@ -1,6 +1,6 @@
 #pragma once
-// Hints for failures that are known: src/builder/data/known_failures.yaml. Layer: builder. What is missing
-// before a build starts is another matter (tool_hints.cpp).
+// Hints for known failures: src/builder/data/known_failures.yaml. Layer: builder. What is missing before a
+// build starts is another matter (tool_hints.cpp).
 
 #include <string>
 #include <string_view>

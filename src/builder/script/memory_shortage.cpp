@@ -38,7 +38,7 @@ std::string WordBefore(std::string_view line, std::string_view tail) {
 /// "line 7: 4242 Killed                  c++ -c a.cpp", as bash says it.
 bool IsKilledInShell(std::string_view line) {
   const std::size_t at = line.find(" Killed");
-  if (at == std::string_view::npos || !HoldsText(line.substr(0, at), ": line ")) return false;
+  if (at == std::string_view::npos || !ContainsText(line.substr(0, at), ": line ")) return false;
   const std::string_view rest = line.substr(at + 7);
   return rest.empty() || rest.front() == ' ';
 }
@@ -49,23 +49,23 @@ std::optional<std::string> KilledProgram(std::string_view line) {
   constexpr std::string_view kOldGcc = "internal compiler error: Killed (program ";
   constexpr std::string_view kCollect = " terminated with signal 9";
   constexpr std::string_view kNvcc = " died due to signal 9";
-  if (HoldsText(line, kGcc)) return WordAfter(line, kGcc);
-  if (HoldsText(line, kOldGcc)) return WordAfter(line, kOldGcc);
-  if (HoldsText(line, kCollect)) return WordBefore(line, kCollect);
-  if (HoldsText(line, kNvcc)) return WordBefore(line, kNvcc);
-  if (HoldsText(line, "unable to execute command: Killed")) return "clang";
-  if (HoldsText(line, "fatal error: Killed")) return "";
+  if (ContainsText(line, kGcc)) return WordAfter(line, kGcc);
+  if (ContainsText(line, kOldGcc)) return WordAfter(line, kOldGcc);
+  if (ContainsText(line, kCollect)) return WordBefore(line, kCollect);
+  if (ContainsText(line, kNvcc)) return WordBefore(line, kNvcc);
+  if (ContainsText(line, "unable to execute command: Killed")) return "clang";
+  if (ContainsText(line, "fatal error: Killed")) return "";
   const bool by_status = IsKilledInShell(line) || line.ends_with("] Error 137") ||
-                         line.ends_with("] Killed") || HoldsText(line, "FAILED: [code=137]");
+                         line.ends_with("] Killed") || ContainsText(line, "FAILED: [code=137]");
   return by_status ? std::optional<std::string>("") : std::nullopt;
 }
 
-bool TellsRefusal(std::string_view line) {
+bool IsAllocationFailure(std::string_view line) {
   constexpr std::array<std::string_view, 8> kSigns = {
       "virtual memory exhausted",  "Cannot allocate memory", "out of memory allocating", "std::bad_alloc",
       "LLVM ERROR: out of memory", ": memory exhausted",     "ld: out of memory",        "MemoryError"};
   return std::any_of(kSigns.begin(), kSigns.end(),
-                     [&](std::string_view sign) { return HoldsText(line, sign); });
+                     [&](std::string_view sign) { return ContainsText(line, sign); });
 }
 
 std::uint64_t Rise(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after) {
@@ -73,38 +73,38 @@ std::uint64_t Rise(const std::optional<std::uint64_t>& before, const std::option
 }
 
 std::string HintFor(const MemoryFacts& facts) {
-  const int fit = JobsThatFit(facts);
+  const int fit = JobsForMemory(facts);
   if (fit == 0) {
-    return "one job alone needs more memory than there is: free some, raise the limit of the control group, "
-           "or build on a larger machine";
+    return "a single job needs more memory than there is: free some, raise the limit of the cgroup, or build "
+           "on a larger machine";
   }
   const std::string room =
       facts.free_bytes == 0 ? "" : fmt::format(" within {}", HumanBytes(facts.free_bytes));
   return fmt::format(
-      "it ran with {}{}: try --jobs {}, and let the recipe say what a job needs "
+      "it ran with {}{}: try --jobs {}, and set the memory per job in the recipe "
       "(extra.ptpkg.memory_per_job)",
       Plural(static_cast<std::uint64_t>(facts.jobs), "job"), room, fit);
 }
 
 }  // namespace
 
-void MemorySigns::Look(std::string_view line) {
+void MemorySigns::ReadOutputLine(std::string_view line) {
   if (kind_ != Kind::kNone && !program_.empty()) return;
   if (const auto killed = KilledProgram(line)) {
     kind_ = Kind::kKilled;
     program_ = DisplayLine(*killed, 100);
-  } else if (kind_ == Kind::kNone && TellsRefusal(line)) {
+  } else if (kind_ == Kind::kNone && IsAllocationFailure(line)) {
     kind_ = Kind::kRefused;
     const std::size_t colon = line.find(':');
     const bool names =
-        colon != std::string_view::npos && colon < 40 && !HoldsText(line.substr(0, colon), " ");
+        colon != std::string_view::npos && colon < 40 && !ContainsText(line.substr(0, colon), " ");
     program_ = names ? DisplayLine(line.substr(0, colon), 100) : "";
     if (const std::size_t slash = program_.rfind('/'); slash != std::string::npos)
       program_.erase(0, slash + 1);
   }
 }
 
-int JobsThatFit(const MemoryFacts& facts) {
+int JobsForMemory(const MemoryFacts& facts) {
   if (facts.jobs < 2) return 0;
   int fit = facts.jobs / 2;
   if (facts.bytes_per_job > 0 && facts.free_bytes > 0) {
@@ -114,30 +114,29 @@ int JobsThatFit(const MemoryFacts& facts) {
   return std::max(1, fit);
 }
 
-MemoryVerdict JudgeMemory(const MemorySigns& signs, const ExitStatus& status, const MemoryFacts& facts) {
+MemoryDiagnosis DiagnoseMemoryShortage(const MemorySigns& signs, const ExitStatus& status,
+                                       const MemoryFacts& facts) {
   using Kind = MemorySigns::Kind;
   const bool script_killed = status.signal == SIGKILL || status.code == kKilledStatus;
   Kind kind = signs.kind();
   if (script_killed && kind == Kind::kNone) kind = Kind::kKilled;
   const std::uint64_t in_group = Rise(facts.before.of_group, facts.after.of_group);
   const std::uint64_t ended = std::max(in_group, Rise(facts.before.of_machine, facts.after.of_machine));
-  const std::string who = signs.program().empty() ? "a program of it" : fmt::format("'{}'", signs.program());
-  if (kind == Kind::kRefused) return {who + " got no more memory", HintFor(facts)};
+  const std::string who =
+      signs.program().empty() ? "one of its programs" : fmt::format("'{}'", signs.program());
+  if (kind == Kind::kRefused) return {who + " ran out of memory", HintFor(facts)};
   // Elsewhere on the machine somebody may die while a build fails of its own; not so in the own group.
   if (kind == Kind::kNone && in_group == 0) return {};
   if (ended > 0) {
     const std::string count = ended == 1 ? "1 process" : fmt::format("{} processes", ended);
-    return {fmt::format("{} was killed for lack of memory (meanwhile the kernel ended {})", who, count),
-            HintFor(facts)};
+    return {fmt::format("{} was killed: out of memory (the kernel ended {})", who, count), HintFor(facts)};
   }
   const bool counted = facts.after.of_group || facts.after.of_machine;
   if (counted) {
-    return {
-        fmt::format("{} was killed (signal 9)", who),
-        "the kernel counts no process that it ended for lack of memory: see who else ends processes here"};
+    return {fmt::format("{} was killed (signal 9)", who),
+            "the kernel's out-of-memory killer ended no process: find out which program sends signals here"};
   }
-  return {fmt::format("{} was killed (signal 9), as the kernel does when memory runs out", who),
-          HintFor(facts)};
+  return {fmt::format("{} was killed (signal 9), probably because memory ran out", who), HintFor(facts)};
 }
 
 }  // namespace ptpkg::builder

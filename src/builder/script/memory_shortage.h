@@ -1,5 +1,5 @@
 #pragma once
-// Tells a build that failed for lack of memory from one that failed for another reason. Layer: builder.
+// Detects builds that failed because memory ran out. Layer: builder.
 
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ class MemorySigns {
     kRefused,  ///< A program asked for memory and got none.
   };
   /// Each line of the output. The first sign counts; one of a program's own name outweighs a status.
-  void Look(std::string_view line);
+  void ReadOutputLine(std::string_view line);
   [[nodiscard]] Kind kind() const { return kind_; }
   /// "cc1plus", "ld", "cicc"; "" when nothing says whom it met.
   [[nodiscard]] const std::string& program() const { return program_; }
@@ -36,7 +36,7 @@ struct MemoryFacts {
   std::uint64_t free_bytes = 0;     ///< When it began; 0 = not known.
 };
 
-struct MemoryVerdict {
+struct MemoryDiagnosis {
   std::string
       what;  ///< "'cc1plus' was killed for lack of memory (the kernel ended 2 processes)"; "" = no shortage.
   std::string hint;  ///< "with --jobs 2 it would fit; it ran with 6". Not empty if `what` is not.
@@ -44,10 +44,11 @@ struct MemoryVerdict {
 
 /// What became of a script that failed. A program that was killed while the kernel counts no process that it
 /// ended for lack of memory is said to be killed, and no more.
-MemoryVerdict JudgeMemory(const MemorySigns& signs, const ExitStatus& status, const MemoryFacts& facts);
+MemoryDiagnosis DiagnoseMemoryShortage(const MemorySigns& signs, const ExitStatus& status,
+                                       const MemoryFacts& facts);
 
 /// The most jobs for a second try: under half of those that ran, and no more than the memory has room for. 0:
 /// one job alone was too many.
-int JobsThatFit(const MemoryFacts& facts);
+int JobsForMemory(const MemoryFacts& facts);
 
 }  // namespace ptpkg::builder

@@ -45,7 +45,7 @@ Result<AbsPath> FindInterpreter(const ScriptRun& run) {
   if (found) return *found;
   return Error(ErrorCode::kNotFound,
                fmt::format("the interpreter '{}' of the {} script is missing", run.interpreter, run.stage))
-      .WithHint("install it, or add what provides it to the requirements");
+      .WithHint("install it, or add its package to the requirements");
 }
 
 /// The file behind `name` in `folder`, if there is one.
@@ -71,9 +71,9 @@ std::string LastLines(const std::string& output) {
   return text;
 }
 
-std::string HowItEnded(const ExitStatus& status) {
-  return status.signal != 0 ? fmt::format("was ended by signal {}", status.signal)
-                            : fmt::format("ended with status {}", status.code);
+std::string ExitSummary(const ExitStatus& status) {
+  return status.signal != 0 ? fmt::format("was killed by signal {}", status.signal)
+                            : fmt::format("exited with status {}", status.code);
 }
 
 Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder) {
@@ -81,7 +81,7 @@ Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const 
   PTPKG_TRY(std::optional<std::string> text, FileText(fs, script.file, folder));
   if (text) return *std::move(text);
   return Error(ErrorCode::kNotFound, fmt::format("the script '{}' is not beside the recipe", script.file))
-      .WithHint("a script's file is relative to the recipe's folder");
+      .WithHint("script files are relative to the recipe directory");
 }
 
 Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
@@ -94,8 +94,9 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
 
 namespace {
 
-bool IsAnyWriting(const std::vector<LeftProcess>& left) {
-  return std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+bool IsAnyWriting(const std::vector<OrphanProcess>& left) {
+  return std::any_of(left.begin(), left.end(),
+                     [](const OrphanProcess& each) { return !each.writing.empty(); });
 }
 
 /// Of a build script; other scripts have none.
@@ -123,8 +124,8 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
   command.log_file = run.log_file;
   command.on_line = [&](std::string_view line) {
     task.ChildOutput(line);
-    if (watch != nullptr) watch->Look(task, line);
-    if (watchers != nullptr && watchers->failed) watchers->failed->Look(line);
+    if (watch != nullptr) watch->ReadOutputLine(task, line);
+    if (watchers != nullptr && watchers->failed) watchers->failed->ReadOutputLine(line);
   };
   command.cancel = &env.cancel;
   if (watch != nullptr) {
@@ -155,9 +156,9 @@ std::string FileInFolder(const AbsPath& file, const std::map<std::string, AbsPat
 }
 
 /// Of a script that ended well.
-Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftProcess>& left) {
+Result<void> CheckOrphans(Env& env, const ScriptRun& run, const std::vector<OrphanProcess>& left) {
   std::vector<std::string> others;
-  for (const LeftProcess& each : left) {
+  for (const OrphanProcess& each : left) {
     if (each.writing.empty()) {
       others.push_back(each.command);
       continue;
@@ -165,16 +166,15 @@ Result<void> JudgeLeft(Env& env, const ScriptRun& run, const std::vector<LeftPro
     std::vector<std::string> files;
     for (const AbsPath& file : each.writing) files.push_back(FileInFolder(file, run.watched));
     return Error(ErrorCode::kCommandFailed,
-                 fmt::format("the {} script of '{}' ended while '{}', which it had started, was writing {}",
-                             run.stage, run.subject, each.command, SomeOf(files, kMostNamed)))
-        .WithHint(
-            fmt::format("what a script leaves running is ended with it: have it wait (bash: \"wait\"), or "
-                        "end that process before; the whole output is in '{}'",
-                        run.log_file.str()));
+                 fmt::format("the {} script of '{}' ended while its process '{}' was still writing {}",
+                             run.stage, run.subject, each.command, FirstNames(files, kMostNamed)))
+        .WithHint(fmt::format(
+            "wait for the process (bash: \"wait\") or end it before the script ends; full output: '{}'",
+            run.log_file.str()));
   }
   if (!others.empty()) {
-    env.reporter.Note(fmt::format("'{}': what the {} script left running was ended: {}", run.subject,
-                                  run.stage, SomeOf(others, kMostNamed)));
+    env.reporter.Note(fmt::format("'{}': the {} script left processes running; ptpkg ended them: {}",
+                                  run.subject, run.stage, FirstNames(others, kMostNamed)));
   }
   return Ok();
 }
@@ -196,18 +196,17 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
   }
   PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watchers));
   if (watchers.failed) {
-    for (const LeftProcess& each : status.left) {
+    for (const OrphanProcess& each : status.left) {
       for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
     }
     if (!watchers.failed->is_complete()) {
-      env.reporter.Warn(
-          fmt::format("which commands of '{}' failed could not be written to '{}': after mending "
-                      "what failed, build with --fresh",
-                      run.subject, run.failed_commands->str()));
+      env.reporter.Warn(fmt::format(
+          "cannot record the failed commands of '{}' in '{}': after fixing the failure, build with --fresh",
+          run.subject, run.failed_commands->str()));
     }
   }
   if (!status.ok()) return watch.Failed(status);
-  PTPKG_CHECK(JudgeLeft(env, run, status.left));
+  PTPKG_CHECK(CheckOrphans(env, run, status.left));
   watch.Succeeded();
   return Ok();
 }

@@ -54,7 +54,7 @@ Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
 Result<void> RunBuildScript(Env& env, const ScriptRun& run);
 
 /// "ended with status 3", "was ended by signal 9".
-std::string HowItEnded(const ExitStatus& status);
+std::string ExitSummary(const ExitStatus& status);
 
 /// The last 40 lines of `output`, each after a line break and two blanks; "" when there are none.
 std::string LastLines(const std::string& output);

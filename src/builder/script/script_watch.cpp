@@ -24,11 +24,11 @@ void ScriptWatch::Start(Task& task) {
   if (progress.seconds_left) task.Steps(progress);
 }
 
-void ScriptWatch::Look(Task& task, std::string_view line) {
-  const StepCount::Change change = count_.Look(line);
+void ScriptWatch::ReadOutputLine(Task& task, std::string_view line) {
+  const StepCount::Change change = count_.ReadOutputLine(line);
   if (change == StepCount::Change::kRestarted) blocks_.Restart();
-  blocks_.Look(line);
-  memory_.Look(line);
+  blocks_.ReadOutputLine(line);
+  memory_.ReadOutputLine(line);
   if (change != StepCount::Change::kNone) task.Steps(estimate_.At(count_.state(), Seconds()));
 }
 
@@ -58,8 +58,8 @@ std::string ScriptWatch::Context(const ExitStatus& status) const {
 }
 
 /// A row of the table is looked for in what is shown: elsewhere in the log it may have been put up with.
-std::string ScriptWatch::Hint(const MemoryVerdict& memory, const std::string& shown) const {
-  std::string log = fmt::format("the whole output is in '{}'", options_.log);
+std::string ScriptWatch::Hint(const MemoryDiagnosis& memory, const std::string& shown) const {
+  std::string log = fmt::format("full output: '{}'", options_.log);
   if (!memory.what.empty()) return fmt::format("{}; {}", memory.hint, log);
   const Result<KnownFailures> known = KnownFailures::BuiltIn();
   if (!known) return log;  // a test reads the table
@@ -70,16 +70,16 @@ std::string ScriptWatch::Hint(const MemoryVerdict& memory, const std::string& sh
 }
 
 Error ScriptWatch::Failed(const ExitStatus& status) {
-  const MemoryVerdict memory = JudgeMemory(memory_, status,
-                                           {.before = kills_before_,
-                                            .after = ReadOomKills(env_.fs),
-                                            .jobs = options_.jobs,
-                                            .bytes_per_job = options_.bytes_per_job,
-                                            .free_bytes = options_.free_bytes});
+  const MemoryDiagnosis memory = DiagnoseMemoryShortage(memory_, status,
+                                                        {.before = kills_before_,
+                                                         .after = ReadOomKills(env_.fs),
+                                                         .jobs = options_.jobs,
+                                                         .bytes_per_job = options_.bytes_per_job,
+                                                         .free_bytes = options_.free_bytes});
   const std::string context = Context(status);
   const std::string cause = memory.what.empty() ? "" : ": " + memory.what;
   return Error(ErrorCode::kCommandFailed, fmt::format("the {} script of '{}' {}{}", options_.stage,
-                                                      options_.subject, HowItEnded(status), cause))
+                                                      options_.subject, ExitSummary(status), cause))
       .WithContext(context)
       .WithHint(Hint(memory, context));
 }

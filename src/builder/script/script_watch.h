@@ -1,5 +1,5 @@
 #pragma once
-// Everything that is read from the output of a build script while it runs. Layer: builder.
+// Combines all parsers of a running script's output. Layer: builder.
 
 #include <string>
 #include <string_view>
@@ -31,7 +31,7 @@ class ScriptWatch {
   /// The script starts: tells how long it will take, if a run is remembered.
   void Start(Task& task);
   /// A line of its output: tells the task where it stands.
-  void Look(Task& task, std::string_view line);
+  void ReadOutputLine(Task& task, std::string_view line);
   /// It has ended well: remembers how its steps went.
   void Succeeded();
   /// It has ended with `status`, which is not ok: kCommandFailed with the block of the first command that
@@ -42,7 +42,7 @@ class ScriptWatch {
  private:
   [[nodiscard]] double Seconds() const;
   [[nodiscard]] std::string Context(const ExitStatus& status) const;
-  [[nodiscard]] std::string Hint(const MemoryVerdict& memory, const std::string& shown) const;
+  [[nodiscard]] std::string Hint(const MemoryDiagnosis& memory, const std::string& shown) const;
 
   Env& env_;
   WatchOptions options_;

@@ -91,7 +91,7 @@ std::optional<StepMark> ReadStepMark(std::string_view line) {
   return std::nullopt;
 }
 
-StepCount::Change StepCount::Look(std::string_view line) {
+StepCount::Change StepCount::ReadOutputLine(std::string_view line) {
   const std::optional<StepMark> mark = ReadStepMark(line);
   if (!mark) return Change::kNone;
   if (mark->regenerates) {

@@ -1,8 +1,7 @@
 #pragma once
-// How far a build tool says that it is: reads the counts at the start of its lines. Layer: builder.
-// Sources: ninja's NINJA_STATUS "[%f/%t] ", also as meson, setuptools and pip (indented) hand it on; CMake's
-// Makefiles "[ 45%] "; of make without counts, the lines of compilers and kernel-like "  CC  x.o" are
-// counted.
+// Parses step counters such as [3/10] from build output. Layer: builder. Sources: ninja's NINJA_STATUS
+// "[%f/%t] ", also as meson, setuptools and pip (indented) hand it on; CMake's Makefiles "[ 45%] "; of make
+// without counts, the lines of compilers and kernel-like "  CC  x.o" are counted.
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +45,7 @@ class StepCount {
   /// tool with less than a tenth of the steps of the largest before it, such as `ninja install` after the
   /// build; a tool that runs inside a step of another and ends with it, as soon as that goes on; and the
   /// steps of a build system's regeneration.
-  Change Look(std::string_view line);
+  Change ReadOutputLine(std::string_view line);
   [[nodiscard]] const State& state() const { return state_; }
 
  private:

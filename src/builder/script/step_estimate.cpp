@@ -136,7 +136,7 @@ void WriteStepRecord(Env& env, const std::string& subject, const StepRecord& rec
   if (written) written = WriteFile(env.fs, path, DumpJson(json));
   if (written) return;
   env.reporter.Warn(
-      fmt::format("a later run cannot tell how long '{}' will take: {}", subject, written.error().message()));
+      fmt::format("later runs cannot estimate the time of '{}': {}", subject, written.error().message()));
 }
 
 StepProgress StepEstimate::At(const StepCount::State& state, double seconds) {
@@ -193,11 +193,11 @@ double StepEstimate::PerMinute() const {
 }
 
 std::optional<double> StepEstimate::SecondsLeft(const StepCount::State& state, double seconds) const {
-  if (const auto left = LeftByRecord(state, seconds)) return left;
-  return LeftByRate(state, seconds);
+  if (const auto left = SecondsLeftByRecord(state, seconds)) return left;
+  return SecondsLeftByRate(state, seconds);
 }
 
-std::optional<double> StepEstimate::LeftByRecord(const StepCount::State& state, double seconds) const {
+std::optional<double> StepEstimate::SecondsLeftByRecord(const StepCount::State& state, double seconds) const {
   if (!last_) return std::nullopt;
   // More or fewer jobs than then; what was measured so far counts more and more.
   const double pace_by_jobs = static_cast<double>(last_->jobs) / std::max(1, jobs_);
@@ -224,7 +224,7 @@ std::optional<double> StepEstimate::LeftByRecord(const StepCount::State& state, 
   return pace * (left_then + after_then);
 }
 
-std::optional<double> StepEstimate::LeftByRate(const StepCount::State& state, double seconds) const {
+std::optional<double> StepEstimate::SecondsLeftByRate(const StepCount::State& state, double seconds) const {
   constexpr double kShortest = 5;       // seconds
   constexpr std::uint64_t kFewest = 3;  // steps
   if (state.part < 1 || state.total == 0 || parts_.empty() || parts_.back().samples.empty())

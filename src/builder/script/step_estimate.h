@@ -1,6 +1,5 @@
 #pragma once
-// How long a script that counts steps will still take: by its rate, and by how the last run of the same build
-// went. Layer: builder.
+// Estimates the remaining time of a script that counts steps. Layer: builder.
 
 #include <cstdint>
 #include <deque>
@@ -59,8 +58,9 @@ class StepEstimate {
   void Remember(const StepCount::State& state, double seconds);
   [[nodiscard]] double PerMinute() const;
   [[nodiscard]] std::optional<double> SecondsLeft(const StepCount::State& state, double seconds) const;
-  [[nodiscard]] std::optional<double> LeftByRecord(const StepCount::State& state, double seconds) const;
-  [[nodiscard]] std::optional<double> LeftByRate(const StepCount::State& state, double seconds) const;
+  [[nodiscard]] std::optional<double> SecondsLeftByRecord(const StepCount::State& state,
+                                                          double seconds) const;
+  [[nodiscard]] std::optional<double> SecondsLeftByRate(const StepCount::State& state, double seconds) const;
 
   std::optional<StepRecord> last_;
   int jobs_;

@@ -66,7 +66,7 @@ class ContentsChecker {
   void RequireAll() {
     for (const RelPath& file : files_) {
       if (matched_.contains(file.str())) continue;
-      problems_.push_back(fmt::format("package_contents.strict: nothing names '{}'", file.str()));
+      problems_.push_back(fmt::format("package_contents.strict: no rule lists '{}'", file.str()));
     }
   }
 

@@ -121,7 +121,7 @@ class Tester {
     const std::optional<Python>& python = host_->tools().python;
     if (!python || !python->packages.contains("pip")) {
       Add(Severity::kWarning, "'pip check' was not run: Python has no pip",
-          "install pip, or set pip_check: false");
+          "install pip, or set 'pip_check: false'");
       return Ok();
     }
     std::string arguments = Json(layout_.prefix.str()).dump();
@@ -135,7 +135,7 @@ class Tester {
   }
 
   Result<void> One(const recipe::ScriptTest& test) {
-    PTPKG_TRY(const TestRun run, RunOf(env_.fs, test, layout_.recipe_copy, host_->preamble()));
+    PTPKG_TRY(const TestRun run, MakeTestRun(env_.fs, test, layout_.recipe_copy, host_->preamble()));
     return Execute(run, &test);
   }
 
@@ -187,7 +187,7 @@ class Tester {
                        .log_file = request_.log_file,
                        .variables = std::move(variables)}));
     if (!failure.empty()) {
-      Add(Severity::kError, failure, "fix the package or the test; --test skip publishes without tests");
+      Add(Severity::kError, failure, "fix the package or the test, or publish without tests: --test skip");
     }
     return Ok();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Runs the tests of a recipe on the package that was made of it. Layer: builder.
+// Runs a recipe's tests against its finished package. Layer: builder.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct PackageTestRequest {
   UnpackFunction unpack;
   HostEnv host_env = HostEnv::kAuto;
   ToolOptions options = {};
-  std::optional<GivenWheels> wheels = {};               ///< kWheels: what the plan chose.
+  std::optional<LockedWheels> wheels = {};              ///< kWheels: what the plan chose.
   AbsPath work = AbsPath::Literal("/nonexistent");      ///< An empty folder for prefix, HOME and scripts.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
   std::optional<RecipeFolder> recipe_folder = {};       ///< For scripts that are files; nullopt: read now.

@@ -39,12 +39,12 @@ class PrefixTester {
         Skip(run.title, "the build has no Python");
       }
     }
-    if (test.pip_check) Skip("pip check", "for the package alone");
+    if (test.pip_check) Skip("pip check", "only for the package");
     return Ok();
   }
 
   Result<void> One(const recipe::ScriptTest& test) {
-    PTPKG_TRY(TestRun run, RunOf(env_.fs, test, request_.layout.recipe_copy, request_.place.preamble));
+    PTPKG_TRY(TestRun run, MakeTestRun(env_.fs, test, request_.layout.recipe_copy, request_.place.preamble));
     if (!test.requirements.empty()) {
       const Result<std::string> folders = FoldersOfTools(test);
       if (!folders) {
@@ -76,7 +76,7 @@ class PrefixTester {
 
   Result<void> One(const recipe::ContentsTest& test) {
     if (request_.recipe.InstallerPlacesPython()) {
-      Skip("package_contents", "an installer decides where the files of a noarch Python package lie");
+      Skip("package_contents", "installers decide where the files of a noarch Python package go");
       return Ok();
     }
     PTPKG_TRY(const std::vector<RelPath> files, InstalledFiles());
@@ -133,7 +133,7 @@ class PrefixTester {
 
   void AddFinding(const std::string& message) {
     tests_.report.findings.push_back(
-        TestFinding(Severity::kError, number_, message, "mend the source or the test, and run again"));
+        TestFinding(Severity::kError, number_, message, "fix the source or the test, and run again"));
   }
   void Skip(const std::string& title, const std::string& reason) {
     tests_.skipped.push_back(title + ": " + reason);

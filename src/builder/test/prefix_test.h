@@ -1,5 +1,5 @@
 #pragma once
-// Runs the tests of a recipe in the prefix that its script has just installed into. Layer: builder.
+// Runs a recipe's tests in the prefix of `ptpkg dev`. Layer: builder.
 //
 // Quicker than package_test.h, and less strict: nothing is packed, libraries are found by LD_LIBRARY_PATH,
 // and host packages lie in the same prefix. So a package may still fail the tests that pass here.
@@ -14,7 +14,7 @@ namespace ptpkg::builder {
 struct PrefixTestRequest {
   const recipe::Recipe& recipe;  ///< Whose tests are run.
   const WorkLayout& layout;      ///< RECIPE_DIR and prefix are there.
-  const ScriptPlace& place;      ///< Of the build script.
+  const ScriptContext& place;    ///< Of the build script.
   /// Files of the prefix that belong to no package of the recipe, sorted.
   const std::vector<RelPath>& host_files;
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists.

@@ -30,8 +30,8 @@ TestRun ModulesRun(const recipe::ModulesTest& test) {
           .text = std::move(text)};
 }
 
-Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
-                      const std::string& preamble) {
+Result<TestRun> MakeTestRun(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
+                            const std::string& preamble) {
   PTPKG_TRY(const std::string text, ScriptText(fs, test.script, folder));
   const std::string& first = test.script.lines.empty() ? test.script.file : test.script.lines.front();
   const bool shell = test.script.interpreter == "bash";
@@ -55,7 +55,7 @@ Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place) {
   for (const auto& [name, value] : run.variables) place.variables[name] = value;
   PTPKG_TRY(const ExitStatus status, RunScript(env, place));
   if (status.ok()) return std::string();
-  return fmt::format("'{}' {}; log: '{}'{}", run.title, HowItEnded(status), place.log_file.str(),
+  return fmt::format("'{}' {}; log: '{}'{}", run.title, ExitSummary(status), place.log_file.str(),
                      LastLines(status.output));
 }
 

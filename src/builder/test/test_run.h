@@ -1,5 +1,5 @@
 #pragma once
-// One test of a recipe as a program to run. Layer: builder.
+// Turns one test of a recipe into a command. Layer: builder.
 
 #include <map>
 #include <string>
@@ -21,8 +21,8 @@ TestRun ImportRun(const recipe::PythonTest& test);
 /// Loads every module with the interpreter of its language.
 TestRun ModulesRun(const recipe::ModulesTest& test);
 /// `folder`: RECIPE_DIR. `preamble`: what a shell has to do first. Errors: ScriptText's.
-Result<TestRun> RunOf(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
-                      const std::string& preamble);
+Result<TestRun> MakeTestRun(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
+                            const std::string& preamble);
 
 /// Adds what a test has besides the variables of the script: it sees what is installed in `prefix`.
 void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables);

@@ -18,9 +18,9 @@ class ToolPlanner {
   Result<HostPlan> Run() {
     switch (request_.host_env) {
       case HostEnv::kConda:
-        return OfNamedClient();
+        return PlanFromNamedClient();
       case HostEnv::kWheels:
-        return OfIndex(request_.given ? NamesGiven() : NamesInTable());
+        return PlanFromIndex(request_.given ? NamesGiven() : NamesInTable());
       case HostEnv::kSystem:
       case HostEnv::kAuto:
         break;
@@ -28,15 +28,15 @@ class ToolPlanner {
     PTPKG_TRY(ToolSet tools, FindTools(env_, recipe_, request_));
     if (tools.missing.empty()) return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools)};
     if (request_.host_env == HostEnv::kSystem) return MissingToolsError(recipe_, tools);
-    return OfFirstThatHas(std::move(tools));
+    return PlanFromFirstComplete(std::move(tools));
   }
 
  private:
-  Result<HostPlan> OfNamedClient() {
+  Result<HostPlan> PlanFromNamedClient() {
     const auto client = FindCondaClient(env_, request_.options.conda_exe);
     if (client) return OfClient(*client);
-    return Error(ErrorCode::kNotFound, "no conda client: neither micromamba, mamba nor conda is on PATH")
-        .WithHint("install one, name it with PTPKG_CONDA_EXE, or use --env system");
+    return Error(ErrorCode::kNotFound, "no conda client found: micromamba, mamba and conda are not on PATH")
+        .WithHint("install one, set PTPKG_CONDA_EXE, or use --env system");
   }
 
   HostPlan OfClient(const AbsPath& client) {
@@ -52,13 +52,13 @@ class ToolPlanner {
 
   /// kAuto, with something that the machine does not have: the index for that, if it has all of it; else a
   /// client for everything, because its packages and the machine's do not mix.
-  Result<HostPlan> OfFirstThatHas(ToolSet tools) {
+  Result<HostPlan> PlanFromFirstComplete(ToolSet tools) {
     const std::set<std::string> names = NamesMissing(tools);
     const bool index_has_all =
         std::all_of(tools.missing.begin(), tools.missing.end(),
                     [&](const MissingTool& missing) { return names.contains(missing.name); });
     if (index_has_all) {
-      auto plan = OfIndex(names);
+      auto plan = PlanFromIndex(names);
       if (plan || plan.error().code() == ErrorCode::kCancelled) return plan;
       tools.missing.front().reason += "; --env wheels: " + plan.error().message();
     }
@@ -66,7 +66,7 @@ class ToolPlanner {
     return MissingToolsError(recipe_, tools);
   }
 
-  Result<HostPlan> OfIndex(const std::set<std::string>& names) {
+  Result<HostPlan> PlanFromIndex(const std::set<std::string>& names) {
     HostRequest rest = request_;
     rest.from_index = names;
     PTPKG_TRY(ToolSet tools, FindTools(env_, recipe_, rest));
@@ -84,7 +84,7 @@ class ToolPlanner {
         lacks.push_back(std::move(resolved).error());
       }
     }
-    if (!lacks.empty()) return JoinLacks(lacks);
+    if (!lacks.empty()) return JoinNotFoundErrors(lacks);
     return HostPlan{.host_env = wheels ? HostEnv::kWheels : HostEnv::kSystem,
                     .tools = std::move(tools),
                     .wheels = std::move(wheels)};
@@ -105,8 +105,8 @@ class ToolPlanner {
   }
 
   /// Every requirement for which `takes` holds.
-  template <typename Takes>
-  [[nodiscard]] std::set<std::string> Names(const Takes& takes) const {
+  template <typename AcceptsFormat>
+  [[nodiscard]] std::set<std::string> Names(const AcceptsFormat& takes) const {
     std::set<std::string> names;
     for (const auto* specs : {&recipe_.requirements.build, &recipe_.requirements.host}) {
       for (const recipe::MatchSpec& spec : *specs) {
@@ -143,7 +143,7 @@ class ToolPlanner {
 
   Result<Python> FindPip(const ToolSet& tools) {
     if (tools.python && tools.python->packages.contains("pip")) return *tools.python;
-    const std::string wanted = WantedPython(recipe_);
+    const std::string wanted = RequestedPython(recipe_);
     std::string tried;
     for (const AbsPath& candidate : PythonCandidates(env_, request_.options.python, wanted)) {
       auto python = ProbePython(env_, candidate, {"pip"});
@@ -152,10 +152,8 @@ class ToolPlanner {
       if (python->packages.contains("pip")) return *std::move(python);
       tried = fmt::format(": '{}' has none", python->executable.str());
     }
-    return Error(ErrorCode::kNotFound, "the Python index is asked through a Python that has pip" + tried)
-        .WithHint(
-            "install: apt-get install python3-pip; or name an interpreter with --python-exe or "
-            "PTPKG_PYTHON");
+    return Error(ErrorCode::kNotFound, "the Python index needs a Python with pip" + tried)
+        .WithHint("apt-get install python3-pip, or choose an interpreter with --python-exe or PTPKG_PYTHON");
   }
 
   Env& env_;

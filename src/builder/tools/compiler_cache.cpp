@@ -134,7 +134,7 @@ class CompilerFinder {
                                    [&](const Compiler& compiler) { return compiler.path == path; });
     PTPKG_TRY(const bool there, Exists(env_.fs, path));
     if (known || !there) return Ok();
-    const std::optional<AbsPath> runs = BehindCcache(path);
+    const std::optional<AbsPath> runs = CompilerBehindCcache(path);
     if (!runs) return Ok();
     Compiler compiler{.path = path, .runs = *runs};
     if (input_.program) {
@@ -153,7 +153,7 @@ class CompilerFinder {
   }
 
   /// A link of a compiler's name to ccache stands for the next program of that name on PATH.
-  std::optional<AbsPath> BehindCcache(const AbsPath& path) {
+  std::optional<AbsPath> CompilerBehindCcache(const AbsPath& path) {
     if (!IsCcache(path)) return path;
     for (const std::string& folder : Split(PathVariable(input_.variables), ':')) {
       const auto next = FindProgram(std::string(path.Name()), folder);
@@ -323,13 +323,13 @@ AbsPath CompilerCacheFolder(const Env& env) { return env.cache_dir / "ccache"; }
 Result<AbsPath> FindCompilerCache(const Env& env) {
   if (const auto found = FindProgram("ccache", PathVariable(env.variables))) return *found;
   return Error(ErrorCode::kNotFound, "--ccache: program 'ccache' is not on PATH")
-      .WithHint("install it: apt-get install ccache; or leave out --ccache (PTPKG_CCACHE)");
+      .WithHint("apt-get install ccache, or build without --ccache (PTPKG_CCACHE)");
 }
 
-Result<OpenCompilerCache> OpenTheCompilerCache(Env& env) {
+Result<OpenCompilerCache> PrepareCompilerCache(Env& env) {
   PTPKG_TRY(AbsPath program, FindCompilerCache(env));
   const AbsPath folder = CompilerCacheFolder(env);
-  PTPKG_TRY(Lease lease, TakeSharedIn(env, folder), "while opening the compiler cache");
+  PTPKG_TRY(Lease lease, LeaseCacheDir(env, folder), "while opening the compiler cache");
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "ccache"));
   const AbsPath source = scratch.path() / "trial.c";
   PTPKG_CHECK(WriteFile(env.fs, source, "int trial;\n"));
@@ -346,12 +346,11 @@ Result<OpenCompilerCache> OpenTheCompilerCache(Env& env) {
   const bool is_folder = said.find(folder.str()) != std::string::npos;
   return Error(is_folder ? ErrorCode::kIo : ErrorCode::kUsage,
                fmt::format("--ccache: '{}' does not work: {}", program.str(), said))
-      .WithHint(fmt::format("it keeps objects in '{}', and takes CCACHE_MAXSIZE and CCACHE_REMOTE_STORAGE "
-                            "of the environment",
+      .WithHint(fmt::format("it stores objects in '{}' and reads CCACHE_MAXSIZE and CCACHE_REMOTE_STORAGE",
                             folder.str()));
 }
 
-Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input) {
+Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input) {
   const AbsPath folder = ProgramFolder(input.layout);
   PTPKG_CHECK(RemoveTree(env.fs, folder));
   PTPKG_TRY(const std::vector<Compiler> compilers, CompilerFinder(env, input).Run());
@@ -391,7 +390,7 @@ Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input
   return cache;
 }
 
-Result<void> ExpectCompilerCache(Env& env, const WorkLayout& layout) {
+Result<void> MarkCompilerCacheUsed(Env& env, const WorkLayout& layout) {
   return env.fs.MakeDirs(ProgramFolder(layout));
 }
 
@@ -411,8 +410,8 @@ Result<std::map<std::string, std::uint64_t>> CompilerCacheCounts(Env& env, const
   return std::map<std::string, std::uint64_t>{{"ccache_hits", hits}, {"ccache_misses", misses}};
 }
 
-Result<void> RefuseTracesOfCompilerCache(Env& env, const WorkLayout& layout, const AbsPath& folder,
-                                         const std::vector<RelPath>& files) {
+Result<void> CheckNoCompilerCachePaths(Env& env, const WorkLayout& layout, const AbsPath& folder,
+                                       const std::vector<RelPath>& files) {
   const std::string trace = ProgramFolder(layout).str() + "/";
   for (const RelPath& file : files) {
     PTPKG_CHECK(env.cancel.Check());
@@ -426,9 +425,7 @@ Result<void> RefuseTracesOfCompilerCache(Env& env, const WorkLayout& layout, con
     }
     if (!found) continue;
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format(
-                     "'{}' names a compiler as --ccache calls it: without --ccache it would be another file",
-                     file.str()))
+                 fmt::format("'{}' contains the path of a --ccache compiler wrapper", file.str()))
         .WithHint("build this recipe without --ccache (PTPKG_CCACHE)");
   }
   return Ok();

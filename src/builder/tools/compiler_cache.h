@@ -31,9 +31,9 @@ struct OpenCompilerCache {
 };
 
 /// Makes the folder, and tries whether ccache takes it and the user's settings: it would fail each
-/// compilation. Errors: FindCompilerCache's, TakeSharedIn's; with what ccache said, but for the value of
+/// compilation. Errors: FindCompilerCache's, LeaseCacheDir's; with what ccache said, but for the value of
 /// CCACHE_REMOTE_STORAGE, which may hold a password, kUsage of a setting and kIo of the folder.
-Result<OpenCompilerCache> OpenTheCompilerCache(Env& env);
+Result<OpenCompilerCache> PrepareCompilerCache(Env& env);
 
 struct CompilerCacheInput {
   std::optional<AbsPath> program = {};  ///< ccache; nullopt: the same programs, which only run the compiler.
@@ -58,23 +58,23 @@ struct CompilerCache {
 /// its code is in such libraries, and neither is a compiler that does not print its version and parts.
 ///
 /// The user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
-Result<CompilerCache> LayCompilerCache(Env& env, const CompilerCacheInput& input);
+Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input);
 
 /// Says that a build is made of files which name these programs: HasCompilerCache is true from then on.
 /// Errors: kIo.
-Result<void> ExpectCompilerCache(Env& env, const WorkLayout& layout);
+Result<void> MarkCompilerCacheUsed(Env& env, const WorkLayout& layout);
 
-/// LayCompilerCache or ExpectCompilerCache was called for `layout`, by this run or by an interrupted one that
+/// WrapCompilers or MarkCompilerCacheUsed was called for `layout`, by this run or by an interrupted one that
 /// it goes on with. Errors: kIo.
 Result<bool> HasCompilerCache(Env& env, const WorkLayout& layout);
 
-/// "ccache_hits" and "ccache_misses" since LayCompilerCache. Errors: kIo.
+/// "ccache_hits" and "ccache_misses" since WrapCompilers. Errors: kIo.
 Result<std::map<std::string, std::uint64_t>> CompilerCacheCounts(Env& env, const WorkLayout& layout);
 
 /// A file below `folder` that holds the path of one of these programs would be another one in a build without
 /// them. Errors: kInvalidInput naming the first such file, with a hint for a build that inherits nothing;
 /// kIo.
-Result<void> RefuseTracesOfCompilerCache(Env& env, const WorkLayout& layout, const AbsPath& folder,
-                                         const std::vector<RelPath>& files);
+Result<void> CheckNoCompilerCachePaths(Env& env, const WorkLayout& layout, const AbsPath& folder,
+                                       const std::vector<RelPath>& files);
 
 }  // namespace ptpkg::builder

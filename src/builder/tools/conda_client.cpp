@@ -72,7 +72,7 @@ Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const A
   command.on_line = [&](std::string_view line) { answer.append(line).push_back('\n'); };
   Task task(env.reporter, {.stage = "solve", .subject = std::string(client.Name())});
   PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while asking the conda client");
-  if (!status.ok()) return ClientFailed(client, "solve what the recipe requires", status.output);
+  if (!status.ok()) return ClientFailed(client, "solve the requirements", status.output);
   task.Done();
   return LinkedPackages(answer);
 }
@@ -107,10 +107,10 @@ Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefi
   command.log_file = log_file;
   command.cancel = &env.cancel;
   PTPKG_CHECK(env.fs.MakeDirs(log_file.Parent()));
-  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while making a conda prefix");
+  PTPKG_TRY(const ExitStatus status, env.process.Run(command), "while creating a conda prefix");
   if (!status.ok()) {
-    return ClientFailed(client, "make the prefix", status.output)
-        .WithHint(fmt::format("the whole output is in '{}'", log_file.str()));
+    return ClientFailed(client, "create the prefix", status.output)
+        .WithHint(fmt::format("full output: '{}'", log_file.str()));
   }
   return Ok();
 }

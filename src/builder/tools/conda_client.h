@@ -1,5 +1,5 @@
 #pragma once
-// Prefixes made by a conda-compatible client: solving is its job. Layer: builder.
+// Creates prefixes with a conda-compatible client. Layer: builder.
 
 #include <optional>
 #include <string>

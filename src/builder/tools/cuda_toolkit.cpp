@@ -86,7 +86,7 @@ class Parts {
 
   void Compare(const AbsPath& file, const std::string& version) {
     if ((version_ + ".").starts_with(version + ".")) return;
-    foreign_.push_back(fmt::format("'{}' is of CUDA {}", file.str(), version));
+    foreign_.push_back(fmt::format("'{}' belongs to CUDA {}", file.str(), version));
   }
 
   [[nodiscard]] std::vector<std::string> foreign() && { return std::move(foreign_); }
@@ -188,7 +188,7 @@ Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named) {
     PTPKG_TRY(const AbsPath root, AbsPath::Parse(text));
     if (AddNvcc(env, root / "bin/nvcc", found)) continue;
     return Error(ErrorCode::kNotFound, fmt::format("'{}' is not a CUDA toolkit: it has no 'bin/nvcc'", text))
-        .WithHint("name the directories of toolkits, such as /usr/local/cuda-12.4, with ':' between them");
+        .WithHint("give the directories of toolkits, such as /usr/local/cuda-12.4, separated by ':'");
   }
   std::vector<std::string> folders = Split(PathVariable(env.variables), ':');
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {

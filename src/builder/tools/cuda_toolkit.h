@@ -1,5 +1,5 @@
 #pragma once
-// CUDA toolkits of this machine, and the parts of one. Layer: builder.
+// Finds CUDA toolkits and their parts on this machine. Layer: builder.
 
 #include <optional>
 #include <string>

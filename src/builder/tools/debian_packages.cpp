@@ -54,7 +54,7 @@ Result<std::optional<std::map<std::string, std::string>>> InstalledDebianPackage
   return std::optional(std::move(versions));
 }
 
-Result<bool> AptKnows(Env& env, const std::string& name) {
+Result<bool> AptHasPackage(Env& env, const std::string& name) {
   const std::string search = PathVariable(env.variables);
   const std::optional<AbsPath> program = FindProgram("apt-cache", search);
   if (!program) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// What dpkg and apt know on machines that have them. Layer: builder.
+// Queries dpkg and apt where available. Layer: builder.
 
 #include <map>
 #include <optional>
@@ -17,6 +17,6 @@ Result<std::optional<std::map<std::string, std::string>>> InstalledDebianPackage
 
 /// True if `apt-get install name` has something to install. Asks apt-cache of PATH; false where there is
 /// none.
-Result<bool> AptKnows(Env& env, const std::string& name);
+Result<bool> AptHasPackage(Env& env, const std::string& name);
 
 }  // namespace ptpkg::builder

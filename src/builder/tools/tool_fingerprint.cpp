@@ -7,7 +7,7 @@
 
 namespace ptpkg::builder {
 
-std::vector<std::string> StampedFiles(const Env& env, const HostPlan& plan) {
+std::vector<std::string> FingerprintedFiles(const Env& env, const HostPlan& plan) {
   std::vector<std::string> files;
   if (plan.host_env != HostEnv::kSystem) return files;
   for (const Tool& tool : plan.tools.tools) {
@@ -29,8 +29,8 @@ std::vector<std::string> StampedFiles(const Env& env, const HostPlan& plan) {
   return files;
 }
 
-Result<std::string> HostStamp(Env& env, const recipe::Recipe& recipe, const HostRequest& request,
-                              const std::vector<std::string>& files) {
+Result<std::string> ToolFingerprint(Env& env, const recipe::Recipe& recipe, const HostRequest& request,
+                                    const std::vector<std::string>& files) {
   KeyHasher hasher;
   for (const char* name :
        {"PATH", "PTPKG_PYTHON", "PTPKG_CONDA_EXE", "PTPKG_CUDA_HOME", "CUDA_HOME", "CUDA_PATH"}) {

@@ -72,22 +72,22 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
   for (const MissingTool& one : tools.missing) {
     if (!one.unfit_program.empty()) unfit.insert(one.unfit_program);
   }
-  std::string hint = "build the package first, so that the output channel has it, or use --env conda";
-  if (lacks_python) hint = "install that Python and name it with PTPKG_PYTHON, or use --env conda";
+  std::string hint = "build that package first into the same output directory, or use --env conda";
+  if (lacks_python) hint = "install that Python and set PTPKG_PYTHON, or use --env conda";
   if (!commands.empty()) hint = fmt::format("install: {}", fmt::join(commands, " && "));
   if (!unfit.empty()) {
     const std::string path =
         unfit == std::set<std::string>{"nvcc"}
-            ? "install that CUDA, and name its directory with --cuda-home"
-            : fmt::format("put a version that fits first on PATH: {}", fmt::join(unfit, ", "));
+            ? "install that CUDA, and give its directory with --cuda-home DIR"
+            : fmt::format("put a suitable version first on PATH: {}", fmt::join(unfit, ", "));
     hint = commands.empty() && unfit.size() == tools.missing.size() ? path : hint + "; " + path;
   }
-  return Error(ErrorCode::kNotFound, fmt::format("'{}' needs what this machine does not have: {}",
-                                                 recipe.name, fmt::join(lines, ", ")))
+  return Error(ErrorCode::kNotFound,
+               fmt::format("missing build tools for '{}': {}", recipe.name, fmt::join(lines, ", ")))
       .WithHint(std::move(hint));
 }
 
-Error JoinLacks(const std::vector<Error>& lacks) {
+Error JoinNotFoundErrors(const std::vector<Error>& lacks) {
   if (lacks.size() == 1) return lacks.front();
   std::vector<std::string> messages;
   std::vector<std::string> hints;

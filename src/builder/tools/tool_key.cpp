@@ -62,10 +62,10 @@ Result<std::string> CondaKey(Env& env, const HostPlan& plan) {
     PTPKG_ASSERT(plan.client.has_value());
     PTPKG_TRY(const auto packages, SolvedPackages(env, *plan.client, *specs));
     if (!packages) {
-      env.reporter.Warn(fmt::format(
-          "'{}' does not say what it would install: a new version there is not noticed, and nothing is built "
-          "again for it",
-          plan.client->Name()));
+      env.reporter.Warn(
+          fmt::format("'{}' cannot list its packages: ptpkg does not detect new versions there and will not "
+                      "rebuild for them",
+                      plan.client->Name()));
       continue;
     }
     for (const std::string& package : *packages) hasher.Add("package", package);

@@ -1,5 +1,5 @@
 #pragma once
-// What of a machine's tools decides a build's result. Layer: builder.
+// Cache key of the tools that affect a build result. Layer: builder.
 
 #include <map>
 #include <string>

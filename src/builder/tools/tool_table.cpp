@@ -135,7 +135,7 @@ constexpr auto kTable = std::to_array<Provider>({
 
 }  // namespace
 
-std::string_view WithoutPlatform(std::string_view requirement) {
+std::string_view StripPlatformSuffix(std::string_view requirement) {
   for (const std::string_view platform : {"_linux-64", "_linux-aarch64"}) {
     if (requirement.ends_with(platform)) requirement.remove_suffix(platform.size());
   }
@@ -144,7 +144,7 @@ std::string_view WithoutPlatform(std::string_view requirement) {
 
 std::optional<Provider> FindProvider(std::string_view requirement) {
   if (requirement.starts_with("__")) return Provider{};
-  const std::string_view name = WithoutPlatform(requirement);
+  const std::string_view name = StripPlatformSuffix(requirement);
   // As conda-forge and the Python index spell one name: "setuptools_scm" and "setuptools-scm".
   std::string dashes(name);
   std::replace(dashes.begin(), dashes.end(), '_', '-');

@@ -1,6 +1,6 @@
 #pragma once
-// What a requirement's name means on a machine without a conda client. Layer: builder.
-// The only place that knows program names and Debian packages; extend the table, not the code.
+// Maps requirement names to programs and packages of the machine. Layer: builder. The only place that knows
+// program names and Debian packages; extend the table, not the code.
 
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ struct Provider {
 };
 
 /// "gxx" of "gxx_linux-64" and "gxx": the platform says nothing that this machine does not.
-std::string_view WithoutPlatform(std::string_view requirement);
+std::string_view StripPlatformSuffix(std::string_view requirement);
 
 /// The row for a requirement. A compiler's platform is left out: "gxx_linux-64" is found as "gxx". Names
 /// that begin with "__" are virtual packages, always there. nullopt for an unknown name.

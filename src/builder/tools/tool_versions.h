@@ -1,5 +1,5 @@
 #pragma once
-// Versions that only the tools themselves can tell. Layer: builder.
+// Detects versions by running the tools. Layer: builder.
 
 #include <map>
 #include <string>

@@ -158,7 +158,7 @@ class Finder {
       path = FindProgram(name, search);
     }
     if (!path) {
-      Miss(wanted, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()));
+      NoteMissing(wanted, fmt::format("program '{}' is not on PATH", Split(provider.probes, ' ').front()));
       return Ok();
     }
     return Take(wanted, *path);
@@ -184,8 +184,9 @@ class Finder {
     PTPKG_TRY(const std::string version, ProgramVersion(env_, path));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(wanted, fmt::format("'{}' is version {}{}", path.str(), version.empty() ? "unknown" : version,
-                               wanted.IsNvcc() ? other_nvccs_ : ""));
+      NoteMissing(wanted,
+                  fmt::format("'{}' is version {}{}", path.str(), version.empty() ? "unknown" : version,
+                              wanted.IsNvcc() ? other_nvccs_ : ""));
       // Debian would say that it has the newest one already.
       set_.missing.back().debian_package.clear();
       set_.missing.back().unfit_program = std::string(path.Name());
@@ -219,14 +220,14 @@ class Finder {
   Result<void> CheckToolkitVersion(const Wanted& wanted) {
     const std::string& name = wanted.spec.name;
     if (!nvcc_ || !IsNumberedAsNvcc(wanted)) {
-      Miss(wanted, fmt::format("which version of '{}' is installed cannot be told{}", name, FromWheels()));
+      NoteMissing(wanted, fmt::format("cannot detect the installed version of '{}'{}", name, FromWheels()));
       return Ok();
     }
     PTPKG_TRY(const std::string version, ProgramVersion(env_, *nvcc_));
     PTPKG_TRY(const bool fits, Fits(version, wanted.spec.version));
     if (!fits) {
-      Miss(wanted, fmt::format("the toolkit of '{}' is version {}{}{}", nvcc_->str(),
-                               version.empty() ? "unknown" : version, other_nvccs_, FromWheels()));
+      NoteMissing(wanted, fmt::format("the toolkit of '{}' is version {}{}{}", nvcc_->str(),
+                                      version.empty() ? "unknown" : version, other_nvccs_, FromWheels()));
     }
     return Ok();
   }
@@ -250,8 +251,8 @@ class Finder {
         needs_python_ = true;
         return FindPackage(wanted);
       }
-      Miss(wanted, fmt::format("header '{}' is not installed{}", header,
-                               wanted.Is(ProviderKind::kToolkit) ? FromWheels() : ""));
+      NoteMissing(wanted, fmt::format("header '{}' is not installed{}", header,
+                                      wanted.Is(ProviderKind::kToolkit) ? FromWheels() : ""));
       return Ok();
     }
     if (wanted.Is(ProviderKind::kToolkit) && HasConstraint(wanted.spec)) return CheckToolkitVersion(wanted);
@@ -263,12 +264,12 @@ class Finder {
     const std::optional<std::string> version = InstalledVersion(wanted);
     const std::string& python = set_.python->executable.str();
     if (!version) {
-      Miss(wanted, fmt::format("'{}' has no package '{}'", python, wanted.Distributions().front()));
+      NoteMissing(wanted, fmt::format("'{}' has no package '{}'", python, wanted.Distributions().front()));
       return Ok();
     }
     if (!HasConstraint(wanted.spec)) return Ok();
     PTPKG_TRY(const bool fits, Fits(*version, wanted.spec.version));
-    if (!fits) Miss(wanted, fmt::format("'{}' has version {}", python, *version));
+    if (!fits) NoteMissing(wanted, fmt::format("'{}' has version {}", python, *version));
     return Ok();
   }
 
@@ -282,18 +283,18 @@ class Finder {
       if (const std::optional<AbsPath> path = FindProgram(wanted.spec.name, search_))
         return Take(wanted, *path);
     }
-    std::string reason = "it is not a package of the output channel, and --env system does not know the name";
+    std::string reason = "it is not in the output channel, and --env system has no such tool";
     if (set_.python) {
-      reason = fmt::format("it is not a package of the output channel, and not one that '{}' has installed",
+      reason = fmt::format("it is not in the output channel, and '{}' has not installed it",
                            set_.python->executable.str());
     }
     // compiler() makes a name of the language where no variant names the compiler.
     constexpr std::string_view kPlatform = "_linux-64";
     if (wanted.spec.name.ends_with(kPlatform)) {
       const std::string language = wanted.spec.name.substr(0, wanted.spec.name.size() - kPlatform.size());
-      reason += fmt::format("; a compiler is named by '{}_compiler' in variants.yaml", language);
+      reason += fmt::format("; set '{}_compiler' in variants.yaml to choose a compiler", language);
     }
-    Miss(wanted, std::move(reason));
+    NoteMissing(wanted, std::move(reason));
     return Ok();
   }
 
@@ -320,7 +321,7 @@ class Finder {
     }
     if (names.empty() && !needs_python_) return Ok();
     names.emplace_back("pip");
-    const std::string wanted = WantedPython(recipe_);
+    const std::string wanted = RequestedPython(recipe_);
     std::string reason;
     for (const AbsPath& candidate : PythonCandidates(env_, request_.options.python, wanted)) {
       auto python = ProbePython(env_, candidate, names);
@@ -335,7 +336,7 @@ class Finder {
                                       python->free_threaded ? ", free-threaded" : "")
                         : python.error().message());
     }
-    return needs_python_ ? MissPython(wanted, std::move(reason)) : Ok();
+    return needs_python_ ? NoteMissingPython(wanted, std::move(reason)) : Ok();
   }
 
   Result<bool> PythonFits(const Python& python, const std::string& wanted) const {
@@ -348,16 +349,16 @@ class Finder {
     return true;
   }
 
-  Result<void> MissPython(const std::string& wanted, std::string reason) {
+  Result<void> NoteMissingPython(const std::string& wanted, std::string reason) {
     if (reason.empty()) reason = "no interpreter on PATH";
     const recipe::MatchSpec spec{.name = "python", .version = wanted, .build = {}};
     std::string package = wanted.empty() ? "python3" : "python" + wanted;
     // A Debian release has one or two Pythons.
-    PTPKG_TRY(const bool offered, AptKnows(env_, package));
+    PTPKG_TRY(const bool offered, AptHasPackage(env_, package));
     if (!offered) package.clear();
     set_.missing.push_back({.name = spec.name,
                             .requirement = spec.str(),
-                            .reason = reason + ": name one that fits with --python-exe or PTPKG_PYTHON",
+                            .reason = reason + ": choose one with --python-exe or PTPKG_PYTHON",
                             .debian_package = package,
                             .pip_requirement = ""});
     return Ok();
@@ -384,7 +385,7 @@ class Finder {
     return Ok();
   }
 
-  void Miss(const Wanted& wanted, std::string reason) {
+  void NoteMissing(const Wanted& wanted, std::string reason) {
     MissingTool missing{.name = wanted.spec.name,
                         .requirement = wanted.spec.str(),
                         .reason = std::move(reason),
@@ -427,7 +428,7 @@ Result<std::string> ProgramVersion(Env& env, const AbsPath& path) {
   return ToolVersion(status.output);
 }
 
-std::string WantedPython(const recipe::Recipe& recipe) {
+std::string RequestedPython(const recipe::Recipe& recipe) {
   const auto variant = recipe.variant.find("python");
   if (variant != recipe.variant.end()) {
     const std::string_view text = variant->second;

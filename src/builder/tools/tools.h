@@ -1,5 +1,5 @@
 #pragma once
-// The machine's tools for one recipe: found, or reported by name. Layer: builder.
+// Finds the tools that a recipe requires. Layer: builder.
 
 #include <map>
 #include <optional>
@@ -70,7 +70,7 @@ struct HostRequest {
   /// Names of requirements that the Python index meets: FindTools does not look for them. A Python package
   /// among them still needs the interpreter.
   std::set<std::string> from_index = {};
-  std::optional<GivenWheels> given = {};  ///< kWheels in a node: what its plan chose.
+  std::optional<LockedWheels> given = {};  ///< kWheels in a node: what its plan chose.
 };
 
 /// Where the tools of one recipe come from.
@@ -92,8 +92,8 @@ Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequ
 
 /// Decides where the tools come from, before any source is fetched. kWheels, and kAuto where the machine
 /// lacks something that the index has, fetches wheels into the cache, unless an answer is kept there
-/// (AskIndex). Errors: kNotFound with all that is missing and the commands that install it; FindTools's;
-/// kWheels: ResolveWheels's. kAuto tells those as the reason why something is missing.
+/// (ResolveFromIndex). Errors: kNotFound with all that is missing and the commands that install it;
+/// FindTools's; kWheels: ResolveWheels's. kAuto tells those as the reason why something is missing.
 Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
 /// All of `tools.missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
@@ -101,7 +101,7 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools);
 
 /// Several lacks as one kNotFound error, with all messages and hints; a single one stays as it is. REQUIRES:
 /// not empty.
-Error JoinLacks(const std::vector<Error>& lacks);
+Error JoinNotFoundErrors(const std::vector<Error>& lacks);
 
 /// The version in the output of "--version": every tool of the table prints its own before any other, but
 /// nvcc says "release 13.0, V13.0.88". "" if there is none.
@@ -111,7 +111,7 @@ Result<std::string> ProgramVersion(Env& env, const AbsPath& path);
 
 /// "3.11" when the recipe is for that Python: from the variant, else from its host or build
 /// requirement; "" when it does not say.
-std::string WantedPython(const recipe::Recipe& recipe);
+std::string RequestedPython(const recipe::Recipe& recipe);
 
 /// What pip calls a conda requirement: ("setuptools", ">=77,<80") → "setuptools>=77,<80"; a constraint that
 /// pip cannot say is left out.

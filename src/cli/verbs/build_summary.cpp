@@ -72,7 +72,7 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
   }
   std::vector<ArtifactRecord> artifacts = summary.artifacts;
   const auto beside =
-      std::erase_if(artifacts, [](const ArtifactRecord& record) { return record.IsBeside(); });
+      std::erase_if(artifacts, [](const ArtifactRecord& record) { return record.IsSidecar(); });
   std::string line = fmt::format("{} in '{}'", Plural(artifacts.size(), "artifact"), facts.output);
   if (!artifacts.empty()) line += ": " + Sizes(artifacts);
   if (beside > 0) line += "; signed";

@@ -119,7 +119,7 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
 }
 
 /// Who asks for a build from the beginning may expect that one runs.
-void TellOfStored(Context& context, const pipeline::BuildSummary& summary) {
+void NoteStoredResult(Context& context, const pipeline::BuildSummary& summary) {
   for (const StageTime& stage : summary.stages) {
     if (stage.stage != "build" || stage.ran) continue;
     context.env().reporter.Note(fmt::format(
@@ -137,7 +137,7 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
     return PrintPlan(context, planned.plan, request.output);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
-  if (flags.fresh && !flags.dry_run && !summary.failure) TellOfStored(context, summary);
+  if (flags.fresh && !flags.dry_run && !summary.failure) NoteStoredResult(context, summary);
   return Finish(context, summary, request.output, flags, SummaryToJson(summary, request.output));
 }
 

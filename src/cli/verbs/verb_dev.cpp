@@ -68,11 +68,11 @@ std::string SourcesText(const pipeline::DevSummary& summary) {
   std::string text;
   if (!summary.copied.empty()) {
     text = fmt::format("{} copied: {}", Plural(summary.copied.size(), "file"),
-                       SomeOf(Texts(summary.copied), pipeline::kMostShown));
+                       FirstNames(Texts(summary.copied), pipeline::kMostShown));
   }
   if (!summary.removed.empty()) {
     text += fmt::format("{}{} removed: {}", text.empty() ? "" : "; ", Plural(summary.removed.size(), "file"),
-                        SomeOf(Texts(summary.removed), pipeline::kMostShown));
+                        FirstNames(Texts(summary.removed), pipeline::kMostShown));
   }
   return text;
 }

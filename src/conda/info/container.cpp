@@ -28,14 +28,14 @@ struct Budget {
   }
   Result<void> AddMember() {
     if (++members <= limits.max_entries) return Ok();
-    return Error(ErrorCode::kCorrupt, fmt::format("archive holds more than {} members", limits.max_entries));
+    return Error(ErrorCode::kCorrupt, fmt::format("archive has more than {} members", limits.max_entries));
   }
 };
 
 /// Decoded bytes, counted against the budget.
-class GuardedSource final : public ByteSource {
+class BudgetedSource final : public ByteSource {
  public:
-  GuardedSource(archive::DecodingSource& below, Budget& budget, const CancelToken& cancel)
+  BudgetedSource(archive::DecodingSource& below, Budget& budget, const CancelToken& cancel)
       : below_(below), budget_(budget), cancel_(cancel) {}
   Result<std::size_t> Read(MutableBytes buffer) override {
     PTPKG_CHECK(cancel_.Check());
@@ -86,7 +86,7 @@ class ContainerReader {
   Result<void> ReadTarBz2(File& file, Task& task) {
     facts_.format = ArtifactFormat::kTarBz2;
     FileSource packed(file);
-    TellingSource told(packed, task);
+    ProgressSource told(packed, task);
     const auto source = archive::MakeBzip2Source(told);
     return ReadTar(Part::kWhole, "", *source);
   }
@@ -110,22 +110,22 @@ class ContainerReader {
     for (const auto& member : facts_.zip_members) {
       if (!member.name.starts_with(prefix) || !member.name.ends_with(".tar.zst")) continue;
       if (found != nullptr) {
-        return Error(ErrorCode::kCorrupt, fmt::format("zip holds two members '{}*.tar.zst'", prefix));
+        return Error(ErrorCode::kCorrupt, fmt::format("zip has two members '{}*.tar.zst'", prefix));
       }
       found = &member;
     }
     if (found == nullptr) {
-      return Error(ErrorCode::kCorrupt, fmt::format("zip holds no member '{}*.tar.zst'", prefix));
+      return Error(ErrorCode::kCorrupt, fmt::format("zip has no member '{}*.tar.zst'", prefix));
     }
     PTPKG_TRY(const std::unique_ptr<ByteSource> packed, zip.OpenMember(found->name));
-    TellingSource told(*packed, task);
+    ProgressSource told(*packed, task);
     const auto source = archive::MakeZstdSource(told);
     PTPKG_CHECK(ReadTar(part, found->name, *source), fmt::format("while reading '{}'", found->name));
     return Ok();
   }
 
   Result<void> ReadTar(Part part, const std::string& name, archive::DecodingSource& decoder) {
-    GuardedSource guarded(decoder, budget_, env_.cancel);
+    BudgetedSource guarded(decoder, budget_, env_.cancel);
     archive::StrictTar source(guarded);
     PTPKG_TRY(const bool complete, WalkMembers(part, source));
     // The checksum at the end of the stream, and whatever follows it, is seen only by reading on.
@@ -140,14 +140,14 @@ class ContainerReader {
       PTPKG_TRY(const std::optional<archive::TarMember> member, tar.Next());
       if (!member) return true;
       PTPKG_CHECK(budget_.AddMember());
-      PTPKG_CHECK(Admit(*member));
+      PTPKG_CHECK(AcceptMember(*member));
       PTPKG_TRY(const bool go_on, on_member_(part, *member, tar.content()));
       if (!go_on) return false;
     }
   }
 
   /// One rule for the members of all parts, whoever reads them.
-  Result<void> Admit(const archive::TarMember& member) {
+  Result<void> AcceptMember(const archive::TarMember& member) {
     const bool executable = (member.mode & 0100U) != 0;
     switch (member.kind) {
       case archive::TarKind::kRegular: {
@@ -166,7 +166,7 @@ class ContainerReader {
           if (link && executable) executables_.insert(link->name.str());
           return Ok();
         }
-        return names_.Refuse(member.name, "is a hard link with other permissions than its target");
+        return names_.Refuse(member.name, "is a hard link whose permissions differ from its target");
       }
       case archive::TarKind::kOther:
         break;

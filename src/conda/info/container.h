@@ -1,6 +1,6 @@
 #pragma once
-// The members of a package as they lie in its archives, without judging them. Layer: conda.
-// unpack.cpp refuses what is hostile; verify/ turns the same facts into findings.
+// Reads the raw members of a conda package. Layer: conda. unpack.cpp refuses what is hostile; verify/ turns
+// the same facts into findings.
 
 #include <functional>
 #include <vector>

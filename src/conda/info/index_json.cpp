@@ -34,7 +34,7 @@ void AddPlatform(Json& index, const std::string& subdir) {
 
 Result<void> CheckNoarch(const PackageMetadata& metadata) {
   if (!metadata.noarch_python && !metadata.entry_points.empty()) {
-    return Invalid("entry points belong to a noarch python package only");
+    return Invalid("only noarch python packages can have entry points");
   }
   for (const std::string& text : metadata.entry_points) PTPKG_CHECK(versions::ParseEntryPoint(text));
   return Ok();
@@ -68,7 +68,7 @@ Result<void> CheckMetadata(const PackageMetadata& metadata) {
   }
   for (const std::string& feature : metadata.track_features) {
     if (feature.empty() || feature.find_first_of(" ,\t\n") != std::string::npos) {
-      return Invalid(fmt::format("track feature '{}' is empty or holds a separator", feature));
+      return Invalid(fmt::format("track feature '{}' is empty or has a separator", feature));
     }
   }
   PTPKG_CHECK(CheckNoarch(metadata));

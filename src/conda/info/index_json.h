@@ -1,5 +1,5 @@
 #pragma once
-// info/index.json, made and judged. Layer: conda. Source: CEP 34; conda-build's field set.
+// Creates and validates info/index.json. Layer: conda. Source: CEP 34; conda-build's field set.
 
 #include "conda/package.h"
 

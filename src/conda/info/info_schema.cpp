@@ -177,7 +177,7 @@ Result<void> CheckIndexSchema(const Json& index, std::string_view where) {
   for (const char* key : {"name", "version", "build"}) {
     const auto& text = index[key].get_ref<const std::string&>();
     if (text.empty() || text.find('/') != std::string::npos) {
-      return WrongIn(where, fmt::format("'{}' is empty or holds a '/'", key));
+      return WrongIn(where, fmt::format("'{}' is empty or has a '/'", key));
     }
   }
   return Ok();

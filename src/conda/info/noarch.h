@@ -1,6 +1,6 @@
 #pragma once
-// Layout of noarch python packages, both ways. Layer: conda.
-// Source: conda-build noarch_python.py (packing), conda core/path_actions.py (installing).
+// Layout of noarch python packages, in both directions. Layer: conda. Source: conda-build noarch_python.py
+// (packing), conda core/path_actions.py (installing).
 
 #include <optional>
 #include <string>

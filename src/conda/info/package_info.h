@@ -1,5 +1,5 @@
 #pragma once
-// What ReadPackageInfo and UnpackPackage (conda/package.h) give back. Layer: conda.
+// Results of ReadPackageInfo and UnpackPackage. Layer: conda.
 
 #include <map>
 #include <string>

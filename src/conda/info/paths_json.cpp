@@ -73,7 +73,7 @@ Result<PathsEntry> ParseEntry(const Json& item, std::string_view where) {
   PTPKG_TRY(entry.path, JsonString(item, "_path", where));
   PTPKG_TRY(const RelPath path, RelPath::Parse(entry.path), fmt::format("while reading {}", where));
   if (path.IsWithin(RelPath::Literal("info"))) {
-    return InvalidAt(where, fmt::format("lists '{}', which lies below info/", entry.path));
+    return InvalidAt(where, fmt::format("lists '{}', which is below info/", entry.path));
   }
   PTPKG_TRY(const std::string type, JsonString(item, "path_type", where));
   PTPKG_TRY(entry.type, ParsePathType(type, where));

@@ -1,6 +1,5 @@
 #pragma once
-// info/paths.json: every file of the payload with kind, size, digest and placeholder. Layer: conda.
-// Source: CEP 34.
+// Reads and writes info/paths.json. Layer: conda. Source: CEP 34.
 
 #include <optional>
 #include <vector>

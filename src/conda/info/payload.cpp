@@ -43,10 +43,9 @@ Result<std::vector<MappedEntry>> MapEntries(const PackageInput& input) {
     if (input.metadata.noarch_python) path = ToNoarch(entry.path);
     if (!path) continue;
     if (path->IsWithin(RelPath::Literal("info"))) {
-      return Error(
-                 ErrorCode::kInvalidInput,
-                 fmt::format("'{}' lies in info/, which belongs to the package's metadata", entry.path.str()))
-          .WithHint("install the file elsewhere, or exclude it in build.files");
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is in info/, which is reserved for package metadata", entry.path.str()))
+          .WithHint("install the file elsewhere, or exclude it with build.files");
     }
     mapped.push_back({&entry, *std::move(path)});
   }
@@ -105,8 +104,9 @@ Result<void> FindPlaceholders(Env& env, const PackageInput& input, const std::ve
     rows[i].mode = found[i] == Finding::kText ? FileMode::kText : FileMode::kBinary;
   }
   if (left > 0) {
-    env.reporter.Note(fmt::format("{} with the build prefix will not be relocated, as the recipe asks",
-                                  Plural(left, "binary file")));
+    env.reporter.Note(
+        fmt::format("{} with the build prefix will not be relocated, as requested by the recipe",
+                    Plural(left, "binary file")));
   }
   return Ok();
 }
@@ -163,10 +163,10 @@ std::vector<std::string> NameWarnings(const std::vector<PathsEntry>& paths) {
     names.push_back(entry.path);
   }
   for (const auto& [first, second] : CaseCollisions(names))
-    collisions.push_back(fmt::format("'{}' and '{}' differ in case only", first, second));
+    collisions.push_back(fmt::format("'{}' and '{}' differ only in case", first, second));
   std::vector<std::string> all;
   AddLimited(all, std::move(long_names), "names are too long for some file systems");
-  AddLimited(all, std::move(collisions), "names differ in case only");
+  AddLimited(all, std::move(collisions), "names differ only in case");
   AddLimited(all, std::move(foreign), "names are not ASCII");
   return all;
 }

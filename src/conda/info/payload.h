@@ -1,5 +1,5 @@
 #pragma once
-// What a package holds besides info/: its archive entries and their paths.json rows. Layer: conda.
+// Archive entries and paths.json rows of a package's payload. Layer: conda.
 
 #include <vector>
 

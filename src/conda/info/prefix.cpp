@@ -131,8 +131,8 @@ Result<std::string> ReplaceInCString(std::string_view text, std::string_view pla
                                      std::string_view prefix) {
   if (prefix.size() > placeholder.size()) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("prefix '{}' is longer than the {} characters that the package leaves room for",
-                             prefix, placeholder.size()))
+                 fmt::format("prefix '{}' is longer than the package's placeholder of {} characters", prefix,
+                             placeholder.size()))
         .WithHint("install into a shorter path");
   }
   std::string replaced = ReplaceAll(text, placeholder, prefix);

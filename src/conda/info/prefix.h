@@ -1,6 +1,6 @@
 #pragma once
-// The build prefix inside files: where it is, and how an installer replaces it. Layer: conda.
-// Source: conda core/portability.py (replacement), conda-build build.py have_prefix_files (detection).
+// Finds and replaces the build prefix inside files. Layer: conda. Source: conda core/portability.py
+// (replacement), conda-build build.py have_prefix_files (detection).
 
 #include <optional>
 

@@ -14,7 +14,7 @@ std::string PathOf(const elf::LinkFacts& facts) {
 }
 
 /// One note for all files of which the same path becomes the same one.
-void TellPaths(Env& env, const std::vector<elf::FileChange>& plan) {
+void NotePathChanges(Env& env, const std::vector<elf::FileChange>& plan) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   for (const elf::FileChange& change : plan) {
     const std::pair paths{PathOf(change.before), PathOf(change.after)};
@@ -43,7 +43,7 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
   if (!labels.layout.empty()) {
     for (const std::string& files : elf::UnusedRules(options.rules, plan)) {
       env.reporter.Warn(
-          fmt::format("'{}' of {} decides no file of '{}'", files, labels.layout, labels.subject));
+          fmt::format("'{}' of {} matches no file of '{}'", files, labels.layout, labels.subject));
     }
   }
   const auto changed = std::count_if(plan.begin(), plan.end(), [](const elf::FileChange& change) {
@@ -54,11 +54,11 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
     return Ok();
   }
   task.Done(fmt::format("{} of {} ELF files changed", changed, plan.size()));
-  if (labels.tells_paths) TellPaths(env, plan);
+  if (labels.tells_paths) NotePathChanges(env, plan);
   for (const elf::FileChange& change : plan) {
     if (!change.strip_hazard) continue;
-    env.reporter.Warn(fmt::format("'{}' must not be stripped any more: its program headers had to move",
-                                  change.file.str()));
+    env.reporter.Warn(
+        fmt::format("'{}' must not be stripped any more: its program headers were moved", change.file.str()));
   }
   return Ok();
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The relinking step of packing: search paths of one tree, as a task that people see. Layer: convert.
+// Applies search-path layouts to a tree, with progress. Layer: convert.
 
 #include "elf/edit/relink_tree.h"
 

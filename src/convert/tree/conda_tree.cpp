@@ -97,7 +97,8 @@ Result<std::string> PlaceOfDataFile(std::string_view below_data, const wheel::Wh
   const std::string_view scheme = below_data.substr(0, slash);
   const std::string_view rest = slash == std::string_view::npos ? "" : below_data.substr(slash + 1);
   if (rest.empty()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' lies directly in the .data folder", below_data));
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is directly in the .data directory", below_data));
   }
   if (scheme == "purelib" || scheme == "platlib") return fmt::format("{}/{}", placement.site_packages, rest);
   if (scheme == "scripts") return fmt::format("bin/{}", rest);
@@ -109,8 +110,8 @@ Result<std::string> PlaceOfDataFile(std::string_view below_data, const wheel::Wh
     return fmt::format("include/{}/{}/{}", python, info.file_name.name, rest);
   }
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is not a scheme of a wheel's .data folder", scheme))
-      .WithHint("the binary distribution format knows purelib, platlib, headers, scripts and data");
+               fmt::format("'{}' is not a scheme of a wheel's .data directory", scheme))
+      .WithHint("use purelib, platlib, headers, scripts or data");
 }
 
 }  // namespace

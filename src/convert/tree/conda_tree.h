@@ -1,5 +1,5 @@
 #pragma once
-// The tree of a conda package, from a staged prefix or from an unpacked wheel. Layer: convert.
+// Builds the tree of a conda package. Layer: convert.
 
 #include "convert/tree/python_layout.h"
 #include "wheel/wheel.h"

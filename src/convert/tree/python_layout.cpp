@@ -64,21 +64,21 @@ std::string NameOfFolder(const std::string& folder) {
 Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::string_view name) {
   std::vector<std::string> folders = DistInfoFolders(prefix);
   if (folders.empty()) {
-    return Error(ErrorCode::kNotFound, "the prefix holds no Python distribution (no *.dist-info/METADATA)")
-        .WithHint("install the project with 'pip install --prefix', or leave 'wheel' out of the formats");
+    return Error(ErrorCode::kNotFound, "the prefix has no Python distribution (no *.dist-info/METADATA)")
+        .WithHint("install the project with 'pip install --prefix', or remove 'wheel' from the formats");
   }
   if (!name.empty()) {
     std::erase_if(folders, [&](const std::string& folder) {
       return NameOfFolder(folder) != wheel::NormalizeName(name);
     });
     if (folders.empty()) {
-      return Error(ErrorCode::kNotFound, fmt::format("the prefix holds no Python distribution '{}'", name));
+      return Error(ErrorCode::kNotFound, fmt::format("the prefix has no Python distribution '{}'", name));
     }
   }
   if (folders.size() > 1) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the prefix has several Python distributions: {}", fmt::join(folders, ", ")))
-        .WithHint("name one: --distribution NAME, in a recipe extra.ptpkg.wheel.name");
+        .WithHint("choose one with --distribution NAME, or extra.ptpkg.wheel.name in a recipe");
   }
   const std::string& folder = folders.front();
   Distribution found;

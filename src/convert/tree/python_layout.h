@@ -1,6 +1,6 @@
 #pragma once
-// Where a Python distribution lies in a prefix and in a wheel, and how one becomes the other.
-// Layer: convert. Sources: PyPA "Recording installed projects"; conda-build post-processing.
+// Locations of Python distributions in prefixes and wheels. Layer: convert. Sources: PyPA "Recording
+// installed projects"; conda-build post-processing.
 
 #include <optional>
 #include <set>

@@ -18,7 +18,7 @@ Result<TreeEntry> WriteTextEntry(Env& env, const AbsPath& root, const RelPath& p
 
 Error FileAndFolder(const std::string& path, const std::string& below) {
   return {ErrorCode::kAlreadyExists,
-          fmt::format("'{}' would be a file, and the folder of '{}'", path, below)};
+          fmt::format("'{}' would be both a file and the directory of '{}'", path, below)};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// Makes a new tree out of files of other trees, by hard links where the mode may stay. Layer: convert.
-// Files are hard links until somebody changes one: elf/ splits a link before it writes.
+// Builds new trees from existing files, with hard links. Layer: convert. Files are hard links until somebody
+// changes one: elf/ splits a link before it writes.
 
 #include <map>
 #include <string>

@@ -94,7 +94,7 @@ Result<TreeAsWheel> Described(const Distribution& distribution) {
 
 bool IsUnpackedWheel(const StagedTree& tree) { return TopDistInfos(tree).size() == 1; }
 
-Result<bool> HoldsDistribution(Env& env, const AbsPath& folder) {
+Result<bool> ContainsDistribution(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const std::vector<std::string> top, env.fs.ListDir(folder));
   const auto holds = [&](const AbsPath& place) -> Result<bool> {
     PTPKG_TRY(const bool there, Exists(env.fs, place));
@@ -126,9 +126,9 @@ Result<TreeAsWheel> ConvertTreeToWheel(Env& env, const StagedTree& tree, const T
                                        const AbsPath& root) {
   const std::vector<std::string> top = TopDistInfos(tree);
   if (top.size() > 1) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' holds several distributions side by side: {}",
-                                                       tree.root.str(), fmt::join(top, ", ")))
-        .WithHint("unpack one wheel into a folder of its own, or give the prefix that they are installed in");
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' has several distributions: {}", tree.root.str(), fmt::join(top, ", ")))
+        .WithHint("unpack one wheel into its own directory, or give the prefix in which they are installed");
   }
   Distribution distribution;
   if (top.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// A folder as a wheel: an unpacked wheel, or a prefix that a distribution was installed into. Layer: convert.
+// Packs an unpacked wheel or an installed prefix as a wheel. Layer: convert.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace ptpkg::convert {
 
 /// Whether `folder` is one of those: a *.dist-info/METADATA lies at its top, or where a prefix has it.
 /// Reads no file. Errors: kIo.
-Result<bool> HoldsDistribution(Env& env, const AbsPath& folder);
+Result<bool> ContainsDistribution(Env& env, const AbsPath& folder);
 
 /// Whether one .dist-info lies at the top of `tree`, of which digests are not looked at.
 bool IsUnpackedWheel(const StagedTree& tree);

@@ -102,9 +102,8 @@ class WheelTreeMaker {
     if (target != nullptr && (area == Area::kScripts || area != AreaOf(target->path)))
       return PlaceContent(*target, link.path);
     if (area != Area::kScripts) return builder_.Link(prefix_, link, PlaceOf(link.path));
-    env_.reporter.Warn(
-        fmt::format("'{}' is left out of the wheel: it is a link to '{}', which is no file of the package",
-                    link.path.str(), link.link_target));
+    env_.reporter.Warn(fmt::format("skipped '{}': it is a link to '{}', which is not in the package",
+                                   link.path.str(), link.link_target));
     return Ok();
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The payload of a wheel, from a staged or unpacked prefix. Layer: convert.
+// Builds the payload of a wheel. Layer: convert.
 
 #include "convert/tree/python_layout.h"
 #include "wheel/wheel.h"

@@ -56,14 +56,14 @@ class ZipTreeMaker {
       PTPKG_CHECK(NoteRoot(entry.path.str(), *below));
       PTPKG_CHECK(Place(entry, RelPath::Literal(*below)));
     }
-    if (!root_) return NothingLeft();
+    if (!root_) return NoFilesMatched();
     for (const std::string& glob : part_.files) {
       if (used_.contains(glob)) continue;
       env_.reporter.Warn(fmt::format("'{}' of extra.ptpkg.zip.files matches no file of '{}'", glob,
                                      part_.root.empty() ? "the prefix" : part_.root));
     }
     PTPKG_CHECK(AddTexts(part_.texts), "while adding extra.ptpkg.zip.texts");
-    PTPKG_CHECK(AddTexts(NotesOf(output_)), "while adding what ptpkg has to remember of the recipe");
+    PTPKG_CHECK(AddTexts(NoteFilesForZip(output_)), "while adding ptpkg.json");
     return ZipTree{.tree = std::move(builder_).Finish(), .root = *root_};
   }
 
@@ -89,10 +89,9 @@ class ZipTreeMaker {
     if (entry.kind != FileKind::kSymlink) return builder_.Link(prefix_, entry, path);
     const TreeEntry* target = conda::LinkedFile(prefix_, entry);
     if (target != nullptr) return builder_.Link(prefix_, *target, path);
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is a link to '{}', which is no file of the package", entry.path.str(),
-                             entry.link_target))
-        .WithHint("a zip holds files only: name the link under extra.ptpkg.zip.exclude");
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is a link to '{}', which is not in the package",
+                                                       entry.path.str(), entry.link_target))
+        .WithHint("a zip can hold only files: add the link to extra.ptpkg.zip.exclude");
   }
 
   Result<void> AddTexts(const std::map<std::string, std::string>& texts) {
@@ -103,13 +102,13 @@ class ZipTreeMaker {
     return Ok();
   }
 
-  [[nodiscard]] Error NothingLeft() const {
+  [[nodiscard]] Error NoFilesMatched() const {
     const std::string where = part_.root.empty() ? "the prefix" : fmt::format("'{}'", part_.root);
     return Error(ErrorCode::kNotFound,
-                 fmt::format("the zip '{}' would hold no file of {}", part_.name, where))
+                 fmt::format("the zip '{}' would have no file of {}", part_.name, where))
         .WithHint(
-            "extra.ptpkg.zip.root is a folder of the prefix, 'site-packages/NAME' for a Python package; the "
-            "globs of 'files' and 'exclude' match paths below it");
+            "set extra.ptpkg.zip.root to a directory of the prefix, 'site-packages/NAME' for a Python "
+            "package; 'files' and 'exclude' match paths below it");
   }
 
   Env& env_;

@@ -1,5 +1,5 @@
 #pragma once
-// The files of a plain zip, from a staged prefix. Layer: convert.
+// Builds the content of a plain zip. Layer: convert.
 
 #include <optional>
 #include <string>

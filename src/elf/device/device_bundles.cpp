@@ -81,7 +81,7 @@ class BundleWalk {
   }
   [[nodiscard]] Error Broken(std::uint64_t at, std::string_view what) const {
     return Error(ErrorCode::kInvalidInput, fmt::format("{}: {}", Place(at), what))
-        .WithHint("build the file again; its device code cannot be told");
+        .WithHint("rebuild the file: its device code cannot be read");
   }
   [[nodiscard]] Error Unknown(std::uint64_t at, std::string_view what, std::string_view known) const {
     return Error(ErrorCode::kUnsupported, fmt::format("{}: {}", Place(at), what))
@@ -93,7 +93,7 @@ class BundleWalk {
     PTPKG_TRY(const std::string head, Peek(at));
     if (head == kPlainMagic) return ReadPlain(at);
     if (head.starts_with(kPackedMagic)) return ReadPacked(at);
-    return Broken(at, "no offload bundle begins here");
+    return Broken(at, "there is no offload bundle here");
   }
 
   /// As many bytes as the longer magic has, or what is left.
@@ -185,7 +185,7 @@ class BundleWalk {
                                    std::uint64_t unpacked) {
     constexpr unsigned kDeflate = 8;
     constexpr unsigned kDictionary = 0x20;
-    if (end - from <= kZlibHeader + kZlibTrailer) return Broken(at, "a zlib stream that is cut short");
+    if (end - from <= kZlibHeader + kZlibTrailer) return Broken(at, "a truncated zlib stream");
     PTPKG_TRY(const auto head, ReadExact(file_, from, kZlibHeader, name_));
     const auto method = std::to_integer<unsigned>(head[0]);
     const auto flags = std::to_integer<unsigned>(head[1]);
@@ -251,7 +251,7 @@ class BundleWalk {
     const MutableBytes all = std::as_writable_bytes(std::span(bytes));
     for (std::size_t got = 0; got < bytes.size();) {
       PTPKG_TRY(const std::size_t more, source.Read(all.subspan(got)));
-      if (more == 0) return Broken(at, "the table of the bundle is cut short");
+      if (more == 0) return Broken(at, "the table of the bundle is truncated");
       got += more;
     }
     return bytes;

@@ -1,5 +1,5 @@
 #pragma once
-// Containers of AMD's GPU code: clang offload bundles. Layer: elf. Source: LLVM's documentation of
+// Parses clang offload bundles with AMD GPU code. Layer: elf. Source: LLVM's documentation of
 // clang-offload-bundler; what clang 14 to 19 write. docs/formats/device-code.md has them field by field.
 
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of a container a slice keeps. Layer: elf, private to it.
+// Selects the GPU code that a slice keeps. Layer: elf, private to it.
 
 #include <vector>
 
@@ -14,7 +14,7 @@ struct DeviceChoice {
   /// it never had code for anything.
   std::vector<std::uint32_t> gaps = {};
 
-  [[nodiscard]] bool DropsFrom(const DeviceContainer& container) const {
+  [[nodiscard]] bool DropsElements(const DeviceContainer& container) const {
     return kept.size() != container.elements.size();
   }
 };

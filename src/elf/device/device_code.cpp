@@ -28,12 +28,13 @@ struct SectionKind {
 };
 
 /// Calls `take` with what each container of the sections of that kind holds.
-Result<void> ForEachShare(File& file, const Image& image, std::string_view names, const SectionKind& kind,
-                          const std::function<void(const DeviceShare&)>& take) {
+Result<void> ForEachDeviceCodeStats(File& file, const Image& image, std::string_view names,
+                                    const SectionKind& kind,
+                                    const std::function<void(const DeviceCodeStats&)>& take) {
   PTPKG_TRY(const std::vector<std::size_t> sections, FindDeviceSections(image, names, kind.name));
   for (const std::size_t section : sections) {
     PTPKG_CHECK(kind.walk(file, kind.name, image.sections[section], [&](const DeviceContainer& container) {
-      take(ShareOf(container));
+      take(DeviceCodeStatsOf(container));
       return Ok();
     }));
   }
@@ -50,7 +51,8 @@ Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, Devi
     name = name.substr(0, name.find('\0'));
     if (name == kPackagerSection && section.size != 0) {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("section {}: code of LLVM's offload packager is not read", kPackagerSection))
+                   fmt::format("section {}: ptpkg does not read code of LLVM's offload packager",
+                               kPackagerSection))
           .WithHint("compile with --no-offload-new-driver, or link the object");
     }
     if (!name.starts_with(kBundleSection)) continue;
@@ -60,11 +62,11 @@ Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, Devi
         section.size > image.file_size - sum) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("section {} passes the end of the file, or overlaps another", name))
-          .WithHint("build the file again; its device code cannot be told");
+          .WithHint("rebuild the file: its device code cannot be read");
     }
     sum += section.size;
     element->size_bytes = section.size;
-    code.AddRelocatable(ShareOf({.elements = {*std::move(element)}}));
+    code.AddRelocatable(DeviceCodeStatsOf({.elements = {*std::move(element)}}));
   }
   return Ok();
 }
@@ -81,11 +83,12 @@ Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image)
   // A library without names for its sections has none that can be found.
   if (image.sections.empty() || image.header.section_names_index == 0) return std::optional<DeviceCode>();
   PTPKG_TRY(const std::string names, ReadSectionNames(file, image));
-  const auto embed = [&](const DeviceShare& container) { AddShare(container, code.embedded); };
-  PTPKG_CHECK(ForEachShare(file, image, names, {kEmbeddedCode, ForEachContainer}, embed));
-  PTPKG_CHECK(ForEachShare(file, image, names, {kAmdCode, ForEachBundle}, embed));
-  PTPKG_CHECK(ForEachShare(file, image, names, {kRelocatableCode, ForEachContainer},
-                           [&](const DeviceShare& container) { code.AddRelocatable(container); }));
+  const auto embed = [&](const DeviceCodeStats& container) { AddDeviceCodeStats(container, code.embedded); };
+  PTPKG_CHECK(ForEachDeviceCodeStats(file, image, names, {kEmbeddedCode, ForEachContainer}, embed));
+  PTPKG_CHECK(ForEachDeviceCodeStats(file, image, names, {kAmdCode, ForEachBundle}, embed));
+  PTPKG_CHECK(
+      ForEachDeviceCodeStats(file, image, names, {kRelocatableCode, ForEachContainer},
+                             [&](const DeviceCodeStats& container) { code.AddRelocatable(container); }));
   PTPKG_CHECK(AddUnlinkedEntries(image, names, code));
   return IsEmpty(code) ? std::optional<DeviceCode>() : std::optional(std::move(code));
 }
@@ -98,8 +101,8 @@ Result<std::optional<DeviceCode>> ReadDeviceCode(File& file) {
     const Result<std::optional<DeviceCode>> code = ReadElf(member);
     if (!code) return InMember(place.name, code.error());
     if (!*code) return Ok();
-    AddShare((*code)->embedded, sum.embedded);
-    AddShare((*code)->relocatable, sum.relocatable);
+    AddDeviceCodeStats((*code)->embedded, sum.embedded);
+    AddDeviceCodeStats((*code)->relocatable, sum.relocatable);
     return Ok();
   }));
   return IsEmpty(sum) ? std::optional<DeviceCode>() : std::optional(std::move(sum));

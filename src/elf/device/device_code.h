@@ -1,8 +1,7 @@
 #pragma once
-// The GPU code inside a library, program, object or static archive, by the headers of its containers. Layer:
-// elf. Source: fatbinary_section.h of CUDA 13 for the sections' names; the containers that fatbinary of CUDA
-// 12.8 and 13.0 writes; LLVM's clang-offload-bundler for AMD's code. docs/formats/device-code.md has them
-// field by field.
+// Summarises the GPU code in a file or static archive. Layer: elf. Source: fatbinary_section.h of CUDA 13 for
+// the sections' names; the containers that fatbinary of CUDA 12.8 and 13.0 writes; LLVM's
+// clang-offload-bundler for AMD's code. docs/formats/device-code.md has them field by field.
 
 #include <map>
 #include <optional>
@@ -19,22 +18,22 @@ struct DeviceAmount {
 };
 using DeviceAmounts = std::map<DeviceArchitecture, DeviceAmount>;
 
-struct DeviceShare {
+struct DeviceCodeStats {
   DeviceAmounts sass = {};        ///< Machine code.
   DeviceAmounts ptx = {};         ///< PTX or SPIR-V, which the driver compiles for later architectures.
   std::uint64_t other_bytes = 0;  ///< Intermediate code for link-time optimisation, and kinds not known here.
   std::uint64_t containers = 0;
 
-  bool operator==(const DeviceShare&) const = default;
+  bool operator==(const DeviceCodeStats&) const = default;
 };
 
-void AddShare(const DeviceShare& more, DeviceShare& sum);
-void AddElement(const DeviceElement& element, DeviceShare& sum);
-DeviceShare ShareOf(const DeviceContainer& container);
+void AddDeviceCodeStats(const DeviceCodeStats& more, DeviceCodeStats& sum);
+void AddElement(const DeviceElement& element, DeviceCodeStats& sum);
+DeviceCodeStats DeviceCodeStatsOf(const DeviceContainer& container);
 
 struct DeviceCode {
-  DeviceShare embedded = {};  ///< Sections .nv_fatbin and .hip_fatbin: what a process can run.
-  DeviceShare relocatable =
+  DeviceCodeStats embedded = {};  ///< Sections .nv_fatbin and .hip_fatbin: what a process can run.
+  DeviceCodeStats relocatable =
       {};  ///< Sections __nv_relfatbin and, for AMD, __CLANG_OFFLOAD_BUNDLE__*: for the device linker.
   /// Of the relocatable PTX, that in containers without machine code for other architectures than the
   /// embedded one. The driver can link it; the rest came with a library of the device linker, such as
@@ -46,11 +45,11 @@ struct DeviceCode {
   /// What counts as the file's architectures. Of a linked file its embedded code and the linkable PTX: the
   /// device linker makes machine code alone. Without embedded machine code, or of objects and archives, all
   /// that it holds.
-  [[nodiscard]] DeviceShare Judged() const;
+  [[nodiscard]] DeviceCodeStats EffectiveCode() const;
   /// Whether any of it is for GPUs of AMD.
   [[nodiscard]] bool HasAmd() const;
   /// Counts a container of relocatable code. REQUIRES: `is_linked` and `embedded` are complete.
-  void AddRelocatable(const DeviceShare& container);
+  void AddRelocatable(const DeviceCodeStats& container);
   bool operator==(const DeviceCode&) const = default;
 };
 

@@ -67,7 +67,7 @@ class SectionWalk {
   [[nodiscard]] Error Broken(std::uint64_t at, std::string_view what) const {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("section {}, byte {} (file offset {}): {}", name_, at, begin_ + at, what))
-        .WithHint("build the file again; its device code cannot be told");
+        .WithHint("rebuild the file: its device code cannot be read");
   }
 
   /// Returns where the container at `at` ends. u32 magic, u16 version, u16 size of this header, u64 size of
@@ -157,7 +157,7 @@ Result<std::vector<std::size_t>> FindDeviceSections(const Image& image, std::str
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("section {} ({} bytes at file offset {}) {}", name, section.size,
                                section.offset, fits ? "overlaps another" : "passes the end of the file"))
-          .WithHint("build the file again; its device code cannot be told");
+          .WithHint("rebuild the file: its device code cannot be read");
     }
     sum += section.size;
     found.push_back(i);

@@ -1,7 +1,6 @@
 #pragma once
-// The containers of GPU code in one section, one after the other, by their headers. Layer: elf. Source:
-// fatbinary_section.h of CUDA 13; the containers that fatbinary of CUDA 12.8 and 13.0 writes.
-// docs/formats/device-code.md has them field by field.
+// Parses the fatbins of one section. Layer: elf. Source: fatbinary_section.h of CUDA 13; the containers that
+// fatbinary of CUDA 12.8 and 13.0 writes. docs/formats/device-code.md has them field by field.
 
 #include <compare>
 #include <functional>

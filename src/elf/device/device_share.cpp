@@ -19,14 +19,14 @@ bool IsWithin(const DeviceAmounts& some, const DeviceAmounts& all) {
 
 }  // namespace
 
-void AddShare(const DeviceShare& more, DeviceShare& sum) {
+void AddDeviceCodeStats(const DeviceCodeStats& more, DeviceCodeStats& sum) {
   Add(more.sass, sum.sass);
   Add(more.ptx, sum.ptx);
   sum.other_bytes += more.other_bytes;
   sum.containers += more.containers;
 }
 
-void AddElement(const DeviceElement& element, DeviceShare& sum) {
+void AddElement(const DeviceElement& element, DeviceCodeStats& sum) {
   if (element.kind == DeviceCodeKind::kOther) {
     sum.other_bytes += element.size_bytes;
     return;
@@ -37,25 +37,25 @@ void AddElement(const DeviceElement& element, DeviceShare& sum) {
   amount.size_bytes += element.size_bytes;
 }
 
-DeviceShare ShareOf(const DeviceContainer& container) {
-  DeviceShare share{.containers = 1};
+DeviceCodeStats DeviceCodeStatsOf(const DeviceContainer& container) {
+  DeviceCodeStats share{.containers = 1};
   for (const DeviceElement& element : container.elements) AddElement(element, share);
   return share;
 }
 
-DeviceShare DeviceCode::Judged() const {
-  DeviceShare judged = embedded;
+DeviceCodeStats DeviceCode::EffectiveCode() const {
+  DeviceCodeStats judged = embedded;
   if (is_linked && !embedded.sass.empty()) {
     Add(linkable_ptx, judged.ptx);
   } else {
-    AddShare(relocatable, judged);
+    AddDeviceCodeStats(relocatable, judged);
   }
   return judged;
 }
 
 bool DeviceCode::HasAmd() const {
   const auto is_amd = [](const auto& item) { return item.first.IsAmd(); };
-  for (const DeviceShare* share : {&embedded, &relocatable}) {
+  for (const DeviceCodeStats* share : {&embedded, &relocatable}) {
     for (const DeviceAmounts* amounts : {&share->sass, &share->ptx}) {
       if (std::any_of(amounts->begin(), amounts->end(), is_amd)) return true;
     }
@@ -63,8 +63,8 @@ bool DeviceCode::HasAmd() const {
   return false;
 }
 
-void DeviceCode::AddRelocatable(const DeviceShare& container) {
-  AddShare(container, relocatable);
+void DeviceCode::AddRelocatable(const DeviceCodeStats& container) {
+  AddDeviceCodeStats(container, relocatable);
   if (is_linked && IsWithin(container.sass, embedded.sass)) Add(container.ptx, linkable_ptx);
 }
 

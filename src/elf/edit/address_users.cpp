@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::uint64_t kSearchBytes = 1U << 20U;
 
-class UserSearch {
+class AddressReferenceSearch {
  public:
-  UserSearch(File& file, const Image& image, const std::vector<AddressRange>& places,
-             const std::set<std::uint64_t>& starts)
+  AddressReferenceSearch(File& file, const Image& image, const std::vector<AddressRange>& places,
+                         const std::set<std::uint64_t>& starts)
       : file_(file), image_(image), places_(places), starts_(starts) {}
 
   Result<std::string> Run() {
@@ -120,9 +120,10 @@ class UserSearch {
 
 }  // namespace
 
-Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places,
-                             const std::set<std::uint64_t>& starts) {
-  return UserSearch(file, image, places, starts).Run();
+Result<std::string> FindAddressReference(File& file, const Image& image,
+                                         const std::vector<AddressRange>& places,
+                                         const std::set<std::uint64_t>& starts) {
+  return AddressReferenceSearch(file, image, places, starts).Run();
 }
 
 }  // namespace ptpkg::elf

@@ -1,5 +1,5 @@
 #pragma once
-// Finds users of addresses that an edit would move, other than the loader. Layer: elf, private to it.
+// Finds references to addresses that an edit would move. Layer: elf, private to it.
 
 #include <set>
 #include <string>
@@ -15,7 +15,8 @@ namespace ptpkg::elf {
 /// `starts`: where in the places something begins; other numbers in code are not taken for addresses. Empty:
 /// everywhere. REQUIRES: `places` ascend without overlap; image.dynamic. Errors: kCorrupt, kIo. Cost: reads
 /// all code.
-Result<std::string> FindUser(File& file, const Image& image, const std::vector<AddressRange>& places,
-                             const std::set<std::uint64_t>& starts = {});
+Result<std::string> FindAddressReference(File& file, const Image& image,
+                                         const std::vector<AddressRange>& places,
+                                         const std::set<std::uint64_t>& starts = {});
 
 }  // namespace ptpkg::elf

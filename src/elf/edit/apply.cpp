@@ -40,18 +40,18 @@ Result<void> WriteAll(File& file, const EditPlan& plan) {
 
 /// The quick verification: the file says what was planned, and is sound.
 Result<void> Verify(File& file, const EditPlan& plan) {
-  PTPKG_TRY(const auto image, ReadImage(file), "while re-reading what was written");
-  if (!image) return Error(ErrorCode::kInternal, "the file is not an ELF file any more");
-  PTPKG_CHECK(CheckSegments(*image), "while re-reading what was written");
-  PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(file, *image), "while re-reading what was written");
-  if (facts != plan.after) return Error(ErrorCode::kInternal, "a re-read of the file differs from the plan");
+  PTPKG_TRY(const auto image, ReadImage(file), "while verifying the written file");
+  if (!image) return Error(ErrorCode::kInternal, "the file is no longer an ELF file");
+  PTPKG_CHECK(CheckSegments(*image), "while verifying the written file");
+  PTPKG_TRY(const LinkFacts facts, ReadLinkFacts(file, *image), "while verifying the written file");
+  if (facts != plan.after) return Error(ErrorCode::kInternal, "the written file differs from the plan");
   return Ok();
 }
 
 /// What deep verification compares with; taken before the first write.
 struct DeepState {
   Model model;
-  Sha256 code;
+  CodeDigest code{};
 };
 
 enum class Depth : std::uint8_t {
@@ -69,7 +69,7 @@ Depth DepthOf(const EditPlan& plan, Verification verification) {
 Result<DeepState> ReadDeepState(File& file, const AbsPath& path, const EditPlan& plan, Depth depth) {
   DeepState state;
   PTPKG_TRY(const auto image, ReadImage(file));
-  if (!image) return Error(ErrorCode::kInternal, "the file is not an ELF file any more");
+  if (!image) return Error(ErrorCode::kInternal, "the file is no longer an ELF file");
   if (depth == Depth::kWhole) {
     PTPKG_TRY(state.code, HashCode(file, *image, plan.writes));
     PTPKG_TRY(state.model, ReadModel(path));
@@ -96,9 +96,9 @@ Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& pla
   return CompareModels(before->model, after.model, plan.after);
 }
 
-Error ChangedByAnother() {
+Error ConcurrentChangeError() {
   return Error(ErrorCode::kRefused, "another process changed the file after the edit was planned")
-      .WithHint("find out what writes to it, and run the edit again");
+      .WithHint("find the process that writes to it, and run the edit again");
 }
 
 bool IsSingleAtomicWrite(const EditPlan& plan) {
@@ -106,9 +106,8 @@ bool IsSingleAtomicWrite(const EditPlan& plan) {
 }
 
 /// Says in `error` that the old content could not be restored either.
-Error StillPending(Error error) {
-  return std::move(error).WithHint(
-      "the file ends with a record of its old content; the next edit of the file restores it");
+Error NotRestoredError(Error error) {
+  return std::move(error).WithHint("the next edit of the file restores its old content");
 }
 
 /// Ends with a file that was closed without an error, and has no record.
@@ -128,17 +127,17 @@ Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Veri
   PTPKG_TRY(const auto guard, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_CHECK(guard->Lock());
   PTPKG_TRY(const FileStat now, guard->Stat());
-  if (!plan.IsFor(now)) return ChangedByAnother();
+  if (!plan.IsFor(now)) return ConcurrentChangeError();
   PTPKG_TRY(const UndoRecord undo, MakeUndo(*guard, plan));
   auto edited = WriteInPlace(fs, path, plan, undo, verification);
   if (edited) return edited;
-  if (auto restored = RollBack(*guard, undo); !restored) return StillPending(std::move(edited).error());
+  if (auto restored = RollBack(*guard, undo); !restored) return NotRestoredError(std::move(edited).error());
   return edited;
 }
 
 /// The owner, attributes and mode of `original`, which is at `path`. Without its owner a set-user-ID bit
 /// would give away another user's rights.
-Result<void> TakeOverRights(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
+Result<void> CopyOwnerAndMode(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
   constexpr std::uint32_t kPlainBits = 0777;
   const bool same_owner = fs.CopyOwner(path, copy).has_value();
   // Before the mode: who may not write a file may not give it attributes either.
@@ -148,10 +147,10 @@ Result<void> TakeOverRights(Fs& fs, const AbsPath& path, const FileStat& origina
 
 Error NeedsFolder(Error error, const AbsPath& path) {
   if (error.sys_errno() != EACCES && error.sys_errno() != EPERM) return error;
-  return std::move(error).WithHint(fmt::format(
-      "'{}' has other hard links, is read-only or is running, so it is replaced by an edited copy, and that "
-      "needs a folder that you may write to",
-      path.str()));
+  return std::move(error).WithHint(
+      fmt::format("cannot replace '{}' by an edited copy (it has other hard links, is read-only or is "
+                  "running): its directory is not writable",
+                  path.str()));
 }
 
 /// Fills `copy`, a new file, with the edited content of `path`.
@@ -166,10 +165,10 @@ Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, const M
   const AbsPath copy = scratch->path() / path.Name();
   PTPKG_CHECK(fs.CopyFile(path, copy));
   PTPKG_TRY(const FileStat original, fs.Lstat(path));
-  if (!plan.IsFor(original)) return ChangedByAnother();
+  if (!plan.IsFor(original)) return ConcurrentChangeError();
   PTPKG_CHECK(fs.SetMode(copy, (original.mode & 0777) | kOwnerWrite));
   PTPKG_CHECK(make(copy));
-  PTPKG_CHECK(TakeOverRights(fs, path, original, copy));
+  PTPKG_CHECK(CopyOwnerAndMode(fs, path, original, copy));
   return fs.Rename(copy, path);
 }
 
@@ -200,8 +199,8 @@ Result<void> WriteCopyByLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) 
       (written.error().code() != ErrorCode::kInternal && written.error().code() != ErrorCode::kCorrupt))
     return written;
   return Error(ErrorCode::kUnsupported,
-               fmt::format("LIEF's writer does not keep the file as it is: {}", written.error().message()))
-      .WithHint("nothing was changed; leave out --writer lief");
+               fmt::format("LIEF's writer changes other parts of the file: {}", written.error().message()))
+      .WithHint("nothing was changed; remove --writer lief");
 }
 
 bool IsBusyProgram(const Result<void>& result) { return !result && result.error().sys_errno() == ETXTBSY; }
@@ -213,7 +212,7 @@ Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const 
   PTPKG_TRY(const FileStat stat, fs.Lstat(path));
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
-        .WithHint("name the file itself, not a link to it");
+        .WithHint("give the file itself, not a link to it");
   }
   const MakeCopy make = [&](const AbsPath& copy) {
     if (options.writer == Writer::kLief) return WriteCopyByLief(fs, copy, plan);

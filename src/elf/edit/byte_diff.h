@@ -1,5 +1,5 @@
 #pragma once
-// Small helpers of the edit planner. Layer: elf, private to it.
+// Byte-level helpers of the edit planner. Layer: elf, private to it.
 
 #include <optional>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// Changes what the dynamic loader is told by name in one ELF file: search path, NEEDED, SONAME, interpreter,
-// stack flag. All edits of a file are one transaction. Layer: elf.
+// Edits search path, NEEDED, SONAME, interpreter and stack flag of ELF files. Layer: elf. All edits of a file
+// are one transaction.
 //
 // Cost is that of the change, never that of the file. Tiers (docs/formats/elf-search-path.md):
 //   nothing  the file already says so: it is not opened for writing, its mtime stays;

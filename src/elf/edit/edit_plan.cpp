@@ -17,7 +17,7 @@ constexpr std::uint64_t kPayloadBytes = 1U << 20U;
 /// Lists the writes of an edit that needs no new room.
 class InPlace {
  public:
-  InPlace(File& file, const Image& image, const DesiredState& state, const Placement& placement)
+  InPlace(File& file, const Image& image, const NewDynamicState& state, const Placement& placement)
       : file_(file), image_(image), state_(state), placement_(placement) {}
 
   Result<std::vector<PlannedWrite>> Run() {
@@ -43,7 +43,7 @@ class InPlace {
 
   Result<void> PutNeeds() {
     if (!state_.NeedsChanged()) return Ok();
-    std::vector<std::byte> bytes = EncodeVersionNeeds(image_.codec, FinalNeeds(state_, placement_));
+    std::vector<std::byte> bytes = EncodeVersionNeeds(image_.codec, FinalVersionNeeds(state_, placement_));
     bytes.resize(state_.needs_range.size_bytes);
     PTPKG_CHECK(Put(state_.needs_range.offset, bytes));
     PTPKG_TRY(const auto retired, RetiredSections(file_, image_, state_));
@@ -111,12 +111,12 @@ class InPlace {
 
   File& file_;
   const Image& image_;
-  const DesiredState& state_;
+  const NewDynamicState& state_;
   const Placement& placement_;
   std::vector<PlannedWrite> writes_;
 };
 
-bool FitsInPlace(const Image& image, const DesiredState& state, const Placement& placement) {
+bool FitsInPlace(const Image& image, const NewDynamicState& state, const Placement& placement) {
   if (!placement.appended.empty()) return false;
   if (image.dynamic && state.entries.size() >= image.dynamic->capacity) return false;
   if (state.interpreter && state.interpreter->size() >= image.FindSegment(kSegmentInterp)->file_size)
@@ -127,17 +127,17 @@ bool FitsInPlace(const Image& image, const DesiredState& state, const Placement&
   }
   if (!state.NeedsChanged()) return true;
   std::vector<VersionNeed> needs;
-  for (const DesiredNeed& need : state.needs) needs.push_back(need.need);
+  for (const NewVersionNeed& need : state.needs) needs.push_back(need.need);
   return VersionNeedsSize(needs) <= state.needs_range.size_bytes;
 }
 
 Error StripHazard() {
   return Error(ErrorCode::kUnsupported,
-               "the file would have to move its program headers to its end, and strip or objcopy would "
-               "silently destroy it afterwards")
+               "the edit must move the program headers to the end of the file, after which strip or objcopy "
+               "would silently destroy it")
       .WithHint(
-          "strip it first, if at all, and allow the edit with --allow-strip-hazard; or link it with room "
-          "for the path");
+          "strip the file first and allow the edit with --allow-strip-hazard, or link it with room for the "
+          "path");
 }
 
 /// A name inside the program headers would change with them.
@@ -158,14 +158,12 @@ Result<void> CheckPayload(File& file, const Image& image) {
     const bool is_padding =
         std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
     if (is_padding) continue;
-    return Error(
-               ErrorCode::kUnsupported,
-               fmt::format("{} bytes follow the ELF file, and would no longer stand at its end when it grows",
-                           image.file_size - end))
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("{} bytes follow the ELF file, and growing the file would move them",
+                             image.file_size - end))
         .WithHint(
-            "a payload, as PyInstaller and self-extracting archives append it, is lost to its reader then; "
-            "edit the "
-            "program before it gets its payload, or allow the edit with --allow-payload");
+            "PyInstaller and self-extracting programs would no longer find their payload: edit the program "
+            "before appending it, or allow the edit with --allow-payload");
   }
   return Ok();
 }
@@ -195,7 +193,7 @@ std::uint64_t EditPlan::BytesToWrite() const {
 bool EditPlan::IsFor(const FileStat& now) const { return now.IsUnchangedSince(seen); }
 
 Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
-  PTPKG_TRY(const DesiredState state, ComputeDesired(file, image, edits));
+  PTPKG_TRY(const NewDynamicState state, ComputeNewDynamic(file, image, edits));
   EditPlan plan;
   plan.old_size = plan.new_size = image.file_size;
   const bool fewer = image.dynamic && state.entries.size() != image.dynamic->entries.size();
@@ -209,7 +207,7 @@ Result<EditPlan> PlanEdit(File& file, const Image& image, const Edits& edits) {
       const bool longer = image.dynamic && state.entries.size() > image.dynamic->entries.size();
       plan.tier = longer ? WriteTier::kSpareEntry : WriteTier::kInPlace;
     } else {
-      PTPKG_TRY(plan, PlanTail(file, image, state));
+      PTPKG_TRY(plan, PlanGrownFile(file, image, state));
       if (plan.strip_hazard && !edits.allow_strip_hazard) return StripHazard();
       if (plan.BytesGrown() != 0 && !edits.allow_payload) PTPKG_CHECK(CheckPayload(file, image));
     }

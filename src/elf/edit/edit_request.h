@@ -1,6 +1,6 @@
 #pragma once
-// Edits as people ask for them, relative to what a file says today: add, shrink, replace. Layer: elf.
-// Source: patchelf 0.19 for what each does and in which order they work.
+// Relative edits (add, shrink, replace) resolved against a file. Layer: elf. Source: patchelf 0.19 for what
+// each does and in which order they work.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// The ELF files of a folder. Layer: elf.
+// Finds the ELF files of a directory. Layer: elf.
 
 #include "model/staged_tree.h"
 #include "support/env.h"

@@ -24,9 +24,9 @@ Result<bool> IsNamedGnu(File& file, const Image& image, const Section& section) 
 
 }  // namespace
 
-std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& placement) {
+std::vector<VersionNeed> FinalVersionNeeds(const NewDynamicState& state, const Placement& placement) {
   std::vector<VersionNeed> needs;
-  for (const DesiredNeed& desired : state.needs) {
+  for (const NewVersionNeed& desired : state.needs) {
     VersionNeed need = desired.need;
     if (desired.wish) need.name = static_cast<std::uint32_t>(placement.offsets[*desired.wish]);
     needs.push_back(std::move(need));
@@ -34,12 +34,12 @@ std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& 
   return needs;
 }
 
-std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& state,
+std::vector<DynamicEntry> FinalEntries(const Image& image, const NewDynamicState& state,
                                        const Placement& placement, const FinalAddresses& addresses) {
   std::vector<DynamicEntry> entries;
   const std::uint64_t record = image.codec.DynamicEntrySize();
   for (std::size_t i = 0; i < state.entries.size(); ++i) {
-    const DesiredEntry& desired = state.entries[i];
+    const NewDynamicEntry& desired = state.entries[i];
     DynamicEntry entry = desired.entry;
     if (desired.wish) entry.value = placement.offsets[*desired.wish];
     if (entry.tag == kDtStrtab) entry.value = addresses.strings;
@@ -60,7 +60,7 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
 }
 
 Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& image,
-                                                       const DesiredState& state) {
+                                                       const NewDynamicState& state) {
   std::map<std::size_t, Section> retired;
   if (!state.NeedsChanged() || !state.needs.empty()) return retired;
   const auto retire = [&](std::uint32_t type, std::uint64_t address) -> Result<void> {
@@ -78,14 +78,14 @@ Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& 
   PTPKG_CHECK(retire(kSectionGnuVerneed, state.needs_range.vaddr));
   const bool keeps_indices =
       std::any_of(state.entries.begin(), state.entries.end(),
-                  [](const DesiredEntry& entry) { return entry.entry.tag == kDtVersym; });
+                  [](const NewDynamicEntry& entry) { return entry.entry.tag == kDtVersym; });
   const auto indices = image.dynamic->Find(kDtVersym);
   if (indices && !keeps_indices) PTPKG_CHECK(retire(kSectionGnuVersym, *indices));
   return retired;
 }
 
 Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
-                                                     const DesiredState& state) {
+                                                     const NewDynamicState& state) {
   std::vector<PlannedWrite> writes;
   if (state.dropped_versions.empty()) return writes;
   const auto versym = image.dynamic->Find(kDtVersym);

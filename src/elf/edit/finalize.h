@@ -1,6 +1,5 @@
 #pragma once
-// The dynamic entries and version records of an edit once every string has its place. Layer: elf,
-// private to it.
+// Final dynamic entries and version records of an edit. Layer: elf, private to it.
 
 #include <map>
 #include <optional>
@@ -27,11 +26,11 @@ struct FinalAddresses {
 };
 
 /// Version records with their strings' offsets.
-std::vector<VersionNeed> FinalNeeds(const DesiredState& state, const Placement& placement);
+std::vector<VersionNeed> FinalVersionNeeds(const NewDynamicState& state, const Placement& placement);
 
 /// Dynamic entries with their values. MIPS: DT_MIPS_RLD_MAP_REL counts from the entry's own address, so
 /// it is corrected when the entry moves.
-std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& state,
+std::vector<DynamicEntry> FinalEntries(const Image& image, const NewDynamicState& state,
                                        const Placement& placement, const FinalAddresses& addresses);
 
 /// By index: the section headers of version tables that .dynamic no longer names, as plain data. Readers that
@@ -39,10 +38,10 @@ std::vector<DynamicEntry> FinalEntries(const Image& image, const DesiredState& s
 /// is called
 /// ".version_r" then. Errors: kIo.
 Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& image,
-                                                       const DesiredState& state);
+                                                       const NewDynamicState& state);
 
 /// Writes that make the version indices in `state.dropped_versions` unversioned in .gnu.version.
 Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& image,
-                                                     const DesiredState& state);
+                                                     const NewDynamicState& state);
 
 }  // namespace ptpkg::elf

@@ -1,3 +1,12 @@
+// Idea: nothing that the loader uses is moved within the file. New strings, the dynamic section, version
+// records, the interpreter and, if needed, the program headers go to the end of the file, into the last
+// PT_LOAD where it can grow, else into a new one. Then one write of the ELF header and the program headers
+// switches from the old layout to the new one.
+// Invariants: every byte of the tail is written before the switch, so the file loads at each
+// moment, first as the old one, then as the new one; file offset and address of a segment are congruent
+// modulo the largest page; bytes that are not used any more (old paths, copied tables) are erased after the
+// switch. docs/formats/elf-search-path.md has the measurements behind the choices.
+
 #include "elf/edit/grow_file.h"
 
 #include <algorithm>
@@ -68,9 +77,9 @@ std::size_t LastLoad(const std::vector<Segment>& segments) {
   return last;
 }
 
-class TailPlanner {
+class GrowthPlanner {
  public:
-  TailPlanner(File& file, const Image& image, const DesiredState& state)
+  GrowthPlanner(File& file, const Image& image, const NewDynamicState& state)
       : file_(file), image_(image), codec_(image.codec), state_(state) {}
 
   Result<EditPlan> Run() {
@@ -81,7 +90,7 @@ class TailPlanner {
     ChooseAddress();
     if (image_.dynamic) PTPKG_CHECK(ChooseStrings());
     layout_.moves_dynamic = image_.dynamic && state_.entries.size() >= image_.dynamic->capacity;
-    if (layout_.moves_dynamic) PTPKG_CHECK(CheckDynamicUsers());
+    if (layout_.moves_dynamic) PTPKG_CHECK(CheckDynamicReferences());
     layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
     PTPKG_CHECK(PlanSegmentSlots());
     if (slots_.is_short) {
@@ -117,13 +126,13 @@ class TailPlanner {
 
   /// The loader fills in the table that PT_DYNAMIC names. Who reads the other one finds what the linker
   /// wrote.
-  Result<std::string> FindDynamicUser() {
+  Result<std::string> FindDynamicReference() {
     const MappedRange& table = image_.dynamic->range;
-    return FindUser(file_, image_, {{.begin = table.vaddr, .size_bytes = table.size_bytes}});
+    return FindAddressReference(file_, image_, {{.begin = table.vaddr, .size_bytes = table.size_bytes}});
   }
 
-  Result<void> CheckDynamicUsers() {
-    PTPKG_TRY(const std::string user, FindDynamicUser());
+  Result<void> CheckDynamicReferences() {
+    PTPKG_TRY(const std::string user, FindDynamicReference());
     if (user.empty()) return Ok();
     return Error(ErrorCode::kUnsupported,
                  fmt::format("the dynamic section has no free entry and cannot move: {} refers to it", user))
@@ -160,7 +169,7 @@ class TailPlanner {
     if (!by_strings) {
       PTPKG_TRY(const bool by_dynamic, frees(dynamic));
       if (!by_dynamic) return false;
-      PTPKG_TRY(const std::string user, FindDynamicUser());
+      PTPKG_TRY(const std::string user, FindDynamicReference());
       if (!user.empty()) return false;
       layout_.moves_dynamic = true;
     }
@@ -207,7 +216,7 @@ class TailPlanner {
                                : image_.dynamic      ? image_.dynamic->capacity
                                                      : 0;
     layout_.dynamic = place(layout_.moves_dynamic, layout_.dynamic_capacity * codec_.DynamicEntrySize());
-    const std::vector<VersionNeed> needs = FinalNeeds(state_, placement_);
+    const std::vector<VersionNeed> needs = FinalVersionNeeds(state_, placement_);
     layout_.needs = place(layout_.moves_needs, VersionNeedsSize(needs));
     layout_.interpreter = place(state_.interpreter.has_value(), state_.interpreter.value_or("").size() + 1);
     if (layout_.strings_mode == StringsMode::kCopy) {
@@ -566,7 +575,7 @@ class TailPlanner {
   File& file_;
   const Image& image_;
   const Codec codec_;
-  const DesiredState& state_;
+  const NewDynamicState& state_;
   Placement placement_;
   Layout layout_;
   SegmentSlots slots_;
@@ -583,8 +592,8 @@ class TailPlanner {
 
 }  // namespace
 
-Result<EditPlan> PlanTail(File& file, const Image& image, const DesiredState& state) {
-  return TailPlanner(file, image, state).Run();
+Result<EditPlan> PlanGrownFile(File& file, const Image& image, const NewDynamicState& state) {
+  return GrowthPlanner(file, image, state).Run();
 }
 
 }  // namespace ptpkg::elf

@@ -1,6 +1,5 @@
 #pragma once
-// The growing edit: what goes to the end of the file, and the order of writes that switches to it.
-// Layer: elf, private to it.
+// Plans edits that append to the end of the file. Layer: elf, private to it.
 
 #include "elf/edit/string_placement.h"
 
@@ -8,6 +7,6 @@ namespace ptpkg::elf {
 
 /// Plans the writes of an edit whose strings or entries do not fit in place. Sets tier, writes and sizes.
 /// Errors: kUnsupported (32-bit file past 4 GiB), kCorrupt, kIo.
-Result<EditPlan> PlanTail(File& file, const Image& image, const DesiredState& state);
+Result<EditPlan> PlanGrownFile(File& file, const Image& image, const NewDynamicState& state);
 
 }  // namespace ptpkg::elf

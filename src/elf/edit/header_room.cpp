@@ -142,7 +142,7 @@ bool IsLookupTable(const Image& image, const Section& section) {
          (section.type == kSectionDynsym && is_at(kDtSymtab));
 }
 
-bool CanSparePhdr(const Image& image) {
+bool CanDropPhdr(const Image& image) {
   return image.header.type == kTypeDyn && image.dynamic && image.FindSegment(kSegmentInterp) == nullptr &&
          !IsStaticPie(image) && image.FindSegment(kSegmentPhdr) != nullptr;
 }

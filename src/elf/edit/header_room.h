@@ -1,6 +1,5 @@
 #pragma once
-// Room for more program headers where the table stands: what lies behind it moves, if only headers and
-// .dynamic point to it. Layer: elf, private to it.
+// Finds room for additional program headers. Layer: elf, private to it.
 
 #include <optional>
 
@@ -31,7 +30,7 @@ Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image,
 /// Whether the file can do without its PT_PHDR, whose slot another segment may take: only the dynamic loader
 /// itself, of the program that it starts, reads it. gold, lld and mold give one to every library, GNU ld to
 /// none.
-bool CanSparePhdr(const Image& image);
+bool CanDropPhdr(const Image& image);
 
 /// Whether section `section` is .hash, .gnu.hash or .dynsym, as .dynamic names it.
 bool IsLookupTable(const Image& image, const Section& section);

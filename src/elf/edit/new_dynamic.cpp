@@ -20,15 +20,16 @@ bool PointsToString(std::uint64_t tag) {
 
 std::uint64_t TagValue(PathTag tag) { return tag == PathTag::kRpath ? kDtRpath : kDtRunpath; }
 
-class Desire {
+class NewDynamicBuilder {
  public:
-  Desire(File& file, const Image& image, DesiredState& state) : file_(file), image_(image), state_(state) {}
+  NewDynamicBuilder(File& file, const Image& image, NewDynamicState& state)
+      : file_(file), image_(image), state_(state) {}
 
   Result<void> Load() {
     PTPKG_TRY(state_.before, ReadLinkFacts(file_, image_));
     if (!image_.dynamic) return Ok();
     for (std::size_t i = 0; i < image_.dynamic->entries.size(); ++i) {
-      DesiredEntry entry{.entry = image_.dynamic->entries[i], .old_index = i, .text = {}, .wish = {}};
+      NewDynamicEntry entry{.entry = image_.dynamic->entries[i], .old_index = i, .text = {}, .wish = {}};
       if (HasText(entry.entry.tag)) {
         PTPKG_TRY(entry.text, ReadDynamicString(file_, image_, entry.entry.value, "a dynamic entry"));
       }
@@ -53,23 +54,23 @@ class Desire {
     keep->entry.tag = TagValue(path.tag);
     Retext(*keep, path.text);
     const std::optional<std::size_t> kept = keep->old_index;
-    Erase([&](const DesiredEntry& e) { return IsPathTag(e.entry.tag) && e.old_index != kept; });
+    Erase([&](const NewDynamicEntry& e) { return IsPathTag(e.entry.tag) && e.old_index != kept; });
   }
 
   void RemoveSearchPath() {
-    Erase([](const DesiredEntry& e) { return IsPathTag(e.entry.tag); });
+    Erase([](const NewDynamicEntry& e) { return IsPathTag(e.entry.tag); });
   }
 
   void ReplaceNeeded(const std::map<std::string, std::string>& names) {
-    for (DesiredEntry& entry : state_.entries) {
+    for (NewDynamicEntry& entry : state_.entries) {
       if (entry.entry.tag != kDtNeeded) continue;
       if (const auto it = names.find(entry.text); it != names.end()) Retext(entry, it->second);
     }
-    for (DesiredNeed& need : state_.needs) {
+    for (NewVersionNeed& need : state_.needs) {
       const auto it = names.find(need.text);
       if (it == names.end() || it->second == need.text) continue;
       need.text = it->second;
-      need.wish = Wish(it->second, need.need.name);
+      need.wish = RequestString(it->second, need.need.name);
       state_.needs_changed_ = true;
     }
   }
@@ -78,8 +79,8 @@ class Desire {
     const auto named = [&](const std::string& text) {
       return std::find(names.begin(), names.end(), text) != names.end();
     };
-    Erase([&](const DesiredEntry& e) { return e.entry.tag == kDtNeeded && named(e.text); });
-    for (const DesiredNeed& need : state_.needs) {
+    Erase([&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && named(e.text); });
+    for (const NewVersionNeed& need : state_.needs) {
       if (!named(need.text)) continue;
       Release(need.need.name);
       state_.needs_changed_ = true;
@@ -88,15 +89,16 @@ class Desire {
         state_.dropped_versions.insert(static_cast<std::uint16_t>(version.index & 0x7fffU));
       }
     }
-    std::erase_if(state_.needs, [&](const DesiredNeed& need) { return named(need.text); });
+    std::erase_if(state_.needs, [&](const NewVersionNeed& need) { return named(need.text); });
   }
 
   void AddNeeded(const std::vector<std::string>& names) {
     std::size_t at = 0;
     for (const std::string& name : names) {
-      const auto same = [&](const DesiredEntry& e) { return e.entry.tag == kDtNeeded && e.text == name; };
+      const auto same = [&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && e.text == name; };
       if (std::any_of(state_.entries.begin(), state_.entries.end(), same)) continue;
-      DesiredEntry entry{.entry = {.tag = kDtNeeded}, .old_index = {}, .text = name, .wish = Wish(name, {})};
+      NewDynamicEntry entry{
+          .entry = {.tag = kDtNeeded}, .old_index = {}, .text = name, .wish = RequestString(name, {})};
       state_.entries.insert(state_.entries.begin() + static_cast<std::ptrdiff_t>(at++), std::move(entry));
     }
   }
@@ -126,22 +128,22 @@ class Desire {
   /// DT_VERNEED follows the records: its address is set by the planner, its count and presence here.
   void CountNeeds(bool has_definitions) {
     if (!state_.needs_changed_) return;
-    for (DesiredEntry& entry : state_.entries) {
+    for (NewDynamicEntry& entry : state_.entries) {
       if (entry.entry.tag == kDtVerneednum) entry.entry.value = state_.needs.size();
     }
     if (!state_.needs.empty()) return;
     // Without any version record ld.so has no table for .gnu.version to index.
-    Erase([&](const DesiredEntry& e) {
+    Erase([&](const NewDynamicEntry& e) {
       return e.entry.tag == kDtVerneed || e.entry.tag == kDtVerneednum ||
              (e.entry.tag == kDtVersym && !has_definitions);
     });
   }
 
   Result<void> CollectUses() {
-    for (const DesiredEntry& entry : state_.entries) {
+    for (const NewDynamicEntry& entry : state_.entries) {
       if (PointsToString(entry.entry.tag) && !entry.wish) state_.kept.push_back(entry.entry.value);
     }
-    for (const DesiredNeed& need : state_.needs) {
+    for (const NewVersionNeed& need : state_.needs) {
       if (!need.wish) state_.kept.push_back(need.need.name);
       for (const auto& version : need.need.versions) state_.kept.push_back(version.name);
     }
@@ -157,9 +159,9 @@ class Desire {
   /// Gives up entries that only make the loader faster (counts of relative relocations, which it then handles
   /// one by one) where a new one finds no free slot: .dynamic would have to move, away from who reads it by
   /// _DYNAMIC.
-  void MakeRoom() {
+  void DropOptionalEntries() {
     const std::size_t capacity = image_.dynamic->capacity;
-    const auto is_expendable = [](const DesiredEntry& e) {
+    const auto is_expendable = [](const NewDynamicEntry& e) {
       return e.entry.tag == kDtRelacount || e.entry.tag == kDtRelcount;
     };
     const auto expendable =
@@ -175,7 +177,7 @@ class Desire {
     if (state_.executable_stack) {
       after.stack = *state_.executable_stack ? StackFlag::kExecutable : StackFlag::kNotExecutable;
     }
-    for (const DesiredEntry& entry : state_.entries) {
+    for (const NewDynamicEntry& entry : state_.entries) {
       switch (entry.entry.tag) {
         case kDtNeeded:
           after.needed.push_back(entry.text);
@@ -199,21 +201,22 @@ class Desire {
           break;
       }
     }
-    for (const DesiredNeed& need : state_.needs) after.version_files.push_back(need.text);
+    for (const NewVersionNeed& need : state_.needs) after.version_files.push_back(need.text);
   }
 
  private:
-  std::vector<DesiredEntry>::iterator FindTag(std::uint64_t tag) {
+  std::vector<NewDynamicEntry>::iterator FindTag(std::uint64_t tag) {
     return std::find_if(state_.entries.begin(), state_.entries.end(),
-                        [&](const DesiredEntry& e) { return e.entry.tag == tag; });
+                        [&](const NewDynamicEntry& e) { return e.entry.tag == tag; });
   }
 
   void Release(std::uint64_t offset) { state_.released.push_back(offset); }
 
-  std::size_t Wish(const std::string& text, std::optional<std::uint64_t> supersedes) {
+  std::size_t RequestString(const std::string& text, std::optional<std::uint64_t> supersedes) {
     auto it = std::find_if(state_.wishes.begin(), state_.wishes.end(),
                            [&](const auto& w) { return w.text == text; });
-    if (it == state_.wishes.end()) it = state_.wishes.insert(it, StringWish{.text = text, .supersedes = {}});
+    if (it == state_.wishes.end())
+      it = state_.wishes.insert(it, StringRequest{.text = text, .supersedes = {}});
     if (supersedes) {
       it->supersedes.push_back(*supersedes);
       Release(*supersedes);
@@ -221,19 +224,20 @@ class Desire {
     return static_cast<std::size_t>(it - state_.wishes.begin());
   }
 
-  void Retext(DesiredEntry& entry, const std::string& text) {
+  void Retext(NewDynamicEntry& entry, const std::string& text) {
     if (entry.text == text) return;
     entry.text = text;
-    entry.wish = Wish(text, entry.entry.value);
+    entry.wish = RequestString(text, entry.entry.value);
   }
 
   void Append(std::uint64_t tag, const std::string& text) {
-    state_.entries.push_back({.entry = {.tag = tag}, .old_index = {}, .text = text, .wish = Wish(text, {})});
+    state_.entries.push_back(
+        {.entry = {.tag = tag}, .old_index = {}, .text = text, .wish = RequestString(text, {})});
   }
 
   template <class Predicate>
   void Erase(Predicate predicate) {
-    for (const DesiredEntry& entry : state_.entries) {
+    for (const NewDynamicEntry& entry : state_.entries) {
       if (predicate(entry) && PointsToString(entry.entry.tag) && !entry.wish) Release(entry.entry.value);
     }
     std::erase_if(state_.entries, predicate);
@@ -241,13 +245,13 @@ class Desire {
 
   File& file_;
   const Image& image_;
-  DesiredState& state_;
+  NewDynamicState& state_;
 };
 
 Result<void> CheckTexts(const Edits& edits) {
   const auto check = [](const std::string& text, std::string_view what) -> Result<void> {
     if (text.find('\0') == std::string::npos) return Ok();
-    return Error(ErrorCode::kInvalidInput, fmt::format("the new {} holds a NUL byte", what));
+    return Error(ErrorCode::kInvalidInput, fmt::format("the new {} contains a NUL byte", what));
   };
   if (edits.search_path) PTPKG_CHECK(check(edits.search_path->text, "search path"));
   if (edits.soname) PTPKG_CHECK(check(*edits.soname, "SONAME"));
@@ -261,15 +265,15 @@ bool TouchesDynamic(const Edits& edits) {
   return edits.search_path || !edits.replace_needed.empty() || !edits.add_needed.empty() || edits.soname;
 }
 
-Result<void> DesireSegments(const Edits& edits, DesiredState& state) {
+Result<void> ComputeSegments(const Edits& edits, NewDynamicState& state) {
   if (edits.interpreter && edits.interpreter != state.before.interpreter) {
     if (!state.before.interpreter) {
-      return Error(ErrorCode::kUnsupported, "the file names no interpreter, so there is none to change")
-          .WithHint("only dynamically linked programs have one");
+      return Error(ErrorCode::kUnsupported, "the file has no interpreter")
+          .WithHint("only dynamically linked programs have an interpreter");
     }
     if (edits.interpreter->empty() || edits.interpreter->size() >= kMaxInterpreterBytes) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("an interpreter's name has 1 to {} bytes, and the new one has {}",
+                   fmt::format("interpreter names have 1 to {} bytes, but the new one has {}",
                                kMaxInterpreterBytes - 1, edits.interpreter->size()));
     }
     state.interpreter = edits.interpreter;
@@ -290,23 +294,23 @@ Result<void> CheckSelfLoading(File& file, const Image& image, const Edits& edits
   PTPKG_TRY(const std::string kind, SelfLoadingKind(file, image));
   if (kind.empty() || (IsStaticPie(image) && !edits.search_path)) return Ok();
   return Error(ErrorCode::kUnsupported, "the file is " + kind)
-      .WithHint("it loads itself, and would abort at its start if it had a search path; leave it as it is");
+      .WithHint("it loads itself and would abort at start-up with a search path");
 }
 
 }  // namespace
 
-Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits& edits) {
+Result<NewDynamicState> ComputeNewDynamic(File& file, const Image& image, const Edits& edits) {
   PTPKG_CHECK(CheckTexts(edits));
   if (!image.dynamic && TouchesDynamic(edits)) {
     return Error(ErrorCode::kUnsupported, "the file has no dynamic section")
-        .WithHint("statically linked programs, objects and debug companions have no search path");
+        .WithHint("statically linked programs, objects and debug files have no search path");
   }
   PTPKG_CHECK(CheckSelfLoading(file, image, edits));
-  DesiredState state;
+  NewDynamicState state;
   state.blank = edits.blank;
-  Desire desire(file, image, state);
+  NewDynamicBuilder desire(file, image, state);
   PTPKG_CHECK(desire.Load());
-  PTPKG_CHECK(DesireSegments(edits, state));
+  PTPKG_CHECK(ComputeSegments(edits, state));
   if (image.dynamic) {
     if (edits.search_path) desire.SetSearchPath(*edits.search_path);
     if (edits.remove_search_path) desire.RemoveSearchPath();
@@ -317,7 +321,7 @@ Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits&
     if (edits.no_default_libraries) desire.SetNoDefaultLibraries();
     if (edits.add_debug_entry) desire.AddDebugEntry();
     desire.CountNeeds(image.dynamic->Find(kDtVerdef).has_value());
-    desire.MakeRoom();
+    desire.DropOptionalEntries();
     PTPKG_CHECK(desire.CollectUses());
   }
   desire.DeriveFacts();

@@ -1,5 +1,5 @@
 #pragma once
-// The dynamic section as an edit wants it, before its strings have a place. Layer: elf, private to it.
+// Computes the new dynamic section of an edit. Layer: elf, private to it.
 
 #include <optional>
 #include <set>
@@ -10,31 +10,31 @@
 
 namespace ptpkg::elf {
 
-struct DesiredEntry {
+struct NewDynamicEntry {
   DynamicEntry entry;                    ///< `value` is final unless `wish` is set.
   std::optional<std::size_t> old_index;  ///< Where it stands now; empty for a new one.
   std::string text;                      ///< Of NEEDED, SONAME, RPATH and RUNPATH.
   std::optional<std::size_t> wish;       ///< Index of the string that it wants.
 };
 
-struct DesiredNeed {
+struct NewVersionNeed {
   VersionNeed need;
   std::string text;
   std::optional<std::size_t> wish;
 };
 
 /// A string that must be found a place, and the strings that it supersedes.
-struct StringWish {
+struct StringRequest {
   std::string text;
   std::vector<std::uint64_t> supersedes;  ///< Offsets in .dynstr.
 };
 
-struct DesiredState {
-  std::vector<DesiredEntry> entries;
-  std::vector<DesiredNeed> needs;
+struct NewDynamicState {
+  std::vector<NewDynamicEntry> entries;
+  std::vector<NewVersionNeed> needs;
   MappedRange needs_range;                   ///< Where .gnu.version_r stands now.
   std::set<std::uint16_t> dropped_versions;  ///< Indices in .gnu.version that lose their meaning.
-  std::vector<StringWish> wishes;
+  std::vector<StringRequest> wishes;
   std::vector<std::uint64_t> released;     ///< String offsets that lose a user; sorted, unique.
   std::vector<std::uint64_t> kept;         ///< String offsets in use afterwards, other than by symbols.
   std::optional<std::string> interpreter;  ///< Only if it changes.
@@ -48,6 +48,6 @@ struct DesiredState {
 };
 
 /// Errors: kUnsupported, kCorrupt, kInvalidInput, kIo, as PlanEdit.
-Result<DesiredState> ComputeDesired(File& file, const Image& image, const Edits& edits);
+Result<NewDynamicState> ComputeNewDynamic(File& file, const Image& image, const Edits& edits);
 
 }  // namespace ptpkg::elf

@@ -29,7 +29,7 @@ Result<void> CheckRules(const std::vector<PathRule>& rules) {
       if (!entry.empty() && entry.find(':') == std::string::npos) continue;
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the search path for '{}' has the entry '{}'", rule.files, entry))
-          .WithHint("give each folder as an entry of its own, none of them empty");
+          .WithHint("give each directory as a separate entry, none of them empty");
     }
   }
   return Ok();
@@ -85,7 +85,7 @@ class TreePlanner {
     if (options_.passes_over) {
       PTPKG_TRY(const std::string kind, SelfLoadingKind(*opened->file, opened->image));
       if (!kind.empty()) {
-        env_.reporter.Note(fmt::format("passed over '{}': it is {}", entry.path.str(), kind));
+        env_.reporter.Note(fmt::format("skipped '{}': it is {}", entry.path.str(), kind));
         return std::optional<FileChange>();
       }
     }
@@ -132,14 +132,13 @@ Result<void> ApplyOne(Env& env, const AbsPath& path, const FileChange& change, c
   PTPKG_CHECK(RecoverEdit(env.fs, path));
   PTPKG_TRY(auto opened, OpenDynamic(env.fs, path));
   if (!opened) {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is not a dynamic ELF file any more", change.file.str()));
+    return Error(ErrorCode::kRefused, fmt::format("'{}' is no longer a dynamic ELF file", change.file.str()));
   }
   PTPKG_TRY(const EditPlan plan, PlanEdit(*opened->file, opened->image, change.edits));
   opened.reset();
   if (plan.before != change.before) {
-    return Error(ErrorCode::kRefused, fmt::format("'{}' was changed after it was planned", change.file.str()))
-        .WithHint("plan again");
+    return Error(ErrorCode::kRefused, fmt::format("'{}' changed after planning", change.file.str()))
+        .WithHint("run the command again");
   }
   return ApplyEdit(env.fs, path, plan, options);
 }

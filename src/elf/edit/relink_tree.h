@@ -1,6 +1,6 @@
 #pragma once
-// Search paths of a whole tree, by layout rules, or the same edits for all its files. Layer: elf.
-// Writing is in elf/edit/edit.h: tiers 0 (nothing), 1 (overwrite in place), 1b (spare DT_NULL), 2 (append).
+// Applies search-path edits to all files of a tree. Layer: elf. Writing is in elf/edit/edit.h: tiers 0
+// (nothing), 1 (overwrite in place), 1b (spare DT_NULL), 2 (append).
 
 #include <optional>
 #include <string>

@@ -33,7 +33,7 @@ Result<void> AddNoteStarts(File& file, const Image& image, const Section& sectio
 }
 
 /// Notes and the interpreter's name, which other code than the loader's may read.
-Result<bool> HasUser(File& file, const Image& image, const HeaderRoom& room) {
+Result<bool> IsReferenced(File& file, const Image& image, const HeaderRoom& room) {
   std::vector<AddressRange> places;
   std::set<std::uint64_t> starts;
   for (const Section& section : image.sections) {
@@ -45,7 +45,7 @@ Result<bool> HasUser(File& file, const Image& image, const HeaderRoom& room) {
   if (places.empty() || !image.dynamic) return false;
   std::sort(places.begin(), places.end(),
             [](const AddressRange& left, const AddressRange& right) { return left.begin < right.begin; });
-  PTPKG_TRY(const std::string user, FindUser(file, image, places, starts));
+  PTPKG_TRY(const std::string user, FindAddressReference(file, image, places, starts));
   return !user.empty();
 }
 
@@ -60,7 +60,7 @@ class SlotFinder {
       if (image_.segments[i].type != kSegmentNull && !emptied.contains(i))
         slots_.kept.push_back(image_.segments[i]);
     }
-    if (Missing() != 0 && CanSparePhdr(image_)) {
+    if (Missing() != 0 && CanDropPhdr(image_)) {
       std::erase_if(slots_.kept, [](const Segment& segment) { return segment.type == kSegmentPhdr; });
     }
     slots_.is_short = Missing() != 0;
@@ -91,7 +91,7 @@ class SlotFinder {
     // In a damaged file the chain of requirements may lead anywhere.
     const MappedRange& needs = request_.needs;
     if (needs.offset < room->end && room->begin < needs.offset + needs.size_bytes) return Ok();
-    PTPKG_TRY(const bool has_user, HasUser(file_, image_, *room));
+    PTPKG_TRY(const bool has_user, IsReferenced(file_, image_, *room));
     if (!has_user) slots_.room = room;
     return Ok();
   }
@@ -204,7 +204,7 @@ class EmptiedFinder {
     PTPKG_TRY(const bool is_padding, HasOnlyPadding(load));
     if (is_padding || !image_.dynamic) return is_padding;
     PTPKG_TRY(const std::string user,
-              FindUser(file_, image_, {{.begin = load.vaddr, .size_bytes = load.memory_size}}));
+              FindAddressReference(file_, image_, {{.begin = load.vaddr, .size_bytes = load.memory_size}}));
     return user.empty();
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds slots for the program headers that an edit adds. Layer: elf, private to it.
+// Finds slots for additional program headers. Layer: elf, private to it.
 
 #include <optional>
 #include <vector>

@@ -8,7 +8,7 @@ namespace {
 
 class Placer {
  public:
-  Placer(File& file, const Image& image, const DesiredState& state, SlotReuse reuse)
+  Placer(File& file, const Image& image, const NewDynamicState& state, SlotReuse reuse)
       : file_(file), image_(image), state_(state), reuse_(reuse) {}
 
   Result<Placement> Run() {
@@ -19,9 +19,9 @@ class Placer {
     placement_.offsets.assign(state_.wishes.size(), 0);
     std::vector<bool> placed(state_.wishes.size(), false);
     if (reuse_ == SlotReuse::kAllowed) {
-      for (std::size_t i = 0; i < state_.wishes.size(); ++i) placed[i] = TakeOwnSlot(i);
+      for (std::size_t i = 0; i < state_.wishes.size(); ++i) placed[i] = ReuseOwnSlot(i);
     }
-    BlankReleased();
+    BlankReleasedStrings();
     for (std::size_t i = 0; i < state_.wishes.size(); ++i) {
       if (!placed[i]) PTPKG_CHECK(PlaceElsewhere(i));
     }
@@ -29,8 +29,8 @@ class Placer {
   }
 
  private:
-  bool TakeOwnSlot(std::size_t index) {
-    const StringWish& wish = state_.wishes[index];
+  bool ReuseOwnSlot(std::size_t index) {
+    const StringRequest& wish = state_.wishes[index];
     for (StringSlot& slot : slots_) {
       const bool own =
           std::find(wish.supersedes.begin(), wish.supersedes.end(), slot.offset) != wish.supersedes.end();
@@ -50,7 +50,7 @@ class Placer {
     return false;
   }
 
-  void BlankReleased() {
+  void BlankReleasedStrings() {
     for (const StringSlot& slot : slots_) {
       if (slot.shared || slot.length == 0) continue;
       placement_.blanks.push_back({.offset = slot.offset, .bytes = std::string(slot.length, state_.blank)});
@@ -88,7 +88,7 @@ class Placer {
 
   File& file_;
   const Image& image_;
-  const DesiredState& state_;
+  const NewDynamicState& state_;
   SlotReuse reuse_;
   Placement placement_;
   std::vector<StringSlot> slots_;
@@ -98,7 +98,8 @@ class Placer {
 
 }  // namespace
 
-Result<Placement> PlaceStrings(File& file, const Image& image, const DesiredState& state, SlotReuse reuse) {
+Result<Placement> PlaceStrings(File& file, const Image& image, const NewDynamicState& state,
+                               SlotReuse reuse) {
   return Placer(file, image, state, reuse).Run();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds a place in .dynstr for every string that an edit wants. Layer: elf, private to it.
+// Places the strings of an edit in .dynstr. Layer: elf, private to it.
 
 #include <string>
 #include <vector>
@@ -30,6 +30,6 @@ enum class SlotReuse : std::uint8_t {
 /// Places state.wishes. Preference: the slot of a superseded string, a string that is there already
 /// (whole or as a tail), spare room at the end, beyond the end.
 /// Errors: kCorrupt, kIo; kUnsupported if the table would pass 4 GiB.
-Result<Placement> PlaceStrings(File& file, const Image& image, const DesiredState& state, SlotReuse reuse);
+Result<Placement> PlaceStrings(File& file, const Image& image, const NewDynamicState& state, SlotReuse reuse);
 
 }  // namespace ptpkg::elf

@@ -1,7 +1,7 @@
 #pragma once
-// Who uses which byte of .dynstr, and where a new string can go without moving anything. Layer: elf.
-// Linkers merge strings by their tails, so a name may begin inside another string: a slot may be
-// overwritten only if nobody else points into it (patchelf learnt this as its issue "shared rpath").
+// Tracks users and free ranges of .dynstr. Layer: elf. Linkers merge strings by their tails, so a name may
+// begin inside another string: a slot may be overwritten only if nobody else points into it (patchelf learnt
+// this as its issue "shared rpath").
 
 #include <optional>
 #include <string>

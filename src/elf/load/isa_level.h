@@ -1,6 +1,6 @@
 #pragma once
-// The x86-64 level that a file says it needs. Layer: elf.
-// Source: x86-64 psABI 1.0 "Micro-architecture levels" and "Program property"; Linux gABI extensions.
+// Reads the required x86-64 level of a file. Layer: elf. Source: x86-64 psABI 1.0 "Micro-architecture levels"
+// and "Program property"; Linux gABI extensions.
 
 #include <string_view>
 

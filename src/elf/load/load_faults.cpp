@@ -250,7 +250,8 @@ class Examiner {
                   : fmt::format("DT_{}ENT is missing", table.name));
     }
     if (size && *size % table.entry_size != 0)
-      Dynamic(fmt::format("DT_{}SZ is {}, which is no multiple of {}", table.name, *size, table.entry_size));
+      Dynamic(
+          fmt::format("DT_{}SZ is {}, which is not a multiple of {}", table.name, *size, table.entry_size));
     if (size && *size != 0 && !CanRead(*at, *size))
       Dynamic(fmt::format("DT_{} has bytes that the file does not map", table.name));
   }
@@ -264,7 +265,7 @@ class Examiner {
     const bool is_known =
         kind && (*kind == kDtRela || (*kind == kDtRel && (!image_.codec.Is64() || IsMips(image_))));
     if (!is_known) {
-      Dynamic(kind ? fmt::format("DT_PLTREL is {}, which is no kind of relocations of the machine", *kind)
+      Dynamic(kind ? fmt::format("DT_PLTREL is {}, which is not a relocation format of the machine", *kind)
                    : "DT_PLTREL is missing, so ld.so leaves DT_JMPREL out");
       return;
     }
@@ -273,7 +274,7 @@ class Examiner {
     if (!at || !size || *size == 0) return;
     const std::uint64_t entry = (*kind == kDtRela ? 3 : 2) * word;
     if (*size % entry != 0)
-      Dynamic(fmt::format("DT_PLTRELSZ is {}, which is no multiple of {}", *size, entry));
+      Dynamic(fmt::format("DT_PLTRELSZ is {}, which is not a multiple of {}", *size, entry));
     if (!CanRead(*at, *size)) Dynamic("DT_JMPREL has bytes that the file does not map");
     CheckPltGot();
   }
@@ -452,18 +453,18 @@ bool FitsMachine(const Image& image) {
 }  // namespace
 
 Result<std::vector<LoadFault>> FindHeaderFaults(File& file, const Image& image) {
-  std::array<std::byte, kHostFitBytes> head{};
+  std::array<std::byte, kCompatibilityHeaderBytes> head{};
   PTPKG_TRY(const std::size_t got, file.ReadAt(0, head));
   const Host own = {
       .elf_class = image.codec.elf_class(), .order = image.codec.order(), .machine = image.header.machine};
-  const HostFit fit = JudgeHeader(Bytes(head).first(got), own);
+  const LoaderCompatibility fit = CompatibilityFromHeader(Bytes(head).first(got), own);
   std::vector<LoadFault> faults;
   if (!FitsMachine(image)) {
     faults.push_back(
         {.part = LoadFault::Part::kHeader,
          .message = fmt::format("no Linux machine has the number {} and this class", image.header.machine)});
   }
-  if (fit.fit == Fit::kRefused)
+  if (fit.fit == CompatibilityKind::kRefused)
     faults.push_back({.part = LoadFault::Part::kHeader, .message = std::string(fit.reason)});
   return faults;
 }

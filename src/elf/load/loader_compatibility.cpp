@@ -17,20 +17,21 @@ constexpr std::size_t kFileVersionAt = 20;  // e_version
 constexpr std::uint8_t kOsAbiSysv = 0;
 constexpr std::uint8_t kOsAbiGnu = 3;
 
-HostFit Refused(std::string_view reason) { return {Fit::kRefused, reason}; }
+LoaderCompatibility Refused(std::string_view reason) { return {CompatibilityKind::kRefused, reason}; }
 
 std::uint8_t ByteAt(Bytes head, std::size_t at) { return std::to_integer<std::uint8_t>(head[at]); }
 
 /// glibc's LIBC_ABI_MAX up to 2.41 for machines without ABIs of their own: unique symbols, absolute ones.
 constexpr std::uint8_t kGnuAbiVersions = 4;
 
-HostFit JudgeIdent(Bytes head, const Host& host) {
+LoaderCompatibility CompatibilityFromIdent(Bytes head, const Host& host) {
   if (AsText(head.first(4)) !=
       "\x7f"
       "ELF") {
     return Refused("invalid ELF header");
   }
-  if (ByteAt(head, kClassAt) != static_cast<std::uint8_t>(host.elf_class)) return {Fit::kPassedOver, ""};
+  if (ByteAt(head, kClassAt) != static_cast<std::uint8_t>(host.elf_class))
+    return {CompatibilityKind::kPassedOver, ""};
   if (ByteAt(head, kOrderAt) != static_cast<std::uint8_t>(host.order)) {
     return Refused(host.order == ByteOrder::kLittle ? "ELF file data encoding not little-endian"
                                                     : "ELF file data encoding not big-endian");
@@ -43,18 +44,20 @@ HostFit JudgeIdent(Bytes head, const Host& host) {
     return Refused("ELF file ABI version invalid");
   const Bytes pad = head.subspan(kPadAt, kIdentBytes - kPadAt);
   const bool zero = std::all_of(pad.begin(), pad.end(), [](std::byte b) { return b == std::byte{0}; });
-  return zero ? HostFit{} : Refused("nonzero padding in e_ident");
+  return zero ? LoaderCompatibility{} : Refused("nonzero padding in e_ident");
 }
 
 }  // namespace
 
-HostFit JudgeHeader(Bytes head, const Host& host) {
+LoaderCompatibility CompatibilityFromHeader(Bytes head, const Host& host) {
   const Codec codec(host.elf_class, host.order);
   if (head.size() < codec.FileHeaderSize()) return Refused("file too short");
-  if (const HostFit ident = JudgeIdent(head, host); ident.fit != Fit::kLoads) return ident;
+  if (const LoaderCompatibility ident = CompatibilityFromIdent(head, host);
+      ident.fit != CompatibilityKind::kLoads)
+    return ident;
   const FileHeader header = codec.DecodeFileHeader(head);
   if (codec.U32(head, kFileVersionAt) != 1) return Refused("ELF file version does not match current one");
-  if (header.machine != host.machine) return {Fit::kPassedOver, ""};
+  if (header.machine != host.machine) return {CompatibilityKind::kPassedOver, ""};
   if (header.type != kTypeDyn && header.type != kTypeExec) {
     return Refused("only ET_DYN and ET_EXEC can be loaded");
   }
@@ -65,7 +68,7 @@ HostFit JudgeHeader(Bytes head, const Host& host) {
   return {};
 }
 
-HostFit JudgeFlags(const LinkFacts& facts) {
+LoaderCompatibility CompatibilityFromFlags(const LinkFacts& facts) {
   if ((facts.flags_1 & kFlag1Pie) != 0) {
     return Refused("cannot dynamically load position-independent executable");
   }

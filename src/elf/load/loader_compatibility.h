@@ -1,6 +1,6 @@
 #pragma once
-// What ld.so says to a file that it has opened while it searches for a library. Layer: elf.
-// Source: glibc elf/dl-load.c, open_verify and _dl_map_object_from_fd.
+// Decides whether ld.so accepts or skips a file during its search. Layer: elf. Source: glibc elf/dl-load.c,
+// open_verify and _dl_map_object_from_fd.
 
 #include <string_view>
 
@@ -17,23 +17,24 @@ struct Host {
   auto operator<=>(const Host&) const = default;
 };
 
-enum class Fit : std::uint8_t {
+enum class CompatibilityKind : std::uint8_t {
   kLoads,       ///< As far as the header tells.
   kPassedOver,  ///< Of another class or processor: ld.so goes on searching.
   kRefused,     ///< ld.so ends the process, whatever else lies on the search path.
 };
 
-struct HostFit {
-  Fit fit = Fit::kLoads;
+struct LoaderCompatibility {
+  CompatibilityKind fit = CompatibilityKind::kLoads;
   std::string_view reason;  ///< ld.so's own words for kRefused, else "".
 };
 
-inline constexpr std::size_t kHostFitBytes = 64;  ///< Of a file's beginning; the 64-bit ELF header.
+inline constexpr std::size_t kCompatibilityHeaderBytes =
+    64;  ///< Of a file's beginning; the 64-bit ELF header.
 
-/// Judges a file by its first kHostFitBytes; `head` is shorter only if the file is.
-HostFit JudgeHeader(Bytes head, const Host& host);
+/// Judges a file by its first kCompatibilityHeaderBytes; `head` is shorter only if the file is.
+LoaderCompatibility CompatibilityFromHeader(Bytes head, const Host& host);
 
 /// Judges a dynamic file that the header lets pass: programs cannot be loaded as libraries.
-HostFit JudgeFlags(const LinkFacts& facts);
+LoaderCompatibility CompatibilityFromFlags(const LinkFacts& facts);
 
 }  // namespace ptpkg::elf

@@ -1,5 +1,5 @@
 #pragma once
-// Search paths as lists. Layer: elf. Source: ld.so(8) "Dynamic string tokens"; what conda-build
+// Parses and formats search paths. Layer: elf. Source: ld.so(8) "Dynamic string tokens"; what conda-build
 // (post.py mk_relative_linux) and rattler-build (linux/link.rs) keep and drop.
 
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// Recognizes files that no loader loads: they relocate themselves and must not get a search path. Layer: elf.
+// Recognises self-relocating files, which must not get a search path. Layer: elf.
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Drops the folders of a search path that bring none of the needed libraries. Layer: elf.
-// Source: patchelf's --shrink-rpath, whose results scripts rely on.
+// Removes search path entries that provide no needed library. Layer: elf. Source: patchelf's --shrink-rpath,
+// whose results scripts rely on.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// The error of what contradicts the format. Layer: elf, internal to it.
+// Creates errors for malformed ELF files. Layer: elf, internal to it.
 
 #include <string>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
-// The on-disk records of ELF, for both classes and both byte orders. Layer: elf.
-// Source: System V gABI chapters 4 and 5; Linux Standard Base 5.0 "Symbol Versioning"; <elf.h> of
-// glibc for the GNU values. That header is not included: its macros would shadow the names here.
+// On-disk records of ELF, for both classes and byte orders. Layer: elf. Source: System V gABI chapters 4 and
+// 5; Linux Standard Base 5.0 "Symbol Versioning"; <elf.h> of glibc for the GNU values. That header is not
+// included: its macros would shadow the names here.
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@ constexpr std::uint16_t kEscapedSegmentCount = 0xffff;  // PN_XNUM
 
 Error CorruptImage(std::string message) {
   return Error(ErrorCode::kCorrupt, std::move(message))
-      .WithHint("the file is damaged or cut short; build or fetch it again");
+      .WithHint("the file is damaged or truncated; rebuild or fetch it");
 }
 
 bool RangeFits(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
@@ -23,7 +23,7 @@ bool RangeFits(std::uint64_t offset, std::uint64_t size, std::uint64_t limit) {
 Result<std::optional<Codec>> ReadIdent(Bytes ident) {
   static constexpr std::string_view kMagic = "\177ELF";
   if (ident.size() < kMagic.size() || AsText(ident.first(4)) != kMagic) return std::optional<Codec>();
-  if (ident.size() < 16) return CorruptImage("the ELF identification is cut short");
+  if (ident.size() < 16) return CorruptImage("the ELF identification is truncated");
   const int elf_class = std::to_integer<int>(ident[4]);
   const int order = std::to_integer<int>(ident[5]);
   if (elf_class != 1 && elf_class != 2) {
@@ -257,7 +257,7 @@ Result<std::optional<Image>> ReadImage(File& file) {
   head.resize(got);
   PTPKG_TRY(const std::optional<Codec> codec, ReadIdent(head));
   if (!codec) return std::optional<Image>();
-  if (head.size() < codec->FileHeaderSize()) return CorruptImage("the ELF header is cut short");
+  if (head.size() < codec->FileHeaderSize()) return CorruptImage("the ELF header is truncated");
   Image image;
   image.codec = *codec;
   image.header = codec->DecodeFileHeader(head);

@@ -68,8 +68,8 @@ Result<void> CompareSymbols(const Model& before, const Model& after, bool versio
 
 }  // namespace
 
-Result<Sha256> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing) {
-  HashingSink sink(nullptr);
+Result<CodeDigest> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing) {
+  Blake2b256Hasher hasher;
   for (const Range& range : CodeRanges(image)) {
     for (std::uint64_t done = 0; done < range.size_bytes; done += kChunkBytes) {
       const std::uint64_t begin = range.offset + done;
@@ -78,10 +78,10 @@ Result<Sha256> HashCode(File& file, const Image& image, const std::vector<Planne
       if (image.sections.empty()) {
         for (const PlannedWrite& write : changing) ClearOverlap(begin, bytes, write);
       }
-      PTPKG_CHECK(sink.Write(bytes));
+      hasher.Update(bytes);
     }
   }
-  return sink.Finish().sha256;
+  return hasher.Finish();
 }
 
 Result<void> CheckCodeUntouched(const Image& image, const EditPlan& plan) {

@@ -1,13 +1,14 @@
 #pragma once
-// The independent judge: what LIEF, which shares no code with the editor, reads from a file. Layer: elf.
-// Used by deep verification: LIEF 0.12.3 takes 2.6 s and 634 MB for a library of 448 MB; and as the other
-// writer, where somebody asks for it (docs/decisions/0010-lief-writer.md).
+// Independent view of an ELF file by LIEF, for verification. Layer: elf. Used by deep verification: LIEF
+// 0.12.3 takes 2.6 s and 634 MB for a library of 448 MB; and as the other writer, where somebody asks for it
+// (docs/decisions/0010-lief-writer.md).
 
+#include <array>
 #include <string>
 #include <vector>
 
 #include "elf/edit/edit.h"
-#include "support/digest/hash.h"
+#include "support/digest/blake2b.h"
 
 namespace ptpkg::elf {
 
@@ -40,10 +41,12 @@ Result<Model> ReadModelOfTables(File& file, const Image& image);
 /// Errors: kInternal when a planned write touches an executable section of `image`.
 Result<void> CheckCodeUntouched(const Image& image, const EditPlan& plan);
 
-/// SHA-256 over the code of the open file, read in pieces: its executable sections; without section
+using CodeDigest = std::array<std::uint8_t, 32>;
+
+/// BLAKE2b over the code of the open file, read in pieces: its executable sections; without section
 /// headers its executable segments, in which the bytes of `changing` count as zeros, because headers and
 /// names may lie in the same segment.
-Result<Sha256> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing);
+Result<CodeDigest> HashCode(File& file, const Image& image, const std::vector<PlannedWrite>& changing);
 
 enum class Addresses : std::uint8_t {
   kKept,

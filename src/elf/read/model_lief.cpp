@@ -131,14 +131,14 @@ void EditNames(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFac
 }
 
 /// What EditNames does not do, or LIEF does not.
-Result<void> CheckOffered(const LinkFacts& before, const LinkFacts& after) {
+Result<void> CheckExported(const LinkFacts& before, const LinkFacts& after) {
   const bool flags = before.stack != after.stack || before.flags_1 != after.flags_1 ||
                      before.has_debug_entry != after.has_debug_entry;
   if (!flags && before.version_files.size() == after.version_files.size()) return Ok();
   return Error(ErrorCode::kUnsupported,
                flags ? "LIEF's writer is not used for flags of the stack and the loader"
                      : "LIEF's writer does not take out the version requirements of a removed library")
-      .WithHint("leave out --writer lief");
+      .WithHint("remove --writer lief");
 }
 
 /// The number of symbols from the section header: LIEF's guess refuses more than 3,000 without relocations.
@@ -160,7 +160,7 @@ Result<Model> ReadModel(const AbsPath& path) {
 
 Result<std::vector<std::uint8_t>> RewriteByLief(const AbsPath& path, const LinkFacts& before,
                                                 const LinkFacts& after) {
-  PTPKG_CHECK(CheckOffered(before, after));
+  PTPKG_CHECK(CheckExported(before, after));
   Silence();
   try {
     const auto binary = LIEF::ELF::Parser::parse(path.str());

@@ -1,6 +1,6 @@
 #pragma once
-// The notes of an ELF file: owner, type, content. Layer: elf. Source: System V gABI chapter 5 "Note Section";
-// Linux gABI extensions for 8-byte alignment.
+// Reads the notes of an ELF file. Layer: elf. Source: System V gABI chapter 5 "Note Section"; Linux gABI
+// extensions for 8-byte alignment.
 
 #include <functional>
 #include <optional>

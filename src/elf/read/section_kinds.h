@@ -1,6 +1,6 @@
 #pragma once
-// What the sections of an ELF file hold, in the words of people who look at its size. Layer: elf. Source:
-// System V gABI chapter 4 "Special Sections"; names that GCC, binutils and nvcc give.
+// Classifies ELF sections for size reports. Layer: elf. Source: System V gABI chapter 4 "Special Sections";
+// names that GCC, binutils and nvcc give.
 
 #include <string>
 #include <string_view>

@@ -35,7 +35,7 @@ std::optional<std::uint64_t> Number(std::string_view text) {
 
 Error Broken(std::uint64_t at, std::string_view what) {
   return Error(ErrorCode::kInvalidInput, fmt::format("static archive, file offset {}: {}", at, what))
-      .WithHint("the file is damaged or cut short; build or fetch it again");
+      .WithHint("the file is damaged or truncated; rebuild or fetch it");
 }
 
 /// One member as its header and long name tell it.
@@ -80,11 +80,11 @@ class Walk {
 
  private:
   Result<Member> ReadMember(std::uint64_t at) {
-    if (stat_.size_bytes - at < kMemberHeaderBytes) return Broken(at, "the header of a member is cut short");
+    if (stat_.size_bytes - at < kMemberHeaderBytes) return Broken(at, "the header of a member is truncated");
     PTPKG_TRY(const auto bytes, ReadExact(archive_, at, kMemberHeaderBytes, "the header of a member"));
     const std::string_view header = AsText(bytes);
     const std::optional<std::uint64_t> size = Number(header.substr(kMemberSizeAt, kMemberSizeDigits));
-    if (!size || header.substr(58) != kHeaderEnd) return Broken(at, "this is no header of a member");
+    if (!size || header.substr(58) != kHeaderEnd) return Broken(at, "there is no member header here");
     Member member{.name = {}, .table = {}, .begin = at + kMemberHeaderBytes, .size_bytes = *size};
     if (member.size_bytes > stat_.size_bytes - member.begin) {
       return Broken(at, fmt::format("a member of {} bytes, where {} are left", member.size_bytes,
@@ -124,8 +124,7 @@ class Walk {
   /// GNU: the header holds the place in the table of names, where "/\n" ends each.
   [[nodiscard]] Result<std::string> LongName(std::uint64_t at, std::string_view place) const {
     const std::optional<std::uint64_t> offset = Number(place);
-    if (!offset || *offset >= names_.size())
-      return Broken(at, "a name that the table of names does not hold");
+    if (!offset || *offset >= names_.size()) return Broken(at, "a name that is not in the table of names");
     std::string name = names_.substr(*offset, kMaxName);
     name.resize(std::min(name.size(), name.find('\n')));
     if (name.ends_with('/')) name.pop_back();
@@ -164,8 +163,8 @@ namespace {
 Result<void> WalkArchive(File& archive, const Visit& visit, std::vector<ArchiveTable>* tables) {
   PTPKG_TRY(const std::string magic, Magic(archive));
   if (magic == kThinMagic) {
-    return Error(ErrorCode::kUnsupported, "a thin archive names its members and does not hold them")
-        .WithHint("make the archive without 'T' (ar) or '--thin'");
+    return Error(ErrorCode::kUnsupported, "a thin archive does not contain its members")
+        .WithHint("create the archive without 'T' or '--thin' of ar");
   }
   PTPKG_TRY(const FileStat stat, archive.Stat());
   return Walk(archive, stat).Run(visit, tables);

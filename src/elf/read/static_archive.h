@@ -1,6 +1,6 @@
 #pragma once
-// The members and tables of a static archive (.a), by position. Layer: elf. Source: ar(5); the GNU and BSD
-// forms of long names.
+// Reads members and tables of static archives (.a). Layer: elf. Source: ar(5); the GNU and BSD forms of long
+// names.
 
 #include <functional>
 #include <optional>

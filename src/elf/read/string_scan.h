@@ -1,6 +1,5 @@
 #pragma once
-// Names of shared libraries among the constants of a file: what it may open by name at run time, which no
-// dynamic entry tells. Layer: elf.
+// Finds library names among the constants of a file. Layer: elf.
 
 #include <string>
 #include <vector>

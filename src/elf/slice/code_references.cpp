@@ -27,7 +27,7 @@ constexpr std::uint64_t kTocBias = 0x8000;
 class ReferenceScan {
  public:
   /// `tables`: addresses that the global offset table may have, ascending.
-  ReferenceScan(const Image& image, const CodeTargets& targets, const std::vector<std::uint64_t>& tables)
+  ReferenceScan(const Image& image, const ReferencedRanges& targets, const std::vector<std::uint64_t>& tables)
       : codec_(image.codec), machine_(image.header.machine), targets_(targets), tables_(tables) {
     if (machine_ == kMachinePpc64 && !tables.empty()) pages_[kTocRegister] = tables.front() + kTocBias;
   }
@@ -257,7 +257,7 @@ class ReferenceScan {
 
   const Codec& codec_;
   std::uint16_t machine_;
-  const CodeTargets& targets_;
+  const ReferencedRanges& targets_;
   const std::vector<std::uint64_t>& tables_;
   std::size_t suspects_ = 0;
   /// The address that the last adrp, addis or auipc put into each register.
@@ -291,7 +291,7 @@ bool IsX86(const Image& image) {
 }
 
 Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& image,
-                                                       const CodeTargets& targets) {
+                                                       const ReferencedRanges& targets) {
   if (targets.places.empty()) return std::optional<std::uint64_t>();
   PTPKG_TRY(const std::vector<std::uint64_t> tables, TablesOf(file, image));
   for (const Section& section : image.sections) {

@@ -18,7 +18,7 @@ struct AddressRange {
 };
 
 /// What code is searched for.
-struct CodeTargets {
+struct ReferencedRanges {
   std::vector<AddressRange> places = {};  ///< Ascending, none overlap.
   std::vector<AddressRange> wholes = {};  ///< Nothing else lies in these.
   /// Code may hold the addresses themselves: the program is linked to fixed ones. Read in code of x86.
@@ -43,6 +43,6 @@ struct CodeTargets {
 /// look like one in a section, the next one counts. Errors: kCorrupt (a section that passes the end of the
 /// file), kIo. Cost: reads all code.
 Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& image,
-                                                       const CodeTargets& targets);
+                                                       const ReferencedRanges& targets);
 
 }  // namespace ptpkg::elf

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxContainers = 262'144;
 std::string GpuName(std::uint32_t gpu) { return fmt::format("{}.{}", gpu / 10, gpu % 10); }
 
 /// "sm_80, sm_90, compute_90"
-std::string NamesOf(const DeviceShare& share) {
+std::string NamesOf(const DeviceCodeStats& share) {
   std::vector<std::string> names;
   for (const auto& [architecture, amount] : share.sass) names.push_back(architecture.SassName());
   for (const auto& [architecture, amount] : share.ptx) names.push_back(architecture.PtxName());
@@ -86,7 +86,7 @@ class SlicePlanner {
     PTPKG_CHECK(TakeSections({file, *image, names, place}, kRelocatableCode, sections, code));
     // Of an archive each part can be what a later link takes.
     if (!place.name.empty()) code.is_linked = false;
-    AddShare(code.Judged(), judged_);
+    AddDeviceCodeStats(code.EffectiveCode(), judged_);
     PTPKG_CHECK(CheckApartFromOthers(*image, sections));
     return PlanForm(file, *image, place, sections);
   }
@@ -118,14 +118,14 @@ class SlicePlanner {
                    fmt::format("more than {} containers of device code", kMaxContainers));
     }
     const DeviceChoice choice = ChooseElements(container, request_);
-    const DeviceShare share = ShareOf(container);
+    const DeviceCodeStats share = DeviceCodeStatsOf(container);
     if (section.name == kEmbeddedCode) {
-      AddShare(share, code.embedded);
+      AddDeviceCodeStats(share, code.embedded);
     } else {
       code.AddRelocatable(share);
     }
     ++plan_.kept.containers;
-    if (choice.DropsFrom(container)) ++plan_.dropped.containers;
+    if (choice.DropsElements(container)) ++plan_.dropped.containers;
     for (std::size_t i = 0; i < container.elements.size(); ++i) {
       const bool is_kept = std::binary_search(choice.kept.begin(), choice.kept.end(), i);
       AddElement(container.elements[i], is_kept ? plan_.kept : plan_.dropped);
@@ -261,7 +261,7 @@ class SlicePlanner {
 
   const SliceRequest& request_;
   SlicePlan plan_;
-  DeviceShare judged_;  // what counts as the code of the file
+  DeviceCodeStats judged_;  // what counts as the code of the file
   std::vector<Replacement> replacements_;
   std::vector<SmallerMember> smaller_;
   bool members_may_shrink_ = false;
@@ -274,7 +274,7 @@ std::string_view SliceFormName(SliceForm form) {
   return form == SliceForm::kCompact ? "compact" : "in place";
 }
 
-bool HasCodeFor(const DeviceShare& share, std::uint32_t gpu) {
+bool HasCodeFor(const DeviceCodeStats& share, std::uint32_t gpu) {
   const auto runs = [&](const DeviceAmounts& amounts, DeviceCodeKind kind) {
     return std::any_of(amounts.begin(), amounts.end(),
                        [&](const auto& one) { return RunsOn(kind, one.first, gpu); });

@@ -32,7 +32,7 @@ namespace ptpkg::elf {
 bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t gpu);
 
 /// Whether a GPU can use any of the code.
-bool HasCodeFor(const DeviceShare& share, std::uint32_t gpu);
+bool HasCodeFor(const DeviceCodeStats& share, std::uint32_t gpu);
 
 enum class SliceForm : std::uint8_t { kInPlace, kCompact };
 
@@ -64,7 +64,7 @@ struct UntouchedContainer {
   std::string section = {};              ///< ".nv_fatbin"
   std::uint64_t offset = 0;              ///< In the original file.
   std::vector<std::uint32_t> gaps = {};  ///< The wanted GPUs that it has nothing for, ascending.
-  DeviceShare code = {};                 ///< What it holds.
+  DeviceCodeStats code = {};             ///< What it holds.
 };
 
 struct SlicePlan {
@@ -79,8 +79,8 @@ struct SlicePlan {
   std::string not_compact = {};
   /// Over all sections and members. `containers` counts all under `kept`, and those that lost something under
   /// `dropped`.
-  DeviceShare kept = {};
-  DeviceShare dropped = {};
+  DeviceCodeStats kept = {};
+  DeviceCodeStats dropped = {};
   std::vector<UntouchedContainer> untouched = {};  ///< In file order.
   FileStat seen = {};                              ///< The file as planned.
 

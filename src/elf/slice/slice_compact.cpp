@@ -224,7 +224,7 @@ class CompactPlanner {
     for (std::size_t i = 0; i < segments.size(); ++i) {
       if (segments[i].type == kSegmentNull) layout_.spared.push_back(i);
     }
-    if (CanSparePhdr(image_))
+    if (CanDropPhdr(image_))
       layout_.spared.push_back(static_cast<std::size_t>(image_.FindSegment(kSegmentPhdr) - segments.data()));
     layout_.spared.resize(std::min(layout_.spared.size(), layout_.Splits()));
     std::sort(layout_.spared.begin(), layout_.spared.end());
@@ -377,7 +377,7 @@ class CompactPlanner {
   /// container's header, the header of its first element, the end of all; or to a note.
   [[nodiscard]] Result<Obstacle> CheckCode() const {
     constexpr std::uint64_t kHeaders = 16 + 64;
-    CodeTargets moving;
+    ReferencedRanges moving;
     for (const CompactPart& part : layout_.parts) {
       moving.wholes.push_back({.begin = part.header->addr, .size_bytes = part.header->size});
       for (const SlicedContainer& container : part.sliced->containers) {

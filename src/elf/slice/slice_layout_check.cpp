@@ -269,7 +269,7 @@ class LayoutCheck {
   /// original's of the program headers where the slice does without.
   [[nodiscard]] bool IsListed(const Segment& segment) const {
     const bool is_spared = segment.type == kSegmentPhdr && new_.image.FindSegment(kSegmentPhdr) == nullptr &&
-                           CanSparePhdr(old_.image);
+                           CanDropPhdr(old_.image);
     return segment.type != kSegmentLoad && segment.type != kSegmentNull && !is_spared;
   }
   [[nodiscard]] std::vector<Segment> Others(const Image& image) const {

@@ -101,7 +101,7 @@ Replacement WordReplacement(std::uint64_t offset, std::uint64_t value, std::stri
 Result<std::vector<SlicePiece>> KeptOf(File& file, const DeviceContainer& container,
                                        const DeviceChoice& choice) {
   std::vector<SlicePiece> pieces;
-  if (!choice.DropsFrom(container)) {
+  if (!choice.DropsElements(container)) {
     pieces.push_back(CopyPiece(container.offset, container.size_bytes));
     return pieces;
   }

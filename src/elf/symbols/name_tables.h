@@ -1,5 +1,5 @@
 #pragma once
-// A small ELF file made of the tables of a large one. Layer: elf, private to it.
+// Extracts the symbol tables of an ELF file into a small one. Layer: elf, private to it.
 
 #include <vector>
 

@@ -13,7 +13,7 @@ class HashTableReader {
  public:
   HashTableReader(File& file, const Image& image) : file_(file), image_(image) {}
 
-  Result<OfferedNames> Run(std::uint64_t symbols) && {
+  Result<ExportedNames> Run(std::uint64_t symbols) && {
     if (const auto gnu = image_.dynamic->Find(kDtGnuHash)) {
       PTPKG_CHECK(ReadGnu(*gnu, symbols));
     } else if (const auto hash = image_.dynamic->Find(kDtHash)) {
@@ -115,7 +115,7 @@ class HashTableReader {
 
   File& file_;
   const Image& image_;
-  OfferedNames names_;
+  ExportedNames names_;
 };
 
 }  // namespace
@@ -126,7 +126,7 @@ std::uint32_t SymbolKey(std::string_view name) {
   return hash | 1U;
 }
 
-Result<OfferedNames> ReadOfferedNames(File& file, const Image& image, std::uint64_t symbols) {
+Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols) {
   return HashTableReader(file, image).Run(symbols);
 }
 

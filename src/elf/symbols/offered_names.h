@@ -1,5 +1,5 @@
 #pragma once
-// The names that ld.so finds through the hash table of a file. Layer: elf, private to it. Source: gABI
+// Reads the names that ld.so finds through a file's hash table. Layer: elf, private to it. Source: gABI
 // chapter 5 "Hash Table"; glibc elf/dl-lookup.c for DT_GNU_HASH.
 
 #include <string_view>
@@ -12,7 +12,7 @@ namespace ptpkg::elf {
 /// The hash of a name in a GNU hash table, with the lowest bit set.
 std::uint32_t SymbolKey(std::string_view name);
 
-struct OfferedNames {
+struct ExportedNames {
   std::vector<std::uint32_t> keys = {};  ///< SymbolKey of each name, sorted.
   std::uint64_t first = ~0ULL;           ///< Symbols with a section are in the table from this number on.
 
@@ -21,6 +21,6 @@ struct OfferedNames {
 
 /// `symbols`: how many .dynsym has. No names without a hash table. REQUIRES: image.dynamic. Errors: kCorrupt
 /// for a table that ld.so would not find its symbols by; kIo. Cost: the table; of DT_HASH the symbols too.
-Result<OfferedNames> ReadOfferedNames(File& file, const Image& image, std::uint64_t symbols);
+Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols);
 
 }  // namespace ptpkg::elf

@@ -1,5 +1,5 @@
 #pragma once
-// Symbols of Python's C interface that a file imports and defines. Layer: elf.
+// Finds imported and defined symbols of Python's C API. Layer: elf.
 
 #include <set>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The dynamic relocations of a linked file: what the loader writes where. Layer: elf, private to it. Source:
-// System V gABI chapter 4 "Relocation", chapter 5 "Dynamic Section" (DT_RELR); processor supplements.
+// Iterates over the dynamic relocations of a linked file. Layer: elf, private to it. Source: System V gABI
+// chapter 4 "Relocation", chapter 5 "Dynamic Section" (DT_RELR); processor supplements.
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// The records of .symtab and .dynsym, and what .symtab says about sections that an edit moved. Layer: elf,
-// private to it. Source: gABI "Symbol Table".
+// Reads symbol records and updates .symtab after edits. Layer: elf, private to it. Source: gABI "Symbol
+// Table".
 
 #include <cstdint>
 #include <functional>

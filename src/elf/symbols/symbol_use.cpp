@@ -293,12 +293,12 @@ class SymbolWalk {
 };
 
 /// The names of the symbols that the walk has seen.
-class AskedNames {
+class ImportedNames {
  public:
-  AskedNames(File& file, const Image& image, SymbolWalk& walk, std::span<const std::uint16_t> passed_over)
+  ImportedNames(File& file, const Image& image, SymbolWalk& walk, std::span<const std::uint16_t> passed_over)
       : file_(file), image_(image), walk_(walk), passed_over_(passed_over) {}
 
-  Result<void> Read(const OfferedNames& offered, SymbolUse& use) {
+  Result<void> Read(const ExportedNames& offered, SymbolUse& use) {
     const Codec& codec = image_.codec;
     const std::uint64_t record = codec.SymbolSize();
     const std::uint64_t count = walk_.uses().size();
@@ -364,7 +364,7 @@ class AskedNames {
   }
 
   Result<void> Take(std::uint64_t number, const SymbolRecord& symbol, std::uint16_t version,
-                    const OfferedNames& offered, SymbolUse& use) {
+                    const ExportedNames& offered, SymbolUse& use) {
     const bool is_defined = symbol.section != 0;
     if (symbol.binding == kBindLocal) return Ok();
     PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
@@ -441,8 +441,8 @@ Result<void> FillSymbols(File& file, const Image& image, SymbolWalk& walk,
   PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
   PTPKG_CHECK(walk.Run(count));
   use.binds_now = walk.binds_now();
-  PTPKG_TRY(OfferedNames offered, ReadOfferedNames(file, image, count.value_or(0)));
-  PTPKG_CHECK(AskedNames(file, image, walk, passed_over).Read(offered, use));
+  PTPKG_TRY(ExportedNames offered, ReadExportedNames(file, image, count.value_or(0)));
+  PTPKG_CHECK(ImportedNames(file, image, walk, passed_over).Read(offered, use));
   use.offered = std::move(offered.keys);
   PTPKG_TRY(const bool by_symbol, DefinesAny(file, image, walk.static_tls_symbols(), count.value_or(0)));
   const Segment* const tls = image.FindSegment(kSegmentTls);
@@ -454,7 +454,7 @@ Result<void> FillSymbols(File& file, const Image& image, SymbolWalk& walk,
 
 }  // namespace
 
-bool SymbolUse::Offers(std::string_view name) const {
+bool SymbolUse::ExportsSymbol(std::string_view name) const {
   return std::binary_search(offered.begin(), offered.end(), SymbolKey(name));
 }
 

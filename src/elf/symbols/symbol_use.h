@@ -1,7 +1,6 @@
 #pragma once
-// The symbols that one dynamic file offers to its process and asks of it, and faults of its relocations.
-// Layer: elf. Source: glibc elf/dl-reloc.c, do-rel.h, dl-lookup.c, sysdeps/x86_64/dl-machine.h; gABI chapter
-// 5 "Hash Table", DT_RELR.
+// Exported and imported symbols of a file, and relocation faults. Layer: elf. Source: glibc elf/dl-reloc.c,
+// do-rel.h, dl-lookup.c, sysdeps/x86_64/dl-machine.h; gABI chapter 5 "Hash Table", DT_RELR.
 
 #include <span>
 #include <string>
@@ -14,24 +13,24 @@
 namespace ptpkg::elf {
 
 /// A symbol that a relocation refers to and that the file does not offer itself.
-struct AskedSymbol {
+struct ImportedSymbol {
   std::string name;
   std::uint16_t version = 0;  ///< Index as in .gnu.version; 0 and 1: none.
   bool lazy =
       false;  ///< Looked up at the first call, unless the process or the file binds everything at once.
 
-  bool operator==(const AskedSymbol&) const = default;
+  bool operator==(const ImportedSymbol&) const = default;
 };
 
 struct SymbolUse {
   std::vector<std::uint32_t> offered;  ///< SymbolKey of each name that ld.so finds in the file, sorted.
-  std::vector<AskedSymbol> asked;      ///< Without weak ones, in the order of the symbol table.
+  std::vector<ImportedSymbol> asked;   ///< Without weak ones, in the order of the symbol table.
   bool binds_now = false;              ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
   /// Bytes of the file's own thread-local variables that have to lie in the static block (initial-exec
   /// access).
   std::uint64_t static_tls_bytes = 0;
 
-  [[nodiscard]] bool Offers(std::string_view name) const;
+  [[nodiscard]] bool ExportsSymbol(std::string_view name) const;
 };
 
 struct RelocationFacts {

@@ -1,6 +1,6 @@
 #pragma once
-// Symbol versions: what a file requires, what it defines, and which symbols are bound to them. Layer: elf.
-// Source: Linux Standard Base 5.0 "Symbol Versioning".
+// Reads required, defined and bound symbol versions. Layer: elf. Source: Linux Standard Base 5.0 "Symbol
+// Versioning".
 
 #include <span>
 #include <string>

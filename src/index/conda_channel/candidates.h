@@ -1,5 +1,5 @@
 #pragma once
-// The packages of a conda channel on this machine, as values. Layer: index.
+// Reads the packages of a local conda channel. Layer: index.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// channeldata.json: one entry per package name over all subdirs. Layer: index.
-// Source: CEP 38; conda-index index/__init__.py _update_channeldata.
+// Writes channeldata.json over all subdirs. Layer: index. Source: CEP 38; conda-index index/__init__.py
+// _update_channeldata.
 
 #include "index/conda_channel/conda_record.h"
 

@@ -16,7 +16,7 @@ Result<Json*> RowsOf(Json& document, const std::string& file_name) {
     if (rows.is_null()) rows = Json::object();
     if (rows.is_object()) return &rows;
   }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is no object", key));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is not an object", key));
 }
 
 }  // namespace

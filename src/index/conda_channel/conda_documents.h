@@ -1,5 +1,5 @@
 #pragma once
-// What an index says of one subdir of a conda channel. Layer: index. Source: CEP 36 (repodata), CEP 12
+// Repodata and run_exports documents of one subdir. Layer: index. Source: CEP 36 (repodata), CEP 12
 // (run_exports); conda-index 0.13 index_subdir.
 
 #include <map>

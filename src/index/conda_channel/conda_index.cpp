@@ -59,14 +59,14 @@ class SubdirReader {
     std::vector<Reading<CondaRecord>> readings(content_.packages.size());
     const auto read = [&](std::size_t i) -> Result<void> {
       const std::string& name = content_.packages[i];
-      PTPKG_TRY(readings[i], JudgeReading(env_, folder_ / name, RecordOf(name, cached)));
+      PTPKG_TRY(readings[i], ClassifyReadError(env_, folder_ / name, RecordOf(name, cached)));
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(env_.jobs, readings.size(), read));
     CondaRecords result;
     for (std::size_t i = 0; i < readings.size(); ++i) {
       const std::string& name = content_.packages[i];
-      if (readings[i].reason) LeaveOut(env_, folder_ / name, *readings[i].reason, summary);
+      if (readings[i].reason) SkipPackage(env_, folder_ / name, *readings[i].reason, summary);
       if (readings[i].record) result.emplace(name, *std::move(readings[i].record));
     }
     summary.packages += result.size();

@@ -26,7 +26,7 @@ constexpr std::array<const char*, 11> kAboutTexts{"description", "dev_url",  "do
                                                   "home",        "license",  "source_url", "source_git_url",
                                                   "summary",     "icon_url", "icon_hash"};
 
-Result<void> CheckAgreement(const Json& index, const AbsPath& package, const std::string& subdir) {
+Result<void> CheckLocation(const Json& index, const AbsPath& package, const std::string& subdir) {
   PTPKG_TRY(const conda::DistName dist, conda::DistName::Parse(package.Name()));
   const std::string where(package.Name());
   for (const auto& [key, expected] :
@@ -35,13 +35,13 @@ Result<void> CheckAgreement(const Json& index, const AbsPath& package, const std
     if (found == expected) continue;
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}': its index.json has the {} '{}'", where, key, found))
-        .WithHint("a conda package must be named '<name>-<version>-<build>' after its own metadata");
+        .WithHint("rename it to '<name>-<version>-<build>' from its metadata");
   }
   PTPKG_TRY(const std::string found, JsonStringOr(index, "subdir", subdir, where));
   if (found == subdir) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' is a package for '{}' but lies in '{}'", where, found, subdir))
-      .WithHint(fmt::format("move it to the folder '{}'", found));
+               fmt::format("'{}' is a package for '{}' but is in '{}'", where, found, subdir))
+      .WithHint(fmt::format("move it to the directory '{}'", found));
 }
 
 bool HasLinkScript(const std::string& path, std::string_view kind) {
@@ -114,7 +114,7 @@ Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std:
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const FileStat stat, env.fs.Stat(package));
   PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package));
-  PTPKG_CHECK(CheckAgreement(info.index, package, subdir));
+  PTPKG_CHECK(CheckLocation(info.index, package, subdir));
   Digests known = digests.value_or(Digests{});
   if (!digests || digests->size_bytes != stat.size_bytes) {
     PTPKG_TRY(known, HashFile(env.fs, package, {.md5 = true}));

@@ -1,5 +1,5 @@
 #pragma once
-// What a conda channel says about one package, read once and remembered. Layer: index.
+// Reads and caches the index record of one package. Layer: index.
 
 #include <map>
 #include <optional>

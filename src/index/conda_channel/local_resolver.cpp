@@ -1,3 +1,10 @@
+// Idea: depth-first search with backtracking over package names in the order in which they are demanded;
+// candidates of a name are tried newest first. Taking a package adds its dependencies as wants; a want that
+// no remaining package of its name can meet ends the branch. A trail records what a choice added, so that
+// undoing it costs only that.
+// Invariants: `constrains` counts only for names that something else demands; the first conflict, that of
+// the newest packages, is the one that is reported; the number of choices is limited.
+
 #include "index/conda_channel/local_resolver.h"
 
 #include <algorithm>
@@ -22,7 +29,7 @@ struct Want {
   std::string asker;
   bool demands = true;  ///< False for `constrains`: it counts only if something else demands the name.
 
-  [[nodiscard]] std::string str() const { return fmt::format("'{}' (asked for by {})", spec.str(), asker); }
+  [[nodiscard]] std::string str() const { return fmt::format("'{}' (required by {})", spec.str(), asker); }
 };
 
 Result<Want> ReadWant(const versions::MatchSpec& spec, const std::string& asker, bool demands) {
@@ -161,7 +168,7 @@ class Search {
     while (frame.next < packages.size()) {
       Package& package = packages[frame.next++];
       if (!AllAdmit(name, package)) continue;
-      if (++choices_ > kMaxChoices) return TooHard();
+      if (++choices_ > kMaxChoices) return SearchLimitError();
       if (!package.candidate->damage.empty()) return Damaged(*package.candidate);
       PTPKG_TRY(const std::vector<Want>* wants, WantsOf(package));
       chosen_[name] = &package;
@@ -190,7 +197,7 @@ class Search {
     wants_[name].push_back(&want);
     trail_.push_back(name);
     const std::vector<Package>* packages = catalog_.Find(name);
-    if (packages == nullptr) return MeetElsewhere(name);
+    if (packages == nullptr) return CanBeMetElsewhere(name);
     if (want.demands && demanded_.insert(name).second) order_.push_back(name);
     if (!demanded_.contains(name)) return true;
     if (const auto chosen = chosen_.find(name); chosen != chosen_.end()) {
@@ -206,9 +213,9 @@ class Search {
   }
 
   /// Whether something that is not in the channel could satisfy all that is asked of `name`.
-  bool MeetElsewhere(const std::string& name) {
+  bool CanBeMetElsewhere(const std::string& name) {
     const std::vector<versions::Constraint> constraints = ConstraintsOn(name);
-    if (constraints.size() < 2 || versions::CanMeet(constraints)) return true;
+    if (constraints.size() < 2 || versions::CanBeSatisfied(constraints)) return true;
     Explain(name, versions::FindCollision(constraints), "");
     return false;
   }
@@ -261,7 +268,7 @@ class Search {
   void ExplainChosen(const Package& chosen, const Want& want) {
     if (weak_reason_) return;
     weak_reason_ = Error(ErrorCode::kNotFound,
-                         fmt::format("{} excludes {}, which {} leads to", want.str(),
+                         fmt::format("{} excludes {}, which {} requires", want.str(),
                                      chosen.candidate->Stem(), wants_[want.spec.name].front()->str()));
   }
 
@@ -271,15 +278,15 @@ class Search {
     return {ErrorCode::kNotFound, "the requirements exclude each other"};
   }
 
-  [[nodiscard]] static Error TooHard() {
+  [[nodiscard]] static Error SearchLimitError() {
     return Error(ErrorCode::kUnsupported,
-                 fmt::format("no packages of the output channel were found that fit together, in {} choices",
+                 fmt::format("found no compatible packages in the output channel after {} choices",
                              kMaxChoices))
-        .WithHint("name exact versions in requirements.host, or leave the packages to a conda client");
+        .WithHint("pin exact versions in requirements.host, or use a conda client (--env conda)");
   }
 
   [[nodiscard]] static Error Damaged(const Candidate& candidate) {
-    return Error(ErrorCode::kCorrupt, fmt::format("'{}' of the output channel cannot be used: {}",
+    return Error(ErrorCode::kCorrupt, fmt::format("cannot use '{}' of the output channel: {}",
                                                   candidate.file_name, candidate.damage))
         .WithHint("remove the file, or build the package again");
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Which packages of our own channel a build uses. Layer: index.
-// Not a solver of foreign channels, which stays a conda client's job (docs/decisions/0011).
+// Resolves build dependencies within the output channel. Layer: index. Not a solver of foreign channels,
+// which stays a conda client's job (docs/decisions/0011).
 
 #include <string>
 #include <vector>

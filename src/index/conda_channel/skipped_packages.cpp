@@ -4,7 +4,7 @@
 
 namespace ptpkg::index {
 
-Result<bool> LeavesOut(Env& env, const AbsPath& package, const Error& error) {
+Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error) {
   switch (error.code()) {
     case ErrorCode::kCorrupt:
     case ErrorCode::kInvalidInput:
@@ -17,8 +17,8 @@ Result<bool> LeavesOut(Env& env, const AbsPath& package, const Error& error) {
   }
 }
 
-void LeaveOut(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary) {
-  env.reporter.Warn(fmt::format("'{}' is left out of the index: {}", package.str(), reason.message()));
+void SkipPackage(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary) {
+  env.reporter.Warn(fmt::format("skipped '{}': {}", package.str(), reason.message()));
   summary.left_out.push_back({.package = package, .reason = reason});
 }
 

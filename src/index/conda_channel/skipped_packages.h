@@ -1,5 +1,5 @@
 #pragma once
-// Which errors of one package leave it out of an index instead of ending the run. Layer: index.
+// Decides which package errors skip the package. Layer: index.
 
 #include <optional>
 #include <vector>
@@ -18,19 +18,19 @@ struct Reading {
 
 /// True for errors that speak of the package: kCorrupt, kInvalidInput, kUnsupported, and kNotFound where the
 /// file is still there.
-Result<bool> LeavesOut(Env& env, const AbsPath& package, const Error& error);
+Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error);
 
 /// Errors: those that say nothing about the package.
 template <class T>
-Result<Reading<T>> JudgeReading(Env& env, const AbsPath& package, Result<T> read) {
+Result<Reading<T>> ClassifyReadError(Env& env, const AbsPath& package, Result<T> read) {
   if (read) return Reading<T>{.record = *std::move(read), .reason = {}};
-  PTPKG_TRY(const bool leaves_out, LeavesOut(env, package, read.error()));
+  PTPKG_TRY(const bool leaves_out, IsPackageError(env, package, read.error()));
   if (leaves_out) return Reading<T>{.record = {}, .reason = std::move(read).error()};
   if (read.error().code() == ErrorCode::kNotFound) return Reading<T>{};
   return std::move(read).error();
 }
 
 /// Adds to `summary`, and warns.
-void LeaveOut(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary);
+void SkipPackage(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary);
 
 }  // namespace ptpkg::index

@@ -52,8 +52,8 @@ std::optional<std::string> BackendOf(const wheel::Version& version) {
   return name.empty() ? std::nullopt : std::optional(Join(name, "."));
 }
 
-WheelRoots RootsOf(const std::vector<IndexedWheel>& wheels) {
-  WheelRoots result;
+BackendDirectories GroupByBackend(const std::vector<IndexedWheel>& wheels) {
+  BackendDirectories result;
   std::set<std::string> with_backend;
   std::vector<std::optional<std::string>> backends;
   for (const IndexedWheel& wheel : wheels) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which wheels a simple index of one backend lists. Layer: index. IndexWheels (index.h) writes these
+// Groups wheels by backend for separate simple indexes. Layer: index. IndexWheels (index.h) writes these
 // indexes. Source: the names are those of uv's --torch-backend and of the folders below
 // download.pytorch.org/whl.
 
@@ -25,7 +25,7 @@ std::optional<std::string> BackendOf(const wheel::Version& version);
 /// Wheels of an index by project, PEP 503 normal form.
 using Projects = std::map<std::string, std::vector<IndexedWheel>>;
 
-struct WheelRoots {
+struct BackendDirectories {
   std::map<std::string, Projects> roots = {};  ///< By backend. Each has a wheel of its own.
   std::vector<IndexedWheel> rootless = {};     ///< In none of them, in the order of the input.
 };
@@ -36,6 +36,6 @@ struct WheelRoots {
 /// place would be taken for the one of the backend. The root of slices, cu130.sm90, also has what cu130 has:
 /// a slice counts as newer than its whole wheel, which has code for its GPUs too. No other root has slices,
 /// which would be taken for any GPU.
-WheelRoots RootsOf(const std::vector<IndexedWheel>& wheels);
+BackendDirectories GroupByBackend(const std::vector<IndexedWheel>& wheels);
 
 }  // namespace ptpkg::index

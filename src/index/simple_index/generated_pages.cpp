@@ -36,7 +36,7 @@ const Json* ObjectsOf(const Json& page, const char* key) {
 }
 
 /// `projects`: those whose pages are ours.
-bool IsOwnRootPage(Env& env, const AbsPath& path, const std::set<std::string>& projects) {
+bool IsGeneratedRootPage(Env& env, const AbsPath& path, const std::set<std::string>& projects) {
   const std::optional<Json> page = ReadPage(env, path);
   const Json* const listed = page ? ObjectsOf(*page, "projects") : nullptr;
   if (listed == nullptr) return false;
@@ -49,21 +49,21 @@ bool IsOwnRootPage(Env& env, const AbsPath& path, const std::set<std::string>& p
 
 }  // namespace
 
-Result<OwnPages> FindOwnPages(Env& env, const AbsPath& folder) {
-  OwnPages own;
+Result<GeneratedPages> FindGeneratedPages(Env& env, const AbsPath& folder) {
+  GeneratedPages own;
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));
   for (const std::string& name : names) {
     PTPKG_CHECK(env.cancel.Check());
     const AbsPath place = folder / RelPath::Literal(name);
     const auto stat = env.fs.Lstat(place);
     const bool is_folder = stat && stat->kind == FileKind::kDirectory;
-    if (is_folder && IsOwnProjectPage(env, place / "index.json")) own.projects.insert(name);
+    if (is_folder && IsGeneratedProjectPage(env, place / "index.json")) own.projects.insert(name);
   }
-  own.root = IsOwnRootPage(env, folder / "index.json", own.projects);
+  own.root = IsGeneratedRootPage(env, folder / "index.json", own.projects);
   return own;
 }
 
-bool IsOwnProjectPage(Env& env, const AbsPath& page) {
+bool IsGeneratedProjectPage(Env& env, const AbsPath& page) {
   const std::optional<Json> json = ReadPage(env, page);
   const Json* const files = json ? ObjectsOf(*json, "files") : nullptr;
   if (files == nullptr || files->empty()) return false;
@@ -73,10 +73,10 @@ bool IsOwnProjectPage(Env& env, const AbsPath& page) {
                      [](const Json& file) { return file.contains(kWheelDirectoryKey); });
 }
 
-bool IsOwnHtmlPage(Env& env, const AbsPath& page) {
+bool IsGeneratedHtmlPage(Env& env, const AbsPath& page) {
   if (!IsRegular(env, page)) return false;
   const Result<std::string> text = ReadFile(env.fs, page);
-  return text && IsOwnHtml(*text);
+  return text && IsGeneratedHtml(*text);
 }
 
 }  // namespace ptpkg::index

@@ -1,6 +1,6 @@
 #pragma once
-// Which pages of a simple index an earlier run wrote: no others are ever removed. Layer: index, internal to
-// it. A folder called cpu or simple/torch, and an index.json in it, may be somebody else's.
+// Recognises index pages that ptpkg may replace or remove. Layer: index, internal to it. A folder called cpu
+// or simple/torch, and an index.json in it, may be somebody else's.
 
 #include <set>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ptpkg::index {
 
-struct OwnPages {
+struct GeneratedPages {
   bool root = false;                    ///< The index.json of the folder itself.
   std::set<std::string> projects = {};  ///< Folders directly in it whose index.json is ours.
 
@@ -19,12 +19,12 @@ struct OwnPages {
 
 /// A root page is ours if it has kRootPageKey, or lists a project whose page is. Links are not followed. What
 /// cannot be read or understood is not ours. Errors: kIo (the folder), kCancelled.
-Result<OwnPages> FindOwnPages(Env& env, const AbsPath& folder);
+Result<GeneratedPages> FindGeneratedPages(Env& env, const AbsPath& folder);
 
 /// Whether `page` is the index.json of the project that its folder is named after, as we write it: each of
 /// its files, and it has one, has our mark (kWheelDirectoryKey). False if it is not there.
-bool IsOwnProjectPage(Env& env, const AbsPath& page);
+bool IsGeneratedProjectPage(Env& env, const AbsPath& page);
 /// Whether `page` begins as our index.html of a root or project does. False if it is not there.
-bool IsOwnHtmlPage(Env& env, const AbsPath& page);
+bool IsGeneratedHtmlPage(Env& env, const AbsPath& page);
 
 }  // namespace ptpkg::index

@@ -63,7 +63,7 @@ struct WheelFolder {
   std::string backend;  ///< "" = the folder that is indexed.
   AbsPath pages;
   std::vector<std::string> names;        ///< All that lies there, and is not about to go.
-  OwnPages own = {};                     ///< Of a backend.
+  GeneratedPages own = {};               ///< Of a backend.
   std::span<const Artifact> known = {};  ///< As in WheelIndexOptions.
 
   /// As HashedWheels and WheelIndexOptions::without call a file in it.
@@ -79,9 +79,9 @@ Result<void> CheckReadersAgree(Env& env, const AbsPath& wheel) {
   const auto splits = std::find_if(problems.begin(), problems.end(),
                                    [](const archive::ZipProblem& problem) { return problem.splits_readers; });
   if (splits == problems.end()) return Ok();
-  return Error(ErrorCode::kCorrupt, fmt::format("'{}' does not hold the same for all readers of zips: {}",
-                                                wheel.str(), splits->text))
-      .WithHint(fmt::format("all that is wrong with it: ptpkg check {}", wheel.str()));
+  return Error(ErrorCode::kCorrupt,
+               fmt::format("zip readers disagree about '{}': {}", wheel.str(), splits->text))
+      .WithHint(fmt::format("list all findings: ptpkg check {}", wheel.str()));
 }
 
 /// The digest that an earlier run took of a file like `seen`. `cached`: null = it saw none of that name.
@@ -167,11 +167,11 @@ Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string
   if (said && *said != wheel.folder) {
     return Error(
         ErrorCode::kInvalidInput,
-        fmt::format("its version is of '{}', and it lies in the folder of '{}'", *said, wheel.folder));
+        fmt::format("its version belongs to '{}', but it is in the directory of '{}'", *said, wheel.folder));
   }
   if (!std::binary_search(taken.begin(), taken.end(), wheel.file_name)) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("the folder above '{}' has a wheel of the same name", wheel.folder));
+               fmt::format("the directory above '{}' has a wheel of the same name", wheel.folder));
 }
 
 /// What is known of wheels before they are read.
@@ -200,7 +200,7 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
       PTPKG_CHECK(CheckPlace(wheel.entry, known.taken));
       return wheel;
     };
-    PTPKG_TRY(readings[i], JudgeReading(env, folder.path / RelPath::Literal(names[i]), read()),
+    PTPKG_TRY(readings[i], ClassifyReadError(env, folder.path / RelPath::Literal(names[i]), read()),
               fmt::format("while indexing '{}'", names[i]));
     return Ok();
   };
@@ -208,7 +208,7 @@ Result<std::vector<WheelOnDisk>> ReadAll(Env& env, const WheelFolder& folder,
   std::vector<WheelOnDisk> wheels;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const AbsPath path = folder.path / RelPath::Literal(names[i]);
-    if (readings[i].reason) LeaveOut(env, path, *readings[i].reason, summary);
+    if (readings[i].reason) SkipPackage(env, path, *readings[i].reason, summary);
     if (readings[i].record) wheels.push_back(*std::move(readings[i].record));
   }
   summary.packages += wheels.size();
@@ -252,16 +252,16 @@ Result<void> RemoveIfEmpty(Env& env, const AbsPath& folder) {
   return rest.empty() ? env.fs.Remove(folder) : Ok();
 }
 
-Result<void> RemoveOwnHtml(Env& env, IndexFiles& index, const AbsPath& folder) {
+Result<void> RemoveGeneratedHtml(Env& env, IndexFiles& index, const AbsPath& folder) {
   const AbsPath page = folder / "index.html";
-  return IsOwnHtmlPage(env, page) ? index.RemoveIfThere(page) : Ok();
+  return IsGeneratedHtmlPage(env, page) ? index.RemoveIfThere(page) : Ok();
 }
 
 /// Ours of the two pages of a project, and the folder if nothing else is in it.
 Result<void> RemoveProject(Env& env, IndexFiles& index, const AbsPath& folder) {
-  PTPKG_CHECK(RemoveOwnHtml(env, index, folder));
+  PTPKG_CHECK(RemoveGeneratedHtml(env, index, folder));
   const AbsPath page = folder / "index.json";
-  if (IsOwnProjectPage(env, page)) PTPKG_CHECK(index.RemoveIfThere(page));
+  if (IsGeneratedProjectPage(env, page)) PTPKG_CHECK(index.RemoveIfThere(page));
   PTPKG_CHECK(RemoveAbandoned(env, folder));
   return RemoveIfEmpty(env, folder);
 }
@@ -289,7 +289,7 @@ Result<std::vector<WheelFolder>> BackendFolders(Env& env, const AbsPath& root,
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
     if (stat.kind != FileKind::kDirectory) continue;
     PTPKG_TRY(std::vector<std::string> below, env.fs.ListDir(path));
-    PTPKG_TRY(OwnPages own, FindOwnPages(env, path));
+    PTPKG_TRY(GeneratedPages own, FindGeneratedPages(env, path));
     folders.push_back(
         {.path = path, .backend = name, .pages = path, .names = std::move(below), .own = std::move(own)});
   }
@@ -297,7 +297,7 @@ Result<std::vector<WheelFolder>> BackendFolders(Env& env, const AbsPath& root,
 }
 
 /// `without`: as in WheelIndexOptions.
-void LeaveOutGoing(WheelFolder& folder, const std::set<std::string>& without) {
+void DropRemovedWheels(WheelFolder& folder, const std::set<std::string>& without) {
   std::erase_if(folder.names, [&](const std::string& name) { return without.contains(folder.KeyOf(name)); });
 }
 
@@ -325,16 +325,15 @@ Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* kn
     PTPKG_TRY(const bool there, Exists(env.fs, path));
     if (!there) return Ok();
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is no folder, and the index of that backend belongs there", path.str()))
+                 fmt::format("cannot write a backend index: '{}' is not a directory", path.str()))
         .WithHint(way_out);
   }
   for (const char* name : {"index.html", "index.json"}) {
     const AbsPath page = path / name;
     PTPKG_TRY(const bool there, Exists(env.fs, page));
-    if (!there || IsOwnHtmlPage(env, page)) continue;
+    if (!there || IsGeneratedHtmlPage(env, page)) continue;
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' was not made by ptpkg, and the index of that backend belongs there",
-                             page.str()))
+                 fmt::format("cannot write a backend index: '{}' was not written by ptpkg", page.str()))
         .WithHint(way_out);
   }
   return Ok();
@@ -353,8 +352,8 @@ class Indexing {
     const bool had_roots = std::any_of(folders.begin(), folders.end(), HasIndex);
     const bool roots = options.roots || had_roots;
     if (!roots) folders.clear();
-    LeaveOutGoing(above, options.without);
-    for (WheelFolder& folder : folders) LeaveOutGoing(folder, options.without);
+    DropRemovedWheels(above, options.without);
+    for (WheelFolder& folder : folders) DropRemovedWheels(folder, options.without);
     PTPKG_TRY(cache_, ReadWheelCache(env_, root_));
     PTPKG_TRY(const std::vector<std::string> names, WheelNames(env_, above.names, root_));
     PTPKG_CHECK(Take(above, names, {}));
@@ -363,7 +362,7 @@ class Indexing {
       PTPKG_TRY(const std::vector<std::string> below, WheelNames(env_, folder.names, folder.path));
       PTPKG_CHECK(Take(folder, below, names));
     }
-    const WheelRoots found = roots ? RootsOf(wheels_) : WheelRoots{};
+    const BackendDirectories found = roots ? GroupByBackend(wheels_) : BackendDirectories{};
     PTPKG_CHECK(CheckRootPlaces(found, folders, /*may_do_without=*/!had_roots));
     // Nothing is written before everything was read, and may be written.
     PTPKG_CHECK(WriteWheelCache(env_, root_, hashed_));
@@ -387,7 +386,7 @@ class Indexing {
     PTPKG_TRY(std::vector<WheelOnDisk> read, ReadAll(env_, folder, names, {taken, cache_}, summary_));
     for (WheelOnDisk& wheel : read) {
       if (const Result<void> added = collected_.Add(wheel.info); !added) {
-        LeaveOut(env_, folder.path / RelPath::Literal(wheel.entry.file_name), added.error(), summary_);
+        SkipPackage(env_, folder.path / RelPath::Literal(wheel.entry.file_name), added.error(), summary_);
         --summary_.packages;
         continue;
       }
@@ -415,9 +414,9 @@ class Indexing {
   }
 
   /// `folders`: those that were there before. `may_do_without`: a run without --roots would make none.
-  Result<void> CheckRootPlaces(const WheelRoots& found, const std::vector<WheelFolder>& folders,
+  Result<void> CheckRootPlaces(const BackendDirectories& found, const std::vector<WheelFolder>& folders,
                                bool may_do_without) {
-    const std::string way_out = may_do_without ? "move it away, or index without --roots" : "move it away";
+    const std::string way_out = may_do_without ? "move it away, or remove --roots" : "move it away";
     for (const auto& [backend, projects] : found.roots) {
       const std::string& name = backend;  // a structured binding goes into no lambda
       const auto known = std::find_if(folders.begin(), folders.end(),
@@ -429,7 +428,7 @@ class Indexing {
   }
 
   /// REQUIRES: CheckRootPlaces.
-  Result<void> WriteRoots(const WheelRoots& found, const std::vector<WheelFolder>& folders) {
+  Result<void> WriteRoots(const BackendDirectories& found, const std::vector<WheelFolder>& folders) {
     for (const auto& [backend, projects] : found.roots) {
       PTPKG_CHECK(WritePages(index_, root_ / RelPath::Literal(backend), projects, variants_));
       summary_.roots.push_back(backend);
@@ -450,7 +449,7 @@ class Indexing {
     if (HasIndex(folder) || HasWheels(folder)) PTPKG_CHECK(RemoveStaleMetadata(index_, folder));
     if (!HasIndex(folder)) return Ok();
     if (projects == nullptr) {
-      PTPKG_CHECK(RemoveOwnHtml(env_, index_, folder.pages));
+      PTPKG_CHECK(RemoveGeneratedHtml(env_, index_, folder.pages));
       if (folder.own.root) PTPKG_CHECK(index_.RemoveIfThere(folder.pages / "index.json"));
     }
     PTPKG_CHECK(
@@ -502,7 +501,7 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
       });
       if (folder == folders.end()) {
         return Error(ErrorCode::kNotFound, fmt::format("'{}' has no index of '{}'", root.str(), yank.folder))
-            .WithHint("make it: ptpkg index --roots " + root.str());
+            .WithHint("create it: ptpkg index --roots " + root.str());
       }
       PTPKG_CHECK(YankOnPages(env, index, folder->pages / project, yank, /*may_lack=*/false));
       continue;
@@ -517,8 +516,8 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
   return Ok();
 }
 
-Result<bool> HoldsWheelRoots(Env& env, const AbsPath& root, const std::vector<std::string>& names,
-                             bool asked) {
+Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vector<std::string>& names,
+                                   bool asked) {
   PTPKG_TRY(const std::vector<WheelFolder> folders, BackendFolders(env, root, names));
   return std::any_of(folders.begin(), folders.end(), [&](const WheelFolder& folder) {
     return HasIndex(folder) || (asked && HasWheels(folder));

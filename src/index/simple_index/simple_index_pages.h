@@ -78,10 +78,6 @@ Json EmptyRootPage();
 Result<void> AddToRootPage(Json& page, const std::vector<std::string>& projects);
 std::string RootHtml(const Json& page);
 /// Whether `text` begins as ProjectHtml and RootHtml begin.
-bool IsOwnHtml(std::string_view text);
-
-/// Everything but letters, digits and "-._~" as %XX, so '+' of a local version survives servers that
-/// read it as a space.
-std::string PercentEncode(std::string_view text);
+bool IsGeneratedHtml(std::string_view text);
 
 }  // namespace ptpkg::index

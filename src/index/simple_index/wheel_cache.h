@@ -1,7 +1,6 @@
 #pragma once
-// Digests of wheels that an earlier run took, so that a later one need not hash them. Layer: index,
-// internal to it. They lie beside the pages, not in them: pages depend on nothing but the wheels, not on
-// their times.
+// Caches wheel digests between runs. Layer: index, internal to it. They lie beside the pages, not in them:
+// pages depend on nothing but the wheels, not on their times.
 
 #include <map>
 #include <string>

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "index/simple_index/simple_index_pages.h"
+#include "support/net/url.h"
 #include "support/text/text.h"
 
 namespace ptpkg::index {
@@ -56,7 +57,7 @@ Result<Json*> ListOf(Json& page, const char* key) {
     if (list.is_null()) list = Json::array();
     if (list.is_array()) return &list;
   }
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is no list", key));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is not a list", key));
 }
 
 /// As PEP 691 has it: a text, or true where nobody says why.
@@ -177,20 +178,6 @@ Result<IndexedWheel> DescribeWheel(const wheel::WheelInfo& info, const std::stri
   return described;
 }
 
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
 Json EmptyProjectPage(const std::string& project) {
   return {{"meta", {{"api-version", kApiVersion}}},
           {"name", project},
@@ -278,7 +265,7 @@ Result<void> SetYanked(Json& page, const Yank& yank) {
   Json* const entry = ListedAs(*list, yank);
   if (entry == nullptr) {
     return Error(ErrorCode::kNotFound, fmt::format("the index does not list '{}'", yank.file_name))
-        .WithHint("publish it again: what is there is not sent again, and the index is completed");
+        .WithHint("publish it again: ptpkg completes the index without sending the file twice");
   }
   if (yank.reason) {
     (*entry)["yanked"] = YankedValue(*yank.reason);
@@ -325,6 +312,6 @@ std::string RootHtml(const Json& page) {
   return Page("Simple index", body);
 }
 
-bool IsOwnHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
+bool IsGeneratedHtml(std::string_view text) { return text.starts_with(kHtmlHead); }
 
 }  // namespace ptpkg::index

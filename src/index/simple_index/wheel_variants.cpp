@@ -5,6 +5,7 @@
 #include <set>
 
 #include "index/simple_index/simple_index_pages.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 
 namespace ptpkg::index {
@@ -51,7 +52,7 @@ std::vector<VariantsFile> WheelVariants::Files() const {
 
 Result<void> AddVariantsToPage(Json& page, const std::vector<VariantsFile>& files) {
   if (!page.is_object() || !page.contains("files") || !page["files"].is_array()) {
-    return Error(ErrorCode::kInvalidInput, "'files' of the index is no list");
+    return Error(ErrorCode::kInvalidInput, "'files' of the index is not a list");
   }
   const std::set<std::string> stems = VariantStems(page["files"]);
   for (const VariantsFile& file : files) {

@@ -1,5 +1,5 @@
 #pragma once
-// The index's documents about variant wheels. Layer: index. Source: PEP 825 "Index-level metadata"; the
+// Variant documents (PEP 825) of a simple index. Layer: index. Source: PEP 825 "Index-level metadata"; the
 // format is that of wheel/variant.h.
 
 #include <map>

@@ -9,50 +9,61 @@
 namespace ptpkg::pipeline {
 namespace {
 
+/// nullopt where the record lacks one, or it is none.
+std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
+  const auto sha256 = Sha256::FromHex(record.sha256);
+  const auto md5 = Md5::FromHex(record.md5);
+  if (!sha256 || !md5) return std::nullopt;
+  return Digests{.sha256 = *sha256, .md5 = *md5, .blake2b = {}, .size_bytes = record.size_bytes};
+}
+
 /// What the manifest of an output folder lists, as far as the taker takes it.
-Result<std::vector<AbsPath>> ListedIn(Env& env, const AbsPath& folder, const Taker& taker) {
+Result<std::vector<NamedArtifact>> ManifestArtifacts(Env& env, const AbsPath& folder,
+                                                     const ArtifactFilter& taker) {
   PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));
   if (!there) {
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' has no manifest.json: it is no output folder", folder.str()))
-        .WithHint("name the artifacts themselves");
+                 fmt::format("'{}' is not an output directory: it has no manifest.json", folder.str()))
+        .WithHint("give the artifact files");
   }
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, folder));
   PTPKG_TRY(const std::vector<ArtifactRecord> records, output.Listed());
-  std::vector<AbsPath> files;
+  std::vector<NamedArtifact> files;
   std::vector<std::string> left_out;
   for (const ArtifactRecord& record : records) {
-    if (record.IsBeside()) continue;  // goes where its artifact goes
+    if (record.IsSidecar()) continue;  // goes where its artifact goes
     PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
     const auto format = ParseArtifactFormat(record.format);
     if (format && taker.takes(*format)) {
-      files.push_back(folder / path);
+      files.push_back({.file = folder / path, .digests = DigestsIn(record)});
     } else {
       left_out.emplace_back(path.Name());
     }
   }
   if (!left_out.empty()) {
-    env.reporter.Note(fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), taker.title));
+    env.reporter.Note(
+        fmt::format("skipped: {}, which {} does not accept", FirstNames(left_out, 3), taker.title));
   }
   return files;
 }
 
 }  // namespace
 
-Result<std::vector<AbsPath>> ArtifactsAt(Env& env, const std::vector<AbsPath>& paths, const Taker& taker) {
-  std::vector<AbsPath> files;
+Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
+                                                    const ArtifactFilter& taker) {
+  std::vector<NamedArtifact> files;
   for (const AbsPath& path : paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind != FileKind::kDirectory) {
-      files.push_back(path);
+      files.push_back({.file = path});
       continue;
     }
-    PTPKG_TRY(const std::vector<AbsPath> listed, ListedIn(env, path, taker));
+    PTPKG_TRY(const std::vector<NamedArtifact> listed, ManifestArtifacts(env, path, taker));
     files.insert(files.end(), listed.begin(), listed.end());
   }
   if (!files.empty()) return files;
-  return Error(ErrorCode::kNotFound, fmt::format("there is nothing for {}", taker.title))
-      .WithHint("name artifacts, or an output folder that has some of its kind");
+  return Error(ErrorCode::kNotFound, fmt::format("no artifact for {}", taker.title))
+      .WithHint("give artifacts of that kind, or an output directory with some");
 }
 
 }  // namespace ptpkg::pipeline

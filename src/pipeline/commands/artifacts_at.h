@@ -1,7 +1,8 @@
 #pragma once
-// The artifacts that a command line names: files, or what output folders list. Layer: pipeline.
+// Resolves paths of a command line to artifacts. Layer: pipeline.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,14 +12,23 @@
 namespace ptpkg::pipeline {
 
 /// For whom they are.
-struct Taker {
+struct ArtifactFilter {
   std::string title;  ///< For messages.
   std::function<bool(ArtifactFormat)> takes;
 };
 
+struct NamedArtifact {
+  AbsPath file;
+  /// The sha256, md5 and size that the manifest of its output folder has; nullopt for a file that was named
+  /// itself.
+  std::optional<Digests> digests = {};
+};
+
 /// Files as they are named; of an output folder what its manifest lists, as far as the taker takes that kind:
-/// what is left out is told. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a file is
-/// not what the manifest lists), kCorrupt, kIo.
-Result<std::vector<AbsPath>> ArtifactsAt(Env& env, const std::vector<AbsPath>& paths, const Taker& taker);
+/// what is left out is told. A file whose size and time are not those in the manifest is read, and must have
+/// the digest in the manifest. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a file
+/// is not what the manifest lists), kCorrupt, kIo.
+Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
+                                                    const ArtifactFilter& taker);
 
 }  // namespace ptpkg::pipeline

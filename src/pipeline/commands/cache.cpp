@@ -29,11 +29,11 @@ Result<std::vector<std::string>> NamesIn(Fs& fs, const AbsPath& folder) {
 }
 
 /// The state of a folder with a lease, without disturbing those who take leases: they try again
-/// (TakeShared), and a missing lease file is not made.
+/// (LeaseShared), and a missing lease file is not made.
 Result<CacheState> StateOf(Fs& fs, const AbsPath& folder) {
-  PTPKG_TRY(const HeldFile held, TryHold(fs, folder / kLeaseName, LockKind::kExclusive));
-  if (held.state == HoldState::kBusy) return CacheState::kInUse;
-  return held.state == HoldState::kUnlocked ? CacheState::kUnknown : CacheState::kFree;
+  PTPKG_TRY(const LockedFile held, TryLockFile(fs, folder / kLeaseName, LockKind::kExclusive));
+  if (held.state == LockState::kBusy) return CacheState::kInUse;
+  return held.state == LockState::kUnlocked ? CacheState::kUnknown : CacheState::kFree;
 }
 
 CacheState StateOf(ScratchState state) {

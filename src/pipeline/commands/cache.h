@@ -1,5 +1,5 @@
 #pragma once
-// What lies in the cache, and removing what nobody uses: `ptpkg cache`. Layer: pipeline.
+// Lists and prunes the cache: `ptpkg cache`. Layer: pipeline.
 //
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/files/lease.h)
 //   waiting/<16 hex digits>/        the same, of artifacts that wait for their publication (packed.h)

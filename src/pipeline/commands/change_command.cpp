@@ -23,7 +23,7 @@ Result<publish::Change> NamedChange(const std::string& text) {
   const auto digest =
       Sha256::FromHex(fragment.starts_with(kMark) ? fragment.substr(kMark.size()) : std::string());
   if (!digest) {
-    return Error(ErrorCode::kUsage, fmt::format("--name {}: no SHA-256 behind '#'", text))
+    return Error(ErrorCode::kUsage, fmt::format("--name {}: no SHA-256 after '#'", text))
         .WithHint("write it as NAME#sha256=HEX, 64 digits");
   }
   change.sha256 = digest->Hex();
@@ -40,10 +40,10 @@ Result<std::vector<publish::Change>> OfEachOne(const std::vector<publish::Change
     if (is_new) {
       once.push_back(change);
     } else if (known->second != change.sha256) {
-      return Error(ErrorCode::kUsage, fmt::format("'{}' is named twice, with two digests: {} and {}", place,
-                                                  known->second.empty() ? "any" : known->second,
+      return Error(ErrorCode::kUsage, fmt::format("'{}' is given twice, with different digests: {} and {}",
+                                                  place, known->second.empty() ? "any" : known->second,
                                                   change.sha256.empty() ? "any" : change.sha256))
-          .WithHint("name the one that is meant");
+          .WithHint("give the one that you mean");
     }
   }
   return once;
@@ -55,15 +55,16 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
   const bool wheels_alone = action == publish::Action::kYank || action == publish::Action::kUnyank;
   std::vector<publish::Change> changes;
   if (!request.paths.empty()) {
-    PTPKG_TRY(const std::vector<AbsPath> files,
-              ArtifactsAt(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
-                                                 return store.Takes(format) &&
-                                                        (!wheels_alone || format == ArtifactFormat::kWheel);
-                                               }}));
-    for (const AbsPath& file : files) {
+    PTPKG_TRY(
+        const std::vector<NamedArtifact> files,
+        ResolveArtifacts(env, request.paths, {.title = store.Title(), .takes = [&](ArtifactFormat format) {
+                                                return store.AcceptsFormat(format) &&
+                                                       (!wheels_alone || format == ArtifactFormat::kWheel);
+                                              }}));
+    for (const NamedArtifact& named : files) {
       PTPKG_CHECK(env.cancel.Check());
-      PTPKG_TRY(const publish::Upload upload, publish::ReadUpload(env, file),
-                fmt::format("while reading '{}'", file.str()));
+      PTPKG_TRY(const publish::Upload upload, publish::ReadUpload(env, named.file, named.digests),
+                fmt::format("while reading '{}'", named.file.str()));
       changes.push_back({.artifact = upload.Id(), .sha256 = upload.digests.sha256.Hex()});
     }
   }
@@ -72,8 +73,8 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
     changes.push_back(std::move(change));
   }
   if (changes.empty()) {
-    return Error(ErrorCode::kUsage, "no artifact is named")
-        .WithHint("name files, output folders, or what the target has: --name linux-64/toy-1.0-0.conda");
+    return Error(ErrorCode::kUsage, "no artifact given")
+        .WithHint("give files, output directories, or names on the target: --name linux-64/toy-1.0-0.conda");
   }
   return OfEachOne(changes);
 }
@@ -102,7 +103,7 @@ Result<ChangeSummary> RunChanges(Env& env, const ChangeRequest& request, publish
   for (publish::ChangeOutcome& one : outcomes) {
     summary.items.push_back({.name = std::move(one.name),
                              .sha256 = std::move(one.sha256),
-                             .fate = std::string(publish::ChangeFateName(one.fate, action)),
+                             .fate = std::string(publish::ChangeResultName(one.fate, action)),
                              .error = std::move(one.error)});
   }
   return summary;
@@ -118,7 +119,7 @@ Result<ChangeSummary> Promote(Env& env, const ChangeRequest& request) {
 
 Result<ChangeSummary> Yank(Env& env, const ChangeRequest& request) {
   if (request.undo && !request.reason.empty())
-    return Error(ErrorCode::kUsage, "--reason has no meaning with --undo");
+    return Error(ErrorCode::kUsage, "--reason cannot be used with --undo");
   return RunChanges(env, request, request.undo ? publish::Action::kUnyank : publish::Action::kYank);
 }
 

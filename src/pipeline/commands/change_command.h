@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg promote`, `yank` and `remove`: changes of what a target has. Layer: pipeline.
+// Runs `ptpkg promote`, `yank` and `remove`. Layer: pipeline.
 
 #include <optional>
 #include <string>
@@ -25,7 +25,7 @@ struct ChangeRequest {
 struct ChangedItem {
   std::string name;
   std::string sha256;                      ///< Of the file that is meant; "" = not known.
-  std::string fate;                        ///< As ChangeFateName() calls it; "" in a dry run.
+  std::string fate;                        ///< As ChangeResultName() calls it; "" in a dry run.
   std::optional<Error> error = {};         ///< Why it failed.
   std::vector<std::string> requests = {};  ///< Of a dry run: "DELETE https://…".
 };

@@ -84,7 +84,7 @@ std::string FittingTag(const verify::Examination& examination, const verify::Fil
   if (tag.empty()) return {};
   const Result<std::string> external = ExternalLibrary(examination);
   if (!external || external->empty()) return fmt::format(", fits {}", tag);
-  return fmt::format(", fits linux_{}: no policy lists '{}'", file.machine, *external);
+  return fmt::format(", fits linux_{}: no manylinux policy allows '{}'", file.machine, *external);
 }
 
 std::string FloorLine(const verify::Examination& examination) {
@@ -205,17 +205,17 @@ Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
     PTPKG_TRY(const bool holds_files, HoldsFiles(env, path));
     if (!holds_files) {
       const Error empty =
-          Error(ErrorCode::kInvalidInput,
-                fmt::format("'{}' holds nothing to check: neither artifacts nor other files", path.str()))
-              .WithHint("name what was built: artifacts, or a folder that holds some");
+          Error(ErrorCode::kInvalidInput, fmt::format("nothing to check: '{}' is empty", path.str()))
+              .WithHint("give artifacts, or a directory with some: ptpkg check dist");
       if (!failure.Add(env, empty)) return empty;
       continue;
     }
     subjects.push_back({path, true});
     if (request.verify_key) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--verify-key is for artifacts, and '{}' is a folder of files", path.str()))
-          .WithHint("name the artifacts: what is signed lies beside them");
+                   fmt::format("--verify-key needs artifacts, but '{}' is a directory of plain files",
+                               path.str()))
+          .WithHint("give the artifacts: signatures are beside them");
     }
   }
   for (const Subject& subject : subjects) {  // before the first of them is read
@@ -279,8 +279,8 @@ void AddSharedFiles(std::vector<CheckOutcome>& outcomes) {
 
 }  // namespace
 
-Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
-                               const std::vector<CheckOutcome*>& outcomes) {
+Result<void> AddCrossWheelFindings(Env& env, const CheckRequest& request,
+                                   const std::vector<CheckOutcome*>& outcomes) {
   PTPKG_TRY(const std::vector<verify::Target> targets, TargetsOf(request));
   std::map<std::string, std::vector<AbsPath>> groups;
   for (const CheckOutcome* const outcome : outcomes) {
@@ -289,13 +289,14 @@ Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind == FileKind::kRegular) groups[BackendFolderOf(path)].push_back(std::move(path));
   }
-  std::vector<verify::MatrixFindings> matrix;
+  std::vector<verify::CrossWheelFindings> matrix;
   for (auto& [backend, wheels] : groups) {
     if (wheels.size() < 2) continue;
-    PTPKG_TRY(std::vector<verify::MatrixFindings> some, verify::CheckMatrix(env, std::move(wheels)));
+    PTPKG_TRY(std::vector<verify::CrossWheelFindings> some,
+              verify::CheckAcrossWheels(env, std::move(wheels)));
     std::move(some.begin(), some.end(), std::back_inserter(matrix));
   }
-  for (verify::MatrixFindings& one : matrix) {
+  for (verify::CrossWheelFindings& one : matrix) {
     if (!targets.empty()) verify::ApplyTargets(verify::ConsumersOf(targets), one.findings);
     for (CheckOutcome* const outcome : outcomes) {
       if (outcome->report.subject != one.wheel.str()) continue;
@@ -335,7 +336,7 @@ Result<CheckSummary> Check(Env& env, const CheckRequest& request) {
   }
   std::vector<CheckOutcome*> outcomes;
   for (CheckOutcome& outcome : summary.outcomes) outcomes.push_back(&outcome);
-  if (Result<void> matrix = AddMatrixFindings(env, request, outcomes); !matrix) {
+  if (Result<void> matrix = AddCrossWheelFindings(env, request, outcomes); !matrix) {
     failure.Add(env, std::move(matrix).error());
   }
   AddSharedFiles(summary.outcomes);
@@ -349,19 +350,21 @@ std::vector<std::string> TargetNames() { return verify::TargetNames(); }
 Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(folder.Name())});
   // An index lists all files of a publication or none.
-  PTPKG_CHECK(publish::OutputFolder::CompleteIn(env, folder.Parent()));
+  PTPKG_CHECK(publish::OutputFolder::RecoverPublication(env, folder.Parent()));
   PTPKG_TRY(index::IndexSummary summary, index::IndexFolder(env, folder, roots));
   task.Done();
   for (const AbsPath& wheel : summary.rootless) {
     env.reporter.Warn(fmt::format(
-        "'{}' is in the index of no backend: its version names none, such as +cpu or +cu130", wheel.str()));
+        "'{}' is not in the index of any backend: its version has no backend label, such as +cpu or +cu130",
+        wheel.str()));
   }
   IndexOutcome outcome{.packages = summary.packages,
                        .written = std::move(summary.written),
                        .left_out = {},
                        .roots = std::move(summary.roots),
                        .rootless = std::move(summary.rootless)};
-  for (index::LeftOut& left_out : summary.left_out) outcome.left_out.push_back(std::move(left_out.package));
+  for (index::SkippedPackage& left_out : summary.left_out)
+    outcome.left_out.push_back(std::move(left_out.package));
   return outcome;
 }
 

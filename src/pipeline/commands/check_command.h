@@ -1,5 +1,5 @@
 #pragma once
-// Checks and indexes of what the user names: `ptpkg check`, `ptpkg index`. Layer: pipeline.
+// Runs `ptpkg check` and `ptpkg index`. Layer: pipeline.
 
 #include <optional>
 #include <string>
@@ -51,9 +51,9 @@ struct CheckSummary {
 Result<CheckSummary> Check(Env& env, const CheckRequest& request);
 
 /// Holds the wheels among `outcomes` against each other, as Check does. Errors: those of
-/// verify::CheckMatrix; kUsage for the targets of `request`.
-Result<void> AddMatrixFindings(Env& env, const CheckRequest& request,
-                               const std::vector<CheckOutcome*>& outcomes);
+/// verify::CheckAcrossWheels; kUsage for the targets of `request`.
+Result<void> AddCrossWheelFindings(Env& env, const CheckRequest& request,
+                                   const std::vector<CheckOutcome*>& outcomes);
 
 /// Names that CheckRequest::profile takes.
 std::vector<std::string> ProfileNames();

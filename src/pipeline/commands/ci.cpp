@@ -32,7 +32,7 @@ Result<Present> LookAt(Env& env, const AbsPath& file, const std::string& text) {
   if (!present.there) return present;
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(file));
   if (stat.kind != FileKind::kRegular) {
-    present.problem = "is no plain file";
+    present.problem = "is not a regular file";
     return present;
   }
   PTPKG_TRY(const std::string old, ReadFile(env.fs, file));
@@ -53,10 +53,10 @@ Result<Present> LookAt(Env& env, const AbsPath& file, const std::string& text) {
 Result<void> Compare(const AbsPath& file, const Present& present) {
   if (present.same) return Ok();
   const std::string why = !present.there            ? "is not there"
-                          : present.problem.empty() ? "is not what the recipes give today"
+                          : present.problem.empty() ? "is out of date with the recipes"
                                                     : present.problem;
   return Error(ErrorCode::kCheckFailed, fmt::format("the workflow '{}' {}", file.str(), why))
-      .WithHint("run the command of its first lines again, and commit what it writes");
+      .WithHint("run the command in its first lines again, and commit the result");
 }
 
 Result<void> Write(Env& env, const AbsPath& file, const std::string& text) {
@@ -78,7 +78,7 @@ Result<CiRule> CiRule::Parse(const std::string& flag, const std::string& text) {
   }
   if (!rule.text.empty()) return rule;
   return Error(ErrorCode::kUsage, fmt::format("{} '{}' has an empty part", flag, text))
-      .WithHint("give one for all jobs, or KEY=VALUE: and one for the variants with this value");
+      .WithHint("give one value for all jobs, or KEY=VALUE:… for the variants with that value");
 }
 
 Result<CiOutcome> WriteCi(Env& env, const CiRequest& request) {
@@ -91,7 +91,7 @@ Result<CiOutcome> WriteCi(Env& env, const CiRequest& request) {
     outcome.file = request.output ? *request.output
                    : github       ? root / ".github/workflows" / (planned.workflow.name + ".yml")
                                   : root / ".gitlab-ci.yml";
-    const auto word = WordOf(*outcome.file, root);
+    const auto word = CommandWord(*outcome.file, root);
     planned.workflow.has_file = word.has_value();  // of one elsewhere, no job knows where it is kept
     planned.workflow.arguments.push_back("--output=" + (word ? *word : "-"));
   }
@@ -108,7 +108,7 @@ Result<CiOutcome> WriteCi(Env& env, const CiRequest& request) {
   if (present.same) return outcome;
   if (!present.problem.empty() && !request.force) {
     return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' {}", outcome.file->str(), present.problem))
-        .WithHint("replace it with --force, or write elsewhere with --output FILE");
+        .WithHint("replace it with --force, or choose another file with --output FILE");
   }
   if (!request.dry_run) PTPKG_CHECK(Write(env, *outcome.file, outcome.text));
   return outcome;

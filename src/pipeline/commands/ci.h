@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg ci`: the workflow of a CI service for recipes. Layer: pipeline.
+// Runs `ptpkg ci`. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -50,8 +50,8 @@ Result<void> CheckImage(const std::string& image) {
   constexpr std::string_view kDigest = "@sha256:";
   const std::size_t at = image.find(kDigest);
   if (at != std::string::npos && at > 0 && Sha256::FromHex(image.substr(at + kDigest.size()))) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("--image '{}' names no digest", image))
-      .WithHint("NAME@sha256:…: a tag may lead to another image tomorrow; 'docker images --digests' has it");
+  return Error(ErrorCode::kUsage, fmt::format("--image '{}' has no digest", image))
+      .WithHint("write NAME@sha256:…, because tags move; get the digest from 'docker images --digests'");
 }
 
 class Planner {
@@ -87,19 +87,19 @@ class Planner {
          {std::pair{"--image", &request_.images}, {"--runner", &request_.runners}}) {
       for (const CiRule& rule : *rules) {
         for (const std::string* part : {&rule.key, &rule.value, &rule.text})
-          PTPKG_CHECK(CheckWord(option, *part));
+          PTPKG_CHECK(CheckSingleLine(option, *part));
       }
     }
     for (const CiRule& rule : request_.images) PTPKG_CHECK(CheckImage(rule.text));
-    PTPKG_CHECK(CheckWord("--branch", request_.branch));
+    PTPKG_CHECK(CheckSingleLine("--branch", request_.branch));
     for (const auto& [option, url] :
          {std::pair{"--server", &request_.server}, {"--check-url", &request_.check_url}}) {
-      PTPKG_CHECK(CheckWord(option, *url));
+      PTPKG_CHECK(CheckSingleLine(option, *url));
       if (CredentialsIn(*url).empty()) continue;
       return Error(ErrorCode::kUsage,
-                   fmt::format("{} '{}' has a user or a password, and everybody reads a workflow", option,
+                   fmt::format("{} '{}' contains a user name or password, and workflows are public", option,
                                MaskCredentials(*url)))
-          .WithHint("leave it out; 'ptpkg explain ci' says which variable of the CI service holds the token");
+          .WithHint("remove it; 'ptpkg explain ci' names the CI variable for the token");
     }
     if (!ParseBytes(request_.cache_size)) {
       return Error(ErrorCode::kUsage, fmt::format("--cache-size '{}' is not a size", request_.cache_size))
@@ -110,11 +110,11 @@ class Planner {
 
   /// Whatever a word was put together from: the last look before it is written.
   static Result<void> CheckWords(const ci::Workflow& workflow) {
-    for (const std::string& word : workflow.arguments) PTPKG_CHECK(CheckWord("the argument", word));
+    for (const std::string& word : workflow.arguments) PTPKG_CHECK(CheckSingleLine("the argument", word));
     for (const ci::Stage& stage : workflow.stages) {
       for (const ci::Job& job : stage.jobs) {
-        PTPKG_CHECK(CheckWord("the title", job.title));
-        for (const std::string& word : job.arguments) PTPKG_CHECK(CheckWord("the argument", word));
+        PTPKG_CHECK(CheckSingleLine("the title", job.title));
+        for (const std::string& word : job.arguments) PTPKG_CHECK(CheckSingleLine("the argument", word));
       }
     }
     return Ok();
@@ -124,7 +124,7 @@ class Planner {
   Result<std::vector<std::string>> CommonArguments() const {
     std::vector<std::string> words;
     for (const AbsPath& file : request_.build.variant_files) {
-      PTPKG_TRY(const std::string word, WordOf(file, root_));
+      PTPKG_TRY(const std::string word, CommandWord(file, root_));
       words.push_back("--variants=" + word);
     }
     std::vector<std::string> formats;
@@ -150,17 +150,17 @@ class Planner {
         std::all_of(recipes.begin(), recipes.end(), [](const recipe::Recipe& recipe) { return recipe.skip; });
     if (skipped) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' makes no package: there is no job", path.str()))
-          .WithHint("ptpkg render says which of its variants are skipped");
+                   fmt::format("'{}' makes no package, so there is no job", path.str()))
+          .WithHint("list its variants: ptpkg render");
     }
     PTPKG_TRY(const recipe::Document document, recipe::LoadDocument(env_.fs, recipes.front().recipe_file));
     PTPKG_TRY(const std::vector<VariantGroup> groups,
               GroupVariants(recipes, document.root.Find("outputs") != nullptr));
     for (const recipe::Recipe& recipe : recipes) PTPKG_CHECK(LookAtSources(recipe));
-    PTPKG_TRY(const std::string word, WordOf(path, root_));
+    PTPKG_TRY(const std::string word, CommandWord(path, root_));
     recipe_words_.push_back(word);
     ci::Stage stage{.recipe = CommonName(recipes), .jobs = {}};
-    PTPKG_CHECK(CheckWord("the recipe's name", stage.recipe));
+    PTPKG_CHECK(CheckSingleLine("the recipe's name", stage.recipe));
     for (const VariantGroup& group : groups) {
       PTPKG_TRY(ci::Job job, JobOf(stage.recipe, recipes, group, word));
       stage.jobs.push_back(std::move(job));
@@ -178,14 +178,13 @@ class Planner {
         if (source.path.empty() || replaced) continue;
         PTPKG_TRY(const AbsPath path, AbsPath::Resolve(part->recipe_dir, source.path));
         if (!told_.insert(path).second) continue;
-        PTPKG_CHECK(WordOf(path, root_), fmt::format("while looking for a source of '{}'", part->name));
+        PTPKG_CHECK(CommandWord(path, root_), fmt::format("while looking for a source of '{}'", part->name));
         planned_.workflow.builds_checkout |= path == root_;
         PTPKG_TRY(const bool there, Exists(env_.fs, path));
         if (there) continue;
-        env_.reporter.Warn(
-            fmt::format("the source '{}' of '{}' is not there: jobs find it only if the repository brings "
-                        "it, or with --source",
-                        path.str(), part->name));
+        env_.reporter.Warn(fmt::format(
+            "the source '{}' of '{}' does not exist here: jobs need it in the repository, or --source",
+            path.str(), part->name));
       }
     }
     return Ok();
@@ -208,8 +207,8 @@ class Planner {
     job.arguments.insert(job.arguments.end(), common_.begin(), common_.end());
     std::string id = fmt::format("{}-{}", planned_.workflow.stages.size() + 1, IdText(recipe_name));
     for (const auto& [key, value] : group.select) {
-      PTPKG_CHECK(CheckWord("the variant key", key));
-      PTPKG_CHECK(CheckWord(fmt::format("the value of the variant key '{}'", key), value));
+      PTPKG_CHECK(CheckSingleLine("the variant key", key));
+      PTPKG_CHECK(CheckSingleLine(fmt::format("the value of the variant key '{}'", key), value));
       job.title += fmt::format(" {}={}", key, value);
       job.arguments.push_back(fmt::format("--select={}={}", key, value));
       id += "-" + IdText(value);
@@ -217,7 +216,7 @@ class Planner {
     for (const auto& [key, values] : request_.build.select) {
       if (group.select.contains(key)) continue;
       for (const std::string& value : values) {
-        PTPKG_CHECK(CheckWord("--select", value));
+        PTPKG_CHECK(CheckSingleLine("--select", value));
         job.arguments.push_back(fmt::format("--select={}={}", key, value));
       }
     }
@@ -263,22 +262,21 @@ class Planner {
 
   /// "--source=NAME=VALUE", VALUE being one that a job finds.
   Result<std::string> SourceWord(const std::string& name, const std::string& value) const {
-    PTPKG_CHECK(CheckWord("--source", fmt::format("{}={}", name, value)));
+    PTPKG_CHECK(CheckSingleLine("--source", fmt::format("{}={}", name, value)));
     PTPKG_TRY(const source::Override taken, source::ParseOverride(env_, value));
     if (const auto* path = std::get_if<AbsPath>(&taken)) {
-      PTPKG_TRY(const std::string word, WordOf(*path, root_));
+      PTPKG_TRY(const std::string word, CommandWord(*path, root_));
       return fmt::format("--source={}={}", name, word);
     }
     if (value.find("://") == std::string::npos) {
-      return Error(ErrorCode::kUsage, fmt::format("--source '{}' is a repository of this machine", value))
-          .WithHint("name one that jobs reach: git+https://…@TAG");
+      return Error(ErrorCode::kUsage, fmt::format("--source '{}' is a repository on this machine", value))
+          .WithHint("use one that jobs can reach: git+https://…@TAG");
     }
     if (!CredentialsIn(value).empty()) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--source '{}' has a user or a password, and everybody reads a "
-                               "workflow",
+                   fmt::format("--source '{}' contains a user name or password, and workflows are public",
                                MaskCredentials(value)))
-          .WithHint("leave it out: git asks its credential helper");
+          .WithHint("remove it: git uses its credential helper");
     }
     return fmt::format("--source={}={}", name, value);
   }
@@ -287,8 +285,8 @@ class Planner {
     for (const CiRule& rule : rules) {
       if (used_.contains(&rule)) continue;
       return Error(ErrorCode::kUsage,
-                   fmt::format("{} '{}={}:{}' fits no variant", option, rule.key, rule.value, rule.text))
-          .WithHint("ptpkg render lists the keys and values of each variant");
+                   fmt::format("{} '{}={}:{}' matches no variant", option, rule.key, rule.value, rule.text))
+          .WithHint("list the keys and values of each variant: ptpkg render");
     }
     return Ok();
   }
@@ -306,7 +304,7 @@ class Planner {
   }
 
   Result<ci::Publication> PublicationOf(const std::string& to) const {
-    PTPKG_CHECK(CheckWord("--to", to));
+    PTPKG_CHECK(CheckSingleLine("--to", to));
     // A job has neither the variables nor the files of this user.
     Env bare = env_;
     bare.variables.clear();
@@ -345,17 +343,15 @@ class Planner {
   [[nodiscard]] Result<void> CheckFolder(const std::string& to) const {
     if (ForAll(request_.runners).empty()) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("--to {} without --runner: the machine of that folder is thrown away with the "
-                               "job",
-                               to))
-          .WithHint("--runner LABELS names the machine that has the folder");
+                   fmt::format("--to {} needs --runner: hosted machines are deleted after the job", to))
+          .WithHint("give the labels of the machine that has the directory: --runner LABELS");
     }
     if (request_.service == CiService::kGithub || ForAll(request_.images).empty()) return Ok();
-    return Error(ErrorCode::kUsage,
-                 fmt::format("--to {} with --image: GitLab runs all jobs in it, and there the folder is "
-                             "thrown away",
-                             to))
-        .WithHint("leave --image out, or give it to the variants that need it: KEY=VALUE:NAME@sha256:…");
+    return Error(
+               ErrorCode::kUsage,
+               fmt::format(
+                   "--to {} cannot be combined with --image: GitLab deletes the container after the job", to))
+        .WithHint("remove --image, or limit it to the variants that need it: KEY=VALUE:NAME@sha256:…");
   }
 
   /// This command, from the root of any checkout.
@@ -409,27 +405,26 @@ Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root
   return Planner(env, request, root).Plan();
 }
 
-Result<std::string> WordOf(const AbsPath& path, const AbsPath& root) {
+Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root) {
   if (path == root) return std::string(".");
   const Result<RelPath> below = path.RelativeTo(root);
   if (!below) {
-    return Error(ErrorCode::kUsage, fmt::format("'{}' lies outside of the repository '{}': no job has it",
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is outside the repository '{}', so jobs don't have it",
                                                 path.str(), root.str()))
-        .WithHint("a job has what its checkout has: move it there");
+        .WithHint("move it into the repository");
   }
-  PTPKG_CHECK(CheckWord("the path", below->str()));
+  PTPKG_CHECK(CheckSingleLine("the path", below->str()));
   return (below->str().starts_with('-') ? "./" : "") + below->str();
 }
 
-Result<void> CheckWord(const std::string& what, const std::string& text) {
+Result<void> CheckSingleLine(const std::string& what, const std::string& text) {
   bool breaks = !IsUtf8(text) || HasControlCharacter(text);
   // Line separators of YAML 1.1, and the mark that is taken away at the start of a text.
   for (const char* mark : {"\u2028", "\u2029", "\uFEFF"}) breaks |= text.find(mark) != std::string::npos;
   if (!breaks) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("{} '{}' is no line of text, and a workflow hands values on by lines", what,
-                           Printable(text)))
-      .WithHint("use a value without control characters and line breaks");
+               fmt::format("{} '{}' is not a single line of text", what, Printable(text)))
+      .WithHint("remove control characters and line breaks");
 }
 
 }  // namespace ptpkg::pipeline

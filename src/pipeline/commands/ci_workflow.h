@@ -1,5 +1,5 @@
 #pragma once
-// From recipes to the values of a workflow: jobs, their arguments, what publishes. Layer: pipeline.
+// Plans the jobs and arguments of a CI workflow. Layer: pipeline.
 
 #include <vector>
 
@@ -18,10 +18,10 @@ Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root
 
 /// `path` as a word of a command in `root`: never one that begins with '-'. Errors: kUsage (not below
 /// `root`).
-Result<std::string> WordOf(const AbsPath& path, const AbsPath& root);
+Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root);
 
 /// Errors: kInvalidInput for what is no UTF-8, has control characters or breaks lines. `what`: "the variant
 /// value".
-Result<void> CheckWord(const std::string& what, const std::string& text);
+Result<void> CheckSingleLine(const std::string& what, const std::string& text);
 
 }  // namespace ptpkg::pipeline

@@ -38,9 +38,9 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
 }
 
 /// What the mended wheel must not have: errors that are not among `had`.
-Judgement JudgementBeside(OldFindings had) {
+RegressionCheck RegressionCheckAgainst(BaselineFindings had) {
   return {.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
-          .hint = "leave --fix out, and mend it by hand",
+          .hint = "check without --fix, and fix it by hand",
           .had = std::move(had),
           .can_be_skipped = false};
 }
@@ -51,10 +51,9 @@ Result<AbsPath> FileToReplace(Env& env, const AbsPath& wheel) {
   if (stat.kind != FileKind::kSymlink) return wheel;
   PTPKG_TRY(AbsPath file, env.fs.RealPath(wheel.str()));
   if (file.Name().ends_with(".whl")) return file;
-  return Error(ErrorCode::kUsage,
-               fmt::format("'{}' is a link to '{}', which does not have the name of a wheel", wheel.str(),
-                           file.str()))
-      .WithHint("name a folder for the mended wheel with --output");
+  return Error(ErrorCode::kUsage, fmt::format("'{}' is a link to '{}', which is not named like a wheel",
+                                              wheel.str(), file.str()))
+      .WithHint("choose a directory for the fixed wheel: --output DIR");
 }
 
 /// Where the mended wheel goes. Errors: kAlreadyExists, kRefused.
@@ -62,27 +61,28 @@ Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, c
   if (to == wheel) return to;
   if (given != wheel && to.Parent() == wheel.Parent()) {
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is a link to '{}', which would get the name '{}': it would lead nowhere",
-                             given.str(), wheel.str(), to.Name()))
-        .WithHint("name the file itself, or a folder with --output");
+                 fmt::format(
+                     "'{}' is a link to '{}', which would be renamed to '{}' and leave the link dangling",
+                     given.str(), wheel.str(), to.Name()))
+        .WithHint("give the file itself, or --output DIR");
   }
   PTPKG_TRY(const bool taken, Exists(env.fs, to));
   if (!taken) return to;
-  return IsInTheWay(to, false);
+  return NameTakenError(to, false);
 }
 
 Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& given,
                           const std::optional<AbsPath>& output) {
   const bool in_place = !output || *output == given.Parent();
   PTPKG_TRY(const AbsPath wheel, in_place ? FileToReplace(env, given) : Result<AbsPath>(given));
-  RemoveLeft(env, output.value_or(wheel.Parent()));
+  RemoveAbandonedScratch(env, output.value_or(wheel.Parent()));
   PTPKG_TRY(CheckOutcome before, CheckOne(env, request, wheel));
   Result<repair::WheelFix> fix = repair::PlanFix(env, wheel);
   if (!fix) {
     const ErrorCode code = fix.error().code();
     if (std::find(kNotMended.begin(), kNotMended.end(), code) == kNotMended.end())
       return std::move(fix).error();
-    env.reporter.Warn(fmt::format("'{}' is not mended: {}", wheel.str(), fix.error().message()));
+    env.reporter.Warn(fmt::format("cannot fix '{}': {}", wheel.str(), fix.error().message()));
     return FixOutcome{.checked = std::move(before)};
   }
   const AbsPath wanted = (in_place ? wheel.Parent() : *output) / fix->name.str();
@@ -90,16 +90,17 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     return FixOutcome{.checked = std::move(before)};
 
   PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
-  const std::set<std::string> names = NamesOfBoth(wheel.Name(), fix->name, fix->edits);
-  Judgement judgement = JudgementBeside(OldFindings(before.report.findings, names));
+  const std::set<std::string> names = OldAndNewNames(wheel.Name(), fix->name, fix->edits);
+  RegressionCheck judgement = RegressionCheckAgainst(BaselineFindings(before.report.findings, names));
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
-  const OnExisting on_existing = to == wheel ? OnExisting::kReplace : OnExisting::kRefuse;
+  const ExistingFilePolicy on_existing =
+      to == wheel ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse;
   PTPKG_CHECK(WriteEditedWheel(env, {.from = wheel, .to = to, .edits = fix->edits}, on_existing, judgement));
   if (in_place) PTPKG_CHECK(RemoveReplaced(env, wheel, to));
   PTPKG_TRY(CheckOutcome after, CheckOne(env, request, to));
   FixOutcome outcome{.checked = std::move(after), .fixed = {}, .written = to};
-  const OldFindings left(outcome.checked.report.findings, names);
+  const BaselineFindings left(outcome.checked.report.findings, names);
   for (Finding& finding : before.report.findings) {
     if (!left.Has(finding)) outcome.fixed.push_back(std::move(finding));
   }
@@ -112,8 +113,8 @@ Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optiona
   for (const AbsPath& path : request.paths) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
     if (stat.kind == FileKind::kRegular && path.Name().ends_with(".whl")) continue;
-    return Error(ErrorCode::kUsage, fmt::format("--fix is for wheels, and '{}' is none", path.str()))
-        .WithHint("make packages and folders anew; 'ptpkg relink' changes search paths in a folder");
+    return Error(ErrorCode::kUsage, fmt::format("--fix works on wheels, and '{}' is not a wheel", path.str()))
+        .WithHint("rebuild packages and directories; change search paths in a directory with 'ptpkg relink'");
   }
   if (output) PTPKG_CHECK(env.fs.MakeDirs(*output));
   FixSummary summary;
@@ -122,14 +123,14 @@ Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optiona
     Result<FixOutcome> outcome =
         cancelled ? FixOne(env, request, path, output) : Result<FixOutcome>(cancelled.error());
     if (!outcome) {
-      summary.failure = std::move(outcome).error().WithContext(fmt::format("while mending '{}'", path.str()));
+      summary.failure = std::move(outcome).error().WithContext(fmt::format("while fixing '{}'", path.str()));
       break;
     }
     summary.outcomes.push_back(*std::move(outcome));
   }
   std::vector<CheckOutcome*> checked;
   for (FixOutcome& outcome : summary.outcomes) checked.push_back(&outcome.checked);
-  Result<void> matrix = AddMatrixFindings(env, request, checked);
+  Result<void> matrix = AddCrossWheelFindings(env, request, checked);
   if (!matrix && !summary.failure) summary.failure = std::move(matrix).error();
   return summary;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg check --fix`: wheels without what can be mended mechanically. Layer: pipeline.
+// Runs `ptpkg check --fix`. Layer: pipeline.
 
 #include <optional>
 #include <string>
@@ -29,7 +29,7 @@ struct FixSummary {
 /// called a wheel; kAlreadyExists for a file in the way; kRefused for a link to a wheel that would get
 /// another name; kCheckFailed when the result would have an error that the wheel had not; kCancelled; those
 /// of Check and archive::WriteEditedZip. At the end the wheels, as they are then, are held against each other
-/// (AddMatrixFindings).
+/// (AddCrossWheelFindings).
 Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optional<AbsPath>& output);
 
 }  // namespace ptpkg::pipeline

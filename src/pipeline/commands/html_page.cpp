@@ -18,8 +18,8 @@ Result<void> CheckPageFile(Env& env, const AbsPath& file) {
   PTPKG_TRY(const std::size_t size, old->ReadAt(0, std::as_writable_bytes(std::span(beginning))));
   if (std::string_view(beginning).substr(0, size) == inspect::HtmlPageBeginning()) return Ok();
   return Error(ErrorCode::kAlreadyExists,
-               fmt::format("'{}' is no page of ptpkg; it was not replaced", file.str()))
-      .WithHint("name another file with --html, or remove this one");
+               fmt::format("'{}' is not a page written by ptpkg; it was not replaced", file.str()))
+      .WithHint("choose another file with --html FILE, or remove this one");
 }
 
 Result<void> WriteHtmlPage(Env& env, const AbsPath& file, const Json& document) {

@@ -1,5 +1,5 @@
 #pragma once
-// The file of --html of `ptpkg inspect`, `diff` and `slice`. Layer: pipeline.
+// Writes the --html page of `inspect`, `diff` and `slice`. Layer: pipeline.
 
 #include "support/env.h"
 #include "support/text/json_fwd.h"

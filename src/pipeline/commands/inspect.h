@@ -1,5 +1,5 @@
 #pragma once
-// What is in artifacts, and in what two of them differ: `ptpkg inspect`, `ptpkg diff`. Layer: pipeline.
+// Runs `ptpkg inspect` and `ptpkg diff`. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -36,13 +36,15 @@ class Destination {
   }
 
   [[nodiscard]] std::string Title() const {
-    return folder() != nullptr ? fmt::format("folder '{}'", folder()->str()) : remote().Title();
+    return folder() != nullptr ? fmt::format("directory '{}'", folder()->str()) : remote().Title();
   }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const {
-    return folder() != nullptr ? format != ArtifactFormat::kZip : remote().Takes(format);
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const {
+    return folder() != nullptr ? format != ArtifactFormat::kZip : remote().AcceptsFormat(format);
   }
-  [[nodiscard]] bool TakesFilesBeside() const { return folder() != nullptr || remote().TakesFilesBeside(); }
-  [[nodiscard]] bool TakesAttestations() const { return folder() == nullptr && remote().TakesAttestations(); }
+  [[nodiscard]] bool AcceptsSidecars() const { return folder() != nullptr || remote().AcceptsSidecars(); }
+  [[nodiscard]] bool AcceptsAttestations() const {
+    return folder() == nullptr && remote().AcceptsAttestations();
+  }
   [[nodiscard]] Result<void> CheckRules(const std::vector<publish::Upload>& uploads) const {
     return folder() != nullptr ? Ok() : publish::CheckRules(remote(), uploads);
   }
@@ -70,7 +72,7 @@ class Destination {
 Result<void> CheckSame(const publish::Upload& first, const publish::Upload& second) {
   if (first.digests.sha256 == second.digests.sha256) return Ok();
   return Error(ErrorCode::kUsage,
-               fmt::format("'{}' and '{}' would be one file of the target, and differ: sha256 {} and {}",
+               fmt::format("'{}' and '{}' have the same name on the target but differ: sha256 {} and {}",
                            first.file.str(), second.file.str(), first.digests.sha256.Hex(),
                            second.digests.sha256.Hex()))
       .WithHint("publish one of them");
@@ -79,19 +81,19 @@ Result<void> CheckSame(const publish::Upload& first, const publish::Upload& seco
 /// Of what lies beside an artifact, what the destination takes; the rest is told.
 std::vector<publish::Upload> TakenOf(Env& env, const Destination& destination,
                                      const publish::Upload& artifact, std::vector<publish::Upload> beside) {
-  if (destination.TakesFilesBeside()) return beside;
+  if (destination.AcceptsSidecars()) return beside;
   std::vector<std::string> left_out;
   for (const publish::Upload& one : beside) {
     const auto goes_along = [&](const publish::Attestation& attestation) {
       return attestation.name == one.Name();
     };
-    const bool taken = destination.TakesAttestations() &&
+    const bool taken = destination.AcceptsAttestations() &&
                        std::any_of(artifact.attestations.begin(), artifact.attestations.end(), goes_along);
     if (!taken) left_out.push_back(one.Name());
   }
   if (!left_out.empty()) {
     env.reporter.Note(
-        fmt::format("left out: {}, which {} does not take", SomeOf(left_out, 3), destination.Title()));
+        fmt::format("skipped: {}, which {} does not accept", FirstNames(left_out, 3), destination.Title()));
   }
   return {};
 }
@@ -121,13 +123,13 @@ Result<void> Merge(Found& known, Found other) {
 
 /// Each artifact once, with what lies beside any of its copies: of several output folders one may lie in
 /// each.
-Result<std::vector<Found>> FindAll(Env& env, const std::vector<AbsPath>& files) {
+Result<std::vector<Found>> FindAll(Env& env, const std::vector<NamedArtifact>& files) {
   std::vector<Found> read(files.size());
   const auto read_one = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(read[i].artifact, publish::ReadUpload(env, files[i]),
-              fmt::format("while reading '{}'", files[i].str()));
-    PTPKG_TRY(read[i].beside, publish::FindBeside(env, read[i].artifact));
+    PTPKG_TRY(read[i].artifact, publish::ReadUpload(env, files[i].file, files[i].digests),
+              fmt::format("while reading '{}'", files[i].file.str()));
+    PTPKG_TRY(read[i].beside, publish::FindSidecars(env, read[i].artifact));
     return Ok();
   };
   PTPKG_CHECK(ParallelFor(std::min(env.jobs, kReadAtOnce), files.size(), read_one));
@@ -145,7 +147,7 @@ Result<std::vector<Found>> FindAll(Env& env, const std::vector<AbsPath>& files) 
 }
 
 /// Reads, checks and compares with the rules of the destination, all of them, before the first is sent.
-Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<AbsPath>& files,
+Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<NamedArtifact>& files,
                                              const Destination& destination, const PublishRequest& request) {
   PTPKG_TRY(const verify::CheckOptions options, destination.CheckOptions());
   PTPKG_TRY(std::vector<Found> found, FindAll(env, files));
@@ -178,11 +180,11 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
       publish::Target target,
       publish::MakeTarget(env, {.to = request.to, .server = request.server, .check_url = request.check_url}));
   Destination destination(std::move(target));
-  PTPKG_TRY(
-      const std::vector<AbsPath> files,
-      ArtifactsAt(env, request.paths, {.title = destination.Title(), .takes = [&](ArtifactFormat format) {
-                                         return destination.Takes(format);
-                                       }}));
+  PTPKG_TRY(const std::vector<NamedArtifact> files,
+            ResolveArtifacts(env, request.paths,
+                             {.title = destination.Title(), .takes = [&](ArtifactFormat format) {
+                                return destination.AcceptsFormat(format);
+                              }}));
   PTPKG_TRY(const std::vector<publish::Upload> uploads, ReadAll(env, files, destination, request));
   PublishOutcome outcome{.target = destination.Title(), .items = {}};
   if (request.dry_run) {
@@ -201,7 +203,7 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
   for (publish::SendOutcome& one : sent) {
     outcome.items.push_back({.name = std::move(one.name),
                              .sha256 = std::move(one.sha256),
-                             .fate = std::string(publish::FateName(one.fate)),
+                             .fate = std::string(publish::UploadResultName(one.fate)),
                              .remote_sha256 = std::move(one.remote_sha256),
                              .error = std::move(one.error)});
   }

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg publish`: artifacts to a channel, an index or a folder. Layer: pipeline.
+// Runs `ptpkg publish`. Layer: pipeline.
 
 #include <functional>
 #include <optional>
@@ -25,7 +25,7 @@ struct PublishRequest {
 struct PublishedItem {
   std::string name;
   std::string sha256;
-  std::string fate;                        ///< As FateName() calls it; "" in a dry run.
+  std::string fate;                        ///< As UploadResultName() calls it; "" in a dry run.
   std::string remote_sha256 = {};          ///< Of what is there now; "" = nothing, or not known.
   std::optional<Error> error = {};         ///< Why it failed.
   std::vector<std::string> requests = {};  ///< Of a dry run: "POST https://…".

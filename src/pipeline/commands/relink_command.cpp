@@ -55,7 +55,7 @@ Result<std::vector<elf::PathRule>> RecipeRules(Env& env, const RelinkRequest& re
       for (const auto& [name, other] : recipe.ptpkg.layouts) names.push_back(name);
       return Error(ErrorCode::kUsage,
                    fmt::format("recipe '{}' has no layout '{}'", recipe.name, request.layout))
-          .WithHint(names.empty() ? "it has none at all (extra.ptpkg.layouts)"
+          .WithHint(names.empty() ? "it has no layouts (extra.ptpkg.layouts)"
                                   : fmt::format("--layout {}", Join(names, " or --layout ")));
     }
     std::vector<elf::PathRule> found = convert::LayoutRules(layout->second);
@@ -67,7 +67,7 @@ Result<std::vector<elf::PathRule>> RecipeRules(Env& env, const RelinkRequest& re
     rules = std::move(found);
   }
   if (!rules) {
-    return Error(ErrorCode::kUsage, fmt::format("no variant of '{}' is left", request.recipe->str()))
+    return Error(ErrorCode::kUsage, fmt::format("no variant of '{}' is selected", request.recipe->str()))
         .WithHint("'ptpkg render' lists them");
   }
   return *std::move(rules);
@@ -75,7 +75,7 @@ Result<std::vector<elf::PathRule>> RecipeRules(Env& env, const RelinkRequest& re
 
 Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   if (!request.layout.empty() && request.edits) {
-    return Error(ErrorCode::kUsage, "a layout and edits of single names exclude each other");
+    return Error(ErrorCode::kUsage, "--layout cannot be combined with edits of single names");
   }
   elf::RelinkOptions options;
   options.edits = request.edits;
@@ -100,7 +100,7 @@ Result<StagedTree> FilesBelow(Env& env, const AbsPath& folder) {
     folders.insert((folder / entry.path).Parent());
     left = left || entry.path.str().find(elf::kEditFolderPrefix) != std::string::npos;
   }
-  for (const AbsPath& one : folders) RemoveLeft(env, one);
+  for (const AbsPath& one : folders) RemoveAbandonedScratch(env, one);
   return left ? elf::FindElfFiles(env, folder) : std::move(tree);
 }
 
@@ -110,14 +110,14 @@ Result<StagedTree> TreeOf(Env& env, const AbsPath& path, const FileStat& stat, c
     return request.plan_only ? elf::FindElfFiles(env, path) : FilesBelow(env, path);
   if (stat.kind != FileKind::kRegular) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
-        .WithHint("name the file that the link points to");
+        .WithHint("give the file that the link points to");
   }
-  if (!request.plan_only) RemoveLeft(env, path.Parent());
+  if (!request.plan_only) RemoveAbandonedScratch(env, path.Parent());
   StagedTree tree{.root = request.root.value_or(path.Parent())};
   auto name = path.RelativeTo(tree.root);
   if (!name) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' does not lie below the root '{}'", path.str(), tree.root.str()));
+                 fmt::format("'{}' is not below the root '{}'", path.str(), tree.root.str()));
   }
   tree.entries.push_back({.path = *std::move(name), .size_bytes = stat.size_bytes});
   return tree;
@@ -134,7 +134,7 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
   const bool is_folder = stat.kind == FileKind::kDirectory;
   if (is_folder && request.edits && (request.edits->soname || request.edits->interpreter)) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' is a folder, and a SONAME or an interpreter belongs to one file",
+                 fmt::format("'{}' is a directory: a SONAME or interpreter can only be set for one file",
                              path.str()))
         .WithHint("name the file");
   }
@@ -196,8 +196,8 @@ Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request) {
     for (const elf::FileChange& change : planned.plan) {
       if (!named.insert(planned.tree.root / change.file).second) {
         return Error(ErrorCode::kUsage,
-                     fmt::format("'{}' is named twice", (planned.tree.root / change.file).str()))
-            .WithHint("a folder stands for all files below it");
+                     fmt::format("'{}' is given twice", (planned.tree.root / change.file).str()))
+            .WithHint("a directory includes all files below it");
       }
       items.push_back(ItemOf(planned, change, request.apply.writer));
     }

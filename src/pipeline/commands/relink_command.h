@@ -1,5 +1,5 @@
 #pragma once
-// What ELF files tell the loader, in files and trees that the user names: `ptpkg relink`. Layer: pipeline.
+// Runs `ptpkg relink`. Layer: pipeline.
 
 #include <map>
 #include <optional>

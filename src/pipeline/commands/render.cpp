@@ -27,8 +27,8 @@ Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
   PTPKG_TRY(const bool older, Exists(env.fs, path / "meta.yaml"));
   if (!there && older) return path / "meta.yaml";  // refused by that name, with what to do
   if (!there) {
-    return Error(ErrorCode::kNotFound, fmt::format("'{}' holds no recipe.yaml", path.str()))
-        .WithHint("a recipe is a file recipe.yaml in a folder of its own");
+    return Error(ErrorCode::kNotFound, fmt::format("'{}' has no recipe.yaml", path.str()))
+        .WithHint("give a recipe.yaml, or the directory that contains it");
   }
   return file;
 }
@@ -40,7 +40,7 @@ Result<void> CheckWheelRequirement(const std::string& text) {
 
 /// True the first time for a URL that holds a password or a token: it joins `told`, and its secrets are
 /// masked from now on.
-bool TellsSecret(const std::string& url, std::set<std::string>& told) {
+bool ShowsSecret(const std::string& url, std::set<std::string>& told) {
   if (CredentialsIn(url).empty() || !told.insert(url).second) return false;
   RememberSecretsOf(url);
   return true;
@@ -50,19 +50,20 @@ void WarnOfCredentials(Env& env, const recipe::Source& source, std::set<std::str
   std::vector<std::string> urls = source.urls;
   urls.push_back(source.git.url);
   for (const std::string& url : urls) {
-    if (!TellsSecret(url, told)) continue;
+    if (!ShowsSecret(url, told)) continue;
     env.reporter.Warn(
-        fmt::format("the source '{}' has a password or a token in its URL, which the recipe in packages "
-                    "loses: leave it out{}",
-                    MaskCredentials(url), url == source.git.url ? ", git asks the credential helper" : ""));
+        fmt::format("the source '{}' has a password or token in its URL, which ptpkg removes from packages: "
+                    "remove it from the recipe{}",
+                    MaskCredentials(url), url == source.git.url ? "; git uses its credential helper" : ""));
   }
 }
 
 void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::string>& told) {
   for (const std::string& url : {about.homepage, about.repository, about.documentation}) {
-    if (!TellsSecret(url, told)) continue;
+    if (!ShowsSecret(url, told)) continue;
     env.reporter.Warn(
-        fmt::format("the URL '{}' under 'about' has a password or a token, which packages lose: leave it out",
+        fmt::format("the URL '{}' under 'about' has a password or token, which ptpkg removes from packages: "
+                    "remove it from the recipe",
                     MaskCredentials(url)));
   }
 }
@@ -82,7 +83,7 @@ std::set<std::string> UsedKeys(const std::vector<recipe::Recipe>& rendered) {
 }
 
 /// One letter more, less, another, or two in each other's place.
-bool IsOneSlip(std::string_view a, std::string_view b) {
+bool IsSingleTypo(std::string_view a, std::string_view b) {
   const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   a.remove_prefix(static_cast<std::size_t>(left - a.begin()));
   b.remove_prefix(static_cast<std::size_t>(right - b.begin()));
@@ -105,8 +106,8 @@ void WarnOfMisspeltKeys(Env& env, const RenderRequest& request, const std::vecto
     if (!keys) continue;
     for (const std::string& key : *keys) {
       if (used.contains(key) || !told.insert(key).second) continue;
-      const auto meant =
-          std::find_if(used.begin(), used.end(), [&](const std::string& one) { return IsOneSlip(key, one); });
+      const auto meant = std::find_if(used.begin(), used.end(),
+                                      [&](const std::string& one) { return IsSingleTypo(key, one); });
       if (meant == used.end()) continue;
       env.reporter.Warn(fmt::format("no recipe uses the variant key '{}'; did you mean '{}'?", key, *meant));
     }
@@ -131,15 +132,15 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
   return all;
 }
 
-void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
-                           const std::vector<recipe::Recipe>& rendered) {
+void WarnOfLikelyMistakes(Env& env, const RenderRequest& request,
+                          const std::vector<recipe::Recipe>& rendered) {
   for (const AbsPath& path : request.recipes) {
     const bool any = std::any_of(rendered.begin(), rendered.end(), [&](const recipe::Recipe& recipe) {
       return recipe.recipe_file == path || recipe.recipe_dir == path;
     });
     if (!any && request.select.empty()) {
       env.reporter.Warn(fmt::format(
-          "'{}' makes no package: it has staging outputs alone, which nothing inherits", path.str()));
+          "'{}' makes no package: it only has staging outputs that no output inherits", path.str()));
     }
   }
   WarnOfMisspeltKeys(env, request, rendered);

@@ -1,5 +1,5 @@
 #pragma once
-// Recipes as they evaluate: for `ptpkg render`, and the first step of planning. Layer: pipeline.
+// Renders recipes for `ptpkg render` and for planning. Layer: pipeline.
 
 #include <map>
 #include <string>
@@ -24,8 +24,8 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
 
 /// Warns of what is allowed and hardly meant: a recipe without a package, a URL with a password. `rendered`:
 /// Render's answer to `request`.
-void TellWhatIsHardlyMeant(Env& env, const RenderRequest& request,
-                           const std::vector<recipe::Recipe>& rendered);
+void WarnOfLikelyMistakes(Env& env, const RenderRequest& request,
+                          const std::vector<recipe::Recipe>& rendered);
 
 Json RecipesToJson(const std::vector<recipe::Recipe>& recipes);
 

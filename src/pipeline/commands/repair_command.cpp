@@ -62,12 +62,12 @@ std::vector<std::string> WordsFor(const repair::ChangedFile& file) {
   for (const std::string& name : file.before.needed) {
     const auto& left = file.after.needed;
     if (std::find(left.begin(), left.end(), name) == left.end())
-      words.push_back(fmt::format("needs '{}' no more", name));
+      words.push_back(fmt::format("no longer needs '{}'", name));
   }
   return words;
 }
 
-std::string FloorWords(const verify::DeservedPlatform& deserved) {
+std::string FloorWords(const verify::ComputedPlatform& deserved) {
   if (!deserved.set_by) return {};
   std::vector<std::string> versions;
   for (const elf::RequiredVersion& version : deserved.set_by->set_by) versions.push_back(version.version);
@@ -92,7 +92,8 @@ RepairOutcome Tell(const AbsPath& from, const AbsPath& to, const repair::WheelRe
                                .package = owned ? owner->second.name + " " + owner->second.version : "",
                                .opened_by = graft.opened_by});
   }
-  for (const repair::LeftOut& left : repair.left_out) outcome.left_out.emplace_back(left.library, left.why);
+  for (const repair::ExcludedLibrary& left : repair.left_out)
+    outcome.left_out.emplace_back(left.library, left.why);
   for (const repair::ChangedFile& file : repair.files)
     outcome.files.push_back({.path = file.path, .changes = WordsFor(file)});
   if (!repair.wheel_file.changes.empty())
@@ -126,9 +127,8 @@ class WheelRepairs {
   /// REQUIRES: all wheels are repaired.
   void WarnOfUnusedExcludes() const {
     for (const std::string& glob : unused_excludes_) {
-      env_.reporter.Warn(fmt::format(
-          "--exclude '{}' leaves nothing outside: no library that would be copied has that name or path",
-          glob));
+      env_.reporter.Warn(
+          fmt::format("--exclude '{}' has no effect: no bundled library has that name or path", glob));
     }
   }
 
@@ -145,8 +145,8 @@ class WheelRepairs {
       PTPKG_TRY(outcome.stays, IsOneFile(env_, outcome.from, outcome.to));
     }
     // What a dry run finds, the run would find.
-    if (taken && !outcome.stays && !run_.force) return IsInTheWay(outcome.to, /*has_force=*/true);
-    PTPKG_CHECK(outcome.changed ? WriteChanged(outcome, repair) : KeepWhole(outcome, repair));
+    if (taken && !outcome.stays && !run_.force) return NameTakenError(outcome.to, /*has_force=*/true);
+    PTPKG_CHECK(outcome.changed ? WriteChanged(outcome, repair) : CopyUnchanged(outcome, repair));
     task.Done(!outcome.changed        ? "nothing to change"
               : outcome.files.empty() ? "tag changed"
                                       : fmt::format("{} of its files changed", outcome.files.size()));
@@ -155,10 +155,11 @@ class WheelRepairs {
 
  private:
   Result<void> WriteChanged(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
-    const std::optional<Judgement> judgement = JudgementOf(repair);
+    const std::optional<RegressionCheck> judgement = RegressionCheckFor(repair);
     const EditedWheel wheel{.from = outcome.from, .to = outcome.to, .edits = repair.edits};
     if (!run_.dry_run) {
-      const OnExisting on_existing = run_.force ? OnExisting::kReplace : OnExisting::kRefuse;
+      const ExistingFilePolicy on_existing =
+          run_.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse;
       return WriteEditedWheel(env_, wheel, on_existing, judgement);
     }
     if (judgement) PTPKG_CHECK(StageEditedWheel(env_, wheel, env_.cache_dir, judgement));
@@ -166,9 +167,9 @@ class WheelRepairs {
   }
 
   /// A wheel that needs no change promises as much as a repaired one.
-  Result<void> KeepWhole(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
-    if (const auto judgement = JudgementOf(repair))
-      PTPKG_CHECK(JudgeArtifact(env_, outcome.from, *judgement));
+  Result<void> CopyUnchanged(const RepairOutcome& outcome, const repair::WheelRepair& repair) {
+    if (const auto judgement = RegressionCheckFor(repair))
+      PTPKG_CHECK(CheckForRegressions(env_, outcome.from, *judgement));
     if (run_.dry_run || outcome.stays) return Ok();
     return CopyWheel(outcome.from, outcome.to);
   }
@@ -178,24 +179,24 @@ class WheelRepairs {
     PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, to.Parent(), "edited"));
     const AbsPath fresh = scratch.path() / to.Name();
     PTPKG_CHECK(env_.fs.CopyFile(from, fresh));
-    PTPKG_CHECK(RenameAs(env_.fs, fresh, to, run_.force ? OnExisting::kReplace : OnExisting::kRefuse));
-    return run_.force ? RemoveBeside(env_, to) : Ok();
+    PTPKG_CHECK(RenameAs(env_.fs, fresh, to,
+                         run_.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse));
+    return run_.force ? RemoveSidecars(env_, to) : Ok();
   }
 
-  [[nodiscard]] std::optional<Judgement> JudgementOf(const repair::WheelRepair& repair) const {
+  [[nodiscard]] std::optional<RegressionCheck> RegressionCheckFor(const repair::WheelRepair& repair) const {
     if (!run_.check) return std::nullopt;
-    Judgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                        .hint =
-                            "mend what it names, leave libraries out with --exclude, or choose "
-                            "another --platform"};
+    RegressionCheck judgement{
+        .refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+        .hint = "fix these findings, exclude libraries with --exclude, or choose another --platform"};
     judgement.refused.insert(judgement.refused.end(), kFindingsOfRepair.begin(), kFindingsOfRepair.end());
     judgement.refused.insert(judgement.refused.end(), verify::kFindingsOfLayout.begin(),
                              verify::kFindingsOfLayout.end());
     std::vector<std::string>& allowed = judgement.options.allow_unresolved;
     allowed = run_.exclude;
     // What was left out by its path is needed by name.
-    for (const repair::LeftOut& left : repair.left_out) {
-      const bool of_machine = rules_ && !rules_->WhyOfMachine(left.library).empty();
+    for (const repair::ExcludedLibrary& left : repair.left_out) {
+      const bool of_machine = rules_ && !rules_->MachineLibraryReason(left.library).empty();
       if (left.why == repair::kExcluded || of_machine) allowed.push_back(left.library);
     }
     if (options_.backend) {
@@ -209,7 +210,7 @@ class WheelRepairs {
   const RepairRun& run_;
   repair::RepairOptions options_;
   std::optional<repair::GraftRules> rules_;
-  NewNames names_;
+  ResultNames names_;
   std::set<std::string> unused_excludes_;
 };
 
@@ -222,7 +223,7 @@ Result<RepairSummary> Repair(Env& env, const RepairRun& run) {
   RepairSummary summary;
   for (const AbsPath& wheel : run.wheels) {
     const Result<void> cancelled = env.cancel.Check();
-    if (!run.dry_run) RemoveLeft(env, run.output.value_or(wheel.Parent()));
+    if (!run.dry_run) RemoveAbandonedScratch(env, run.output.value_or(wheel.Parent()));
     Result<RepairOutcome> outcome =
         cancelled ? repairs.RepairOne(wheel) : Result<RepairOutcome>(cancelled.error());
     if (!outcome) {

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg repair`: wheels that run on other machines than the one they were built on. Layer: pipeline.
+// Runs `ptpkg repair`. Layer: pipeline.
 
 #include <optional>
 #include <string>

@@ -31,22 +31,20 @@ Result<void> CheckPlatformTag(const wheel::RetagRequest& changes) {
   if (!changes.platform) return Ok();
   const Result<std::string> platform = ParsePlatform(ToLower(*changes.platform));
   if (platform && *platform != "auto" && *platform != "linux") return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", *changes.platform))
-      .WithHint(
-          "name the machine too, as in manylinux_2_28_x86_64; 'ptpkg repair' finds the tag that the files "
-          "deserve");
+  return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is not a platform tag", *changes.platform))
+      .WithHint("add the architecture, as in manylinux_2_28_x86_64; 'ptpkg repair' computes the tag");
 }
 
 Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
   std::vector<Planned> planned;
-  NewNames names;
+  ResultNames names;
   for (const AbsPath& wheel : run.wheels) {
     PTPKG_TRY(wheel::Retagging one, wheel::PlanRetag(env, wheel, run.changes));
     const AbsPath to = run.output.value_or(wheel.Parent()) / one.name.str();
-    if (!run.dry_run) RemoveLeft(env, to.Parent());
+    if (!run.dry_run) RemoveAbandonedScratch(env, to.Parent());
     PTPKG_CHECK(names.Take(to, "retag"));
     PTPKG_TRY(const bool taken, Exists(env.fs, to));
-    if (taken && !run.force) return IsInTheWay(to, true);
+    if (taken && !run.force) return NameTakenError(to, true);
     planned.push_back({.from = wheel, .to = to, .edits = std::move(one.edits)});
   }
   return planned;
@@ -65,11 +63,11 @@ bool ClaimsPlatform(const Planned& one) {
 }
 
 /// A change of the platform does not ask about extensions, which say nothing of it; and the reverse.
-std::optional<Judgement> JudgementOf(const RetagRun& run, const Planned& one) {
+std::optional<RegressionCheck> RegressionCheckFor(const RetagRun& run, const Planned& one) {
   if (!run.check || !run.changes.ChangesTags()) return std::nullopt;
-  Judgement judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
-                      .hint = "choose tags that the files deserve",
-                      .platform = run.changes.platform && ClaimsPlatform(one)};
+  RegressionCheck judgement{.refused = {kFindingsOfTags.begin(), kFindingsOfTags.end()},
+                            .hint = "choose tags that the files satisfy",
+                            .platform = run.changes.platform && ClaimsPlatform(one)};
   auto& refused = judgement.refused;
   refused.insert(refused.end(), verify::kFindingsOfLayout.begin(), verify::kFindingsOfLayout.end());
   refused.insert(refused.end(), kFindingsOfInterpreters.begin(), kFindingsOfInterpreters.end());
@@ -85,7 +83,7 @@ Result<std::vector<StagedWheel>> StageAll(Env& env, const RetagRun& run,
   std::vector<StagedWheel> staged;
   for (const Planned& one : planned) {
     PTPKG_CHECK(env.cancel.Check());
-    const std::optional<Judgement> judgement = JudgementOf(run, one);
+    const std::optional<RegressionCheck> judgement = RegressionCheckFor(run, one);
     if (run.dry_run && !judgement) continue;
     PTPKG_TRY(StagedWheel wheel,
               StageEditedWheel(env, {.from = one.from, .to = one.to, .edits = one.edits},
@@ -99,14 +97,15 @@ Result<std::vector<StagedWheel>> StageAll(Env& env, const RetagRun& run,
 /// Puts the wheels in their places; `outcomes` has those that are there, whatever happens.
 Result<void> PlaceAll(Env& env, const RetagRun& run, const std::vector<Planned>& planned,
                       const std::vector<StagedWheel>& staged, std::vector<RetagOutcome>& outcomes) {
-  const OnExisting on_existing = run.force ? OnExisting::kReplace : OnExisting::kRefuse;
+  const ExistingFilePolicy on_existing =
+      run.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse;
   for (std::size_t i = 0; i < planned.size(); ++i) {
     const Planned& one = planned[i];
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const bool replaces, Exists(env.fs, one.to), FrameOf(one));
     PTPKG_CHECK(RenameAs(env.fs, staged[i].file, one.to, on_existing), FrameOf(one));
     outcomes.push_back({.from = one.from, .to = one.to});
-    if (replaces) PTPKG_CHECK(RemoveBeside(env, one.to), FrameOf(one));
+    if (replaces) PTPKG_CHECK(RemoveSidecars(env, one.to), FrameOf(one));
   }
   return Ok();
 }
@@ -121,8 +120,8 @@ Result<void> RemoveOld(Env& env, const std::vector<Planned>& planned) {
 
 Result<RetagSummary> Retag(Env& env, const RetagRun& run) {
   if (run.changes.ChangesNothing()) {
-    return Error(ErrorCode::kUsage, "nothing is to be changed")
-        .WithHint("give --platform, --python, --abi, --build, --local or --requires");
+    return Error(ErrorCode::kUsage, "nothing to change")
+        .WithHint("add --platform, --python, --abi, --build, --local or --requires");
   }
   PTPKG_CHECK(CheckPlatformTag(run.changes));
   PTPKG_TRY(const std::vector<Planned> planned, PlanAll(env, run));

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg retag`: wheels under other tags, builds, local versions, requirements. Layer: pipeline.
+// Runs `ptpkg retag`. Layer: pipeline.
 
 #include <optional>
 #include <string>

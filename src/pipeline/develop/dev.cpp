@@ -40,7 +40,7 @@ bool IsOfScript(std::string_view input) { return input == "script" || input == "
 
 /// Inputs of a build node that a folder outlives: sources and scripts are taken anew in each run, and what is
 /// read after the script makes no package here.
-bool IsTakenEachTime(std::string_view input) {
+bool IsRefreshedEachRun(std::string_view input) {
   return input == "source" || input.starts_with("recipe folder") || IsOfScript(input) ||
          IsReadAfterScript(input);
 }
@@ -59,18 +59,19 @@ std::string Differences(const std::map<std::string, std::string>& before,
   return Join(names, ", ");
 }
 
-Result<std::string> ToolStamp(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
-                              const std::vector<std::string>& files) {
-  return builder::HostStamp(env, recipe, {.host_env = request.host_env, .options = request.tools}, files);
+Result<std::string> DevToolFingerprint(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+                                       const std::vector<std::string>& files) {
+  return builder::ToolFingerprint(env, recipe, {.host_env = request.host_env, .options = request.tools},
+                                  files);
 }
 
 /// The input "tools" of the last run's plan, if the machine's tools are those of then as far as their files
 /// tell.
-Result<std::optional<std::string>> KnownTools(Env& env, const BuildRequest& request,
-                                              const recipe::Recipe& recipe, const DevFolder& folder) {
+Result<std::optional<std::string>> CachedTools(Env& env, const BuildRequest& request,
+                                               const recipe::Recipe& recipe, const DevFolder& folder) {
   if (!folder.left() || folder.left()->tool_files.empty() || request.fresh)
     return std::optional<std::string>();
-  PTPKG_TRY(const std::string stamp, ToolStamp(env, request, recipe, folder.left()->tool_files));
+  PTPKG_TRY(const std::string stamp, DevToolFingerprint(env, request, recipe, folder.left()->tool_files));
   if (stamp != folder.left()->tool_stamp) return std::optional<std::string>();
   return std::optional(folder.left()->tools);
 }
@@ -105,33 +106,33 @@ class DevRun {
     recipe::Recipe with_sources = recipe_;
     PTPKG_TRY(with_sources.sources, ReadSources(run));
     PTPKG_TRY(sources_, SplitSources(env_, with_sources, given ? std::optional(*given) : std::nullopt,
-                                     ReadLeftOut(run)));
-    PTPKG_TRY(now_.source_stamp, FixedStamp(env_, sources_));
+                                     ReadSourceExclusions(run)));
+    PTPKG_TRY(now_.source_stamp, FixedFingerprint(env_, sources_));
     TakeInputs(run);
     PTPKG_CHECK(env_.fs.MakeDirs(folder_.path()));
     PTPKG_TRY(summary_.layout, builder::MakeWorkLayout(env_, folder_.path()));
-    PTPKG_CHECK(builder::AwaitEarlierScript(env_, summary_.layout));
+    PTPKG_CHECK(builder::WaitForEarlierScript(env_, summary_.layout));
     PTPKG_CHECK(RemoveTree(env_.fs, summary_.log), "while replacing the log of the last run");
-    PTPKG_TRY(std::string why, WhyAnew());
+    PTPKG_TRY(std::string why, RestartReason());
     if (folder_.left() && why.empty()) {
-      PTPKG_TRY(why, GoOn(run));
+      PTPKG_TRY(why, TryResume(run));
     }
     if (folder_.left() && why.empty()) return Ok();
     wants_whole_plan_ = knows_tools_;
     if (wants_whole_plan_) return Ok();
     if (folder_.left() || !folder_.damage().empty()) {
       summary_.why_anew = why;
-      env_.reporter.Note(fmt::format("'{}' starts anew: {}", summary_.subject, why));
+      env_.reporter.Note(fmt::format("'{}' starts over: {}", summary_.subject, why));
     }
     summary_.anew = true;
-    return MakeAnew(run);
+    return RebuildAll(run);
   }
 
   Result<void> RunScript() {
     PTPKG_TRY(const std::optional<builder::ScriptToRun> script, ScriptOf());
     if (script) {
       summary_.script = script->whole ? "build.script" : "extra.ptpkg.dev.script";
-      PTPKG_CHECK(folder_.Reach(WorkPhase::kScript));
+      PTPKG_CHECK(folder_.SetPhase(WorkPhase::kScript));
       const auto start = env_.clock.Now();
       Result<void> ran = builder::RunScriptIn(env_, Input(), now_.place, *script);
       summary_.script_seconds = SecondsSince(start);
@@ -140,7 +141,7 @@ class DevRun {
     PTPKG_CHECK(builder::WriteEntryPoints(env_, native_.recipe, summary_.layout));
     now_.ran_whole = true;
     PTPKG_CHECK(folder_.Save(now_));
-    return folder_.Reach(WorkPhase::kInstalled);
+    return folder_.SetPhase(WorkPhase::kInstalled);
   }
 
   Result<void> RunTests() {
@@ -163,7 +164,7 @@ class DevRun {
  private:
   void TakeInputs(const graph::NodeRun& run) {
     for (const auto& [name, digest] : run.digests()) {
-      if (!IsTakenEachTime(name)) now_.inputs.emplace(name, digest);
+      if (!IsRefreshedEachRun(name)) now_.inputs.emplace(name, digest);
       if (IsOfScript(name)) now_.scripts.emplace(name, digest);
     }
     now_.scripts["recipe folder"] = DigestOfFiles();
@@ -188,7 +189,7 @@ class DevRun {
   }
 
   /// "" if the folder can be gone on with, as far as that can be seen without looking into it.
-  Result<std::string> WhyAnew() {
+  Result<std::string> RestartReason() {
     if (!folder_.damage().empty()) return folder_.damage();
     if (!folder_.left()) return std::string();
     const DevState& left = *folder_.left();
@@ -202,7 +203,7 @@ class DevRun {
     if (left.source_stamp == now_.source_stamp) return std::string();
     PTPKG_TRY(now_.source_key, FixedKey(env_, sources_));
     if (now_.source_key == left.source_key) return std::string();
-    return std::string("a source changed that is patched, unpacked or from git, and is not synchronised");
+    return std::string("a source that is patched, unpacked or from git changed, and cannot be synchronised");
   }
 
   /// What is meant by an edit that made the staging output anew, if one did.
@@ -210,12 +211,12 @@ class DevRun {
     const auto before = left.inputs.find("staging");
     const auto now = now_.inputs.find("staging");
     if (before == left.inputs.end() || now == now_.inputs.end() || before->second == now->second) return "";
-    return fmt::format(" (an edit of what '{}' compiles costs less with --name {})", recipe_.inherited->name,
+    return fmt::format(" (use --name {1} for faster edits of '{0}')", recipe_.inherited->name,
                        recipe_.inherited->name);
   }
 
   /// Goes on in what the last run left. Returns why it cannot, or "".
-  Result<std::string> GoOn(const graph::NodeRun& run) {
+  Result<std::string> TryResume(const graph::NodeRun& run) {
     const DevState left = *folder_.left();
     now_.place = left.place;
     now_.ran_whole = left.ran_whole && left.scripts == now_.scripts;
@@ -224,32 +225,32 @@ class DevRun {
       now_.tool_stamp = left.tool_stamp;
       now_.tool_files = left.tool_files;
     } else {
-      PTPKG_TRY([[maybe_unused]] const builder::HostPlan host, LookAtTools(run));
+      PTPKG_TRY([[maybe_unused]] const builder::HostPlan host, ResolveTools(run));
     }
     const builder::WorkLayout& layout = summary_.layout;
     PTPKG_CHECK(RemoveAbandoned(env_, folder_.root()));
     PTPKG_TRY(const bool there, Exists(env_.fs, layout.source));
-    if (!there) return std::string("its sources are gone");
+    if (!there) return std::string("its sources are missing");
     builder::SyncRecord record;
     PTPKG_TRY(std::string why, TakeRecord(builder::SyncRecord::Read(env_, SyncFile()), record));
     if (!why.empty()) return why;
     PTPKG_TRY(why, TakeRecord(builder::SourceRecord::Read(env_, FixedFile()), fixed_));
     if (!why.empty()) return why;
-    PTPKG_TRY(why, MakeGood(record));
+    PTPKG_TRY(why, RestoreScriptState(record));
     if (!why.empty()) return why;
     if (left.origins != now_.origins) {
-      record.DoubtTimes();
+      record.RereadAllSources();
       PTPKG_CHECK(record.Write(env_.fs, SyncFile()));  // before the new origins are
     }
     PTPKG_CHECK(Synchronise(record));
-    if (!recipe_.ptpkg.resume && !(now_.ran_whole && HasShorter())) {
-      return std::string("its script cannot run twice in one folder (extra.ptpkg.resume: false)");
+    if (!recipe_.ptpkg.resume && !(now_.ran_whole && HasIncrementalScript())) {
+      return std::string("its script cannot run twice in one directory (extra.ptpkg.resume: false)");
     }
     PTPKG_CHECK(RemoveTree(env_.fs, layout.recipe_copy));
     PTPKG_CHECK(builder::CopyRecipeFolder(env_, recipe_folder_, layout.recipe_copy),
                 "while copying the recipe's files");
     PTPKG_CHECK(folder_.Save(now_));
-    PTPKG_CHECK(folder_.Reach(WorkPhase::kPrepared));
+    PTPKG_CHECK(folder_.SetPhase(WorkPhase::kPrepared));
     return std::string();
   }
 
@@ -266,24 +267,25 @@ class DevRun {
     PTPKG_TRY(builder::SyncOutcome outcome, builder::SyncSources(env_, sync, record));
     summary_.copied = std::move(outcome.copied);
     summary_.removed = std::move(outcome.removed);
-    return RemoveTree(env_.fs, builder::EnteredFile(folder_.root()));
+    return RemoveTree(env_.fs, builder::ShellRecordFile(folder_.root()));
   }
 
   /// What other hands, a script that was cut off or a power cut left in the folder. Distrusts of `record`
   /// what has to be copied again. Returns why nobody can tell what to do, or "".
-  Result<std::string> MakeGood(builder::SyncRecord& record) {
-    PTPKG_TRY(std::string why, TakeBackEdits(record));
+  Result<std::string> RestoreScriptState(builder::SyncRecord& record) {
+    PTPKG_TRY(std::string why, RevertScriptEdits(record));
     if (!why.empty()) return why;
     const bool script = folder_.phase() == WorkPhase::kScript;
     // Where the machine's runs cannot be told apart, a power cut is thought of after a script alone.
     const bool machine = folder_.is_other_boot() && (script || !builder::BootId(env_.fs).empty());
     if (!script && !machine) return std::string();
-    return RemoveHalfWritten(record, machine ? builder::EndKind::kMachine : builder::EndKind::kProcesses);
+    return RemovePartialOutputs(record,
+                                machine ? builder::RunEndKind::kMachine : builder::RunEndKind::kProcesses);
   }
 
   /// Of sources that a person has changed in `ptpkg shell`.
-  Result<std::string> TakeBackEdits(builder::SyncRecord& record) {
-    auto read = builder::SourceRecord::Read(env_, builder::EnteredFile(folder_.root()));
+  Result<std::string> RevertScriptEdits(builder::SyncRecord& record) {
+    auto read = builder::SourceRecord::Read(env_, builder::ShellRecordFile(folder_.root()));
     if (!read && read.error().code() == ErrorCode::kNotFound) return std::string();
     builder::SourceRecord entered;
     PTPKG_TRY(const std::string why, TakeRecord(std::move(read), entered));
@@ -296,7 +298,7 @@ class DevRun {
       const auto found = record.files.find(path);
       if (found == record.files.end()) {
         if (!fixed_.Holds(path)) continue;  // the build's
-        return fmt::format("'{}' of a source that is patched, unpacked or from git was changed by hand",
+        return fmt::format("'{}', from a source that is patched, unpacked or from git, was changed by hand",
                            path.str());
       }
       if (builder::SourceRecord::StateOf(found->second.digest, found->second.executable) == state) continue;
@@ -304,48 +306,50 @@ class DevRun {
       edited.push_back(path);
     }
     if (!edited.empty()) {
-      env_.reporter.Warn(fmt::format(
-          "changed by hand in the folder of 'ptpkg dev', and taken from the sources again: {}. What you edit "
-          "to be built goes into the sources",
-          SomeOf(PathTexts(edited), kMostShown)));
+      env_.reporter.Warn(
+          fmt::format("restored from the sources because they were changed in the directory of 'ptpkg dev': "
+                      "{}. Edit the sources instead",
+                      FirstNames(PathTexts(edited), kMostShown)));
     }
     return std::string();
   }
 
   /// What was being written when the script or the machine was stopped.
-  Result<std::string> RemoveHalfWritten(builder::SyncRecord& record, builder::EndKind end) {
+  Result<std::string> RemovePartialOutputs(builder::SyncRecord& record, builder::RunEndKind end) {
     // A script that failed by itself was writing nothing when it ended.
-    const bool cut_off = end == builder::EndKind::kMachine || !folder_.left()->script_ended;
+    const bool cut_off = end == builder::RunEndKind::kMachine || !folder_.left()->script_ended;
     if (cut_off && recipe_.inherited) {
-      return std::string("its script was cut off, and what it inherits lies among what that has made");
+      return std::string("its script was interrupted, and its output is mixed with the inherited files");
     }
     const AbsPath& root = summary_.layout.source;
     PTPKG_TRY(std::vector<source::WalkEntry> files, source::Walk(env_, root));
     const std::chrono::nanoseconds window =
-        end == builder::EndKind::kMachine ? builder::kMachineWindow : builder::kProcessesWindow;
+        end == builder::RunEndKind::kMachine ? builder::kMachineWindow : builder::kProcessesWindow;
     PTPKG_TRY(const builder::FailedCommands failed,
               builder::ReadFailedCommands(env_.fs, builder::FailedCommandsFile(summary_.layout)));
-    std::int64_t last = LastTime(files);
+    std::int64_t last = NewestMtime(files);
     if (failed.first_ns) last = std::min(last, *failed.first_ns);
     const std::int64_t since = last - window.count();
     // Sources keep their times when they are first copied, and so do not tell that they may be lost.
-    if (end == builder::EndKind::kMachine && since < folder_.prepared_ns()) {
-      return std::string("the machine went down soon after it was made");
+    if (end == builder::RunEndKind::kMachine && since < folder_.prepared_ns()) {
+      return std::string("the machine went down soon after it was created");
     }
-    PTPKG_TRY(const std::size_t copied_again, builder::DistrustWritten(env_, root, files, since, record));
+    PTPKG_TRY(const std::size_t copied_again,
+              builder::DistrustFilesWrittenSince(env_, root, files, since, record));
     if (copied_again > 0) now_.ran_whole = false;  // it may have patched them
     std::erase_if(files, [&](const source::WalkEntry& file) { return record.files.contains(file.path); });
     builder::SourceRecord sources;
     PTPKG_TRY(const std::string why,
               TakeRecord(builder::SourceRecord::Read(env_, folder_.root() / "sources"), sources));
     if (!why.empty()) return why;
-    PTPKG_TRY(const builder::InFlight cut, builder::FindInFlight(env_, root, files, sources, {end, failed}));
+    PTPKG_TRY(const builder::PartialOutputs cut,
+              builder::FindPartialOutputs(env_, root, files, sources, {end, failed}));
     if (!cut.sources.empty()) {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }
     for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
     // What is copied with the times of its source may be older than it says, and lost in a power cut.
-    const std::int64_t installed_since = end == builder::EndKind::kMachine ? 0 : since;
+    const std::int64_t installed_since = end == builder::RunEndKind::kMachine ? 0 : since;
     PTPKG_CHECK(RemoveInstalled(cut_off ? std::optional(installed_since) : std::nullopt, failed));
     return std::string();
   }
@@ -370,7 +374,7 @@ class DevRun {
   }
 
   /// The newest of `files`, but for times in the future, which say nothing.
-  [[nodiscard]] std::int64_t LastTime(const std::vector<source::WalkEntry>& files) const {
+  [[nodiscard]] std::int64_t NewestMtime(const std::vector<source::WalkEntry>& files) const {
     const std::int64_t now = builder::NowNs(env_);
     std::int64_t last = 0;
     for (const source::WalkEntry& file : files) {
@@ -388,23 +392,23 @@ class DevRun {
   }
 
   /// The tools, and what a later run has to look at to know that they are the same.
-  Result<builder::HostPlan> LookAtTools(const graph::NodeRun& run) {
+  Result<builder::HostPlan> ResolveTools(const graph::NodeRun& run) {
     PTPKG_TRY(const builder::HostRequest request, ReadHostRequest(run));
     PTPKG_TRY(builder::HostPlan host, builder::CheckTools(env_, native_.recipe, request));
-    PTPKG_CHECK(CompareHost(env_, run, host));
+    PTPKG_CHECK(CheckToolsUnchanged(env_, run, host));
     PTPKG_TRY(now_.tools, run.Text("tools"));
-    now_.tool_files = builder::StampedFiles(env_, host);
-    PTPKG_TRY(now_.tool_stamp, ToolStamp(env_, request_.build, recipe_, now_.tool_files));
+    now_.tool_files = builder::FingerprintedFiles(env_, host);
+    PTPKG_TRY(now_.tool_stamp, DevToolFingerprint(env_, request_.build, recipe_, now_.tool_files));
     return host;
   }
 
-  Result<void> MakeAnew(const graph::NodeRun& run) {
+  Result<void> RebuildAll(const graph::NodeRun& run) {
     // What is refused costs nothing of what the folder holds.
-    PTPKG_CHECK(RefuseFailingBuilds(env_, {run}));
+    PTPKG_CHECK(PreflightBuilds(env_, {run}));
     PTPKG_TRY(std::vector<builder::LocalPackage> packages, ReadPackages(env_, run));
-    PTPKG_TRY(builder::HostPlan host, LookAtTools(run));
-    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run));
-    PTPKG_CHECK(folder_.StartAnew());
+    PTPKG_TRY(builder::HostPlan host, ResolveTools(run));
+    PTPKG_TRY(const InheritedStaging inheritance, ReadInheritedStaging(run));
+    PTPKG_CHECK(folder_.StartOver());
     now_.ran_whole = false;
     PTPKG_TRY(summary_.layout, builder::MakeWorkLayout(env_, folder_.path()));
     PTPKG_TRY(const Sha256 copied,
@@ -433,7 +437,7 @@ class DevRun {
     now_.place = std::move(made.place);
     PTPKG_CHECK(folder_.SaveHostFiles(made.host_files));
     PTPKG_CHECK(folder_.Save(now_));
-    return folder_.Reach(WorkPhase::kPrepared);
+    return folder_.SetPhase(WorkPhase::kPrepared);
   }
 
   [[nodiscard]] builder::BuildInput Input() const {
@@ -447,7 +451,7 @@ class DevRun {
             .memory_per_job = recipe_.ptpkg.memory_per_job};
   }
 
-  [[nodiscard]] bool HasShorter() const {
+  [[nodiscard]] bool HasIncrementalScript() const {
     const recipe::BuildScript& later = recipe_.ptpkg.dev_script;
     return !(later.lines.empty() && later.file.empty());
   }
@@ -456,7 +460,7 @@ class DevRun {
   Result<std::optional<builder::ScriptToRun>> ScriptOf() {
     const recipe::BuildScript& later = recipe_.ptpkg.dev_script;
     const AbsPath& folder = summary_.layout.recipe_copy;
-    if (now_.ran_whole && HasShorter()) {
+    if (now_.ran_whole && HasIncrementalScript()) {
       PTPKG_TRY(std::string text, builder::ScriptText(env_.fs, later, folder));
       return std::optional(builder::ScriptToRun{
           .interpreter = later.interpreter, .text = std::move(text), .whole = false, .env = later.env});
@@ -474,7 +478,7 @@ class DevRun {
     now_.script_ended = true;
     const Result<void> saved = folder_.Save(now_);
     if (!saved) return saved.error();
-    env_.reporter.Note(fmt::format("the folder stays, and the same command goes on there: '{}'",
+    env_.reporter.Note(fmt::format("kept work directory '{}'; rerun the same command to continue",
                                    summary_.layout.source.str()));
     return error;
   }
@@ -501,7 +505,7 @@ class DevRun {
 enum class DevExtent : std::uint8_t { kPrepare, kWhole };
 
 /// Runs `run` as the last node of `plan`.
-Result<void> RunLast(Env& env, graph::Plan plan, const AbsPath& output, DevRun& run, DevExtent extent) {
+Result<void> RunAsLastNode(Env& env, graph::Plan plan, const AbsPath& output, DevRun& run, DevExtent extent) {
   plan.nodes.back().stage = "dev";
   plan.nodes.back().version = 1;
   const auto in_node = [&](Env&, const graph::NodeRun& node) -> Result<graph::NodeResult> {
@@ -514,7 +518,7 @@ Result<void> RunLast(Env& env, graph::Plan plan, const AbsPath& output, DevRun& 
   graph::StageTable stages = MakeStages();
   stages.Add({.name = "dev", .parallel = true, .run = in_node});
   graph::Store cache(env, env.cache_dir / "stages");
-  graph::Store staging(env, WaitingRoot(env, output));
+  graph::Store staging(env, PendingRoot(env, output));
   graph::History history(env, env.cache_dir / "stages/records");
   PTPKG_TRY(const std::vector<graph::NodeOutcome> outcomes,
             graph::Execute(env, plan, stages, {.cache = cache, .staging = staging, .history = history}, {}));
@@ -528,11 +532,11 @@ Result<void> RunLast(Env& env, graph::Plan plan, const AbsPath& output, DevRun& 
 
 Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeChoice& choice,
                          DevFolder& folder, DevExtent extent) {
-  PTPKG_TRY(std::optional<std::string> tools, KnownTools(env, request.build, choice.recipe, folder));
+  PTPKG_TRY(std::optional<std::string> tools, CachedTools(env, request.build, choice.recipe, folder));
   while (true) {
     PTPKG_TRY(NativePlan planned, PlanNative(env, request.build, choice.recipe, choice.rendered, tools));
     DevRun run(env, request, planned.recipe, folder, tools.has_value());
-    PTPKG_CHECK(RunLast(env, std::move(planned.plan), request.build.output, run, extent));
+    PTPKG_CHECK(RunAsLastNode(env, std::move(planned.plan), request.build.output, run, extent));
     if (!run.wants_whole_plan()) return run.summary();
     tools.reset();
   }
@@ -546,10 +550,10 @@ Result<DevSummary> Dev(Env& env, const NativeRequest& request) {
   return RunIn(env, request, choice, folder, DevExtent::kWhole);
 }
 
-Result<DevPlace> PrepareDev(Env& env, const NativeRequest& request, const NativeChoice& choice) {
+Result<DevWorkDir> PrepareDev(Env& env, const NativeRequest& request, const NativeChoice& choice) {
   PTPKG_TRY(DevFolder folder, DevFolder::Take(env, choice.recipe));
   PTPKG_TRY(const DevSummary summary, RunIn(env, request, choice, folder, DevExtent::kPrepare));
-  return DevPlace{.folder = std::move(folder), .layout = summary.layout};
+  return DevWorkDir{.folder = std::move(folder), .layout = summary.layout};
 }
 
 }  // namespace ptpkg::pipeline

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg dev`: builds in a folder that stays, so that an edit costs what it changes. Layer: pipeline.
+// Runs `ptpkg dev`: incremental builds in a persistent directory. Layer: pipeline.
 // docs/tutorials/long-builds.md says what people see of it.
 
 #include <string>
@@ -43,12 +43,12 @@ Result<DevSummary> Dev(Env& env, const NativeRequest& request);
 inline constexpr std::size_t kMostShown = 3;
 
 /// A folder in which a script could run.
-struct DevPlace {
+struct DevWorkDir {
   DevFolder folder;
   builder::WorkLayout layout;
 };
 
 /// As far as Dev is before the script. Errors: Dev's.
-Result<DevPlace> PrepareDev(Env& env, const NativeRequest& request, const NativeChoice& choice);
+Result<DevWorkDir> PrepareDev(Env& env, const NativeRequest& request, const NativeChoice& choice);
 
 }  // namespace ptpkg::pipeline

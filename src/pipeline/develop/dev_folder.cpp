@@ -35,7 +35,7 @@ Result<std::map<std::string, std::string>> TextMap(const Json& json, const std::
                                                    const std::string& where) {
   std::map<std::string, std::string> map;
   if (!json.is_object() || !json.contains(name) || !json.at(name).is_object()) {
-    return Error(ErrorCode::kCorrupt, fmt::format("'{}' lacks '{}'", where, name));
+    return Error(ErrorCode::kCorrupt, fmt::format("'{}' has no '{}'", where, name));
   }
   for (const auto& [key, value] : json.at(name).items()) {
     if (!value.is_string()) return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", where));
@@ -84,14 +84,14 @@ Result<DevFolder> DevFolder::Take(Env& env, const recipe::Recipe& recipe) {
   PTPKG_TRY(Lease lease, WaitForLease(env, PlaceOf(env, recipe), recipe.FileStem()));
   DevFolder folder(env, recipe, std::move(lease));
   if (!folder.lease_.is_locked()) {
-    env.reporter.Warn(fmt::format("'{}' is on a file system without locks: run one command at a time there",
-                                  folder.root_.str()));
+    env.reporter.Warn(fmt::format(
+        "'{}' is on a file system without locks: run only one command at a time there", folder.root_.str()));
   }
-  PTPKG_CHECK(folder.ReadLeft());
+  PTPKG_CHECK(folder.ReadEarlierState());
   return folder;
 }
 
-Result<void> DevFolder::ReadLeft() {
+Result<void> DevFolder::ReadEarlierState() {
   const auto state = builder::ReadWorkState(env_->fs, root_);
   if (!state) {
     if (state.error().code() == ErrorCode::kIo) return state.error();
@@ -100,7 +100,7 @@ Result<void> DevFolder::ReadLeft() {
   }
   if (state->phase == WorkPhase::kStarted) return Ok();
   if (state->place != root_.str()) {
-    damage_ = fmt::format("it was made as '{}', and its files hold that name", state->place);
+    damage_ = fmt::format("it was created as '{}', and its files contain that path", state->place);
     return Ok();
   }
   auto left = ReadDevState(env_->fs, root_ / "dev.json");
@@ -116,7 +116,7 @@ Result<void> DevFolder::ReadLeft() {
   return Ok();
 }
 
-Result<void> DevFolder::Reach(WorkPhase phase) {
+Result<void> DevFolder::SetPhase(WorkPhase phase) {
   phase_ = phase;
   state_.phase = phase;
   state_.boot_id = builder::BootId(env_->fs);
@@ -149,10 +149,10 @@ Result<std::vector<RelPath>> DevFolder::ReadHostFiles() {
   return files;
 }
 
-Result<void> DevFolder::StartAnew() {
+Result<void> DevFolder::StartOver() {
   left_.reset();
   state_.prepared_ns = 0;
-  PTPKG_CHECK(Reach(WorkPhase::kStarted));
+  PTPKG_CHECK(SetPhase(WorkPhase::kStarted));
   for (const char* name : {"d", "dev.json", "sources", "synchronised", "host_files", "entered"}) {
     PTPKG_CHECK(RemoveTree(env_->fs, root_ / name));
   }

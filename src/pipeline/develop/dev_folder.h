@@ -1,5 +1,5 @@
 #pragma once
-// The folder of `ptpkg dev`, which stays from one run to the next. Layer: pipeline.
+// Persistent work directory of `ptpkg dev`. Layer: pipeline.
 //
 //   <cache>/dev/<16 hex digits>/.lease         held by the run that works in it
 //                               state.json     what is in it, and how far it is (builder/resume/work_state.h)
@@ -32,12 +32,12 @@ struct DevState {
   std::string source_stamp = {};  ///< Of the sources that are not synchronised (dev_sources.h).
   std::string source_key = {};
   std::string tools = {};                    ///< The node's input of that name.
-  std::string tool_stamp = {};               ///< builder::HostStamp when that was so;
+  std::string tool_stamp = {};               ///< builder::ToolFingerprint when that was so;
   std::vector<std::string> tool_files = {};  ///< of these. Empty: tools are always asked.
   bool ran_whole = false;  ///< The build script has ended well, and nothing asks for it again.
   /// The script that ran last ended by itself, though not well: no power cut ended it.
   bool script_ended = false;
-  builder::ScriptPlace place = {};
+  builder::ScriptContext place = {};
 };
 
 class DevFolder {
@@ -64,19 +64,19 @@ class DevFolder {
   /// kPrepared: no script runs, and none was cut off. kScript: one runs, or was cut off, or failed, which may
   /// be because a command of it was killed. kInstalled: one ended well.
   /// Errors: kIo.
-  Result<void> Reach(builder::WorkPhase phase);
+  Result<void> SetPhase(builder::WorkPhase phase);
   Result<void> Save(const DevState& state);
   Result<void> SaveHostFiles(const std::vector<RelPath>& files);
   Result<std::vector<RelPath>> ReadHostFiles();
   /// Empties it; it is then as if there had been no run. Errors: kIo.
-  Result<void> StartAnew();
+  Result<void> StartOver();
 
   /// Lets go of everything but the lease.
   Lease TakeLease() && { return std::move(lease_); }
 
  private:
   DevFolder(Env& env, const recipe::Recipe& recipe, Lease lease);
-  Result<void> ReadLeft();
+  Result<void> ReadEarlierState();
 
   Env* env_;
   Lease lease_;

@@ -88,7 +88,7 @@ Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const st
   return split;
 }
 
-Result<std::string> FixedStamp(Env& env, const DevSources& sources) {
+Result<std::string> FixedFingerprint(Env& env, const DevSources& sources) {
   if (!sources.HasFixed()) return std::string();
   KeyHasher hasher;
   hasher.Add("sources", recipe::EncodeRecipe(sources.fixed).at("sources").dump());

@@ -1,5 +1,5 @@
 #pragma once
-// The sources of a recipe in `ptpkg dev`: folders that are synchronised, and the rest. Layer: pipeline.
+// Splits the sources of `ptpkg dev` into synchronised and fixed ones. Layer: pipeline.
 
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ Result<DevSources> SplitSources(Env& env, const recipe::Recipe& recipe, const st
 
 /// Changes when a fixed source may have changed: sizes and times of local files, digests of patches, what the
 /// recipe says of the others. "" without fixed sources. Errors: those of source::Prepare for local paths.
-Result<std::string> FixedStamp(Env& env, const DevSources& sources);
+Result<std::string> FixedFingerprint(Env& env, const DevSources& sources);
 /// source::SourceKey of the fixed ones: reads all of them that are local. "" without any.
 Result<std::string> FixedKey(Env& env, const DevSources& sources);
 

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "archive/zip/zip_library.h"
 #include "builder/resume/work_layout.h"
 #include "builder/script/script.h"
 #include "builder/test/package_test.h"
@@ -21,7 +20,7 @@ namespace {
 
 using builder::PreflightFinding;
 
-bool IsSaidOfMachine(const PreflightFinding& finding, const Diagnosis& machine) {
+bool IsMachineFinding(const PreflightFinding& finding, const Diagnosis& machine) {
   return std::any_of(machine.findings.begin(), machine.findings.end(), [&](const PreflightFinding& said) {
     return said.finding.id == finding.finding.id && said.finding.message == finding.finding.message;
   });
@@ -35,16 +34,12 @@ class Doctor {
     PTPKG_TRY(rules_, builder::PreflightRules::BuiltIn());
     PTPKG_TRY(machine_.facts, builder::ReadMachineFacts(env_));
     builder::Facts facts = machine_.facts;
-    builder::AddNoRecipe(facts);
+    builder::AddEmptyRecipeFacts(facts);
     PTPKG_TRY(machine_.findings, rules_.Judge(facts));
-    const Result<void> folder = builder::CheckWorkFolder(RealPlace(env_, env_.cache_dir));
+    const Result<void> folder = builder::CheckWorkFolder(ResolveExistingPart(env_, env_.cache_dir));
     if (!folder) {
       machine_.findings.push_back({.finding = FindingOf("work-folder", "", folder.error()),
-                                   .source = "what compilers and make take for a path"});
-    }
-    if (const Result<void> zip = archive::zip::LoadZip(); !zip) {
-      machine_.findings.push_back({.finding = FindingOf("library-missing", "", zip.error()),
-                                   .source = "libraries that ptpkg loads when it needs them"});
+                                   .source = "path characters that compilers and make accept"});
     }
     std::vector<Diagnosis> all = {machine_};
     if (request_.recipes.empty()) return all;
@@ -52,7 +47,7 @@ class Doctor {
               Render(env_, {.recipes = request_.recipes,
                             .variant_files = request_.variant_files,
                             .select = request_.select}));
-    PTPKG_TRY(provided_, PackagesAtHand(env_, request_, recipes));
+    PTPKG_TRY(provided_, AvailablePackages(env_, request_, recipes));
     PTPKG_CHECK(CheckSources(request_, recipes));
     std::set<std::string> seen;  // staging outputs are inherited by several
     for (const recipe::Recipe& recipe : recipes) {
@@ -74,8 +69,9 @@ class Doctor {
         {.finding = {.id = "nothing-to-build",
                      .severity = Severity::kError,
                      .file = diagnosis.subject,
-                     .message = "every variant is skipped, so nothing would be built",
-                     .fix = "'ptpkg render' lists the variants; choose others with --variants and --select"},
+                     .message = "nothing to build: every variant is skipped",
+                     .fix =
+                         "list the variants with 'ptpkg render'; choose others with --variants and --select"},
          .source = "the recipe's build.skip"});
     return diagnosis;
   }
@@ -109,7 +105,7 @@ class Doctor {
                                         diagnosis.facts));
     PTPKG_TRY(const std::vector<PreflightFinding> judged, rules_.Judge(diagnosis.facts));
     for (const PreflightFinding& finding : judged) {
-      if (!IsSaidOfMachine(finding, machine_)) diagnosis.findings.push_back(finding);
+      if (!IsMachineFinding(finding, machine_)) diagnosis.findings.push_back(finding);
     }
     return diagnosis;
   }
@@ -123,7 +119,7 @@ class Doctor {
       if (found) continue;
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
       missing.finding.message += "; the tests need it";
-      missing.finding.fix += "; or leave the tests out: --test skip";
+      missing.finding.fix += "; or skip the tests: --test skip";
       diagnosis.findings.push_back(std::move(missing));
     }
     return Ok();
@@ -161,7 +157,7 @@ class Doctor {
       sources.front() = {.patches = sources.front().patches, .git = git, .span = sources.front().span};
     }
     Result<void> checked = source::CheckInputs(env_, with_sources, options);
-    if (checked) checked = CheckPlaces(env_, request_.output, recipe, GivenSource(recipe));
+    if (checked) checked = CheckOutputOutsideInputs(env_, request_.output, recipe, GivenSource(recipe));
     if (checked) return Ok();
     if (checked.error().code() == ErrorCode::kCancelled || checked.error().code() == ErrorCode::kIo) {
       return checked;

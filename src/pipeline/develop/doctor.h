@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg doctor`: what would spoil a build on this machine, told before it starts. Layer: pipeline.
+// Runs `ptpkg doctor`: checks this machine before a build. Layer: pipeline.
 
 #include <string>
 #include <vector>
@@ -20,10 +20,10 @@ struct Diagnosis {
 /// The machine first, then, unless the request names no recipe, each variant that is not skipped: what
 /// preflight.yaml says of it, under the id "tool-missing" what CheckTools and CheckTestTools would refuse,
 /// and under "source-unusable" what is wrong with its sources and patches without reading them; of the
-/// machine also, as "library-missing", that libzip cannot be loaded, and "work-folder", a cache folder in
-/// which no build works; where all variants are skipped, "nothing-to-build". What holds for the machine is
-/// not said again of a recipe. No source is fetched and nothing is built; wheels of the Python index may be
-/// fetched (builder::CheckTools). Errors: those of Render; kIo, kCancelled.
+/// machine also, as "work-folder", a cache folder in which no build works; where all variants are skipped,
+/// "nothing-to-build". What holds for the machine is not said again of a recipe. No source is fetched and
+/// nothing is built; wheels of the Python index may be fetched (builder::CheckTools). Errors: those of
+/// Render; kIo, kCancelled.
 Result<std::vector<Diagnosis>> Diagnose(Env& env, const BuildRequest& request);
 
 /// Its findings.

@@ -48,9 +48,9 @@ std::string SelectionOf(const recipe::Recipe& one, const std::vector<recipe::Rec
 Error SeveralOutputs(const std::vector<recipe::Recipe>& natives) {
   const std::vector<std::string> names = NamesOf(natives);
   return Error(ErrorCode::kUsage,
-               fmt::format("this recipe has {} native builds, and this command works on one: {}",
-                           names.size(), Join(names, ", ")))
-      .WithHint(fmt::format("name one: --name {}", names.front()));
+               fmt::format("this command works on one native build, but the recipe has {}: {}", names.size(),
+                           Join(names, ", ")))
+      .WithHint(fmt::format("choose one: --name {}", names.front()));
 }
 
 Error SeveralVariants(const std::vector<recipe::Recipe>& natives) {
@@ -59,9 +59,9 @@ Error SeveralVariants(const std::vector<recipe::Recipe>& natives) {
     list +=
         fmt::format("{}{} ({})", list.empty() ? "" : ", ", recipe.FileStem(), SelectionOf(recipe, natives));
   }
-  return Error(ErrorCode::kUsage, fmt::format("'{}' has {} variants, and this command works on one: {}",
+  return Error(ErrorCode::kUsage, fmt::format("this command works on one variant, but '{}' has {}: {}",
                                               natives.front().name, natives.size(), list))
-      .WithHint(fmt::format("pick one: {}", SelectionOf(natives.front(), natives)));
+      .WithHint(fmt::format("choose one: {}", SelectionOf(natives.front(), natives)));
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ Result<NativeChoice> ChooseNative(Env& env, const NativeRequest& request) {
   PTPKG_CHECK(DetectInBuildStrings(env, request.build, rendered));
   std::vector<recipe::Recipe> natives = Natives(rendered);
   if (natives.empty()) {
-    return Error(ErrorCode::kInvalidInput, "the recipe skips every variant that was asked for")
-        .WithHint("'ptpkg render' shows them; choose another with --select");
+    return Error(ErrorCode::kInvalidInput, "the recipe skips every selected variant")
+        .WithHint("list the variants with 'ptpkg render'; choose another with --select");
   }
   if (!request.name.empty()) {
     const std::vector<std::string> names = NamesOf(natives);

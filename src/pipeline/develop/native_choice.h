@@ -1,5 +1,5 @@
 #pragma once
-// Which native build `ptpkg dev` and `ptpkg shell` are about. Layer: pipeline.
+// Selects the native build for `ptpkg dev` and `ptpkg shell`. Layer: pipeline.
 
 #include <string>
 #include <vector>

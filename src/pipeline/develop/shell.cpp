@@ -31,7 +31,7 @@ Result<std::optional<AbsPath>> EnvironmentFileIn(Env& env, const AbsPath& work) 
 }
 
 /// A folder to enter. Its lease is held as long as this lives.
-struct Entrance {
+struct EnteredDir {
   AbsPath environment;
   Lease lease;
   std::string told;  ///< For people: which one it is.
@@ -40,27 +40,28 @@ struct Entrance {
   bool is_dev = false;
 };
 
-constexpr std::string_view kDevTold = "the folder of 'ptpkg dev'";
+constexpr std::string_view kDevTold = "the directory of 'ptpkg dev'";
 
 class ShellFinder {
  public:
   ShellFinder(Env& env, const ShellRequest& request, const NativeChoice& choice)
       : env_(env), request_(request), choice_(choice), subject_(choice.recipe.FileStem()) {}
 
-  Result<Entrance> Run() {
-    PTPKG_TRY(std::optional<Entrance> left, LeftByRuns());
+  Result<EnteredDir> Run() {
+    PTPKG_TRY(std::optional<EnteredDir> left, EnterInterruptedRun());
     if (left) return *std::move(left);
-    PTPKG_TRY(std::optional<Entrance> kept, OfKept());
+    PTPKG_TRY(std::optional<EnteredDir> kept, EnterKeptDir());
     if (kept) return *std::move(kept);
     env_.reporter.Note(fmt::format(
-        "no folder of '{}' is left: sources and host prefix are made, and no script runs", subject_));
-    PTPKG_TRY(DevPlace place, PrepareDev(env_, request_.native, choice_));
+        "no work directory of '{}' exists: preparing sources and host prefix without running the script",
+        subject_));
+    PTPKG_TRY(DevWorkDir place, PrepareDev(env_, request_.native, choice_));
     const AbsPath root = place.folder.root();
-    return Entrance{.environment = place.layout.EnvironmentFile(),
-                    .lease = std::move(place.folder).TakeLease(),
-                    .told = std::string(kDevTold),
-                    .work = root,
-                    .is_dev = true};
+    return EnteredDir{.environment = place.layout.EnvironmentFile(),
+                      .lease = std::move(place.folder).TakeLease(),
+                      .told = std::string(kDevTold),
+                      .work = root,
+                      .is_dev = true};
   }
 
  private:
@@ -107,31 +108,31 @@ class ShellFinder {
   }
 
   /// nullopt: somebody works in it, or it has become useless.
-  Result<std::optional<Entrance>> Enter(const Candidate& candidate, std::optional<Lease> lease) {
-    if (!lease) return std::optional<Entrance>();
+  Result<std::optional<EnteredDir>> Enter(const Candidate& candidate, std::optional<Lease> lease) {
+    if (!lease) return std::optional<EnteredDir>();
     // A run that held it has ended well by now, or no script had begun.
     if (!IsUsable(candidate.folder, candidate.is_dev)) {
       PTPKG_TRY(const bool there, Exists(env_.fs, candidate.folder / "state.json"));
       if (!there) PTPKG_CHECK(std::move(*lease).Remove());
-      return std::optional<Entrance>();
+      return std::optional<EnteredDir>();
     }
     PTPKG_TRY(std::optional<AbsPath> file, EnvironmentFileIn(env_, candidate.folder / "d"));
-    if (!file) return std::optional<Entrance>();
-    return std::optional(Entrance{
-        .environment = *std::move(file),
-        .lease = *std::move(lease),
-        .told = candidate.is_dev ? std::string(kDevTold) : "the work folder of a build that did not end well",
-        .work = candidate.folder,
-        .is_dev = candidate.is_dev});
+    if (!file) return std::optional<EnteredDir>();
+    return std::optional(
+        EnteredDir{.environment = *std::move(file),
+                   .lease = *std::move(lease),
+                   .told = candidate.is_dev ? std::string(kDevTold) : "the work directory of a failed build",
+                   .work = candidate.folder,
+                   .is_dev = candidate.is_dev});
   }
 
   /// The newest that nobody holds; where all are held, the newest, when it is free.
-  Result<std::optional<Entrance>> LeftByRuns() {
+  Result<std::optional<EnteredDir>> EnterInterruptedRun() {
     const std::vector<Candidate> candidates = Candidates();
     for (const bool wait : {false, true}) {
       for (const Candidate& candidate : candidates) {
         PTPKG_TRY(std::optional<Lease> lease, LeaseOf(candidate, wait));
-        PTPKG_TRY(std::optional<Entrance> entrance, Enter(candidate, std::move(lease)));
+        PTPKG_TRY(std::optional<EnteredDir> entrance, Enter(candidate, std::move(lease)));
         if (!entrance) continue;
         if (candidates.size() > 1) {
           entrance->told += fmt::format(", the newest free one of {}", Plural(candidates.size(), "folder"));
@@ -139,15 +140,15 @@ class ShellFinder {
         return entrance;
       }
     }
-    return std::optional<Entrance>();
+    return std::optional<EnteredDir>();
   }
 
   /// What --keep-work has kept: it has another name than when it was made.
-  Result<std::optional<Entrance>> OfKept() {
+  Result<std::optional<EnteredDir>> EnterKeptDir() {
     const AbsPath parent = env_.cache_dir / "kept";
     std::vector<Candidate> candidates;
     const auto names = env_.fs.ListDir(parent);
-    if (!names) return std::optional<Entrance>();
+    if (!names) return std::optional<EnteredDir>();
     for (const std::string& name : *names) {
       PTPKG_TRY(const std::optional<AbsPath> file, EnvironmentFileIn(env_, parent / name));
       if (!file) continue;
@@ -158,7 +159,7 @@ class ShellFinder {
       candidates.push_back({.mtime_ns = stat.mtime_ns, .folder = *file});
     }
     NewestFirst(candidates);
-    if (candidates.empty()) return std::optional<Entrance>();
+    if (candidates.empty()) return std::optional<EnteredDir>();
     const AbsPath file = candidates.front().folder;
     PTPKG_TRY(Lease lease, WaitForLease(env_, file.Parent().Parent(), subject_));
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, file));
@@ -167,9 +168,9 @@ class ShellFinder {
     const std::string is = file.Parent().Parent().str();
     if (was != is) PTPKG_CHECK(WriteFile(env_.fs, file, ReplaceAll(text, was, is)));
     return std::optional(
-        Entrance{.environment = file,
-                 .lease = std::move(lease),
-                 .told = "what --keep-work has kept, under another name than it was built in"});
+        EnteredDir{.environment = file,
+                   .lease = std::move(lease),
+                   .told = "a directory kept by --keep-work, under another path than it was built in"});
   }
 
   Env& env_;
@@ -182,15 +183,15 @@ class ShellFinder {
 /// what was there before.
 class FolderGuard {
  public:
-  static Result<FolderGuard> Take(Env& env, const Entrance& entrance, const AbsPath& source) {
+  static Result<FolderGuard> Take(Env& env, const EnteredDir& entrance, const AbsPath& source) {
     FolderGuard guard(env, *entrance.work, source, entrance.is_dev);
     PTPKG_TRY(guard.state_, builder::ReadWorkState(env.fs, guard.work_));
-    PTPKG_TRY(const bool cut_off, Exists(env.fs, builder::EnteredFile(guard.work_)));
+    PTPKG_TRY(const bool cut_off, Exists(env.fs, builder::ShellRecordFile(guard.work_)));
     if (!cut_off) {  // else the older record counts
       PTPKG_TRY(const builder::SourceRecord before, builder::SourceRecord::Take(env, source));
-      PTPKG_CHECK(before.Write(env.fs, builder::EnteredFile(guard.work_)));
+      PTPKG_CHECK(before.Write(env.fs, builder::ShellRecordFile(guard.work_)));
     }
-    if (guard.is_dev_) PTPKG_CHECK(guard.SayThatWeWrite());
+    if (guard.is_dev_) PTPKG_CHECK(guard.MarkWriting());
     return guard;
   }
 
@@ -199,14 +200,14 @@ class FolderGuard {
     // With the boot of then: what a power cut has made doubtful is that still.
     if (is_dev_) PTPKG_CHECK(builder::WriteWorkState(env_->fs, work_, state_));
     PTPKG_TRY(const builder::SourceRecord before,
-              builder::SourceRecord::Read(*env_, builder::EnteredFile(work_)));
+              builder::SourceRecord::Read(*env_, builder::ShellRecordFile(work_)));
     PTPKG_TRY(const builder::SourceRecord after, builder::SourceRecord::Take(*env_, source_));
-    if (after == before) return RemoveTree(env_->fs, builder::EnteredFile(work_));
+    if (after == before) return RemoveTree(env_->fs, builder::ShellRecordFile(work_));
     if (!is_dev_) {
-      env_->reporter.Warn(fmt::format(
-          "files in '{}' were changed by hand: the next build of '{}' starts anew. What you edit to be "
-          "built goes into the sources; 'ptpkg dev' builds an edit in seconds",
-          source_.str(), state_.subject));
+      env_->reporter.Warn(
+          fmt::format("files in '{}' were changed by hand, so the next build of '{}' starts over. Edit the "
+                      "sources instead; 'ptpkg dev' builds an edit in seconds",
+                      source_.str(), state_.subject));
     }
     return Ok();
   }
@@ -216,7 +217,7 @@ class FolderGuard {
       : env_(&env), work_(std::move(work)), source_(std::move(source)), is_dev_(is_dev) {}
 
   /// The next `ptpkg dev` looks for what was being written when we were cut off.
-  Result<void> SayThatWeWrite() {
+  Result<void> MarkWriting() {
     builder::WorkState said = state_;
     said.phase = WorkPhase::kScript;
     said.boot_id = builder::BootId(env_->fs);
@@ -258,7 +259,7 @@ Result<int> RunInside(Env& env, const ShellRequest& request, const ShellSummary&
 
 Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
   PTPKG_TRY(const NativeChoice choice, ChooseNative(env, request.native));
-  PTPKG_TRY(const Entrance entrance, ShellFinder(env, request, choice).Run());
+  PTPKG_TRY(const EnteredDir entrance, ShellFinder(env, request, choice).Run());
   ShellSummary summary{.subject = choice.recipe.FileStem(),
                        .source = entrance.environment.Parent() / builder::kSourceFolderName,
                        .environment = entrance.environment};
@@ -270,8 +271,8 @@ Result<ShellSummary> Shell(Env& env, const ShellRequest& request) {
     guard.emplace(std::move(taken));
     if (!entrance.is_dev) {
       env.reporter.Warn(
-          "if files change in that folder, the next build starts anew: look at them, and compile elsewhere "
-          "or with 'ptpkg dev'");
+          "if files in that directory change, the next build starts over: compile elsewhere, or with 'ptpkg "
+          "dev'");
     }
   }
   request.on_enter();

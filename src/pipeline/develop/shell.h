@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg shell`: the environment of a build, to look around in. Layer: pipeline.
+// Runs `ptpkg shell` in the environment of a build. Layer: pipeline.
 
 #include <functional>
 #include <optional>

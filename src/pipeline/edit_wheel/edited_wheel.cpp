@@ -5,17 +5,18 @@
 namespace ptpkg::pipeline {
 
 Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
-                                     const std::optional<Judgement>& judgement) {
+                                     const std::optional<RegressionCheck>& judgement) {
   PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, folder, "edited"));
   StagedWheel staged{.scratch = std::move(scratch), .file = folder};
   staged.file = staged.scratch.path() / wheel.to.Name();
-  PTPKG_CHECK(archive::WriteEditedZip(env, wheel.from, staged.file, OnExisting::kRefuse, wheel.edits));
-  if (judgement) PTPKG_CHECK(JudgeArtifact(env, staged.file, *judgement));
+  PTPKG_CHECK(
+      archive::WriteEditedZip(env, wheel.from, staged.file, ExistingFilePolicy::kRefuse, wheel.edits));
+  if (judgement) PTPKG_CHECK(CheckForRegressions(env, staged.file, *judgement));
   return staged;
 }
 
-Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
-                              const std::optional<Judgement>& judgement) {
+Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, ExistingFilePolicy on_existing,
+                              const std::optional<RegressionCheck>& judgement) {
   PTPKG_TRY(const bool replaces, Exists(env.fs, wheel.to));
   if (judgement) {
     PTPKG_TRY(const StagedWheel staged, StageEditedWheel(env, wheel, wheel.to.Parent(), judgement));
@@ -23,14 +24,14 @@ Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_
   } else {
     PTPKG_CHECK(archive::WriteEditedZip(env, wheel.from, wheel.to, on_existing, wheel.edits));
   }
-  return replaces ? RemoveBeside(env, wheel.to) : Ok();
+  return replaces ? RemoveSidecars(env, wheel.to) : Ok();
 }
 
 Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to) {
   PTPKG_TRY(const bool replaced, IsOneFile(env, from, to));
   if (replaced) return Ok();
   // The wheel last: what is left of a removal that fails can be removed again.
-  PTPKG_CHECK(RemoveBeside(env, from));
+  PTPKG_CHECK(RemoveSidecars(env, from));
   return env.fs.Remove(from);
 }
 

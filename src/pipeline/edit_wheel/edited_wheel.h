@@ -1,5 +1,5 @@
 #pragma once
-// A wheel written from another one, and judged before it gets its name. Layer: pipeline.
+// Writes an edited wheel and checks it before renaming. Layer: pipeline.
 
 #include <optional>
 
@@ -26,14 +26,14 @@ struct StagedWheel {
 /// Writes the wheel under its name, which the check reads tags from, into a scratch folder of `folder`, and
 /// judges it there. Errors: kCheckFailed with the findings; those of archive::WriteEditedZip.
 Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
-                                     const std::optional<Judgement>& judgement);
+                                     const std::optional<RegressionCheck>& judgement);
 
 /// Writes wheel.to, and removes what vouched for another file of that name. With `judgement` the new wheel is
 /// read again first, in a scratch folder beside its place. Post: wheel.to exists whole, or is as it was.
 /// Errors: kCheckFailed with the findings; kAlreadyExists (kRefuse only), and those of
 /// archive::WriteEditedZip.
-Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, OnExisting on_existing,
-                              const std::optional<Judgement>& judgement);
+Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, ExistingFilePolicy on_existing,
+                              const std::optional<RegressionCheck>& judgement);
 
 /// Removes `from`, and what vouches for it, when `to`, another file, took its place. Errors: kNotFound, kIo.
 Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to);

@@ -9,22 +9,22 @@
 namespace ptpkg::pipeline {
 namespace {
 
-std::string HintOf(const Judgement& judgement) {
-  return judgement.hint + (judgement.can_be_skipped ? "; --no-check writes the wheel all the same" : "");
+std::string HintOf(const RegressionCheck& judgement) {
+  return judgement.hint + (judgement.can_be_skipped ? "; write the wheel anyway: --no-check" : "");
 }
 
 /// What ptpkg wheel --platform asks of files, too.
 Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& examined,
-                           const Judgement& judgement) {
+                           const RegressionCheck& judgement) {
   PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(wheel.Name()));
-  auto deserved = verify::CheckDeserved(examined.files, name.tag.platform, examined.code);
+  auto deserved = verify::CheckPlatformFits(examined.files, name.tag.platform, examined.code);
   if (deserved || deserved.error().code() != ErrorCode::kCheckFailed) return deserved;
   return Error(ErrorCode::kCheckFailed, deserved.error().message()).WithHint(HintOf(judgement));
 }
 
 }  // namespace
 
-OldFindings::OldFindings(const std::vector<Finding>& findings, const std::set<std::string>& names)
+BaselineFindings::BaselineFindings(const std::vector<Finding>& findings, const std::set<std::string>& names)
     : names_(names.begin(), names.end()) {
   std::erase(names_, std::string());
   std::stable_sort(names_.begin(), names_.end(), [](const std::string& left, const std::string& right) {
@@ -36,7 +36,7 @@ OldFindings::OldFindings(const std::vector<Finding>& findings, const std::set<st
   }
 }
 
-OldFindings::Key OldFindings::KeyOf(const Finding& finding) const {
+BaselineFindings::Key BaselineFindings::KeyOf(const Finding& finding) const {
   constexpr std::string_view kName("\0", 1);  // stands in no finding
   Key key{finding.id, finding.file, finding.message};
   for (const std::string& name : names_) {
@@ -46,12 +46,12 @@ OldFindings::Key OldFindings::KeyOf(const Finding& finding) const {
   return key;
 }
 
-bool OldFindings::Has(const Finding& finding) const {
+bool BaselineFindings::Has(const Finding& finding) const {
   return keys_.contains(KeyOf(finding)) || not_listed_.contains({finding.id, finding.severity});
 }
 
-std::set<std::string> NamesOfBoth(std::string_view before, const wheel::FileName& after,
-                                  const archive::ZipEdits& edits) {
+std::set<std::string> OldAndNewNames(std::string_view before, const wheel::FileName& after,
+                                     const archive::ZipEdits& edits) {
   std::set<std::string> names{std::string(before), after.str()};
   if (const Result<wheel::FileName> name = wheel::FileName::Parse(before);
       name && name->Stem() != after.Stem())
@@ -62,7 +62,8 @@ std::set<std::string> NamesOfBoth(std::string_view before, const wheel::FileName
   return names;
 }
 
-Result<std::uint64_t> JudgeArtifact(Env& env, const AbsPath& artifact, const Judgement& judgement) {
+Result<std::uint64_t> CheckForRegressions(Env& env, const AbsPath& artifact,
+                                          const RegressionCheck& judgement) {
   Task task(env.reporter, {.stage = "check", .subject = std::string(artifact.Name())});
   PTPKG_TRY(const verify::Examination examined, verify::ExamineArtifact(env, artifact, judgement.options));
   std::vector<std::string> reasons;
@@ -82,7 +83,7 @@ Result<std::uint64_t> JudgeArtifact(Env& env, const AbsPath& artifact, const Jud
   for (std::size_t i = 0; i < std::min(kShown, reasons.size()); ++i) lines += reasons[i];
   if (reasons.size() > kShown) lines += fmt::format("\n    and {} more", reasons.size() - kShown);
   return Error(ErrorCode::kCheckFailed,
-               fmt::format("'{}' would not keep what it promises:{}", artifact.Name(), lines))
+               fmt::format("'{}' does not satisfy its tags:{}", artifact.Name(), lines))
       .WithHint(HintOf(judgement));
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// What a fresh artifact must not have, read the way `ptpkg check` reads it, before it gets its name. Layer:
-// pipeline.
+// Checks that an edited artifact has no new errors. Layer: pipeline.
 
 #include <array>
 #include <set>
@@ -23,12 +22,12 @@ inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
     "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
 
 /// The findings of an artifact that another one was made of, which may have them too.
-class OldFindings {
+class BaselineFindings {
  public:
-  OldFindings() = default;
+  BaselineFindings() = default;
   /// `names`: what the two call themselves, where they differ: file names, versions, folders named by them.
   /// Findings that differ in nothing else are the same.
-  explicit OldFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
+  explicit BaselineFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
 
   /// Whether it was there before: id, file and message are equal. Also of an id and severity of which not all
   /// were listed, so that nobody can tell which are new.
@@ -45,23 +44,24 @@ class OldFindings {
 
 /// The names of a wheel and of what `edits` make of it, where they differ. `before`: a file name, in any
 /// form.
-std::set<std::string> NamesOfBoth(std::string_view before, const wheel::FileName& after,
-                                  const archive::ZipEdits& edits);
+std::set<std::string> OldAndNewNames(std::string_view before, const wheel::FileName& after,
+                                     const archive::ZipEdits& edits);
 
 /// What an artifact must not have. Other findings were there before, and stay.
-struct Judgement {
+struct RegressionCheck {
   std::vector<std::string_view> refused = {};  ///< Ids of findings; they count where they are errors.
   bool refuses_all = false;                    ///< Every error counts.
   std::string hint = {};                       ///< What to do about them.
   verify::CheckOptions options = {};
-  OldFindings had = {};        ///< May stay.
+  BaselineFindings had = {};   ///< May stay.
   bool can_be_skipped = true;  ///< The verb has --no-check, which the hint then names.
   bool platform = false;       ///< Of a wheel: its files have to deserve the platform tag
-                               ///< (verify::CheckDeserved).
+                               ///< (verify::CheckPlatformFits).
 };
 
 /// The number of errors that the artifact may have, and has. Errors: kCheckFailed with the findings that it
 /// must not have; those of verify::ExamineArtifact.
-Result<std::uint64_t> JudgeArtifact(Env& env, const AbsPath& artifact, const Judgement& judgement);
+Result<std::uint64_t> CheckForRegressions(Env& env, const AbsPath& artifact,
+                                          const RegressionCheck& judgement);
 
 }  // namespace ptpkg::pipeline

@@ -1,6 +1,6 @@
 #pragma once
-// Libraries whose licence forbids to change them: NVIDIA's own. Layer: pipeline. Source: CUDA EULA 1.2
-// ("may not reverse engineer, decompile or disassemble, or modify"), and the licences of cuDNN and NVSHMEM.
+// Recognises NVIDIA libraries that must not be changed. Layer: pipeline. Source: CUDA EULA 1.2 ("may not
+// reverse engineer, decompile or disassemble, or modify"), and the licences of cuDNN and NVSHMEM.
 
 #include <string>
 #include <string_view>

@@ -36,31 +36,30 @@ Result<std::string> FirstBinary(Env& env, const StagedTree& tree) {
 
 /// The platform of files of which no one says a Linux machine: "any", unless the ABI or a file belongs to
 /// one all the same, of Windows say. Then WHEEL alone knows it.
-Result<std::string> AnyOrAsItWas(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
+Result<std::string> AnyOrOriginalPlatform(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
   const wheel::Tag& tag = parts.description.tag;
   PTPKG_TRY(const std::string binary, FirstBinary(env, parts.tree.payload));
   if (binary.empty() && tag.abi == "none") return std::string("any");
-  env.reporter.Note(
-      fmt::format("'{}' keeps the platform '{}' of WHEEL: {}", run.subject(), tag.platform,
-                  binary.empty() ? fmt::format("it is for the ABI '{}', and no file says a platform", tag.abi)
-                                 : fmt::format("'{}' is no ELF file that could be measured", binary)));
+  env.reporter.Note(fmt::format(
+      "'{}' keeps the platform '{}' of WHEEL: {}", run.subject(), tag.platform,
+      binary.empty() ? fmt::format("it is for the ABI '{}', and no file determines a platform", tag.abi)
+                     : fmt::format("'{}' is not a readable ELF file", binary)));
   return tag.platform;
 }
 
-Result<std::string> LinuxOrBetter(Env& env, const graph::NodeRun& run,
-                                  const verify::DeservedPlatform& deserved, const std::string& wanted) {
+Result<std::string> LinuxOrManylinux(Env& env, const graph::NodeRun& run,
+                                     const verify::ComputedPlatform& deserved, const std::string& wanted) {
   const std::string machine(verify::MachineOfTag(deserved.tag));
   if (deserved.tag.empty()) {
-    return Error(
-               ErrorCode::kInvalidInput,
-               fmt::format("'{}' holds no ELF file, so nothing says which machine it is for", run.subject()))
-        .WithHint("leave --platform out, or name the tag itself");
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("cannot compute a platform tag for '{}': it has no ELF files", run.subject()))
+        .WithHint("remove --platform, or give the tag");
   }
   if (wanted == kLinux) return "linux_" + machine;
   if (deserved.tag.starts_with(kLinux)) {
     env.reporter.Warn(
-        fmt::format("'{}' gets the tag '{}', which public indexes refuse: {}; 'ptpkg repair' takes "
-                    "libraries along that are missing",
+        fmt::format("'{}' gets the tag '{}', which public indexes reject: {}; bundle missing libraries with "
+                    "'ptpkg repair'",
                     run.subject(), deserved.tag, Join(deserved.reasons, "; ")));
   }
   return deserved.tag;
@@ -71,19 +70,19 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
   Task task(env.reporter, {.stage = "platform", .subject = run.subject()});
   const std::vector<std::string> dependencies = wheel::RequiredProjects(parts.description.metadata);
   PTPKG_TRY(const verify::Examination examined, verify::ExamineTree(env, parts.tree.payload.root, {}),
-            "while looking for the platform of the files");
+            "while computing the platform of the files");
   wheel::Tag& tag = parts.description.tag;
   if (wanted == kAuto || wanted == kLinux) {
-    PTPKG_TRY(const verify::DeservedPlatform deserved, verify::DeservedBy(examined.files, dependencies));
+    PTPKG_TRY(const verify::ComputedPlatform deserved, verify::ComputePlatform(examined.files, dependencies));
     PTPKG_TRY(tag.platform, deserved.tag.empty() && wanted == kAuto
-                                ? AnyOrAsItWas(env, run, parts)
-                                : LinuxOrBetter(env, run, deserved, wanted));
+                                ? AnyOrOriginalPlatform(env, run, parts)
+                                : LinuxOrManylinux(env, run, deserved, wanted));
   } else {
     std::set<verify::MachineCode> code;
     if (verify::IsForOtherSystems(wanted)) {
       PTPKG_TRY(code, verify::MachineCodeIn(env, parts.tree.payload));
     }
-    PTPKG_CHECK(verify::CheckDeserved(examined.files, wanted, code));
+    PTPKG_CHECK(verify::CheckPlatformFits(examined.files, wanted, code));
     tag.platform = wanted;
   }
   if (tag.platform != "any") parts.description.root_is_purelib = false;  // binaries go to platlib
@@ -102,8 +101,8 @@ Result<std::string> ParsePlatform(const std::string& platform) {
     return one != kAuto && (!linux || !verify::MachineOfTag(one).empty());
   });
   if (!tag || !fit) {
-    return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is no platform tag", platform))
-        .WithHint("it is auto, linux, or a tag with its machine, such as manylinux_2_28_x86_64");
+    return Error(ErrorCode::kUsage, fmt::format("--platform '{}' is not a platform tag", platform))
+        .WithHint("use auto, linux, or a tag with an architecture, such as manylinux_2_28_x86_64");
   }
   return wheel::SortTag(*tag).platform;
 }
@@ -123,7 +122,7 @@ void SetWheelForm(const WheelForm& form, graph::Node& node) {
   SetDeflater(node);
 }
 
-bool MayEndAtLinux(const graph::Node& node) {
+bool MayBeTaggedLinux(const graph::Node& node) {
   const auto platform = node.inputs.find("platform");
   if (platform == node.inputs.end() || !platform->is_string()) return false;
   const auto wanted = platform->get<std::string>();
@@ -141,9 +140,9 @@ bool IsForLinuxAlone(std::string_view file_name) {
 Result<void> CompareDeflater(const graph::NodeRun& run) {
   PTPKG_TRY(const std::string planned, run.Text("deflater"));
   if (planned == archive::Deflater()) return Ok();
-  return Error(ErrorCode::kRefused, fmt::format("the plan packs '{}' with {}, this program has {}",
+  return Error(ErrorCode::kRefused, fmt::format("the plan packs '{}' with {}, but this ptpkg has {}",
                                                 run.subject(), planned, archive::Deflater()))
-      .WithHint("make the plan again with this program");
+      .WithHint("make the plan again with this version of ptpkg");
 }
 
 Result<Artifact> WriteWheelOf(Env& env, const graph::NodeRun& run, WheelParts parts) {

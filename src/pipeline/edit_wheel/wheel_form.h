@@ -1,5 +1,5 @@
 #pragma once
-// How wheels are written, whatever they are made of: compression and platform tag. Layer: pipeline.
+// Compression and platform tag of new wheels. Layer: pipeline.
 
 #include <string>
 #include <string_view>
@@ -33,7 +33,7 @@ void SetDeflater(graph::Node& node);
 
 /// Whether the platform of the wheel that `node` makes may be linux_<machine> because the user asked for what
 /// the files deserve, or for that: libraries from outside are then said by the tag, and no error.
-bool MayEndAtLinux(const graph::Node& node);
+bool MayBeTaggedLinux(const graph::Node& node);
 /// Whether the wheel of this file name is for linux_<machine> and no other platform.
 bool IsForLinuxAlone(std::string_view file_name);
 
@@ -51,7 +51,7 @@ struct WheelParts {
 /// Writes the wheel into the node's folder, in the form that its inputs say. A platform tag is held against
 /// what the ELF files need before anything is packed; "auto" that ends at linux is warned of, with the
 /// reason. Errors: kCheckFailed (a tag that the files do not deserve, with the symbols); kInvalidInput
-/// ("linux" for files that say no machine); those of verify::DeservedBy and WriteWheel.
+/// ("linux" for files that say no machine); those of verify::ComputePlatform and WriteWheel.
 Result<Artifact> WriteWheelOf(Env& env, const graph::NodeRun& run, WheelParts parts);
 
 }  // namespace ptpkg::pipeline

@@ -30,7 +30,7 @@ Result<Foreseen> ReadForeseen(Env& env, const graph::NodeRun& run) {
 
 }  // namespace
 
-Result<void> RefuseFailingBuilds(Env& env, const std::vector<graph::NodeRun>& runs) {
+Result<void> PreflightBuilds(Env& env, const std::vector<graph::NodeRun>& runs) {
   std::vector<Foreseen> builds;
   builds.reserve(runs.size());  // the inputs below refer to them
   std::vector<builder::RecipeFactsInput> inputs;
@@ -48,7 +48,7 @@ Result<void> RefuseFailingBuilds(Env& env, const std::vector<graph::NodeRun>& ru
                       .memory_per_job = ParseBytes(run.Option("memory-per-job")).value_or(0),
                       .source = LocalSource(build.recipe, given ? std::optional(*given) : std::nullopt)});
   }
-  return builder::RefuseWhatWillFail(env, inputs);
+  return builder::CheckPreflight(env, inputs);
 }
 
 }  // namespace ptpkg::pipeline

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of builds before any of them starts. Layer: pipeline.
+// Static analysis of the build plan. Layer: pipeline.
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 namespace ptpkg::pipeline {
 
 /// Stage::foresee of the stage "build": the rules of builder/preflight/preflight.h for each node without the
-/// option "no-preflight". No source and no package is read. Errors: builder::RefuseWhatWillFail's, of all
+/// option "no-preflight". No source and no package is read. Errors: builder::CheckPreflight's, of all
 /// nodes together; those of builder::CheckTools; kInvalidInput (the plan).
-Result<void> RefuseFailingBuilds(Env& env, const std::vector<graph::NodeRun>& runs);
+Result<void> PreflightBuilds(Env& env, const std::vector<graph::NodeRun>& runs);
 
 }  // namespace ptpkg::pipeline

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <set>
 
-#include "archive/zip/zip_library.h"
 #include "builder/resume/work_layout.h"
 #include "builder/script/script.h"
 #include "builder/tools/tool_key.h"
@@ -106,13 +105,14 @@ class BuildPlanner {
   /// Build, packages, tests, checks and publication of one variant.
   Result<void> PlanRecipe(const recipe::Recipe& recipe) {
     const std::optional<AbsPath> source = SourceOverride(recipe);
-    PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
-    PTPKG_TRY(const Wanted wanted, WantedOf(request_, recipe, IsRequiredByOther(recipe)));
+    PTPKG_CHECK(CheckOutputOutsideInputs(env_, request_.output, recipe, source));
+    PTPKG_TRY(const OutputSelection wanted, SelectOutputs(request_, recipe, IsRequiredByOther(recipe)));
     PTPKG_TRY(index::Resolution resolution, index::Resolve(candidates_, HostRequestOf(recipe)));
     PTPKG_CHECK(InheritRunExports(recipe, resolution));
-    PTPKG_TRY(const builder::RecipeFolder folder,
-              builder::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
-    PTPKG_TRY(const builder::RecipeFolder own, OwnFolder(env_, recipe, outputs_, folder));
+    PTPKG_TRY(
+        const builder::RecipeFolder folder,
+        builder::ReadRecipeFolder(env_, recipe, OutputPlacesBelow(env_, recipe.recipe_dir, request_.output)));
+    PTPKG_TRY(const builder::RecipeFolder own, OwnRecipeFolder(env_, recipe, outputs_, folder));
     std::set<std::string> passed;
     PTPKG_TRY(const std::string built, AddBuild(recipe, resolution, own, source, passed));
     if (!recipe.recipe_name.empty()) together_[recipe.recipe_file.str()].emplace(built, &recipe);
@@ -134,7 +134,7 @@ class BuildPlanner {
         }
       }
       if (!wanted.conda.empty()) publication.packs.push_back(conda);
-      AddVerdicts(wanted, publication, conda, passed);
+      AddCheckNeeds(wanted, publication, conda, passed);
     }
     if (wanted.wheel) {
       PTPKG_TRY(const std::string wheel, AddWheel(recipe, wanted, built));
@@ -147,7 +147,7 @@ class BuildPlanner {
     if (!wanted.Publishes()) return Ok();
     publication.passed = std::move(passed);
     if (signer_) {
-      PTPKG_TRY(Making making, MakingOfBuild(env_, plan_, built, request_, recipe));
+      PTPKG_TRY(BuildDescription making, DescribeBuild(env_, plan_, built, request_, recipe));
       publication.signing = Signing{.signer = *signer_, .making = std::move(making)};
     }
     publications_.push_back(AddPublication(stages_, publication, plan_));
@@ -172,7 +172,7 @@ class BuildPlanner {
       AppendNew(own.ignore_from_package, request.ignore_from_package);
       request.subdir = recipe.subdir;
       PTPKG_TRY(const index::Resolution inherited, index::Resolve(candidates_, request),
-                fmt::format("while resolving what the staging output '{}' needs", base->name));
+                fmt::format("while resolving the requirements of the staging output '{}'", base->name));
       AppendNew(inherited.run_exports, resolution.run_exports);
       AppendNew(inherited.run_constrains, resolution.run_constrains);
     }
@@ -182,13 +182,14 @@ class BuildPlanner {
   /// The build node of `recipe` alone: of a staging output, or for `ptpkg dev`.
   Result<void> AddNative(const recipe::Recipe& recipe, std::set<std::string>& passed) {
     const std::optional<AbsPath> source = SourceOverride(recipe);
-    PTPKG_CHECK(CheckPlaces(env_, request_.output, recipe, source));
+    PTPKG_CHECK(CheckOutputOutsideInputs(env_, request_.output, recipe, source));
     PTPKG_TRY(const index::Resolution resolution, index::Resolve(candidates_, HostRequestOf(recipe)),
-              fmt::format("while resolving what {} '{}' needs",
+              fmt::format("while resolving the requirements of {} '{}'",
                           recipe.staging ? "the staging output" : "the build of", recipe.name));
-    PTPKG_TRY(const builder::RecipeFolder whole,
-              builder::ReadRecipeFolder(env_, recipe, RealPlaces(env_, recipe.recipe_dir, request_.output)));
-    PTPKG_TRY(const builder::RecipeFolder folder, OwnFolder(env_, recipe, outputs_, whole));
+    PTPKG_TRY(
+        const builder::RecipeFolder whole,
+        builder::ReadRecipeFolder(env_, recipe, OutputPlacesBelow(env_, recipe.recipe_dir, request_.output)));
+    PTPKG_TRY(const builder::RecipeFolder folder, OwnRecipeFolder(env_, recipe, outputs_, whole));
     PTPKG_TRY([[maybe_unused]] const std::string built, AddBuild(recipe, resolution, folder, source, passed));
     return Ok();
   }
@@ -199,7 +200,7 @@ class BuildPlanner {
     const std::string id = "build/" + staging.FileStem();
     const auto [at, added] = stagings_.try_emplace({staging.recipe_file.str(), id});
     if (added) {
-      PTPKG_CHECK(builder::NeedTar(env_));
+      PTPKG_CHECK(builder::RequireTar(env_));
       PTPKG_CHECK(AddNative(staging, at->second.passed));
     }
     passed.insert(at->second.passed.begin(), at->second.passed.end());
@@ -221,8 +222,8 @@ class BuildPlanner {
 
   /// What later recipes have to wait for before they use `conda`. Its check comes with its publication; a
   /// package that is only used gets one here.
-  void AddVerdicts(const Wanted& wanted, const PublicationRequest& publication, const std::string& conda,
-                   std::set<std::string>& passed) {
+  void AddCheckNeeds(const OutputSelection& wanted, const PublicationRequest& publication,
+                     const std::string& conda, std::set<std::string>& passed) {
     Verdicts& verdicts = verdicts_[conda];
     if (wanted.conda.empty() && wanted.for_others) {
       passed.insert(AddCheck(stages_, publication, conda, plan_));
@@ -236,8 +237,8 @@ class BuildPlanner {
 
   /// The node reads these packages, and those that this plan makes must have passed before it starts. Adds to
   /// `passed` what no publication of theirs will wait for.
-  void UsePackages(graph::Node& node, const std::vector<index::Candidate>& packages,
-                   std::set<std::string>& passed) {
+  void AddPackageNeeds(graph::Node& node, const std::vector<index::Candidate>& packages,
+                       std::set<std::string>& passed) {
     SetPackages(node, packages, channel_);
     for (const index::Candidate& package : packages) {
       const auto found = verdicts_.find(package.planned_by);
@@ -266,9 +267,9 @@ class BuildPlanner {
 
   /// One that makes nothing of the formats asked for, while another output or variant of its recipe does.
   [[nodiscard]] bool IsLeftOut(const recipe::Recipe& recipe) const {
-    if (MakesWhatIsAskedFor(request_, recipe) || IsRequiredByOther(recipe)) return false;
+    if (MakesRequestedFormat(request_, recipe) || IsRequiredByOther(recipe)) return false;
     return std::any_of(recipes_.begin(), recipes_.end(), [&](const recipe::Recipe& other) {
-      return recipe.recipe_file == other.recipe_file && !other.skip && MakesWhatIsAskedFor(request_, other);
+      return recipe.recipe_file == other.recipe_file && !other.skip && MakesRequestedFormat(request_, other);
     });
   }
 
@@ -281,7 +282,7 @@ class BuildPlanner {
   }
 
   /// `built`, the build of `recipe`, has the files of a staging output.
-  void NoteHeir(const recipe::Recipe& recipe, const std::string& built) {
+  void NoteInheritor(const recipe::Recipe& recipe, const std::string& built) {
     Staging& staging = StagingOf(*recipe.inherited);
     staging.heirs.insert(built);
     const auto& formats = recipe.ptpkg.formats;
@@ -298,16 +299,16 @@ class BuildPlanner {
     graph::Node node = stages_.MakeNode("build", recipe.FileStem());
     if (recipe.inherited != nullptr) {
       PTPKG_TRY(const std::string staging, AddStaging(*recipe.inherited, passed));
-      if (!recipe.staging) NoteHeir(recipe, node.id);
+      if (!recipe.staging) NoteInheritor(recipe, node.id);
       node.needs.emplace("staging", staging);
     }
-    PTPKG_TRY(const std::vector<std::string> texts, builder::SearchedTexts(env_, recipe, folder));
+    PTPKG_TRY(const std::vector<std::string> texts, builder::VariableSearchTexts(env_, recipe, folder));
     node.inputs["recipe"] = recipe::EncodeNativeBuild(recipe::NativeBuildOf(recipe, texts));
     PTPKG_TRY(const std::optional<std::string> script,
               builder::BuildScriptText(env_.fs, recipe.script, recipe.recipe_dir));
     node.inputs["script"] = script.value_or("");
-    source::SourceOptions sources{.left_out = LeftOutOfSources(env_, request_, recipe, source, texts)};
-    SetLeftOut(node, sources.left_out);
+    source::SourceOptions sources{.left_out = SourceExclusions(env_, request_, recipe, source, texts)};
+    SetSourceExclusions(node, sources.left_out);
     if (source) {
       sources.overrides.emplace(recipe.name, *source);
       node.places.emplace("source", *source);
@@ -320,7 +321,7 @@ class BuildPlanner {
     }
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
-    UsePackages(node, resolution.packages, passed);
+    AddPackageNeeds(node, resolution.packages, passed);
     PTPKG_CHECK(AddHost(node, recipe, resolution));
     node.inputs["source_date_epoch"] = env_.source_date_epoch;
     node.places.emplace("log", publish::OutputFolder::LogFileOf(request_.output, recipe.FileStem(), "build"));
@@ -339,7 +340,7 @@ class BuildPlanner {
   /// Where its tools come from.
   Result<void> AddHost(graph::Node& node, const recipe::Recipe& recipe, const index::Resolution& resolution) {
     if (known_tools_ && node.id == unread_) {
-      SetKnownHost(node, *known_tools_, request_.tools);
+      SetCachedHost(node, *known_tools_, request_.tools);
       return Ok();
     }
     std::set<std::string> provided;
@@ -350,16 +351,16 @@ class BuildPlanner {
             env_, recipe, {.host_env = request_.host_env, .options = request_.tools, .provided = provided}));
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
     PTPKG_TRY(toolchains_[node.id], builder::ToolVersions(env_, host));
-    return unread_.empty() ? TellTools(recipe, host) : Ok();
+    return unread_.empty() ? ReportTools(recipe, host) : Ok();
   }
 
-  Result<void> TellTools(const recipe::Recipe& recipe, const builder::HostPlan& host) {
+  Result<void> ReportTools(const recipe::Recipe& recipe, const builder::HostPlan& host) {
     PTPKG_TRY(const std::string origins, builder::ToolOrigins(env_, host));
     if (!origins.empty()) tools_.push_back(fmt::format("tools of {}: {}", recipe.FileStem(), origins));
     return Ok();
   }
 
-  Result<std::string> AddConda(const recipe::Recipe& recipe, const Wanted& wanted,
+  Result<std::string> AddConda(const recipe::Recipe& recipe, const OutputSelection& wanted,
                                const index::Resolution& resolution, const builder::RecipeFolder& folder,
                                const std::string& built) {
     graph::Node node = stages_.MakeNode("conda", recipe.FileStem());
@@ -376,7 +377,8 @@ class BuildPlanner {
     return id;
   }
 
-  Result<std::string> AddWheel(const recipe::Recipe& recipe, const Wanted& wanted, const std::string& built) {
+  Result<std::string> AddWheel(const recipe::Recipe& recipe, const OutputSelection& wanted,
+                               const std::string& built) {
     graph::Node node = stages_.MakeNode("wheel", recipe.FileStem());
     node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(recipe));
     node.inputs["wanted"] = wanted.wheel_named;
@@ -391,11 +393,11 @@ class BuildPlanner {
     // Else it would be told when the second is published, after hours of compiling.
     const auto [other, added] = zips_.emplace(output.zip.name, recipe.FileStem());
     if (!added) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' and '{}' would both make '{}.zip'",
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' and '{}' would both write '{}.zip'",
                                                          other->second, recipe.FileStem(), output.zip.name))
           .WithHint(
-              "name in extra.ptpkg.zip.name what tells them apart, list the format 'zip' for one of them, or "
-              "build them into output folders of their own (--select, --output)");
+              "make extra.ptpkg.zip.name different, list the format 'zip' for one of them, or build them "
+              "into different output directories (--select, --output)");
     }
     PTPKG_CHECK(CheckZipPlace(recipe));
     graph::Node node = stages_.MakeNode("zip", recipe.FileStem());
@@ -440,7 +442,7 @@ class BuildPlanner {
                                            .ignore_by_name = {},
                                            .ignore_from_package = {},
                                            .subdir = recipe.subdir}),
-              "while resolving what the tests need");
+              "while resolving the requirements of the tests");
     recipe::Recipe tested = recipe;
     tested.sources.clear();  // no test reads them, and a key holds no place
     node.inputs["recipe"] = recipe::EncodeRecipe(tested);
@@ -453,13 +455,13 @@ class BuildPlanner {
       others.push_back(package);
       tools.provided.insert(package.name);
     }
-    UsePackages(node, others, passed);
+    AddPackageNeeds(node, others, passed);
     // What the build found missing and took from a client comes from there for the tests too.
     const Json& build_env = plan_.Find(place.built)->inputs["env"];
     tools.host_env = build_env == "conda" ? builder::HostEnv::kConda : builder::HostEnv::kSystem;
     if (build_env == "wheels") tools.host_env = request_.host_env;
     PTPKG_TRY(const builder::HostPlan host, builder::CheckTestTools(env_, recipe, tools),
-              "while looking for what the tests need");
+              "while looking for the tools of the tests");
     PTPKG_CHECK(SetHost(env_, node, host, request_.tools));
     node.needs.emplace("artifacts", place.packed);
     node.places.emplace("output", request_.output);
@@ -470,8 +472,9 @@ class BuildPlanner {
   }
 
   /// Later recipes may build with this one: it counts as if it were in the channel already.
-  void AddCandidate(const recipe::Recipe& recipe, const recipe::CondaOutput& output, const Wanted& wanted,
-                    const index::Resolution& resolution, const std::string& packed) {
+  void AddCandidate(const recipe::Recipe& recipe, const recipe::CondaOutput& output,
+                    const OutputSelection& wanted, const index::Resolution& resolution,
+                    const std::string& packed) {
     conda::PackageMetadata metadata = convert::CondaMetadataOf(output, resolution.run_exports);
     metadata.constrains.insert(metadata.constrains.end(), resolution.run_constrains.begin(),
                                resolution.run_constrains.end());
@@ -537,7 +540,7 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   const RenderRequest wanted{
       .recipes = request.recipes, .variant_files = request.variant_files, .select = request.select};
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, wanted));
-  TellWhatIsHardlyMeant(env, wanted, rendered);
+  WarnOfLikelyMistakes(env, wanted, rendered);
   PTPKG_CHECK(DetectInBuildStrings(env, request, rendered));
   std::vector<Buildable> items;
   for (const recipe::Recipe& recipe : rendered) {
@@ -578,11 +581,9 @@ Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recip
 }
 
 Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
-  PTPKG_CHECK(builder::CheckWorkFolder(RealPlace(env, env.cache_dir)));
-  // Packing needs it, hours later.
-  PTPKG_CHECK(archive::zip::LoadZip());
+  PTPKG_CHECK(builder::CheckWorkFolder(ResolveExistingPart(env, env.cache_dir)));
   PTPKG_TRY(const BuildPlan planned, PlanBuild(env, request));
-  if (!request.test) env.reporter.Warn("the recipes' tests are skipped: these packages are untested");
+  if (!request.test) env.reporter.Warn("tests are skipped: these packages are untested");
   BuildSummary summary;
   if (!planned.plan.nodes.empty()) {
     PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));

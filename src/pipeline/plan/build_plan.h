@@ -1,6 +1,6 @@
 #pragma once
-// The plan of `ptpkg build`: recipe → variant → build → packages → checks → publication → index. Layer:
-// pipeline. PlanRecipe (build.cpp) reads top to bottom.
+// Plans `ptpkg build`, from recipe to publication. Layer: pipeline. PlanRecipe (build.cpp) reads top to
+// bottom.
 
 #include <map>
 #include <optional>

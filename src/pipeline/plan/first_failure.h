@@ -1,5 +1,5 @@
 #pragma once
-// Failures of artifacts that are looked at one after the other. Layer: pipeline.
+// Collects errors of independent artifacts and returns the first. Layer: pipeline.
 
 #include <optional>
 

@@ -5,7 +5,7 @@
 
 namespace ptpkg::pipeline {
 
-AbsPath RealPlace(Env& env, const AbsPath& path) {
+AbsPath ResolveExistingPart(Env& env, const AbsPath& path) {
   std::vector<std::string> missing;
   AbsPath there = path;
   while (true) {
@@ -45,18 +45,16 @@ Result<void> CheckOutputInside(Env& env, const AbsPath& source, const AbsPath& o
   if (!names || names->empty()) return Ok();
   PTPKG_TRY(const bool is_ours, Exists(env.fs, output / ".ptpkg"));
   if (is_ours) return Ok();
-  return Error(ErrorCode::kUsage,
-               fmt::format(
-                   "the output folder '{}' lies inside the source and holds files of others, which the build "
-                   "would not see",
-                   output.str()))
-      .WithHint("name another folder: --output DIR");
+  return Error(ErrorCode::kUsage, fmt::format("the output directory '{}' is inside the source and contains "
+                                              "other files, which the build would not see",
+                                              output.str()))
+      .WithHint("choose another directory: --output DIR");
 }
 
 }  // namespace
 
-Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
-                         const std::optional<AbsPath>& source_override) {
+Result<void> CheckOutputOutsideInputs(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
+                                      const std::optional<AbsPath>& source_override) {
   struct Place {
     const char* what;
     const AbsPath& path;
@@ -68,23 +66,23 @@ Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& 
     const auto stat = env.fs.Stat(folder);
     if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
     if (!stat || stat->kind != FileKind::kDirectory) continue;
-    const AbsPath source = RealPlace(env, folder);
+    const AbsPath source = ResolveExistingPart(env, folder);
     for (const Place& place : places) {
-      if (RealPlace(env, place.path) != source) continue;
-      return Error(ErrorCode::kUsage, fmt::format("the {} folder '{}' is the source of '{}'", place.what,
-                                                  place.path.str(), recipe.name))
-          .WithHint(fmt::format("name a folder in it, or elsewhere: {}", place.option));
+      if (ResolveExistingPart(env, place.path) != source) continue;
+      return Error(ErrorCode::kUsage, fmt::format("the {} directory '{}' is also the source of '{}'",
+                                                  place.what, place.path.str(), recipe.name))
+          .WithHint(fmt::format("choose another directory: {}", place.option));
     }
-    PTPKG_CHECK(CheckOutputInside(env, source, RealPlace(env, output)));
+    PTPKG_CHECK(CheckOutputInside(env, source, ResolveExistingPart(env, output)));
   }
   return Ok();
 }
 
-std::vector<AbsPath> RealPlaces(Env& env, const AbsPath& folder, const AbsPath& output) {
+std::vector<AbsPath> OutputPlacesBelow(Env& env, const AbsPath& folder, const AbsPath& output) {
   std::vector<AbsPath> places;
   for (const AbsPath& path : {output, env.cache_dir}) {
-    const AbsPath place = RealPlace(env, path);
-    const AbsPath real = RealPlace(env, folder);
+    const AbsPath place = ResolveExistingPart(env, path);
+    const AbsPath real = ResolveExistingPart(env, folder);
     const auto below = place.RelativeTo(real);
     if (below) places.push_back(folder / *below);
     if (place == real) places.push_back(folder);

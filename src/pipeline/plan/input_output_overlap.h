@@ -1,5 +1,5 @@
 #pragma once
-// Where a build writes, compared with what it reads. Layer: pipeline.
+// Detects overlaps of source and output directories. Layer: pipeline.
 
 #include <optional>
 #include <vector>
@@ -13,7 +13,7 @@ namespace ptpkg::pipeline {
 inline constexpr const char* kBuildPlatform = "linux-64";
 
 /// The folder behind `path`, symlinks followed, or where it would come to lie: it need not exist.
-AbsPath RealPlace(Env& env, const AbsPath& path);
+AbsPath ResolveExistingPart(Env& env, const AbsPath& path);
 
 /// The files and folders on this machine that the build copies its sources from, in the recipe's order.
 /// `given` by --source takes the place of the first.
@@ -23,12 +23,12 @@ std::vector<AbsPath> LocalSources(const recipe::Recipe& recipe, const std::optio
 std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::optional<AbsPath>& given);
 
 /// Errors: kUsage for an output or cache folder that is a local source of the recipe, through symlinks as
-/// well. One inside a source is left out of it (LeftOutOfSources).
-Result<void> CheckPlaces(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
-                         const std::optional<AbsPath>& source_override);
+/// well. One inside a source is left out of it (SourceExclusions).
+Result<void> CheckOutputOutsideInputs(Env& env, const AbsPath& output, const recipe::Recipe& recipe,
+                                      const std::optional<AbsPath>& source_override);
 
 /// The output and cache folders as they are called below `folder`, as far as they lie there: `folder` may be
 /// named through symlinks, and so may they.
-std::vector<AbsPath> RealPlaces(Env& env, const AbsPath& folder, const AbsPath& output);
+std::vector<AbsPath> OutputPlacesBelow(Env& env, const AbsPath& folder, const AbsPath& output);
 
 }  // namespace ptpkg::pipeline

@@ -1,5 +1,5 @@
 #pragma once
-// What has to be built before what. Layer: pipeline.
+// Sorts recipes by their requirements. Layer: pipeline.
 
 #include <span>
 #include <string>

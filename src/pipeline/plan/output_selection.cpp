@@ -17,12 +17,14 @@ bool Offers(const recipe::Recipe& recipe, ArtifactFormat format) {
 
 }  // namespace
 
-std::vector<std::string> Wanted::Packed() const {
+std::vector<std::string> OutputSelection::Packed() const {
   return conda.empty() && (for_others || for_tests) ? std::vector<std::string>{"conda"} : conda;
 }
 
-Result<Wanted> WantedOf(const BuildRequest& request, const recipe::Recipe& recipe, bool required_by_other) {
-  Wanted wanted{.for_others = required_by_other, .for_tests = builder::HasTests(recipe) && request.test};
+Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe::Recipe& recipe,
+                                      bool required_by_other) {
+  OutputSelection wanted{.for_others = required_by_other,
+                         .for_tests = builder::HasTests(recipe) && request.test};
   const auto takes = [&](ArtifactFormat format) {
     return Offers(recipe, format) && (request.formats.empty() || request.formats.contains(format));
   };
@@ -35,12 +37,12 @@ Result<Wanted> WantedOf(const BuildRequest& request, const recipe::Recipe& recip
   std::vector<std::string> asked;
   for (const ArtifactFormat format : request.formats) asked.emplace_back(ArtifactFormatName(format));
   return Error(ErrorCode::kUsage,
-               fmt::format("'{}' makes no {}: its recipe names the formats {}", recipe.name,
-                           Join(asked, " and no "), Join(recipe.ptpkg.formats, ", ")))
-      .WithHint("add the format to extra.ptpkg.formats of the recipe, or leave --format out");
+               fmt::format("'{}' does not make {}: its recipe lists the formats {}", recipe.name,
+                           Join(asked, " or "), Join(recipe.ptpkg.formats, ", ")))
+      .WithHint("add the format to extra.ptpkg.formats of the recipe, or remove --format");
 }
 
-bool MakesWhatIsAskedFor(const BuildRequest& request, const recipe::Recipe& recipe) {
+bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe) {
   const auto& asked = request.formats;
   return asked.empty() || std::any_of(asked.begin(), asked.end(),
                                       [&](ArtifactFormat format) { return Offers(recipe, format); });

@@ -1,5 +1,5 @@
 #pragma once
-// Which packages one recipe makes in a plan. Layer: pipeline.
+// Selects the packages that a recipe makes. Layer: pipeline.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace ptpkg::pipeline {
 
-struct Wanted {
+struct OutputSelection {
   std::vector<std::string> conda = {};  ///< Published: "conda", "tar.bz2": in this order.
   bool wheel = false;
   bool wheel_named = false;  ///< By the recipe or the user: then it is an error when there is none.
@@ -24,9 +24,10 @@ struct Wanted {
 
 /// Errors: kUsage with a hint when `recipe` makes none of the formats asked for, and no other recipe of the
 /// plan needs it.
-Result<Wanted> WantedOf(const BuildRequest& request, const recipe::Recipe& recipe, bool required_by_other);
+Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe::Recipe& recipe,
+                                      bool required_by_other);
 
 /// Whether `recipe` makes one of the formats asked for; who asks for none gets all.
-bool MakesWhatIsAskedFor(const BuildRequest& request, const recipe::Recipe& recipe);
+bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe);
 
 }  // namespace ptpkg::pipeline

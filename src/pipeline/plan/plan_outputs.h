@@ -1,5 +1,5 @@
 #pragma once
-// The packages of one plan that belong together. Layer: pipeline. The stages are in outputs_stage.cpp.
+// Relations between the packages of one plan. Layer: pipeline. The stages are in outputs_stage.cpp.
 
 #include <map>
 #include <string>

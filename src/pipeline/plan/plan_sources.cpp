@@ -20,9 +20,9 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// Whether --source `name` means the recipe or a staging output that it goes on from.
-bool OverriddenIn(const recipe::Recipe& recipe, const std::string& name) {
+bool IsOverridden(const recipe::Recipe& recipe, const std::string& name) {
   return source::OverrideApplies(recipe, name) ||
-         (recipe.inherited != nullptr && OverriddenIn(*recipe.inherited, name));
+         (recipe.inherited != nullptr && IsOverridden(*recipe.inherited, name));
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   std::set<std::string> known;
   for (const recipe::Recipe& recipe : recipes) {
     for (const std::string& name : {recipe.name, recipe.recipe_name, std::string(recipe.recipe_dir.Name())}) {
-      if (OverriddenIn(recipe, name)) known.insert(name);
+      if (IsOverridden(recipe, name)) known.insert(name);
     }
   }
   known.erase("");
@@ -41,20 +41,19 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   for (const auto& source : request.git_sources) given.insert(source.first);
   for (const std::string& name : given) {
     const bool applies = std::any_of(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
-      return OverriddenIn(recipe, name);
+      return IsOverridden(recipe, name);
     });
     if (applies) continue;
     const auto heir = std::find_if(recipes.begin(), recipes.end(), [&](const recipe::Recipe& recipe) {
       return recipe.name == name && recipe.inherited != nullptr;
     });
     if (heir != recipes.end()) {
-      return Error(ErrorCode::kUsage,
-                   fmt::format("--source '{}' names an output that has no sources of its own", name))
+      return Error(ErrorCode::kUsage, fmt::format("--source '{}': this output has no sources", name))
           .WithHint(fmt::format(
-              "it inherits '{0}': name the recipe, --source {1}=…", heir->inherited->name,
+              "it inherits '{0}': use --source {1}=…", heir->inherited->name,
               heir->recipe_name.empty() ? std::string(heir->recipe_dir.Name()) : heir->recipe_name));
     }
-    Error error(ErrorCode::kUsage, fmt::format("--source '{}' names none of the recipes", name));
+    Error error(ErrorCode::kUsage, fmt::format("--source '{}' matches no recipe", name));
     if (const auto nearest = NearestMatch(name, names)) {
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
     }
@@ -133,11 +132,11 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
   return sources;
 }
 
-std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts) {
   std::vector<AbsPath> roots;
-  for (const AbsPath& folder : LocalSources(recipe, given)) roots.push_back(RealPlace(env, folder));
+  for (const AbsPath& folder : LocalSources(recipe, given)) roots.push_back(ResolveExistingPart(env, folder));
   std::vector<AbsPath> left_out;
   const auto add = [&](const AbsPath& place) {
     const bool inside = std::any_of(roots.begin(), roots.end(), [&](const AbsPath& root) {
@@ -155,11 +154,11 @@ std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, con
       return text.find(file.Name()) != std::string::npos;
     });
     if (named) continue;
-    add(RealPlace(env, file.Parent()) / file.Name());
-    add(RealPlace(env, file));  // another one for a symlink
+    add(ResolveExistingPart(env, file.Parent()) / file.Name());
+    add(ResolveExistingPart(env, file));  // another one for a symlink
   }
-  add(RealPlace(env, request.output));
-  add(RealPlace(env, env.cache_dir));
+  add(ResolveExistingPart(env, request.output));
+  add(ResolveExistingPart(env, env.cache_dir));
   std::sort(left_out.begin(), left_out.end());
   left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
   return left_out;
@@ -167,17 +166,19 @@ std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, con
 
 namespace {
 
-std::string LeftOutName(std::size_t i) { return fmt::format("left out {}", i); }
+std::string SourceExclusionName(std::size_t i) { return fmt::format("left out {}", i); }
 
 }  // namespace
 
-void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out) {
-  for (std::size_t i = 0; i < left_out.size(); ++i) node.places.insert_or_assign(LeftOutName(i), left_out[i]);
+void SetSourceExclusions(graph::Node& node, const std::vector<AbsPath>& left_out) {
+  for (std::size_t i = 0; i < left_out.size(); ++i)
+    node.places.insert_or_assign(SourceExclusionName(i), left_out[i]);
 }
 
-std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run) {
+std::vector<AbsPath> ReadSourceExclusions(const graph::NodeRun& run) {
   std::vector<AbsPath> left_out;
-  for (auto place = run.Place(LeftOutName(0)); place; place = run.Place(LeftOutName(left_out.size()))) {
+  for (auto place = run.Place(SourceExclusionName(0)); place;
+       place = run.Place(SourceExclusionName(left_out.size()))) {
     left_out.push_back(*place);
   }
   return left_out;
@@ -234,8 +235,8 @@ Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run) {
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
   PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
   if (request.sources.contains(name) || request.git_sources.contains(name)) {
-    return Error(ErrorCode::kUsage, fmt::format("--source names '{}' twice", name))
-        .WithHint("leave one of them out: a package has one source in place of its first");
+    return Error(ErrorCode::kUsage, fmt::format("--source gives '{}' twice", name))
+        .WithHint("remove one of them");
   }
   if (const auto* git = std::get_if<recipe::GitSource>(&taken)) {
     request.git_sources.emplace(name, *git);

@@ -1,8 +1,8 @@
 #pragma once
-// The sources of a plan: what --source puts in their place, which commits they are, and where they lie.
-// Layer: pipeline. Where a source is taken from is in no key of a build and, for a place of this machine, in
-// no package: a node keeps it as an option, and what is fetched from there is compared with the key. URLs
-// that the recipe declares are in the packages, and so in the keys of the nodes that write those.
+// Resolves and encodes the sources of a plan. Layer: pipeline. Where a source is taken from is in no key of a
+// build and, for a place of this machine, in no package: a node keeps it as an option, and what is fetched
+// from there is compared with the key. URLs that the recipe declares are in the packages, and so in the keys
+// of the nodes that write those.
 
 #include <string>
 #include <vector>
@@ -28,12 +28,12 @@ void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Re
 /// What is no source though a source folder of `recipe` holds it: the recipe file and the variant files,
 /// which are keyed by their values, and the output and cache folders. `given`: of --source. A file that one
 /// of `texts` (of the build script and its files) names is a source: the script may read it.
-std::vector<AbsPath> LeftOutOfSources(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts);
-/// The places of the node that SetLeftOut has given it.
-std::vector<AbsPath> ReadLeftOut(const graph::NodeRun& run);
-void SetLeftOut(graph::Node& node, const std::vector<AbsPath>& left_out);
+/// The places of the node that SetSourceExclusions has given it.
+std::vector<AbsPath> ReadSourceExclusions(const graph::NodeRun& run);
+void SetSourceExclusions(graph::Node& node, const std::vector<AbsPath>& left_out);
 /// Errors: kInvalidInput.
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);
 

@@ -36,7 +36,7 @@ void AddArtifacts(const graph::StageTable& stages, const PublicationRequest& req
 
 std::string CheckIdOf(const std::string& pack_id) { return "check/" + pack_id; }
 
-bool VouchesFor(const std::string& role, const std::string& artifacts) {
+bool IsApprovalOf(const std::string& role, const std::string& artifacts) {
   return role.starts_with(kBefore) || (role.starts_with(kPassed) && role.ends_with(" " + artifacts));
 }
 
@@ -48,7 +48,7 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   const graph::Node& whole = WholeOf(plan, pack);
   // A slice lacks code that its recipe asks for.
   check.inputs["device code"] = whole.id == pack ? request.device_code : std::vector<std::string>{"any"};
-  check.inputs["linux may need more"] = MayEndAtLinux(whole);
+  check.inputs["linux may need more"] = MayBeTaggedLinux(whole);
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
   const bool is_conda = RoleOf(whole.id) == "conda";

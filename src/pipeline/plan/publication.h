@@ -1,5 +1,5 @@
 #pragma once
-// The end of every plan that makes artifacts: check, publish, index. Layer: pipeline.
+// Adds check, publish and index nodes to a plan. Layer: pipeline.
 
 #include <optional>
 #include <set>
@@ -53,6 +53,6 @@ void AddIndex(const graph::StageTable& stages, const AbsPath& output,
 std::string CheckIdOf(const std::string& pack_id);
 
 /// Whether need `role` of a publication says that the artifacts of its need `artifacts` may be published.
-bool VouchesFor(const std::string& role, const std::string& artifacts);
+bool IsApprovalOf(const std::string& role, const std::string& artifacts);
 
 }  // namespace ptpkg::pipeline

@@ -39,13 +39,13 @@ Result<std::vector<std::string>> PythonsOf(const RepackRequest& request) {
   }
   if (pythons.size() > 1 && request.input.Name().ends_with("-none-any.whl")) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' becomes one package for all Pythons, and --python names {} of them",
+                 fmt::format("'{}' becomes one package for all Pythons, but --python gives {} of them",
                              request.input.Name(), pythons.size()))
-        .WithHint("leave --python out");
+        .WithHint("remove --python");
   }
   if (pythons.size() > 1 && !request.build_string.empty()) {
-    return Error(ErrorCode::kUsage, "packages for several Pythons cannot have one build string")
-        .WithHint("leave --build-string out, or make them one at a time");
+    return Error(ErrorCode::kUsage, "packages for several Pythons cannot share one build string")
+        .WithHint("remove --build-string, or build them one at a time");
   }
   if (pythons.empty()) pythons.emplace_back();
   return pythons;
@@ -73,7 +73,7 @@ Result<bool> IsWheelTree(Env& env, const AbsPath& path) {
   if (stat.kind != FileKind::kDirectory) return false;
   PTPKG_TRY(const bool is_recipe, Exists(env.fs, path / "recipe.yaml"));
   if (is_recipe) return false;
-  return convert::HoldsDistribution(env, path);
+  return convert::ContainsDistribution(env, path);
 }
 
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
@@ -115,7 +115,7 @@ Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
   }
   if (request.sign_key) {
     PTPKG_TRY(Signer signer, ReadSigner(env, *request.sign_key));
-    publication.signing = Signing{.signer = std::move(signer), .making = MakingOfRepack(plan.nodes.front())};
+    publication.signing = Signing{.signer = std::move(signer), .making = DescribeRepack(plan.nodes.front())};
   }
   const std::string published = AddPublication(stages, publication, plan);
   AddIndex(stages, request.output, {published}, plan);

@@ -1,5 +1,5 @@
 #pragma once
-// The plan of repacking: an artifact of one family from a finished artifact of the other. Layer: pipeline.
+// Plans conversions between wheels and conda packages. Layer: pipeline.
 
 #include <optional>
 #include <set>

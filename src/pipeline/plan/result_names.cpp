@@ -10,29 +10,29 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// What vouches for the artifact. Of a file of another kind there is nothing.
-Result<std::vector<AbsPath>> PathsBeside(Env& env, const AbsPath& artifact) {
+Result<std::vector<AbsPath>> SidecarPaths(Env& env, const AbsPath& artifact) {
   std::vector<AbsPath> paths;
   const std::optional<ArtifactFormat> format = FormatOfFileName(artifact.Name());
   if (!format) return paths;
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(artifact.Parent()));
   const publish::ArtifactId id = {.file_name = std::string(artifact.Name()), .format = *format};
-  for (const publish::ArtifactId& beside : publish::IdsBeside(id, names))
+  for (const publish::ArtifactId& beside : publish::SidecarIds(id, names))
     paths.push_back(artifact.Parent() / beside.file_name);
   return paths;
 }
 
 }  // namespace
 
-Result<void> NewNames::Take(const AbsPath& to, std::string_view verb) {
+Result<void> ResultNames::Take(const AbsPath& to, std::string_view verb) {
   if (taken_.insert(to.str()).second) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("two of the wheels would become '{}'", to.str()))
-      .WithHint(fmt::format("{} them one at a time, into different folders", verb));
+  return Error(ErrorCode::kUsage, fmt::format("two wheels would become '{}'", to.str()))
+      .WithHint(fmt::format("{} them one at a time, into different directories", verb));
 }
 
-Error IsInTheWay(const AbsPath& path, bool has_force) {
+Error NameTakenError(const AbsPath& path, bool has_force) {
   return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", path.str()))
-      .WithHint(has_force ? "name another folder with --output, or replace it with --force"
-                          : "name another folder with --output");
+      .WithHint(has_force ? "choose another directory with --output DIR, or replace it with --force"
+                          : "choose another directory with --output DIR");
 }
 
 Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right) {
@@ -41,21 +41,23 @@ Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right) {
   return one.inode == other.inode && one.device == other.device;
 }
 
-Result<void> RemoveBeside(Env& env, const AbsPath& artifact) {
-  PTPKG_TRY(const std::vector<AbsPath> paths, PathsBeside(env, artifact));
+Result<void> RemoveSidecars(Env& env, const AbsPath& artifact) {
+  PTPKG_TRY(const std::vector<AbsPath> paths, SidecarPaths(env, artifact));
   for (const AbsPath& path : paths) PTPKG_CHECK(env.fs.Remove(path));
   return Ok();
 }
 
-void RemoveLeft(Env& env, const AbsPath& folder) { static_cast<void>(RemoveAbandoned(env, folder)); }
+void RemoveAbandonedScratch(Env& env, const AbsPath& folder) {
+  static_cast<void>(RemoveAbandoned(env, folder));
+}
 
-Placement::~Placement() {
+AtomicPlacement::~AtomicPlacement() {
   // One with content stays: that is what Remove fails of.
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
     static_cast<void>(env_.fs.Remove(*folder));
 }
 
-Result<void> Placement::MakeDirs(const AbsPath& folder) {
+Result<void> AtomicPlacement::MakeDirs(const AbsPath& folder) {
   std::vector<AbsPath> missing;
   for (AbsPath at = folder;; at = at.Parent()) {
     PTPKG_TRY(const bool is_there, Exists(env_.fs, at));
@@ -71,12 +73,12 @@ Result<void> Placement::MakeDirs(const AbsPath& folder) {
   return env_.fs.MakeDirs(folder);
 }
 
-void Placement::Add(AbsPath staged, AbsPath to) {
+void AtomicPlacement::Add(AbsPath staged, AbsPath to) {
   moves_.push_back({.staged = std::move(staged), .to = std::move(to)});
 }
 
 /// `kept`: a folder for what it replaces.
-Result<void> Placement::PlaceOne(const Move& move, const AbsPath& kept) {
+Result<void> AtomicPlacement::MoveIntoPlace(const Move& move, const AbsPath& kept) {
   PTPKG_CHECK(MakeDirs(move.to.Parent()));
   Result<void> placed = env_.fs.RenameNoReplace(move.staged, move.to);
   if (placed) {
@@ -84,14 +86,14 @@ Result<void> Placement::PlaceOne(const Move& move, const AbsPath& kept) {
     return Ok();
   }
   if (placed.error().code() != ErrorCode::kAlreadyExists) return placed;
-  if (on_existing_ == OnExisting::kRefuse) return IsInTheWay(move.to, true);
+  if (on_existing_ == ExistingFilePolicy::kRefuse) return NameTakenError(move.to, true);
   return Replace(move, kept);
 }
 
 /// What vouched for the old file goes first, so that at no time it seems to vouch for the new one.
-Result<void> Placement::Replace(const Move& move, const AbsPath& kept) {
+Result<void> AtomicPlacement::Replace(const Move& move, const AbsPath& kept) {
   PTPKG_CHECK(env_.fs.MakeDirs(kept));
-  PTPKG_TRY(const std::vector<AbsPath> beside, PathsBeside(env_, move.to));
+  PTPKG_TRY(const std::vector<AbsPath> beside, SidecarPaths(env_, move.to));
   for (const AbsPath& path : beside) {
     const AbsPath away = kept / path.Name();
     PTPKG_CHECK(env_.fs.Rename(path, away));
@@ -105,15 +107,15 @@ Result<void> Placement::Replace(const Move& move, const AbsPath& kept) {
 }
 
 /// What cannot be taken back stays: each file is whole.
-void Placement::Undo() {
+void AtomicPlacement::Undo() {
   for (const AbsPath& file : new_) static_cast<void>(env_.fs.Remove(file));
   for (auto move = done_.rbegin(); move != done_.rend(); ++move)
     static_cast<void>(env_.fs.Rename(move->to, move->staged));
 }
 
-Result<void> Placement::Place(const AbsPath& scratch) {
+Result<void> AtomicPlacement::Place(const AbsPath& scratch) {
   for (std::size_t i = 0; i < moves_.size(); ++i) {
-    Result<void> placed = PlaceOne(moves_[i], scratch / fmt::format("{}", i));
+    Result<void> placed = MoveIntoPlace(moves_[i], scratch / fmt::format("{}", i));
     if (placed) continue;
     Undo();
     return placed;

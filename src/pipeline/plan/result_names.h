@@ -1,5 +1,5 @@
 #pragma once
-// The names of a run's results: which are free, and how finished files get them. Layer: pipeline.
+// Reserves result names and moves files into place atomically. Layer: pipeline.
 
 #include <set>
 #include <string>
@@ -12,7 +12,7 @@
 namespace ptpkg::pipeline {
 
 /// The names that one run gives to its results.
-class NewNames {
+class ResultNames {
  public:
   /// `verb`: "retag". Errors: kUsage for a name that was given before.
   Result<void> Take(const AbsPath& to, std::string_view verb);
@@ -22,27 +22,27 @@ class NewNames {
 };
 
 /// kAlreadyExists; the hint names what the verb offers.
-Error IsInTheWay(const AbsPath& path, bool has_force);
+Error NameTakenError(const AbsPath& path, bool has_force);
 
 /// Whether both paths lead to one file, through links too. Errors: kNotFound, kIo.
 Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
 
 /// Removes what vouches for `artifact` beside it: for bytes that go, or are gone. Errors: kIo.
-Result<void> RemoveBeside(Env& env, const AbsPath& artifact);
+Result<void> RemoveSidecars(Env& env, const AbsPath& artifact);
 
 /// Removes what killed runs left in `folder` (support/files/scratch.h), as far as that is possible. Verbs
 /// that write beside their files begin with it, also when there is nothing to do.
-void RemoveLeft(Env& env, const AbsPath& folder);
+void RemoveAbandonedScratch(Env& env, const AbsPath& folder);
 
 /// Gives finished files their names, all of them or none: whoever publishes what lies in a folder must not
 /// find a part of a set there.
-class Placement {
+class AtomicPlacement {
  public:
-  Placement(Env& env, OnExisting on_existing) : env_(env), on_existing_(on_existing) {}
-  Placement(const Placement&) = delete;
-  Placement& operator=(const Placement&) = delete;
+  AtomicPlacement(Env& env, ExistingFilePolicy on_existing) : env_(env), on_existing_(on_existing) {}
+  AtomicPlacement(const AtomicPlacement&) = delete;
+  AtomicPlacement& operator=(const AtomicPlacement&) = delete;
   /// Removes the folders that MakeDirs made, where they are empty, unless Place succeeded.
-  ~Placement();
+  ~AtomicPlacement();
 
   /// Makes a folder that results go to, with its parents. Errors: kIo.
   Result<void> MakeDirs(const AbsPath& folder);
@@ -59,12 +59,12 @@ class Placement {
     AbsPath staged;
     AbsPath to;
   };
-  Result<void> PlaceOne(const Move& move, const AbsPath& kept);
+  Result<void> MoveIntoPlace(const Move& move, const AbsPath& kept);
   Result<void> Replace(const Move& move, const AbsPath& kept);
   void Undo();
 
   Env& env_;
-  OnExisting on_existing_;
+  ExistingFilePolicy on_existing_;
   std::vector<AbsPath> made_;  // folders, parents first
   std::vector<Move> moves_;
   /// To be taken back: a file at `to` that was at `staged`.

@@ -26,7 +26,7 @@ class Kept {
   Kept(Env& env, const AbsPath& output)
       : env_(env),
         cache_(env, env.cache_dir / "stages"),
-        staging_(env, WaitingRoot(env, output)),
+        staging_(env, PendingRoot(env, output)),
         history_(env, env.cache_dir / "stages/records") {}
 
   graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }
@@ -38,8 +38,7 @@ class Kept {
     PTPKG_CHECK(staging_.RemoveAbandoned());
     PTPKG_CHECK(history_.RemoveAbandoned());
     PTPKG_CHECK(ptpkg::RemoveAbandoned(env_, env_.cache_dir / "work"));
-    PTPKG_CHECK(
-        SweepBuildFolders(env_, [this](const std::string& key) { return cache_.Holds("build", key); }));
+    PTPKG_CHECK(PruneWorkDirs(env_, [this](const std::string& key) { return cache_.Holds("build", key); }));
     return ptpkg::RemoveAbandoned(env_, env_.cache_dir);
   }
 
@@ -151,8 +150,8 @@ std::set<std::string> WaitingKeys(const graph::Plan& plan, const std::vector<Nod
 Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
                                      const RunOptions& options) {
   // Execute says so too, but by then the folders would be made.
-  PTPKG_CHECK(CheckUtf8(env.cache_dir.str(), "the folder of the cache"));
-  PTPKG_CHECK(CheckUtf8(output.str(), "the output folder"));
+  PTPKG_CHECK(CheckUtf8(env.cache_dir.str(), "the cache directory"));
+  PTPKG_CHECK(CheckUtf8(output.str(), "the output directory"));
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
   if (!options.dry_run) {
     PTPKG_CHECK(folder.Prepare());
@@ -185,7 +184,7 @@ Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& o
   auto ended = End(env, output, kept, WaitingKeys(plan, outcomes), summary.stages);
   if (ended) return summary;
   if (!summary.failure) return std::move(ended).error();
-  env.reporter.Warn(fmt::format("the output folder could not be put in order: {}", ended.error().message()));
+  env.reporter.Warn(fmt::format("cannot tidy the output directory: {}", ended.error().message()));
   return summary;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Runs plans: all of one, a part of one, or none of it. Layer: pipeline.
+// Runs a plan or single nodes of it. Layer: pipeline.
 
 #include <string>
 

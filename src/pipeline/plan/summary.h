@@ -1,5 +1,5 @@
 #pragma once
-// What a run of a plan came to. Layer: pipeline.
+// Summary of a plan's run. Layer: pipeline.
 
 #include <optional>
 #include <string>

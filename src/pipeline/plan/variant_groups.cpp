@@ -31,7 +31,7 @@ class Grouping {
     const std::vector<Choice> choices = Widest();
     if (choices.size() > kMostVariantGroups) {
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("'{}' has {} variants, and at most {} can be jobs of one workflow",
+                   fmt::format("'{}' has {} variants, but a workflow can have at most {} jobs",
                                recipes_.front().recipe_file.str(), choices.size(), kMostVariantGroups))
           .WithHint("choose some with --select");
     }
@@ -146,8 +146,8 @@ class Grouping {
     for (std::size_t i = 0; i < recipes_.size(); ++i) {
       if (recipes_[i].skip || reached.contains(i)) continue;
       return Error(ErrorCode::kUnsupported,
-                   fmt::format("no selection of variants reaches '{}'", recipes_[i].FileStem()))
-          .WithHint("name the keys that it lacks under 'build.variant.use_keys'");
+                   fmt::format("no selection of variants includes '{}'", recipes_[i].FileStem()))
+          .WithHint("add the missing keys under 'build.variant.use_keys'");
     }
     return Ok();
   }

@@ -1,6 +1,5 @@
 #pragma once
-// Variants that are built together, each group apart from the others: the jobs of a CI matrix. Layer:
-// pipeline.
+// Groups variants into independent CI jobs. Layer: pipeline.
 
 #include <map>
 #include <string>

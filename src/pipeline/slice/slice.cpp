@@ -35,7 +35,7 @@ class Slicing {
       : env_(env),
         run_(run),
         folder_(run.output.value_or(run.artifact.Parent())),
-        placement_(env, run.force ? OnExisting::kReplace : OnExisting::kRefuse) {
+        placement_(env, run.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse) {
     outcome_.from = run.artifact;
   }
 
@@ -57,20 +57,19 @@ class Slicing {
     if (!run_.dry_run) PTPKG_CHECK(StageFallback(scratch.path()));
     PTPKG_CHECK(CheckUnchanged(before));
     PTPKG_CHECK(placement_.Place(scratch.path() / "replaced"));
-    TellInheritedErrors();
+    ReportInheritedErrors();
     return std::move(outcome_);
   }
 
  private:
   Result<void> ReadRequest() {
     if (!run_.cuda.empty() && !run_.variant) {
-      return Error(ErrorCode::kUsage, "--cuda is said of variants alone").WithHint("give --variant with it");
+      return Error(ErrorCode::kUsage, "--cuda needs --variant").WithHint("give --variant with it");
     }
     if (run_.each != run_.gpus.empty()) {
-      return Error(ErrorCode::kUsage, run_.each ? "--each stands beside --gpu" : "no GPU is asked for")
+      return Error(ErrorCode::kUsage, run_.each ? "--each cannot be combined with --gpu" : "no GPU given")
           .WithHint(
-              "give --gpu 9.0, once for each slice, or --each for one slice for each GPU that there is code "
-              "of");
+              "add --gpu 9.0 once per slice, or --each for one slice per GPU that the artifact supports");
     }
     const auto slices = versions::ParseGpuSlices(run_.gpus);
     if (!slices) {
@@ -98,8 +97,7 @@ class Slicing {
           code == ErrorCode::kInvalidInput || code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported;
       if (!damaged || places[i].file == run_.artifact) return file.error();
       // Of a package: the data of a test, say, which is none of ours to judge.
-      env_.reporter.Warn(
-          fmt::format("'{}' stays as it is: {}", places[i].path.str(), file.error().message()));
+      env_.reporter.Warn(fmt::format("'{}' is unchanged: {}", places[i].path.str(), file.error().message()));
       return Ok();
     }));
     for (std::optional<DeviceFile>& file : read) {
@@ -107,16 +105,16 @@ class Slicing {
       outcome_.files.push_back({.path = file->place.path.str(),
                                 .size_bytes = file->place.size_bytes,
                                 .code = SizesOf(file->code),
-                                .kept_because = WhyKept(*file, licence)});
+                                .kept_because = KeptReason(*file, licence)});
       files_.push_back(*std::move(file));
     }
     task.Done(Plural(files_.size(), "file") + " with GPU code");
-    WarnOfIdleGlobs();
+    WarnOfUnusedGlobs();
     return CheckFiles();
   }
 
   /// A typing error in --allow must not pass for a library that may not be changed.
-  void WarnOfIdleGlobs() const {
+  void WarnOfUnusedGlobs() const {
     for (const std::string& glob : run_.allow) {
       const bool matches = std::any_of(files_.begin(), files_.end(), [&](const DeviceFile& file) {
         return IsAllowed({glob}, file.place.path);
@@ -131,26 +129,26 @@ class Slicing {
     return run_.of_recipe ? "extra.ptpkg.slices.allow" : "--allow";
   }
 
-  [[nodiscard]] std::string WhyKept(const DeviceFile& file, const std::string& licence) const {
-    if (file.code.HasAmd()) return "code for AMD's GPUs is not sliced";
+  [[nodiscard]] std::string KeptReason(const DeviceFile& file, const std::string& licence) const {
+    if (file.code.HasAmd()) return "ptpkg does not slice code for AMD GPUs";
     const RelPath& path = file.place.path;
     if (IsAllowed(run_.allow, path)) return {};
-    if (IsVendorLibrary(path.Name())) return "NVIDIA's licence does not allow to change it";
+    if (IsVendorLibrary(path.Name())) return "NVIDIA's licence does not allow changes";
     if (!licence.empty())
-      return fmt::format("the licence, '{}', is NVIDIA's and does not allow to change it", licence);
+      return fmt::format("the licence '{}' is NVIDIA's and does not allow changes", licence);
     return {};
   }
 
   Result<void> CheckFiles() const {
     if (files_.empty() && run_.of_recipe) {
       return Error(ErrorCode::kRefused, fmt::format("'{}' has no GPU code", run_.artifact.Name()))
-          .WithHint("leave extra.ptpkg.slices empty for outputs and variants without GPU code");
+          .WithHint("make extra.ptpkg.slices empty for outputs and variants without GPU code");
     }
     if (files_.empty()) {
       return Error(ErrorCode::kUnsupported, fmt::format("'{}' has no GPU code", run_.artifact.str()))
           .WithHint(
-              "GPU code is in sections .nv_fatbin and __nv_relfatbin of ELF files and static archives; "
-              "archives in archives are not looked into");
+              "ptpkg looks for GPU code in sections .nv_fatbin and __nv_relfatbin of ELF files and static "
+              "archives, but not in nested archives");
     }
     const auto kept = [](const SliceableFile& file) { return !file.kept_because.empty(); };
     if (!std::all_of(outcome_.files.begin(), outcome_.files.end(), kept)) return Ok();
@@ -160,15 +158,15 @@ class Slicing {
     if (std::all_of(files_.begin(), files_.end(),
                     [](const DeviceFile& file) { return file.code.HasAmd(); })) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("code for AMD's GPUs is not sliced, and '{}' has no other",
+                   fmt::format("ptpkg does not slice code for AMD GPUs, and '{}' has no other GPU code",
                                run_.artifact.Name()))
-          .WithHint("build a package for each architecture: a variant key lists them");
+          .WithHint("build one package per architecture, with a variant key that lists them");
     }
     return Error(ErrorCode::kRefused,
-                 fmt::format("all GPU code of '{}' is in files that must stay as they are:{}",
+                 fmt::format("all GPU code of '{}' is in files that must not be changed:{}",
                              run_.artifact.Name(), Join(lines, "")))
         .WithHint(AllowName() + (run_.of_recipe ? " names" : " GLOB slices") +
-                  " those that you have the right to change");
+                  " the files that you have the right to change");
   }
 
   /// --each, and whether there is code for every GPU.
@@ -183,7 +181,7 @@ class Slicing {
       if (slices_.empty()) {
         return Error(ErrorCode::kRefused,
                      fmt::format("'{}' has no machine code, only PTX", run_.artifact.Name()))
-            .WithHint("name the GPUs with --gpu");
+            .WithHint("choose GPUs with --gpu");
       }
     }
     for (const versions::GpuSlice& slice : slices_) {
@@ -212,16 +210,17 @@ class Slicing {
     if (!there && there.error().code() == ErrorCode::kNotFound) return target;
     if (!there) return there.error();
     if (there->kind == FileKind::kDirectory) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a folder", target.str()))
-          .WithHint("name another folder with --output");
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is a directory", target.str()))
+          .WithHint("choose another directory with --output DIR");
     }
     const Result<bool> same = IsOneFile(env_, run_.artifact, target);
     if (same && *same) {
-      return Error(ErrorCode::kUsage, fmt::format("'{}' is {} itself", target.str(), what))
-          .WithHint("name another folder with --output, or slice the artifact that it was made of");
+      return Error(ErrorCode::kUsage, fmt::format("'{}' is {}", target.str(), what))
+          .WithHint(
+              "choose another directory with --output DIR, or slice the artifact that it was made from");
     }
     if (run_.force) return target;
-    return IsInTheWay(target, true);
+    return NameTakenError(target, true);
   }
 
   Result<void> PlanTargets() {
@@ -240,7 +239,7 @@ class Slicing {
       outcome_.fallback->files.push_back({.path = file.path,
                                           .size_bytes = file.size_bytes,
                                           .code = file.code,
-                                          .kept_because = "the null variant has all of it"});
+                                          .kept_because = "the null variant keeps all of it"});
     }
     return Ok();
   }
@@ -280,7 +279,7 @@ class Slicing {
     PTPKG_TRY(const FileStat now, env_.fs.Stat(run_.artifact));
     if (!now.IsUnchangedSince(before)) {
       return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was sliced", run_.artifact.str()))
-          .WithHint("slice it again when nobody writes it");
+          .WithHint("slice it again when no other program writes to it");
     }
     if (run_.dry_run) return Ok();
     return ParallelFor(env_.jobs, files_.size(), [&](std::size_t i) -> Result<void> {
@@ -288,23 +287,23 @@ class Slicing {
       if (!place.sha256) return Ok();
       PTPKG_TRY(const Digests digests, HashFile(env_.fs, place.file));
       if (digests.sha256 == *place.sha256) return Ok();
-      return Error(ErrorCode::kIo, fmt::format("'{}' was unpacked from '{}', and reads as something else now",
+      return Error(ErrorCode::kIo, fmt::format("'{}' changed after it was unpacked from '{}'",
                                                place.path.str(), run_.artifact.Name()))
-          .WithHint(fmt::format("check the disk of '{}'; another program may also have changed the file",
+          .WithHint(fmt::format("check the disk of '{}', or find the program that changed the file",
                                 folder_.str()));
     });
   }
 
-  void TellInheritedErrors() const {
+  void ReportInheritedErrors() const {
     std::uint64_t errors = 0;
     for (const StagedSlice& one : staged_) errors = std::max(errors, one.errors);
     if (errors == 0) return;
-    env_.reporter.Warn(fmt::format("'{}' has {} that its slices have too: 'ptpkg check' lists what is wrong",
+    env_.reporter.Warn(fmt::format("'{}' has {} that its slices have too; list them with 'ptpkg check'",
                                    run_.artifact.Name(), Plural(errors, "error")));
   }
 
   /// The GPUs of the slice that a file has nothing for.
-  [[nodiscard]] std::string WhyAsItWas(std::size_t index, const versions::GpuSlice& slice) const {
+  [[nodiscard]] std::string UnchangedReason(std::size_t index, const versions::GpuSlice& slice) const {
     if (!outcome_.files[index].kept_because.empty()) return outcome_.files[index].kept_because;
     std::vector<std::string> missing;
     for (const std::uint32_t gpu : slice.gpus) {
@@ -317,7 +316,7 @@ class Slicing {
   Result<SliceOfFile> MakeFile(std::size_t index, const versions::GpuSlice& slice,
                                const AbsPath& place) const {
     const SliceableFile& before = outcome_.files[index];
-    if (std::string why = WhyAsItWas(index, slice); !why.empty()) {
+    if (std::string why = UnchangedReason(index, slice); !why.empty()) {
       return SliceOfFile{.told = {.path = before.path,
                                   .size_bytes = before.size_bytes,
                                   .code = before.code,
@@ -347,7 +346,7 @@ class Slicing {
     SliceOfArtifact& told = outcome_.slices[index];
     told.to = targets_[index].path;
     for (const std::uint32_t gpu : slice.gpus) told.gpus.push_back(versions::CapabilityOf(gpu));
-    MadeFilesFs with_slices(env_.fs);
+    VirtualFilesFs with_slices(env_.fs);
     std::vector<SlicedEntry> sliced;
     for (SliceOfFile& one : made) {
       if (one.file && one.make)
@@ -378,7 +377,7 @@ class Slicing {
   Env& env_;
   const SliceRun& run_;
   AbsPath folder_;
-  Placement placement_;
+  AtomicPlacement placement_;
   std::unique_ptr<SliceSource> source_;
   std::vector<versions::GpuSlice> slices_;
   std::vector<Target> targets_;      // of slices_

@@ -1,5 +1,5 @@
 #pragma once
-// `ptpkg slice`: packages for one GPU each, out of one that has code for many. Layer: pipeline.
+// Runs `ptpkg slice`. Layer: pipeline.
 
 #include <cstdint>
 #include <map>

@@ -165,7 +165,7 @@ class CondaSource final : public SliceSource {
     }
     const bool is_conda = name.format == ArtifactFormat::kConda;
     const conda::WriteOptions options{
-        .conda = is_conda, .tar_bz2 = !is_conda, .on_existing = OnExisting::kRefuse};
+        .conda = is_conda, .tar_bz2 = !is_conda, .on_existing = ExistingFilePolicy::kRefuse};
     PTPKG_TRY(const auto written, conda::WritePackageParts(env, parts, folder, options));
     PTPKG_ASSERT(written.size() == 1);
     StagedSlice staged{.file = written.front().path};
@@ -181,8 +181,8 @@ class CondaSource final : public SliceSource {
       PTPKG_TRY(const std::string version, JsonStringOr(*one, "version", "", "info/index.json"));
       names.insert({build, own + "-" + version + "-" + build});
     }
-    const Judgement judgement = JudgementOfSlice(OldFindings(findings_, names));
-    PTPKG_TRY(staged.errors, JudgeArtifact(env, staged.file, judgement));
+    const RegressionCheck judgement = RegressionCheckForSlice(BaselineFindings(findings_, names));
+    PTPKG_TRY(staged.errors, CheckForRegressions(env, staged.file, judgement));
     return staged;
   }
 
@@ -194,7 +194,7 @@ class CondaSource final : public SliceSource {
     if (const auto fits = versions::CheckLength("build string", name.build); !fits) {
       return Error(ErrorCode::kRefused,
                    fmt::format("the slice for {}: {}", slice.str(), fits.error().message()))
-          .WithHint("name fewer GPUs, or give the package a shorter build string");
+          .WithHint("choose fewer GPUs, or give the package a shorter build string");
     }
     return name;
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kOther = "other";
 
-void AddSizes(const elf::DeviceShare& share, CodeSizes& sizes) {
+void AddSizes(const elf::DeviceCodeStats& share, CodeSizes& sizes) {
   for (const auto& [architecture, amount] : share.sass) sizes[architecture.SassName()] += amount.size_bytes;
   for (const auto& [architecture, amount] : share.ptx) sizes[architecture.PtxName()] += amount.size_bytes;
   if (share.other_bytes != 0) sizes[std::string(kOther)] += share.other_bytes;
@@ -32,7 +32,7 @@ std::vector<archive::SharedRange> SharedParts(const elf::SlicePlan& plan) {
 }
 
 /// What is said of the file in the slice.
-FileInSlice TellPlan(const DeviceFile& file, const elf::SlicePlan& plan) {
+FileInSlice DescribeSlicedFile(const DeviceFile& file, const elf::SlicePlan& plan) {
   FileInSlice told{.path = file.place.path.str()};
   for (const auto& [gpu, containers] : plan.Gaps()) told.gaps[versions::CapabilityOf(gpu)] = containers;
   for (const elf::UntouchedContainer& one : plan.untouched) {
@@ -45,7 +45,7 @@ FileInSlice TellPlan(const DeviceFile& file, const elf::SlicePlan& plan) {
     told.size_bytes = file.place.size_bytes;
     told.code = SizesOf(file.code);
     told.kept_because = told.gaps.empty() ? "all of its code is for these GPUs"
-                                          : "what it could lose is in containers without code for these GPUs";
+                                          : "its other code is in fatbins without code for these GPUs";
     return told;
   }
   told.size_bytes = plan.new_size;
@@ -108,12 +108,12 @@ CodeSizes SizesOf(const elf::DeviceCode& code) {
 }
 
 bool HasCodeFor(const elf::DeviceCode& code, std::uint32_t gpu) {
-  return elf::HasCodeFor(code.Judged(), gpu);
+  return elf::HasCodeFor(code.EffectiveCode(), gpu);
 }
 
 std::vector<std::uint32_t> GpusOf(const elf::DeviceCode& code) {
   std::set<std::uint32_t> gpus;
-  for (const auto& [architecture, amount] : code.Judged().sass) gpus.insert(architecture.number);
+  for (const auto& [architecture, amount] : code.EffectiveCode().sass) gpus.insert(architecture.number);
   return {gpus.begin(), gpus.end()};
 }
 
@@ -133,7 +133,7 @@ Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf:
   PTPKG_TRY(elf::SlicePlan planned, elf::PlanSlice(*original, request));
   // Shared with whoever reads the slice later.
   const auto plan = std::make_shared<const elf::SlicePlan>(std::move(planned));
-  SliceOfFile slice{.told = TellPlan(file, *plan)};
+  SliceOfFile slice{.told = DescribeSlicedFile(file, *plan)};
   if (!plan->Changes() || !target) return slice;
   PTPKG_TRY(const std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, *plan));
   PTPKG_CHECK(elf::VerifySlice(*original, *sliced, request, env.jobs));

@@ -1,5 +1,5 @@
 #pragma once
-// One file with GPU code and its slices. Layer: pipeline, internal to `ptpkg slice`.
+// Slices one file with GPU code. Layer: pipeline, internal to `ptpkg slice`.
 
 #include <optional>
 #include <string>
@@ -34,7 +34,7 @@ struct SliceOfFile {
   FileInSlice told;                      ///< `path` of the artifact.
   std::optional<SlicedEntry> file = {};  ///< nullopt: it is as it was, or no target was given.
   /// Gives the content of `file` where that is not written: any thread. Borrows the file system.
-  MadeFilesFs::Make make = {};
+  VirtualFilesFs::Make make = {};
 };
 
 struct SliceTarget {

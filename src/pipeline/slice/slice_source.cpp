@@ -51,13 +51,15 @@ Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::strin
   return std::optional(FormatPackageNote(note));
 }
 
-Judgement JudgementOfSlice(OldFindings of_artifact) {
-  return {.refused = {},
-          .refuses_all = true,
-          .hint = "make the slice again; if it comes back, please report it: the artifact does not have it",
-          .options = {},
-          .had = std::move(of_artifact),
-          .can_be_skipped = false};
+RegressionCheck RegressionCheckForSlice(BaselineFindings of_artifact) {
+  return {
+      .refused = {},
+      .refuses_all = true,
+      .hint =
+          "make the slice again; if it fails again, please report it: the artifact does not have this error",
+      .options = {},
+      .had = std::move(of_artifact),
+      .can_be_skipped = false};
 }
 
 Result<StagedSlice> SliceSource::StageFallback(const AbsPath& /*folder*/) {
@@ -68,20 +70,19 @@ Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& ar
                                                      const SliceSourceOptions& options) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
   if (stat.kind != FileKind::kRegular) {
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is no file", artifact.str()))
-        .WithHint("name a wheel, a conda package or a library");
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is not a file", artifact.str()))
+        .WithHint("give a wheel, a conda package or a library");
   }
   const std::string_view name = artifact.Name();
   if (name.ends_with(".whl")) return MakeWheelSource(env, artifact, options);
   if (name.ends_with(".zip")) {
-    return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' is a zip, and nothing says what is in it", artifact.str()))
-        .WithHint("slice its libraries, or the wheel or conda package that it was made with");
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is a zip without package metadata", artifact.str()))
+        .WithHint("slice its libraries, or the wheel or conda package built with it");
   }
   if (options.variant) {
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' is no wheel, and --variant makes variants of wheels", artifact.str()))
-        .WithHint("leave --variant out");
+                 fmt::format("--variant works on wheels, and '{}' is not a wheel", artifact.str()))
+        .WithHint("remove --variant");
   }
   if (name.ends_with(".conda") || name.ends_with(".tar.bz2")) return MakeCondaSource(env, artifact, options);
   return std::unique_ptr<SliceSource>(std::make_unique<FileSourceOfSlices>(env, artifact));

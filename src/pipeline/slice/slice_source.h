@@ -1,6 +1,5 @@
 #pragma once
-// What `ptpkg slice` reads from and writes to, one class for each kind of artifact. Layer: pipeline, internal
-// to it.
+// Reads artifacts and writes slices, per artifact kind. Layer: pipeline, internal to it.
 
 #include <memory>
 #include <optional>
@@ -28,7 +27,7 @@ struct UnpackedFile {
 /// One that differs in a slice.
 struct SlicedEntry {
   RelPath path;  ///< In the artifact.
-  AbsPath file;  ///< On disk, or one that the environment of Stage shows (MadeFilesFs).
+  AbsPath file;  ///< On disk, or one that the environment of Stage shows (VirtualFilesFs).
   std::uint32_t mode = 0644;
   Sha256 sha256;  ///< All zero with SliceSource::WantsFiles.
   std::uint64_t size_bytes = 0;
@@ -74,7 +73,7 @@ class SliceSource {
 Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
 
 /// What a slice must not have: errors that the artifact has not itself.
-Judgement JudgementOfSlice(OldFindings of_artifact);
+RegressionCheck RegressionCheckForSlice(BaselineFindings of_artifact);
 
 struct SliceSourceOptions {
   bool variant = false;   ///< SliceRun::variant

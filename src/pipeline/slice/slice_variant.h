@@ -1,6 +1,6 @@
 #pragma once
-// What slices of a wheel say as variant wheels. Layer: pipeline, internal to `ptpkg slice`.
-// Source: the examples of PEP 825; the features are those of the nvidia and x86_64 providers.
+// Variant properties of sliced wheels. Layer: pipeline, internal to `ptpkg slice`. Source: the examples of
+// PEP 825; the features are those of the nvidia and x86_64 providers.
 
 #include <optional>
 #include <string>

@@ -50,7 +50,7 @@ Result<void> RequireSound(const Report& report) {
     if (finding.id == "wheel-record-digest") {
       return Error(ErrorCode::kCorrupt, fmt::format("'{}': {}", finding.file, finding.message))
           .WithHint(
-              "the wheel is damaged, or was edited: fetch it again, or have 'ptpkg check --fix' mend RECORD");
+              "the wheel is damaged or was edited: fetch it again, or fix RECORD with 'ptpkg check --fix'");
     }
   }
   return Ok();
@@ -167,16 +167,16 @@ class WheelSource final : public SliceSource {
  private:
   Result<StagedSlice> StageEdited(Env& env, const wheel::Retagging& plan, const AbsPath& folder) const {
     StagedSlice staged{.file = folder / plan.name.str()};
-    PTPKG_CHECK(archive::WriteEditedZip(env, wheel_, staged.file, OnExisting::kRefuse, plan.edits));
+    PTPKG_CHECK(archive::WriteEditedZip(env, wheel_, staged.file, ExistingFilePolicy::kRefuse, plan.edits));
     if (!check_) return staged;
-    Judgement judgement =
-        JudgementOfSlice(OldFindings(findings_, NamesOfBoth(wheel_.Name(), plan.name, plan.edits)));
+    RegressionCheck judgement = RegressionCheckForSlice(
+        BaselineFindings(findings_, OldAndNewNames(wheel_.Name(), plan.name, plan.edits)));
     verify::KnownContent& known = judgement.options.known;
     known.zip = seen_;
     for (const archive::Entry& entry : plan.edits.added) {
       if (entry.file) known.files.emplace(entry.name.str(), *entry.file);
     }
-    PTPKG_TRY(staged.errors, JudgeArtifact(env, staged.file, judgement));
+    PTPKG_TRY(staged.errors, CheckForRegressions(env, staged.file, judgement));
     return staged;
   }
 
@@ -212,7 +212,7 @@ class WheelSource final : public SliceSource {
   bool variant_;
   bool check_;
   VariantFacts facts_;
-  std::shared_ptr<const verify::SeenZip> seen_;   // shared with the checks of slices
+  std::shared_ptr<const verify::ZipScan> seen_;   // shared with the checks of slices
   std::vector<Finding> findings_;                 // of the wheel
   std::vector<std::string> local_;                // of the version
   std::unique_ptr<archive::DeflateCache> cache_;  // of several slices
@@ -225,7 +225,7 @@ Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wh
   PTPKG_TRY(wheel::FileName name, wheel::FileName::Parse(wheel.Name()));
   if (!name.variant.empty() && !options.variant) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' is a variant wheel", wheel.str()))
-        .WithHint("slice it with --variant, or slice the wheel that it was made of");
+        .WithHint("slice it with --variant, or slice the wheel that it was made from");
   }
   auto source = std::make_unique<WheelSource>(env, wheel, std::move(name), options);
   PTPKG_CHECK(source->SetCuda(options.cuda));

@@ -34,7 +34,7 @@ std::string FolderNameOf(const graph::Node& node, const graph::NodeKey& key) {
 
 /// The same for all builds of one recipe and variant: ccache finds an object where it was compiled at the
 /// same path.
-std::string LastingNameOf(const graph::Node& node) {
+std::string StableDirName(const graph::Node& node) {
   KeyHasher hasher;
   hasher.Add("stage", node.stage).Add("folder", "lasting");
   const auto recipe = node.inputs.find("recipe");
@@ -69,9 +69,8 @@ Result<void> RefuseInside(const Env& env, const AbsPath& folder, const std::stri
   const auto source = env.variables.find("SRC_DIR");
   const bool inside = source != env.variables.end() && source->second.starts_with(folder.str() + "/");
   if (!inside || env.variables.contains(std::string(builder::kReadByHand))) return Ok();
-  return Error(ErrorCode::kUsage,
-               fmt::format("this is the environment of '{}', whose work folder is held meanwhile", subject))
-      .WithHint("leave the shell first");
+  return Error(ErrorCode::kUsage, fmt::format("this shell uses the work directory of '{}'", subject))
+      .WithHint("exit the shell first");
 }
 
 }  // namespace
@@ -89,18 +88,18 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
   PTPKG_CHECK(RefuseInside(env, folder, subject));
   int gone = 0;
   for (int turn = 0;;) {
-    PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");
+    PTPKG_CHECK(env.fs.MakeDirs(folder), "while creating the work directory");
     PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
     if (lease) return *std::move(lease);
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(const HeldFile held, TryHold(env.fs, folder / kLeaseName, LockKind::kExclusive));
-    if (held.state != HoldState::kBusy) {
+    PTPKG_TRY(const LockedFile held, TryLockFile(env.fs, folder / kLeaseName, LockKind::kExclusive));
+    if (held.state != LockState::kBusy) {
       if (++gone < kFolderAttempts) continue;
-      return Error(ErrorCode::kIo, fmt::format("cannot hold the work folder '{}'", folder.str()))
-          .WithHint("is it another user's? Name a cache folder of your own with --cache-dir");
+      return Error(ErrorCode::kIo, fmt::format("cannot lock the work directory '{}'", folder.str()))
+          .WithHint("use a cache directory of your own: --cache-dir DIR");
     }
     if (++turn == kTurnsBeforeTold) {
-      env.reporter.Note(fmt::format("'{}' is being built by another run; waiting for it", subject));
+      env.reporter.Note(fmt::format("another run is building '{}'; waiting for it", subject));
     }
     env.clock.SleepFor(kTurn);
   }
@@ -110,9 +109,9 @@ namespace {
 
 /// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. No
 /// other run of the same inputs can: it would hold the folder of the inputs.
-Result<std::optional<Lease>> LeaseUnlessOther(Env& env, const AbsPath& folder) {
+Result<std::optional<Lease>> TryLeaseStableDir(Env& env, const AbsPath& folder) {
   for (int turn = 0;; ++turn) {
-    PTPKG_CHECK(env.fs.MakeDirs(folder), "while making the work folder");
+    PTPKG_CHECK(env.fs.MakeDirs(folder), "while creating the work directory");
     PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
     if (lease || turn == kTurnsBeforeTold) return lease;
     PTPKG_CHECK(env.cancel.Check());
@@ -128,18 +127,19 @@ std::optional<builder::WorkState> UnfinishedIn(Env& env, const AbsPath& folder) 
 }
 
 /// The lease of the lasting folder; nullopt, with a note, where another build has it or would lose its work.
-Result<std::optional<Lease>> LeaseOfLasting(Env& env, const AbsPath& folder, const builder::WorkState& own) {
+Result<std::optional<Lease>> LeaseStableDir(Env& env, const AbsPath& folder, const builder::WorkState& own) {
   const auto tell = [&](const std::string& why) {
-    env.reporter.Note(fmt::format("{}; '{}' is built in a folder of its own, for which ccache has no objects",
-                                  why, own.subject));
+    env.reporter.Note(fmt::format(
+        "{}; building '{}' in a separate directory, for which ccache has no objects", why, own.subject));
     return std::optional<Lease>();
   };
-  PTPKG_TRY(std::optional<Lease> lease, LeaseUnlessOther(env, folder));
-  if (!lease) return tell("another build of this name runs");
+  PTPKG_TRY(std::optional<Lease> lease, TryLeaseStableDir(env, folder));
+  if (!lease) return tell("another build of this name is running");
   const auto left = UnfinishedIn(env, folder);
   if (!left || (left->subject == own.subject && left->recipe == own.recipe)) return lease;
-  return tell(fmt::format("an interrupted build of '{}' ('{}') can still go on in the folder of this name",
-                          left->subject, left->recipe));
+  return tell(
+      fmt::format("an interrupted build of '{}' ('{}') can still be resumed in the directory of this name",
+                  left->subject, left->recipe));
 }
 
 }  // namespace
@@ -165,8 +165,8 @@ Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::N
   const bool fresh = node.options.contains("fresh");
   std::optional<Lease> lasting;
   if (node.options.contains("ccache") && own.is_locked() && (fresh || !UnfinishedIn(env, root))) {
-    const AbsPath folder = WorkRoot(env) / LastingNameOf(node);
-    PTPKG_TRY(std::optional<Lease> taken, LeaseOfLasting(env, folder, state));
+    const AbsPath folder = WorkRoot(env) / StableDirName(node);
+    PTPKG_TRY(std::optional<Lease> taken, LeaseStableDir(env, folder, state));
     if (taken) {
       lasting.emplace(*std::move(taken));
       root = folder;
@@ -179,7 +179,7 @@ Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::N
   PTPKG_CHECK(folder->Open(fresh));
   const Result<void> swept = folder->RemoveSuperseded();
   if (!swept) {
-    env.reporter.Warn(fmt::format("a useless work folder could not be removed: {}", swept.error().message()));
+    env.reporter.Warn(fmt::format("cannot remove an unused work directory: {}", swept.error().message()));
   }
   return std::unique_ptr<graph::Claim>(std::move(folder));
 }
@@ -187,32 +187,30 @@ Result<std::unique_ptr<graph::Claim>> BuildFolder::Take(Env& env, const graph::N
 Result<void> BuildFolder::Open(bool fresh) {
   if (!lease_->is_locked()) {
     env_.reporter.Warn(fmt::format(
-        "'{}' is on a file system without locks: a build there cannot go on where one was interrupted",
-        root_.str()));
+        "'{}' is on a file system without locks: ptpkg cannot resume interrupted builds there", root_.str()));
     PTPKG_TRY(TempDir scratch, TempDir::Create(env_.fs, WorkRoot(env_), "node"));
     path_ = scratch.path();
     root_ = path_.Parent();
     scratch_.emplace(std::move(scratch));
     return Ok();
   }
-  PTPKG_CHECK(ReadLeft());
+  PTPKG_CHECK(ReadEarlierState());
   if (left_.phase != WorkPhase::kStarted && left_.inputs != state_.inputs) {
-    env_.reporter.Note(fmt::format(
-        "what an interrupted build of '{}' left is removed: its inputs have changed since", left_.subject));
+    env_.reporter.Note(
+        fmt::format("removing an interrupted build of '{}': its inputs have changed", left_.subject));
     left_ = {};
   }
   if (fresh && left_.phase != WorkPhase::kStarted) {
-    env_.reporter.Note(
-        fmt::format("'{}' starts anew; what an interrupted run left of it is removed", subject_));
+    env_.reporter.Note(fmt::format("'{}' starts over; removing the files of the interrupted run", subject_));
     left_ = {};
   }
-  if (left_.phase == WorkPhase::kStarted) return StartAnew();
+  if (left_.phase == WorkPhase::kStarted) return StartOver();
   state_.prepared_ns = left_.prepared_ns;
   state_.phase = left_.phase;
   return env_.fs.MakeDirs(path_);
 }
 
-Result<void> BuildFolder::ReadLeft() {
+Result<void> BuildFolder::ReadEarlierState() {
   Result<builder::WorkState> read = builder::ReadWorkState(env_.fs, root_);
   if (read && read->place == root_.str()) {
     left_ = *std::move(read);
@@ -220,10 +218,11 @@ Result<void> BuildFolder::ReadLeft() {
   }
   if (!read && read.error().code() == ErrorCode::kNotFound) return Ok();
   if (!read && read.error().code() == ErrorCode::kIo) return std::move(read).error();
-  const std::string why = read ? fmt::format("it was made as '{}', and its files hold that name", read->place)
-                               : read.error().message();
-  env_.reporter.Warn(fmt::format("'{}' starts anew: the work folder of an interrupted run cannot be used: {}",
-                                 subject_, why));
+  const std::string why =
+      read ? fmt::format("it was created as '{}', and its files contain that path", read->place)
+           : read.error().message();
+  env_.reporter.Warn(fmt::format(
+      "'{}' starts over: cannot resume in the work directory of the interrupted run: {}", subject_, why));
   return Ok();
 }
 
@@ -238,13 +237,13 @@ Result<void> BuildFolder::RemoveSuperseded() {
     if (!other || other->subject != state_.subject || other->recipe != state_.recipe) continue;
     PTPKG_TRY(const bool removed, RemoveIfFree(env_, folder));
     if (!removed) continue;
-    env_.reporter.Note(fmt::format(
-        "what an interrupted build of '{}' left is removed: its inputs have changed since", subject_));
+    env_.reporter.Note(
+        fmt::format("removing an interrupted build of '{}': its inputs have changed", subject_));
   }
   return Ok();
 }
 
-Result<void> BuildFolder::Reach(WorkPhase phase) {
+Result<void> BuildFolder::SetPhase(WorkPhase phase) {
   state_.phase = phase;
   if (scratch_) return Ok();
   state_.boot_id = builder::BootId(env_.fs);
@@ -252,9 +251,9 @@ Result<void> BuildFolder::Reach(WorkPhase phase) {
   return builder::WriteWorkState(env_.fs, root_, state_);
 }
 
-Result<void> BuildFolder::StartAnew() {
+Result<void> BuildFolder::StartOver() {
   left_ = {};
-  PTPKG_CHECK(Reach(WorkPhase::kStarted));
+  PTPKG_CHECK(SetPhase(WorkPhase::kStarted));
   PTPKG_CHECK(RemoveTree(env_.fs, path_));
   PTPKG_CHECK(RemoveTree(env_.fs, record()));
   return env_.fs.MakeDirs(path_);
@@ -274,17 +273,16 @@ void BuildFolder::Failed() {
   if (scratch_) {
     if (keep_) static_cast<void>(Finish());  // why the build failed counts
   } else if (!IsEmpty()) {
-    env_.reporter.Note(fmt::format("the work folder stays{}: '{}'",
-                                   never_resumed_ ? "" : ", and the same command goes on there",
-                                   path_.str()));
+    env_.reporter.Note(fmt::format("kept work directory '{1}'{0}",
+                                   never_resumed_ ? "" : "; rerun the same command to resume", path_.str()));
   }
 }
 
-void BuildFolder::Kept() {
+void BuildFolder::OnStored() {
   const Result<void> finished = Finish();
   if (!finished) {
-    env_.reporter.Warn(fmt::format("the work folder of '{}' could not be put away: {}", subject_,
-                                   finished.error().message()));
+    env_.reporter.Warn(
+        fmt::format("cannot remove the work directory of '{}': {}", subject_, finished.error().message()));
   }
 }
 
@@ -298,8 +296,7 @@ Result<void> BuildFolder::Finish() {
   return removed;
 }
 
-Result<void> SweepBuildFolders(Env& env,
-                               const std::function<Result<bool>(const std::string& key)>& has_result) {
+Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std::string& key)>& has_result) {
   PTPKG_TRY(const std::vector<std::string> names, FolderNames(env));
   for (const std::string& name : names) {
     const AbsPath folder = WorkRoot(env) / name;
@@ -316,13 +313,10 @@ Result<void> SweepBuildFolders(Env& env,
       forgotten = age > std::chrono::nanoseconds(kForgottenAfter).count();
     }
     if (!useless && !forgotten) continue;
-    PTPKG_TRY(const bool removed, RemoveIfFree(env, folder),
-              "while removing a work folder that nobody needs");
+    PTPKG_TRY(const bool removed, RemoveIfFree(env, folder), "while removing an unused work directory");
     if (!removed || useless) continue;
-    env.reporter.Note(
-        fmt::format("what an interrupted build of '{}' left is removed: nobody went on with it for {} "
-                    "days",
-                    state ? state->subject : name, kForgottenAfter.count() / 24));
+    env.reporter.Note(fmt::format("removing an interrupted build of '{}': it was not resumed for {} days",
+                                  state ? state->subject : name, kForgottenAfter.count() / 24));
   }
   return Ok();
 }

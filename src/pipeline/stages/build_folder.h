@@ -1,6 +1,6 @@
 #pragma once
-// The work folders of builds, in which an interrupted build goes on. Layer: pipeline.
-// docs/decisions/0012-resuming-a-build.md. What lies where: builder/resume/work_state.h.
+// Work directories of builds, kept for resuming. Layer: pipeline. docs/decisions/0012-resuming-a-build.md.
+// What lies where: builder/resume/work_state.h.
 
 #include <chrono>
 #include <memory>
@@ -43,19 +43,19 @@ class BuildFolder final : public graph::Claim {
   [[nodiscard]] const builder::WorkState& left() const { return left_; }
 
   /// Says on disk how far this run is. Errors: kIo.
-  Result<void> Reach(builder::WorkPhase phase);
+  Result<void> SetPhase(builder::WorkPhase phase);
   /// Empties path().
-  Result<void> StartAnew();
+  Result<void> StartOver();
   /// The build failed: says where it stands, if a later run can go on there.
   void Failed();
 
   /// Removes the folder; with the option "keep-work" it is moved to <cache>/kept instead (work_folder.h).
-  void Kept() override;
+  void OnStored() override;
 
  private:
   BuildFolder(Env& env, const graph::Node& node, builder::WorkState state, const AbsPath& root);
   Result<void> Open(bool fresh);
-  Result<void> ReadLeft();
+  Result<void> ReadEarlierState();
   Result<void> RemoveSuperseded();
   Result<void> Finish();
   [[nodiscard]] bool IsEmpty() const;
@@ -87,7 +87,6 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
 /// Removes from <cache>/work what nobody holds and nobody will go on with: folders without a readable state,
 /// those whose result is there (`has_result`, by key: their run was killed just before the end), and
 /// forgotten ones (kForgottenAfter). Errors: kIo, those of `has_result`.
-Result<void> SweepBuildFolders(Env& env,
-                               const std::function<Result<bool>(const std::string& key)>& has_result);
+Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std::string& key)>& has_result);
 
 }  // namespace ptpkg::pipeline

@@ -40,24 +40,24 @@ class BuildRun {
     PTPKG_TRY(const builder::RecipeFolder folder, ReadRecipeFolder(env_, run_));
     PTPKG_TRY(const builder::HostRequest request, ReadHostRequest(run_));
     PTPKG_TRY(const builder::HostPlan host, builder::CheckTools(env_, native.recipe, request));
-    PTPKG_CHECK(CompareHost(env_, run_, host));
+    PTPKG_CHECK(CheckToolsUnchanged(env_, run_, host));
     const std::uint64_t memory_per_job = ParseBytes(run_.Option("memory-per-job")).value_or(0);
     PTPKG_TRY(const source::SourceOptions sources, Sources(native.recipe));
     if (run_.Has("ccache")) {
-      PTPKG_TRY(builder::OpenCompilerCache cache, builder::OpenTheCompilerCache(env_));
+      PTPKG_TRY(builder::OpenCompilerCache cache, builder::PrepareCompilerCache(env_));
       cache_.emplace(std::move(cache));
     }
 
-    auto made = MakeOrStartAnew(native.recipe, sources,
-                                {.recipe = native.recipe,
-                                 .subject = run_.subject(),
-                                 .packages = packages,
-                                 .unpack = UnpackInto,
-                                 .host = host,
-                                 .mentioned = native.mentioned,
-                                 .recipe_folder = folder,
-                                 .memory_per_job = memory_per_job,
-                                 .compiler_cache = cache_ ? std::optional(cache_->program) : std::nullopt});
+    auto made = BuildOrStartOver(native.recipe, sources,
+                                 {.recipe = native.recipe,
+                                  .subject = run_.subject(),
+                                  .packages = packages,
+                                  .unpack = UnpackInto,
+                                  .host = host,
+                                  .mentioned = native.mentioned,
+                                  .recipe_folder = folder,
+                                  .memory_per_job = memory_per_job,
+                                  .compiler_cache = cache_ ? std::optional(cache_->program) : std::nullopt});
     if (!made) work_.Failed();
     return made;
   }
@@ -65,68 +65,68 @@ class BuildRun {
  private:
   [[nodiscard]] Result<source::SourceOptions> Sources(const recipe::Recipe& recipe) const {
     source::SourceOptions options;
-    options.left_out = ReadLeftOut(run_);
+    options.left_out = ReadSourceExclusions(run_);
     if (const auto place = run_.Place("source")) options.overrides.emplace(recipe.name, *place);
     PTPKG_TRY(const std::string planned, run_.Text("source"));
     PTPKG_TRY(options.planned, Sha256::FromHex(planned));
     return options;
   }
 
-  Result<NodeResult> MakeOrStartAnew(const recipe::Recipe& recipe, const source::SourceOptions& sources,
-                                     const builder::BuildInput& input) {
-    PTPKG_TRY(std::optional<NodeResult> made, MakeOnce(recipe, sources, input));
+  Result<NodeResult> BuildOrStartOver(const recipe::Recipe& recipe, const source::SourceOptions& sources,
+                                      const builder::BuildInput& input) {
+    PTPKG_TRY(std::optional<NodeResult> made, BuildOnce(recipe, sources, input));
     if (!made) {
-      PTPKG_CHECK(work_.StartAnew());
+      PTPKG_CHECK(work_.StartOver());
       PTPKG_CHECK(RemoveTree(env_.fs, run_.folder() / "licenses"));
-      PTPKG_TRY(made, MakeOnce(recipe, sources, input));
+      PTPKG_TRY(made, BuildOnce(recipe, sources, input));
     }
     PTPKG_ASSERT(made.has_value());  // what starts anew has nothing to disagree with
     return *std::move(made);
   }
 
   /// nullopt: the run went on in what another had left, and cannot trust what came of it.
-  Result<std::optional<NodeResult>> MakeOnce(const recipe::Recipe& recipe,
-                                             const source::SourceOptions& sources,
-                                             builder::BuildInput input) {
-    PTPKG_TRY(const Inheritance inheritance, ReadInheritance(run_));
+  Result<std::optional<NodeResult>> BuildOnce(const recipe::Recipe& recipe,
+                                              const source::SourceOptions& sources,
+                                              builder::BuildInput input) {
+    PTPKG_TRY(const InheritedStaging inheritance, ReadInheritedStaging(run_));
     PTPKG_TRY(input.layout, builder::MakeWorkLayout(env_, work_.path()));
-    PTPKG_CHECK(builder::AwaitEarlierScript(env_, input.layout));
+    PTPKG_CHECK(builder::WaitForEarlierScript(env_, input.layout));
     // Of an inherited work folder nobody knows which files are sources and which were half-written.
     if (inheritance.archives && work_.left().phase != builder::WorkPhase::kStarted) {
-      env_.reporter.Note(fmt::format("'{}' starts anew from what it inherits", run_.subject()));
-      PTPKG_CHECK(work_.StartAnew());
+      env_.reporter.Note(fmt::format("'{}' starts over from the inherited files", run_.subject()));
+      PTPKG_CHECK(work_.StartOver());
       PTPKG_TRY(input.layout, builder::MakeWorkLayout(env_, work_.path()));
     }
-    PTPKG_CHECK(builder::EmptyAllButSource(env_, input.layout));
+    PTPKG_CHECK(builder::EmptyAllExceptSource(env_, input.layout));
     PTPKG_TRY(input.log_file, run_.Place("log"));
-    PTPKG_TRY(const builder::LeftSources left,
+    PTPKG_TRY(const builder::RecoveredSources left,
               PrepareOrTakeSources(recipe, sources, {inheritance, input.layout}));
     input.inherited = inheritance.archives;
     input.source_root = input.layout.source;
     StagedTree kept{.root = run_.folder()};
     if (!recipe.staging) {
       // Before the script, which may run for hours.
-      PTPKG_TRY(const std::vector<builder::KeptFile> licenses,
+      PTPKG_TRY(const std::vector<builder::LicenseFile> licenses,
                 builder::FindLicenseFiles(env_, recipe, input.source_root, &left.record));
       PTPKG_TRY(kept, KeepLicenses(licenses));
     }
-    PTPKG_CHECK(work_.Reach(builder::WorkPhase::kScript));
+    PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kScript));
     Result<Made> made = RunScript(input);
     // The script ended well, or has not begun: nothing is half-written, and the mistake costs no compilation.
     if (!made && made.error().code() == ErrorCode::kInvalidInput) {
-      PTPKG_CHECK(work_.Reach(builder::WorkPhase::kInstalled));
+      PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kInstalled));
     }
-    if (!made) return left.script_ran ? WentOn(std::move(made).error()) : std::move(made).error();
-    PTPKG_TRY(const auto other, builder::FirstOtherChange(env_, input.source_root, left));
+    if (!made) return left.script_ran ? ResumedRunError(std::move(made).error()) : std::move(made).error();
+    PTPKG_TRY(const auto other, builder::FirstConflictingChange(env_, input.source_root, left));
     if (other) {
       env_.reporter.Warn(
-          fmt::format("the script of '{}' changes '{}' of its sources in another way when it runs again: the "
-                      "build starts anew; with extra.ptpkg.resume: false it always does",
+          fmt::format("the script of '{}' changes its source '{}' differently when it runs again, so the "
+                      "build starts over; set extra.ptpkg.resume: false to always start over",
                       run_.subject(), other->str()));
       return std::optional<NodeResult>();
     }
     // Should the result not fit on the disk, nothing is compiled again.
-    PTPKG_CHECK(work_.Reach(builder::WorkPhase::kInstalled));
+    PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kInstalled));
     if (made->staging) return Archived(*made->staging, input.layout, inheritance);
     PTPKG_CHECK(MoveTree(made->staged->tree.root, run_.folder() / "tree", made->staged->tree));
     return std::optional(ResultOf(*made->staged, kept, inheritance));
@@ -149,13 +149,13 @@ class BuildRun {
 
   Result<std::optional<NodeResult>> Archived(const builder::StagingBuild& made,
                                              const builder::WorkLayout& layout,
-                                             const Inheritance& inheritance) {
-    PTPKG_TRY(NodeResult result, KeepStaging(env_, run_, layout, made, inheritance));
+                                             const InheritedStaging& inheritance) {
+    PTPKG_TRY(NodeResult result, StoreStaging(env_, run_, layout, made, inheritance));
     return std::optional(std::move(result));
   }
 
   NodeResult ResultOf(const builder::StagedBuild& staged, const StagedTree& licenses,
-                      const Inheritance& inheritance) {
+                      const InheritedStaging& inheritance) {
     NodeResult result;
     result.files.root = run_.folder();
     result.files.entries = licenses.entries;
@@ -173,54 +173,53 @@ class BuildRun {
   }
 
   /// The sources as an earlier run has left them, or else new ones.
-  Result<builder::LeftSources> PrepareOrTakeSources(const recipe::Recipe& recipe,
-                                                    const source::SourceOptions& sources,
-                                                    const SourceOrigin& origin) {
+  Result<builder::RecoveredSources> PrepareOrTakeSources(const recipe::Recipe& recipe,
+                                                         const source::SourceOptions& sources,
+                                                         const SourceOrigin& origin) {
     const builder::WorkLayout& layout = origin.layout;
-    PTPKG_TRY(builder::LeftFolder left, builder::TakeLeftSources(env_, layout, work_.record(), work_.left()));
+    PTPKG_TRY(builder::ResumableWorkDir left,
+              builder::RecoverSources(env_, layout, work_.record(), work_.left()));
     if (left.sources) {
-      if (left.sources->script_ran) TellOfGoingOn(*left.sources);
+      if (left.sources->script_ran) ReportResume(*left.sources);
       // Of a shell that was killed: what the script writes from here on is no person's edit.
-      PTPKG_CHECK(RemoveTree(env_.fs, builder::EnteredFile(work_.record().Parent())));
+      PTPKG_CHECK(RemoveTree(env_.fs, builder::ShellRecordFile(work_.record().Parent())));
       return *std::move(left.sources);
     }
     if (!left.why_not.empty()) {
       env_.reporter.Warn(
-          fmt::format("'{}' starts anew: the work folder of an interrupted run cannot be used: {}",
+          fmt::format("'{}' starts over: cannot resume in the work directory of the interrupted run: {}",
                       run_.subject(), left.why_not));
-      PTPKG_CHECK(work_.Reach(builder::WorkPhase::kStarted));
+      PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kStarted));
     }
     PTPKG_CHECK(RemoveTree(env_.fs, layout.source));
     PTPKG_CHECK(MakeSources(env_, recipe, sources, origin));
     PTPKG_TRY(builder::SourceRecord record, builder::SourceRecord::Take(env_, layout.source));
     PTPKG_CHECK(record.Write(env_.fs, work_.record()));
-    PTPKG_CHECK(RemoveTree(env_.fs, builder::EnteredFile(work_.record().Parent())));
-    PTPKG_CHECK(work_.Reach(builder::WorkPhase::kPrepared));
-    return builder::LeftSources{.record = std::move(record)};
+    PTPKG_CHECK(RemoveTree(env_.fs, builder::ShellRecordFile(work_.record().Parent())));
+    PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kPrepared));
+    return builder::RecoveredSources{.record = std::move(record)};
   }
 
-  void TellOfGoingOn(const builder::LeftSources& left) {
+  void ReportResume(const builder::RecoveredSources& left) {
     const std::string removed = left.removed_outputs == 0
                                     ? ""
-                                    : fmt::format("; what may be half-written is made again ({})",
+                                    : fmt::format("; redoing files that may be half-written ({})",
                                                   Plural(left.removed_outputs, "file"));
-    env_.reporter.Note(
-        fmt::format("'{}' goes on where an interrupted run was ended{}", run_.subject(), removed));
+    env_.reporter.Note(fmt::format("resuming the interrupted build of '{}'{}", run_.subject(), removed));
   }
 
   /// `error` of a script that ran in what another run had left: that may be the reason.
-  static Error WentOn(Error error) {
+  static Error ResumedRunError(Error error) {
     if (error.code() != ErrorCode::kCommandFailed && error.code() != ErrorCode::kInvalidInput) return error;
-    const std::string hint = fmt::format(
-        "{}{}this run went on where an interrupted one was ended; --fresh starts from the beginning",
-        error.hint(), error.hint().empty() ? "" : "; ");
+    const std::string hint = fmt::format("{}{}this run resumed an interrupted build; start over with --fresh",
+                                         error.hint(), error.hint().empty() ? "" : "; ");
     return std::move(error).WithHint(hint);
   }
 
   /// Copies them into the result as files: a licence text need not be UTF-8.
-  Result<StagedTree> KeepLicenses(const std::vector<builder::KeptFile>& licenses) {
+  Result<StagedTree> KeepLicenses(const std::vector<builder::LicenseFile>& licenses) {
     StagedTree tree{.root = run_.folder()};
-    for (const builder::KeptFile& file : licenses) {
+    for (const builder::LicenseFile& file : licenses) {
       PTPKG_TRY(const RelPath name, RelPath::Parse(file.name), "while keeping licence files");
       const RelPath path = RelPath::Literal("licenses") / name;
       PTPKG_CHECK(env_.fs.MakeDirs((tree.root / path).Parent()));
@@ -271,7 +270,7 @@ void AddBuildStage(graph::StageTable& stages) {
                   },
               .run = [](Env& env, const NodeRun& run) { return BuildRun(env, run).Run(); },
               .claim = BuildFolder::Take,
-              .foresee = RefuseFailingBuilds});
+              .foresee = PreflightBuilds});
 }
 
 }  // namespace ptpkg::pipeline

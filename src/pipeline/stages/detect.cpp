@@ -13,8 +13,8 @@
 
 namespace ptpkg::pipeline {
 
-Result<std::set<std::string>> PackagesAtHand(Env& env, const BuildRequest& request,
-                                             const std::vector<recipe::Recipe>& recipes) {
+Result<std::set<std::string>> AvailablePackages(Env& env, const BuildRequest& request,
+                                                const std::vector<recipe::Recipe>& recipes) {
   std::set<std::string> names;
   PTPKG_TRY(const std::vector<index::Candidate> candidates,
             index::ReadChannel(env, publish::OutputFolder::CondaRootOf(request.output), kBuildPlatform));
@@ -57,8 +57,8 @@ Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std
     return one.variant == recipe.variant && one.name == recipe.name;
   });
   if (same == again.end()) {
-    return Error(ErrorCode::kInvalidInput, "another variant results from the versions of the tools")
-        .WithHint("use detected() for a part of the build string, and nothing else");
+    return Error(ErrorCode::kInvalidInput, "the detected tool versions change the variant")
+        .WithHint("use detected() only inside the build string");
   }
   recipe = std::move(*same);
   return Ok();
@@ -70,7 +70,7 @@ Result<void> DetectInBuildStrings(Env& env, const BuildRequest& request,
                                   std::vector<recipe::Recipe>& recipes) {
   const auto waits = [](const recipe::Recipe& recipe) { return !recipe.skip && !recipe.detects.empty(); };
   if (std::none_of(recipes.begin(), recipes.end(), waits)) return Ok();
-  PTPKG_TRY(const std::set<std::string> provided, PackagesAtHand(env, request, recipes));
+  PTPKG_TRY(const std::set<std::string> provided, AvailablePackages(env, request, recipes));
   std::map<std::string, std::string> names;
   for (recipe::Recipe& recipe : recipes) {
     if (waits(recipe)) {

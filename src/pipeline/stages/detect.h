@@ -1,5 +1,5 @@
 #pragma once
-// Versions of tools in the names of packages. Layer: pipeline.
+// Adds detected tool versions to build strings. Layer: pipeline.
 
 #include <set>
 #include <string>
@@ -12,8 +12,8 @@ namespace ptpkg::pipeline {
 
 /// Names of the packages that a build of `recipes` need not look for as tools: those of the output channel,
 /// and what it makes itself. Errors: kIo.
-Result<std::set<std::string>> PackagesAtHand(Env& env, const BuildRequest& request,
-                                             const std::vector<recipe::Recipe>& recipes);
+Result<std::set<std::string>> AvailablePackages(Env& env, const BuildRequest& request,
+                                                const std::vector<recipe::Recipe>& recipes);
 
 /// Renders those of `recipes` again whose build string calls detected(), with what the tools of this build
 /// say, and of what an heir lacks, those of the staging outputs that it inherits; the others stay. Packages

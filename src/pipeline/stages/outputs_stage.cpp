@@ -84,8 +84,8 @@ Result<NodeResult> RunOutputs(Env& env, const NodeRun& run) {
   }
   const std::vector<std::string> unpacked(left.begin(), left.end());
   if (!unpacked.empty()) {
-    env.reporter.Warn(fmt::format("no output packs {} of '{}': {}", Plural(unpacked.size(), "file"),
-                                  run.subject(), SomeOf(unpacked, kShown)));
+    env.reporter.Warn(fmt::format("no output packs {} from '{}': {}", Plural(unpacked.size(), "file"),
+                                  run.subject(), FirstNames(unpacked, kShown)));
   }
   return NodeResult{.value = {{"unpacked", unpacked}}};
 }
@@ -121,8 +121,8 @@ Json WarnOfClashes(Env& env, const FilesOfPackages& packages) {
       const std::vector<std::string> both = Common(one->second, two->second);
       if (both.empty()) continue;
       env.reporter.Warn(
-          fmt::format("the packages '{}' and '{}' both hold {}: they cannot be installed together",
-                      one->first, two->first, SomeOf(both, kShown)));
+          fmt::format("the packages '{}' and '{}' both contain {}, so they cannot be installed together",
+                      one->first, two->first, FirstNames(both, kShown)));
       shared.push_back({{"packages", {one->first, two->first}}, {"files", both}});
     }
   }
@@ -140,10 +140,9 @@ Result<void> CheckBeside(const std::string& name, const Files& files, const std:
   }
   if (both.empty()) return Ok();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' requires '{}' to run, and both hold {} with other content: one would "
-                           "overwrite the other's",
-                           name, other, SomeOf(both, kShown)))
-      .WithHint("let one output alone pack what both install: name its files in 'build.files'");
+               fmt::format("'{}' requires '{}' at run time, but both contain {} with different content", name,
+                           other, FirstNames(both, kShown)))
+      .WithHint("pack the shared files in one output only: list them in 'build.files'");
 }
 
 Result<NodeResult> RunClashes(Env& env, const NodeRun& run) {

@@ -51,8 +51,8 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
   return result;
 }
 
-Result<graph::NodeResult> BesideResult(const graph::NodeRun& run,
-                                       const std::vector<ArtifactRecord>& records) {
+Result<graph::NodeResult> SidecarResult(const graph::NodeRun& run,
+                                        const std::vector<ArtifactRecord>& records) {
   graph::NodeResult result;
   result.files.root = run.folder();
   for (const ArtifactRecord& record : records) {
@@ -78,11 +78,10 @@ Result<Packed> ReadPacked(const graph::NodeResult& result) {
   return packed;
 }
 
-Result<ArtifactRecord> FirstOf(const Packed& packed, const graph::NodeRun& run) {
+Result<ArtifactRecord> FirstArtifact(const Packed& packed, const graph::NodeRun& run) {
   if (!packed.artifacts.empty()) return packed.artifacts.front();
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("'{}' needs a package, and the node that its plan names has made none",
-                           run.subject()))
+               fmt::format("'{}' needs a package, but the node in its plan made none", run.subject()))
       .WithHint("make the plan again with this version of ptpkg");
 }
 
@@ -92,7 +91,7 @@ AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record) {
   return result.files.root / (in_folder ? name : record.path);
 }
 
-AbsPath WaitingRoot(const Env& env, const AbsPath& output) {
+AbsPath PendingRoot(const Env& env, const AbsPath& output) {
   constexpr std::size_t kDigits = 16;
   return env.cache_dir / "waiting" / HashText(output.str()).Hex().substr(0, kDigits);
 }
@@ -123,7 +122,7 @@ Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node&
   const std::optional<AbsPath> place = OutputOf(node);
   if (!place) return std::optional<graph::NodeResult>();
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
-  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.MadeBy(key));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.ArtifactsOfNode(key));
   if (records.empty() || records.size() != count) return std::optional<graph::NodeResult>();
   return std::optional(PublishedResult(*place, records));
 }

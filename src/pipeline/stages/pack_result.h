@@ -1,5 +1,5 @@
 #pragma once
-// The result of a stage that packs artifacts, and how later stages find its files. Layer: pipeline.
+// Result format of packing stages. Layer: pipeline.
 
 #include <vector>
 
@@ -23,21 +23,22 @@ Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vec
                                        const std::string& subdir, const Packed& rest);
 
 /// The node's result for files beside artifacts, which lie flat in its folder as `records` name them.
-Result<graph::NodeResult> BesideResult(const graph::NodeRun& run, const std::vector<ArtifactRecord>& records);
+Result<graph::NodeResult> SidecarResult(const graph::NodeRun& run,
+                                        const std::vector<ArtifactRecord>& records);
 
 /// Errors: kInvalidInput (a result of another kind).
 Result<Packed> ReadPacked(const graph::NodeResult& result);
 
 /// The first of its artifacts. Errors: kInvalidInput when there is none: the plan names the result of a node
 /// that packs nothing.
-Result<ArtifactRecord> FirstOf(const Packed& packed, const graph::NodeRun& run);
+Result<ArtifactRecord> FirstArtifact(const Packed& packed, const graph::NodeRun& run);
 
 /// Where the file of `record` lies: in the node's own folder, or published below the output folder.
 AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record);
 
 /// Where artifacts wait for their publication in `output`, and findings of their checks (graph::Store). In
 /// the cache: what is refused shall not lie in the output folder, where a script may take it for a result.
-AbsPath WaitingRoot(const Env& env, const AbsPath& output);
+AbsPath PendingRoot(const Env& env, const AbsPath& output);
 
 /// The output folder that the node works for; nullopt for one that knows none.
 std::optional<AbsPath> OutputOf(const graph::Node& node);

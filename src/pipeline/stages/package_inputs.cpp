@@ -16,8 +16,8 @@ constexpr std::string_view kPlannedRole = "package ";
 constexpr std::string_view kPackageList = "the packages of a plan";
 
 Error ChangedSince(const std::string& what) {
-  return Error(ErrorCode::kRefused, fmt::format("{} changed after the plan was made", what))
-      .WithHint("run the command again; do not edit a recipe's files while it is built");
+  return Error(ErrorCode::kRefused, fmt::format("{} changed after planning", what))
+      .WithHint("run the command again; don't edit the recipe during a build");
 }
 
 std::string HostEnvName(builder::HostEnv host_env) {
@@ -30,14 +30,14 @@ Result<Json> PackageList(const graph::NodeRun& run) {
   PTPKG_TRY(Json list, run.Input("packages"));
   if (list.is_array()) return list;
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("the packages of '{}' in its plan are no list", run.subject()));
+               fmt::format("the packages of '{}' in its plan are not a list", run.subject()));
 }
 
 /// The file of a planned package: its .conda form where there is one.
 Result<builder::LocalPackage> PlannedPackage(const graph::NodeRun& run, const std::string& name) {
   PTPKG_TRY(const graph::NodeResult made, run.Need(std::string(kPlannedRole) + name));
   PTPKG_TRY(const Packed packed, ReadPacked(made));
-  PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
+  PTPKG_TRY(const ArtifactRecord record, FirstArtifact(packed, run));
   PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
   return builder::LocalPackage{.name = name, .path = FileOf(made, record), .sha256 = sha256};
 }
@@ -118,7 +118,7 @@ Result<builder::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& r
   for (const TreeEntry& entry : folder.tree.entries) {
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const bool same, IsAsListed(env, root / entry.path, entry),
-              "while reading the recipe's folder");
+              "while reading the recipe directory");
     if (!same) return ChangedSince(fmt::format("'{}'", (root / entry.path).str()));
   }
   return folder;
@@ -214,7 +214,7 @@ void SetOptions(graph::Node& node, const builder::ToolOptions& options) {
 
 }  // namespace
 
-void SetKnownHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options) {
+void SetCachedHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options) {
   node.inputs["tools"] = tools;
   node.inputs["env"] = HostEnvName(builder::HostEnv::kSystem);
   SetOptions(node, options);
@@ -225,7 +225,7 @@ Result<void> SetHost(Env& env, graph::Node& node, const builder::HostPlan& host,
   PTPKG_TRY(node.inputs["tools"], builder::ToolKey(env, host));
   node.inputs["env"] = HostEnvName(host.host_env);
   // So a node on another machine takes the same bytes, whatever the index says by then.
-  if (host.wheels) node.inputs["wheels"] = builder::GivenWheelsToJson(host.wheels->wheels);
+  if (host.wheels) node.inputs["wheels"] = builder::LockedWheelsToJson(host.wheels->wheels);
   SetOptions(node, options);
   return Ok();
 }
@@ -248,13 +248,13 @@ Result<builder::HostRequest> ReadHostRequest(const graph::NodeRun& run) {
     request.host_env = host_env;
     if (host_env != builder::HostEnv::kWheels) return request;
     PTPKG_TRY(const Json wheels, run.Input("wheels"));
-    PTPKG_TRY(request.given, builder::GivenWheelsFromJson(wheels, "the wheels of a plan"));
+    PTPKG_TRY(request.given, builder::LockedWheelsFromJson(wheels, "the wheels of a plan"));
     return request;
   }
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a host environment", name));
 }
 
-Result<void> CompareHost(Env& env, const graph::NodeRun& run, const builder::HostPlan& host) {
+Result<void> CheckToolsUnchanged(Env& env, const graph::NodeRun& run, const builder::HostPlan& host) {
   PTPKG_TRY(const std::string key, builder::ToolKey(env, host));
   PTPKG_TRY(const std::string planned, run.Text("tools"));
   if (key != planned) return ChangedSince("the machine's tools");

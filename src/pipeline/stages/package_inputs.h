@@ -1,7 +1,6 @@
 #pragma once
-// What the build and the tests of a recipe take from the machine and from the output channel, as inputs of a
-// node and back. Layer: pipeline. Each of these is looked at again when the node runs, and has to be what the
-// plan says.
+// Encodes host tools, packages and recipe files as node inputs. Layer: pipeline. Each of these is looked at
+// again when the node runs, and has to be what the plan says.
 
 #include <map>
 #include <string>
@@ -54,11 +53,11 @@ Result<void> CompareTree(Env& env, const graph::NodeRun& run, StagedTree tree,
 Result<void> SetHost(Env& env, graph::Node& node, const builder::HostPlan& host,
                      const builder::ToolOptions& options);
 /// The same for tools of the machine alone, by the input "tools" of an earlier plan.
-void SetKnownHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options);
+void SetCachedHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options);
 /// What the node's tools have to be looked for with; reads no package. Errors: kInvalidInput.
 Result<builder::HostRequest> ReadHostRequest(const graph::NodeRun& run);
 /// Errors: kRefused when the tools are not those of the plan; those of ToolKey.
-Result<void> CompareHost(Env& env, const graph::NodeRun& run, const builder::HostPlan& host);
+Result<void> CheckToolsUnchanged(Env& env, const graph::NodeRun& run, const builder::HostPlan& host);
 
 /// builder::UnpackFunction for conda packages.
 Result<void> UnpackInto(Env& env, const AbsPath& package, const builder::UnpackInto& target);

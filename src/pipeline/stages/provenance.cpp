@@ -83,7 +83,7 @@ void AddWheels(const graph::Node& node, Json& dependencies) {
 
 /// All that the build of `recipe`, and of what it goes on from, has read.
 void AddBuild(const graph::Plan& plan, const std::string& id, const BuildRequest& request,
-              const recipe::Recipe& recipe, Making& making) {
+              const recipe::Recipe& recipe, BuildDescription& making) {
   const graph::Node* const node = plan.Find(id);
   if (node == nullptr) return;
   Json& dependencies = (*making.definition)["resolvedDependencies"];
@@ -164,11 +164,11 @@ Result<Signer> ReadSigner(Env& env, const AbsPath& key) {
   return Signer{.key = key, .key_id = read.id()};
 }
 
-Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::string& built,
-                             const BuildRequest& request, const recipe::Recipe& recipe) {
+Result<BuildDescription> DescribeBuild(Env& env, const graph::Plan& plan, const std::string& built,
+                                       const BuildRequest& request, const recipe::Recipe& recipe) {
   PTPKG_TRY(const Digests file, HashFile(env.fs, recipe.recipe_file));
   const std::string file_name(recipe.recipe_file.Name());
-  Making making;
+  BuildDescription making;
   making.definition = Json{{"buildType", kBuildType},
                            {"externalParameters",
                             {{"recipe", file_name},
@@ -184,7 +184,7 @@ Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::strin
   return making;
 }
 
-Making MakingOfRepack(const graph::Node& node) {
+BuildDescription DescribeRepack(const graph::Node& node) {
   const bool is_tree = node.inputs.contains("tree");
   const std::string key = is_tree ? "tree" : "artifact";
   const Json artifact = node.inputs.value(key, Json::object());
@@ -195,7 +195,7 @@ Making MakingOfRepack(const graph::Node& node) {
   for (const auto& [input, value] : node.inputs.items()) {
     if (input != key && input != "source_date_epoch") parameters[input] = value;
   }
-  Making making;
+  BuildDescription making;
   making.definition = Json{{"buildType", kRepackType},
                            {"externalParameters", std::move(parameters)},
                            {"resolvedDependencies", Json::array({made_of})}};

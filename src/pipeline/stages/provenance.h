@@ -1,6 +1,6 @@
 #pragma once
-// Signed statements of how artifacts were made: what they say, and the nodes that make them. Layer: pipeline.
-// docs/formats/provenance.md has each field.
+// Creates provenance statements and their plan nodes. Layer: pipeline. docs/formats/provenance.md has each
+// field.
 
 #include <map>
 #include <string>
@@ -22,15 +22,15 @@ struct Signer {
 Result<Signer> ReadSigner(Env& env, const AbsPath& key);
 
 /// How artifacts come about, as their plan knows it.
-struct Making {
+struct BuildDescription {
   JsonBox definition;  ///< buildType, externalParameters and resolvedDependencies of SLSA's predicate.
   /// Role → id of the nodes that make packages which the build uses: their digests are known when it is over.
   std::map<std::string, std::string> packages = {};
 };
 
 /// `built`: the id of the node that builds `recipe`. Errors: kIo (the recipe's file).
-Result<Making> MakingOfBuild(Env& env, const graph::Plan& plan, const std::string& built,
-                             const BuildRequest& request, const recipe::Recipe& recipe);
+Result<BuildDescription> DescribeBuild(Env& env, const graph::Plan& plan, const std::string& built,
+                                       const BuildRequest& request, const recipe::Recipe& recipe);
 
 /// What the files of a build come from, for the bill of materials of its wheel (recipe_sbom.h): "sources"
 /// (name, digest, uri), "patches" (name, of which source, sha256) and "tools" (the same as sources, or name
@@ -41,11 +41,11 @@ Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const B
                       const recipe::Recipe& recipe, const Toolchains& toolchains);
 
 /// `node`: the one that repacks.
-Making MakingOfRepack(const graph::Node& node);
+BuildDescription DescribeRepack(const graph::Node& node);
 
 struct Signing {
   Signer signer;
-  Making making;
+  BuildDescription making;
 };
 
 /// Begins the roles of `Making::packages`.

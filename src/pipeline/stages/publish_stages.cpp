@@ -85,7 +85,7 @@ Result<std::optional<NodeResult>> FindChecked(Env& env, const Node& node, const 
   const std::optional<AbsPath> place = OutputOf(node);
   if (!place) return std::optional<NodeResult>();
   PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
-  if (output.CheckedBy(key).empty()) return std::optional<NodeResult>();
+  if (output.CheckedArtifacts(key).empty()) return std::optional<NodeResult>();
   return std::optional(NodeResult{.value = {{"reports", Json::array()}}});
 }
 
@@ -99,10 +99,10 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   PTPKG_TRY(const builder::RecipeFolder folder, ReadRecipeFolder(env, run));
   PTPKG_TRY(const builder::HostRequest request, ReadHostRequest(run));
   PTPKG_TRY(const builder::HostPlan host, builder::CheckTestTools(env, recipe, request));
-  PTPKG_CHECK(CompareHost(env, run, host));
+  PTPKG_CHECK(CheckToolsUnchanged(env, run, host));
   PTPKG_TRY(const AbsPath log, run.Place("log"));
   PTPKG_TRY(WorkFolder work, WorkFolder::Create(env, run));
-  PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
+  PTPKG_TRY(const ArtifactRecord record, FirstArtifact(packed, run));
   PTPKG_TRY(const Sha256 sha256, Sha256::FromHex(record.sha256));
   auto tested = builder::TestPackage(
       env, {.recipe = recipe,
@@ -141,15 +141,15 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       item.record.siblings = run.Option("siblings");
       item.record.checks.clear();
       for (const auto& [other, passed] : run.needs()) {
-        if (VouchesFor(other, role)) item.record.checks.push_back(passed.key);
+        if (IsApprovalOf(other, role)) item.record.checks.push_back(passed.key);
       }
       items.push_back(std::move(item));
     }
   }
   for (publish::PublishItem& item : items) item.record.publication_size = items.size();
-  PTPKG_CHECK(
-      output.Publish(items, run.Has("force") ? publish::OnForeign::kReplace : publish::OnForeign::kRefuse),
-      fmt::format("while publishing '{}'", run.subject()));
+  PTPKG_CHECK(output.Publish(items, run.Has("force") ? publish::ForeignFilePolicy::kReplace
+                                                     : publish::ForeignFilePolicy::kRefuse),
+              fmt::format("while publishing '{}'", run.subject()));
   std::vector<ArtifactRecord> records;
   for (const publish::PublishItem& item : items) records.push_back(item.record);
   return PublishedResult(root, records);
@@ -159,7 +159,7 @@ Result<std::optional<NodeResult>> FindPublished(Env& env, const Node& node, cons
   const std::optional<AbsPath> place = OutputOf(node);
   if (!place) return std::optional<NodeResult>();
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, *place));
-  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.PublishedBy(key));
+  PTPKG_TRY(const std::vector<ArtifactRecord> records, output.ArtifactsOfPublication(key));
   if (records.empty()) return std::optional<NodeResult>();
   return std::optional(PublishedResult(*place, records));
 }
@@ -192,7 +192,7 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
   const std::size_t written = conda.written.size() + wheels.written.size();
   Json left_out = Json::array();
   for (const index::IndexSummary* index : {&conda, &wheels}) {
-    for (const index::LeftOut& package : index->left_out) left_out.push_back(package.package.str());
+    for (const index::SkippedPackage& package : index->left_out) left_out.push_back(package.package.str());
   }
   NodeResult result{.value = {{"written", written}, {"left_out", left_out}}};
   if (written == 0) {

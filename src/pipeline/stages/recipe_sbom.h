@@ -1,5 +1,5 @@
 #pragma once
-// The bill of materials of a wheel that a recipe makes. Layer: pipeline.
+// Creates the SBOM of a recipe's wheel. Layer: pipeline.
 
 #include <string>
 

@@ -99,7 +99,7 @@ Result<std::map<std::string, Sha256>> PackedDigests(Env& env, const AbsPath& whe
     PTPKG_TRY(const std::string bytes, DecodeBase64(padded), "while reading RECORD of the new wheel");
     Sha256 digest;
     if (bytes.size() != digest.bytes.size())
-      return Error(ErrorCode::kInternal, fmt::format("the digest of '{}' is none", row.path));
+      return Error(ErrorCode::kInternal, fmt::format("the digest of '{}' is invalid", row.path));
     std::copy(bytes.begin(), bytes.end(), digest.bytes.begin());
     digests.emplace(row.path, digest);
   }
@@ -139,7 +139,7 @@ Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
   std::map<std::string, Sha256> digests;
   if (packed) {
     PTPKG_TRY(const Packed wheel, ReadPacked(*packed));
-    PTPKG_TRY(const ArtifactRecord record, FirstOf(wheel, run));
+    PTPKG_TRY(const ArtifactRecord record, FirstArtifact(wheel, run));
     PTPKG_TRY(digests, PackedDigests(env, FileOf(*packed, record)));
   }
   // Of a tree that changed meanwhile, that is why it cannot be packed.

@@ -32,7 +32,7 @@ Result<SigningKey> KeyOf(Env& env, const NodeRun& run) {
   PTPKG_TRY(SigningKey key, provenance::ReadSigningKey(env, file));
   if (key.id() == planned) return key;
   return Error(ErrorCode::kRefused,
-               fmt::format("'{}' changed after the plan was made: it is another key", file.str()))
+               fmt::format("'{}' changed after planning: it is a different key", file.str()))
       .WithHint("run the command again");
 }
 
@@ -41,7 +41,7 @@ Result<void> AddPackages(const NodeRun& run, Json& dependencies) {
   for (const auto& [role, need] : run.needs()) {
     if (!role.starts_with(kBuiltWithRole)) continue;
     PTPKG_TRY(const Packed packed, ReadPacked(need));
-    PTPKG_TRY(const ArtifactRecord record, FirstOf(packed, run));
+    PTPKG_TRY(const ArtifactRecord record, FirstArtifact(packed, run));
     const std::string name = record.path.substr(record.path.find('/') + 1);
     dependencies.push_back({{"name", name}, {"digest", {{"sha256", record.sha256}}}});
   }
@@ -86,8 +86,8 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
   PTPKG_TRY(const std::uint64_t planned, run.Number("count"));
   if (packed.artifacts.size() != planned) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("the plan has {} artifacts of '{}' signed, and {} were made", planned,
-                             run.subject(), packed.artifacts.size()))
+                 fmt::format("the plan signs {} artifacts of '{}', but {} were made", planned, run.subject(),
+                             packed.artifacts.size()))
         .WithHint("make the plan again with this version of ptpkg");
   }
   PTPKG_TRY(const SigningKey key, KeyOf(env, run));
@@ -107,7 +107,9 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     if (digests.sha256.Hex() != record.sha256) {
       return Error(ErrorCode::kHashMismatch, fmt::format("'{}' changed before it was signed", file.str()))
-          .WithHint("run the command again; the file is damaged, or somebody writes to the output folder");
+          .WithHint(
+              "run the command again; the file is damaged, or another program writes to the output "
+              "directory");
     }
     for (const auto& [ending, text] : {std::pair(provenance::kStatementEnding, envelope),
                                        std::pair(provenance::kSignatureEnding, signature)}) {
@@ -116,7 +118,7 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
     }
     task.Done();
   }
-  return BesideResult(run, records);
+  return SidecarResult(run, records);
 }
 
 }  // namespace

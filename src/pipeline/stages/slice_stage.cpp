@@ -68,14 +68,14 @@ Result<Artifact> ArtifactOf(Env& env, const ArtifactRecord& whole, const SliceOu
 }
 
 /// A file that is no smaller than in the whole package, and why, is what somebody looks for in a large slice.
-void TellWhatStays(Env& env, const SliceOfArtifact& slice) {
+void ReportKeptCode(Env& env, const SliceOfArtifact& slice) {
   for (const FileInSlice& file : slice.files) {
     if (!file.kept_because.empty()) {
       env.reporter.Note(
-          fmt::format("'{}': '{}' stays as it is: {}", slice.to.Name(), file.path, file.kept_because));
+          fmt::format("'{}': '{}' is unchanged: {}", slice.to.Name(), file.path, file.kept_because));
     }
     for (const auto& [gpu, containers] : file.gaps) {
-      env.reporter.Note(fmt::format("'{}': '{}' keeps {} whole, without code for {}", slice.to.Name(),
+      env.reporter.Note(fmt::format("'{}': '{}' keeps all code of {}, which has none for {}", slice.to.Name(),
                                     file.path, Plural(containers, "container"), gpu));
     }
   }
@@ -83,9 +83,9 @@ void TellWhatStays(Env& env, const SliceOfArtifact& slice) {
 
 Result<void> SliceArtifact(Env& env, const SliceRun& request, const ArtifactRecord& whole,
                            std::vector<Artifact>& made) {
-  PTPKG_TRY(const SliceOutcome outcome, Slice(env, request), "while making what extra.ptpkg.slices asks for");
+  PTPKG_TRY(const SliceOutcome outcome, Slice(env, request), "while making the slices of extra.ptpkg.slices");
   for (const SliceOfArtifact& slice : outcome.slices) {
-    TellWhatStays(env, slice);
+    ReportKeptCode(env, slice);
     PTPKG_TRY(Artifact artifact, ArtifactOf(env, whole, outcome, slice));
     made.push_back(std::move(artifact));
   }
@@ -98,12 +98,11 @@ Result<void> SliceArtifact(Env& env, const SliceRun& request, const ArtifactReco
 /// A longer local version counts as newer (PEP 440).
 void WarnOfOneIndex(Env& env, const SliceRun& request) {
   if (request.variant) return;
-  env.reporter.Warn(fmt::format(
-      "slices of '{}' stand in one index with it: pip and uv take one of them, for any GPU, where no "
-      "version is named; serve them from an index of their own, as 'ptpkg index --roots' makes, or make "
-      "variant wheels "
-      "(extra.ptpkg.slices.variant)",
-      request.artifact.Name()));
+  env.reporter.Warn(
+      fmt::format("slices of '{}' are in the same index as the wheel: pip and uv install one of them on any "
+                  "GPU unless a version is pinned; serve them from separate indexes ('ptpkg index --roots'), "
+                  "or make variant wheels (extra.ptpkg.slices.variant)",
+                  request.artifact.Name()));
 }
 
 Result<NodeResult> RunSlice(Env& env, const NodeRun& run) {
@@ -124,7 +123,7 @@ Result<NodeResult> RunSlice(Env& env, const NodeRun& run) {
   }
   // Without a Python distribution there is no wheel, and no slice of it.
   if (made.size() != planned && !packed.artifacts.empty()) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("the plan has {} slices of '{}', and {} were made",
+    return Error(ErrorCode::kInvalidInput, fmt::format("the plan has {} slices of '{}', but {} were made",
                                                        planned, run.subject(), made.size()))
         .WithHint("make the plan again with this version of ptpkg");
   }

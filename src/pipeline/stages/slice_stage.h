@@ -1,6 +1,6 @@
 #pragma once
-// Slices of what a plan packs, as extra.ptpkg.slices of a recipe asks for them. Layer: pipeline. They are
-// made by the code of `ptpkg slice` (pipeline/slice/slice.h).
+// Slices packages as requested by extra.ptpkg.slices. Layer: pipeline. They are made by the code of `ptpkg
+// slice` (pipeline/slice/slice.h).
 
 #include <set>
 #include <string>

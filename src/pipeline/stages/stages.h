@@ -1,6 +1,6 @@
 #pragma once
-// The stages that plans are made of. Layer: pipeline. What a stage reads of its node is said here; a place or
-// input that is missing is an error that names it.
+// Registers all stages. Layer: pipeline. What a stage reads of its node is said here; a place or input that
+// is missing is an error that names it.
 //
 //   build         tree/ and licenses/. Needs "package NAME" of what the plan makes itself. Inputs: recipe
 //                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch.

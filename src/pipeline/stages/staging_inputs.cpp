@@ -37,9 +37,9 @@ Result<void> AddLoaded(const recipe::Recipe& recipe, std::set<std::string>& file
 
 }  // namespace
 
-Result<builder::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
-                                        const std::vector<recipe::Recipe>& recipes,
-                                        const builder::RecipeFolder& folder) {
+Result<builder::RecipeFolder> OwnRecipeFolder(Env& env, const recipe::Recipe& recipe,
+                                              const std::vector<recipe::Recipe>& recipes,
+                                              const builder::RecipeFolder& folder) {
   std::set<std::string> others;
   const bool is_output = !recipe.recipe_name.empty();
   for (const recipe::Recipe& other : recipes) {
@@ -69,8 +69,8 @@ std::vector<std::string> PathTexts(const std::vector<RelPath>& paths) {
   return texts;
 }
 
-Result<Inheritance> ReadInheritance(const graph::NodeRun& run) {
-  Inheritance inheritance;
+Result<InheritedStaging> ReadInheritedStaging(const graph::NodeRun& run) {
+  InheritedStaging inheritance;
   const auto need = run.needs().find("staging");
   if (need == run.needs().end()) return inheritance;
   const graph::NodeResult& result = need->second;
@@ -100,7 +100,7 @@ Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source:
   const bool work = archives && (script || !recipe.about.license_files.empty());
   if (work) PTPKG_CHECK(builder::RestoreWork(env, *archives, origin.layout));
   if (work && origin.inheritance.compiler_cache) {
-    PTPKG_CHECK(builder::ExpectCompilerCache(env, origin.layout));
+    PTPKG_CHECK(builder::MarkCompilerCacheUsed(env, origin.layout));
   }
   if (work && recipe.sources.empty() && sources.overrides.empty()) return Sha256();
   const AbsPath own = work ? origin.layout.root / "own_sources" : place;
@@ -110,8 +110,9 @@ Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source:
   return tree.key;
 }
 
-Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const builder::WorkLayout& layout,
-                                      const builder::StagingBuild& made, const Inheritance& inheritance) {
+Result<graph::NodeResult> StoreStaging(Env& env, const graph::NodeRun& run, const builder::WorkLayout& layout,
+                                       const builder::StagingBuild& made,
+                                       const InheritedStaging& inheritance) {
   PTPKG_TRY(const builder::StagingArchives archives,
             builder::SaveStaging(env, layout, made.files, run.folder()));
   graph::NodeResult result;

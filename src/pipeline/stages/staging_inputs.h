@@ -1,5 +1,5 @@
 #pragma once
-// Staging outputs in a plan: their results, and how builds take them up. Layer: pipeline.
+// Passes staging outputs to the builds that inherit them. Layer: pipeline.
 //
 // The build node of a staging output keeps prefix.tar and work.tar (builder/staging.h), with the value
 // {"files": members of prefix.tar, "root": …, "prefix": …, "forbidden": […], "ccache": whether this
@@ -15,25 +15,25 @@
 
 namespace ptpkg::pipeline {
 
-struct Inheritance {
+struct InheritedStaging {
   std::optional<builder::StagingArchives> archives = {};  ///< nullopt: the node inherits nothing.
   std::vector<std::string> forbidden = {};  ///< What must be in no artifact made of the inherited files.
   bool compiler_cache = false;              ///< Files of the work folder may name programs of --ccache.
 };
 
 /// Of the need "staging". Errors: kInvalidInput for a result of another kind.
-Result<Inheritance> ReadInheritance(const graph::NodeRun& run);
+Result<InheritedStaging> ReadInheritedStaging(const graph::NodeRun& run);
 
 /// The folder of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all of
 /// them) and without the files that load_from_file() read, as far as its own script does not name them: an
 /// edit of one output's script builds no other again, and neither does a new row of a table.
-Result<builder::RecipeFolder> OwnFolder(Env& env, const recipe::Recipe& recipe,
-                                        const std::vector<recipe::Recipe>& recipes,
-                                        const builder::RecipeFolder& folder);
+Result<builder::RecipeFolder> OwnRecipeFolder(Env& env, const recipe::Recipe& recipe,
+                                              const std::vector<recipe::Recipe>& recipes,
+                                              const builder::RecipeFolder& folder);
 
 /// What a source folder is made of.
 struct SourceOrigin {
-  const Inheritance& inheritance;
+  const InheritedStaging& inheritance;
   const builder::WorkLayout& layout;
 };
 
@@ -45,8 +45,9 @@ Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source:
                            const SourceOrigin& origin);
 
 /// The result of a staging output's node, of what its script made. Errors: those of builder::SaveStaging.
-Result<graph::NodeResult> KeepStaging(Env& env, const graph::NodeRun& run, const builder::WorkLayout& layout,
-                                      const builder::StagingBuild& made, const Inheritance& inheritance);
+Result<graph::NodeResult> StoreStaging(Env& env, const graph::NodeRun& run, const builder::WorkLayout& layout,
+                                       const builder::StagingBuild& made,
+                                       const InheritedStaging& inheritance);
 
 std::vector<std::string> PathTexts(const std::vector<RelPath>& paths);
 

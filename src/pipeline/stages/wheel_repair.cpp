@@ -75,7 +75,7 @@ Result<Artifact> RepairWheel(Env& env, const graph::NodeRun& run, const std::str
   PTPKG_TRY(const std::string planned, run.Text(kMachine));
   PTPKG_TRY(const std::string machine, MachineLibraries(env));
   if (machine != planned) {
-    return Error(ErrorCode::kRefused, "the packages of this machine are not those of the plan")
+    return Error(ErrorCode::kRefused, "the packages of this machine changed after planning")
         .WithHint("run ptpkg again");
   }
   const RepairWords words = WordsOf(repair);
@@ -88,7 +88,7 @@ Result<Artifact> RepairWheel(Env& env, const graph::NodeRun& run, const std::str
   if (summary.failure) return Error(*summary.failure).WithContext("extra.ptpkg.wheel.repair");
   const RepairOutcome& outcome = summary.outcomes.front();
   for (const GraftedLibrary& library : outcome.grafted) {
-    env.reporter.Note(fmt::format("'{}' holds a copy of '{}'{}", outcome.to.Name(), library.source,
+    env.reporter.Note(fmt::format("'{}' bundles '{}'{}", outcome.to.Name(), library.source,
                                   library.package.empty() ? "" : fmt::format(" of {}", library.package)));
   }
   if (outcome.to != wheel.path) PTPKG_CHECK(env.fs.Remove(wheel.path));

@@ -1,5 +1,5 @@
 #pragma once
-// Repair of the wheel that a recipe makes: extra.ptpkg.wheel.repair. Layer: pipeline.
+// Repairs a recipe's wheel: extra.ptpkg.wheel.repair. Layer: pipeline.
 
 #include <string>
 

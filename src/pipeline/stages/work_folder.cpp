@@ -53,9 +53,9 @@ Result<AbsPath> FreePlace(Env& env, const std::string& name) {
 Result<void> KeepFolder(Env& env, const AbsPath& folder, const std::string& subject, const std::string& key) {
   PTPKG_CHECK(env.fs.MakeDirs(env.cache_dir / "kept"));
   PTPKG_TRY(const AbsPath kept, FreePlace(env, fmt::format("{}-{}", subject, key.substr(0, 12))));
-  PTPKG_CHECK(SplitLinks(env, folder), "while keeping the work folder");
-  PTPKG_CHECK(env.fs.Rename(folder, kept), "while keeping the work folder");
-  env.reporter.Note(fmt::format("work folder kept: '{}'", kept.str()));
+  PTPKG_CHECK(SplitLinks(env, folder), "while keeping the work directory");
+  PTPKG_CHECK(env.fs.Rename(folder, kept), "while keeping the work directory");
+  env.reporter.Note(fmt::format("kept work directory: '{}'", kept.str()));
   return Ok();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Scratch folders of running nodes, below the cache; those of builds are in build_folder.h. Layer: pipeline.
+// Scratch directories of running nodes. Layer: pipeline.
 
 #include "graph/stage.h"
 #include "support/files/atomic_file.h"

@@ -6,6 +6,7 @@
 #include "publish/auth/exchange.h"
 #include "publish/auth/ini.h"
 #include "publish/auth/trusted.h"
+#include "support/net/url.h"
 #include "support/process/shared_variables.h"
 #include "support/text/text.h"
 
@@ -61,7 +62,7 @@ Result<std::optional<Secret>> AskKeyring(Env& env, const std::string& service, c
   if (token.find('\n') != std::string::npos) {
     return Error(ErrorCode::kRefused,
                  fmt::format("'{} get {} {}' prints more than the token", program->str(), service, user))
-        .WithHint("run it by hand: a warning of its own would become part of the token");
+        .WithHint("run it by hand: its warnings would become part of the token");
   }
   return std::optional(Secret(std::move(token)));
 }
@@ -71,8 +72,8 @@ Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& us
                          const std::string& variable) {
   PTPKG_TRY(auto token, AskKeyring(env, url, user));
   if (token) return *std::move(token);
-  return Error(ErrorCode::kRefused, fmt::format("no token for '{}' was found", url))
-      .WithHint(fmt::format("set {}; 'ptpkg explain publishing' says where else it is looked for", variable));
+  return Error(ErrorCode::kRefused, fmt::format("no token found for '{}'", url))
+      .WithHint(fmt::format("set {}, or see 'ptpkg explain publishing' for other places", variable));
 }
 
 std::optional<AbsPath> PypircPath(const Env& env) {

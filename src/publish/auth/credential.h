@@ -1,6 +1,6 @@
 #pragma once
-// Where tokens are found: the variables, files and programs of the ecosystem's own clients, in their order.
-// Layer: publish. docs/publishing.md lists them. No message shows a token.
+// Finds tokens like the ecosystem's own clients. Layer: publish. docs/publishing.md lists them. No message
+// shows a token.
 
 #include <map>
 #include <optional>

@@ -6,6 +6,7 @@
 #include "support/digest/hash.h"
 #include "support/net/resolve_url.h"
 #include "support/net/retry_after.h"
+#include "support/net/url.h"
 #include "support/secret.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
@@ -21,18 +22,14 @@ constexpr std::size_t kShownBytes = 200;  // of what a server says
 class BodySource final : public ByteSource {
  public:
   BodySource(const Body& body, std::unique_ptr<File> file)
-      : before_(body.before),
-        after_(body.after),
-        file_(std::move(file)),
-        file_rest_(body.file_bytes),
-        offset_(body.file_offset) {}
+      : before_(body.before), after_(body.after), file_(std::move(file)), file_rest_(body.file_bytes) {}
 
   Result<std::size_t> Read(MutableBytes buffer) override {
     if (const std::size_t count = Take(before_, buffer); count > 0) return count;
     if (file_ && file_rest_ > 0) {
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), file_rest_));
       PTPKG_TRY(const std::size_t count, file_->ReadAt(offset_, buffer.first(wanted)));
-      if (count == 0) return Error(ErrorCode::kRefused, "a file became shorter while it was sent");
+      if (count == 0) return Error(ErrorCode::kRefused, "a file shrank while it was sent");
       offset_ += count;
       file_rest_ -= count;
       return count;
@@ -52,7 +49,7 @@ class BodySource final : public ByteSource {
   std::string_view after_;
   std::unique_ptr<File> file_;
   std::uint64_t file_rest_;
-  std::uint64_t offset_;
+  std::uint64_t offset_ = 0;
 };
 
 Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {
@@ -63,16 +60,16 @@ Result<std::unique_ptr<ByteSource>> OpenBody(Fs& fs, const Body& body) {
   return std::unique_ptr<ByteSource>(std::make_unique<BodySource>(body, std::move(file)));
 }
 
-bool PassesByItself(long status) {
+bool IsTransientStatus(long status) {
   constexpr long kNotImplemented = 501;
   constexpr long kNoSuchVersion = 505;
   return status == 408 || status == 429 ||
          (status / 100 == 5 && status != kNotImplemented && status != kNoSuchVersion);
 }
 
-bool IsWorthAnother(const Result<HttpAnswer>& answer, Repeat repeat) {
+bool ShouldRetry(const Result<HttpAnswer>& answer, Repeat repeat) {
   if (!answer) return repeat == Repeat::kSafe && answer.error().code() == ErrorCode::kNetwork;
-  return repeat == Repeat::kSafe ? PassesByItself(answer->status) : answer->status == 429;
+  return repeat == Repeat::kSafe ? IsTransientStatus(answer->status) : answer->status == 429;
 }
 
 /// Servers repeat the request that they do not take: whoever has its signature can send it again for a while.
@@ -116,31 +113,31 @@ ErrorCode CodeOf(long status) {
 std::string_view HintOf(long status) {
   switch (status) {
     case 401:
-      return "the server does not accept the token: check it; 'ptpkg explain publishing' says where it is "
-             "looked for";
+      return "the server rejects the token: check it; 'ptpkg explain publishing' lists the places that ptpkg "
+             "reads";
     case 403:
-      return "check the token, and that it may write there; 'ptpkg explain publishing' says where it is "
-             "looked for";
+      return "check the token and its write permission; 'ptpkg explain publishing' lists the places that "
+             "ptpkg reads";
     case 407:
-      return "the proxy wants a user and a password: check the proxy variables";
+      return "the proxy needs a user and password: check the proxy variables";
     case 402:
     case 507:
-      return "the storage of that account is full: make room first";
+      return "the storage of the account is full: delete files first";
     case 404:
     case 410:
-      return "check the names in --to, and the URL in --server or --check-url";
+      return "check the names in --to and the URL in --server or --check-url";
     case 405:
-      return "the URL takes no uploads: check --server";
+      return "the URL does not accept uploads: check --server";
     case 409:
-      return "the server has a file of this name: raise the build number, or look whether another run sends "
-             "it";
+      return "the server has a file with this name: raise the build number, or check whether another run is "
+             "sending it";
     case 413:
-      return "the file is larger than this server takes";
+      return "the file exceeds the server's size limit";
     default:
       break;
   }
   const bool passes = CodeOf(status) == ErrorCode::kNetwork;
-  return passes ? "publish again later: what is there is not sent again" : "";
+  return passes ? "publish again later: files that arrived are skipped" : "";
 }
 
 /// "host:port" of an origin.
@@ -156,23 +153,13 @@ Result<std::string> OriginOf(const std::string& url) {
   }
   const std::size_t begin = scheme_end + 3;
   const std::string authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
-  if (authority.empty()) return Error(ErrorCode::kInvalidInput, "a server's URL names a host");
+  if (authority.empty()) return Error(ErrorCode::kInvalidInput, "a server's URL needs a host");
   if (authority.find('@') != std::string::npos) {
     // Not shown: it holds what the message is about.
-    return Error(ErrorCode::kInvalidInput, "a server's URL holds a user name or password")
-        .WithHint("give the token in a variable or file: 'ptpkg explain publishing'");
+    return Error(ErrorCode::kInvalidInput, "a server's URL must not contain a user name or password")
+        .WithHint("pass the token in a variable or file; see 'ptpkg explain publishing'");
   }
   return scheme + "://" + ToLower(authority);
-}
-
-std::string PercentEncode(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
 }
 
 std::string EncodePath(std::string_view path) {
@@ -188,7 +175,7 @@ Error AnswerError(const HttpAnswer& answer, const std::string& doing) {
   return Error(CodeOf(answer.status), message).WithHint(std::string(HintOf(answer.status)));
 }
 
-Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
+Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cancel) {
   // Half to whole of the pause: of many clients that were cut off at once, not all come back at once.
   const auto now = static_cast<std::uint64_t>(clock.Now().time_since_epoch().count());
   const auto longest = kFirstPause * (1U << static_cast<unsigned>(std::clamp(attempt - 2, 0, 6)));
@@ -199,12 +186,12 @@ Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel) {
 Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
                                 const std::function<Result<HttpAnswer>(ByteSink&)>& get) {
   for (int attempt = 1;; ++attempt) {
-    DroppingSink rest(limit_bytes);
+    NullSink rest(limit_bytes);
     HashingSink sink(&rest);
     auto answer = get(sink);
     if (answer) return HashedAnswer{.answer = *std::move(answer), .sha256 = sink.Finish().sha256};
     if (answer.error().code() != ErrorCode::kNetwork || attempt == kAttempts) return answer.error();
-    PTPKG_CHECK(PauseBefore(env.clock, attempt + 1, env.cancel));
+    PTPKG_CHECK(WaitBeforeRetry(env.clock, attempt + 1, env.cancel));
   }
 }
 
@@ -228,9 +215,9 @@ Result<void> Exchange::WaitUntilAllowed() {
   }
   if (wait.count() <= 0) return Ok();
   if (wait > kLongestRetryAfter) {
-    return Error(ErrorCode::kNetwork,
-                 fmt::format("'{}' asks to be left alone for {} minutes", origin_, wait.count() / 60'000))
-        .WithHint("publish again later: what was sent is not sent again");
+    return Error(ErrorCode::kNetwork, fmt::format("'{}' is rate limiting: it asks to wait {} minutes",
+                                                  origin_, wait.count() / 60'000))
+        .WithHint("publish again later: files that arrived are skipped");
   }
   return SleepUnlessCancelled(env_->clock, wait, cancel());
 }
@@ -247,7 +234,7 @@ Result<HttpAnswer> Exchange::SendOnce(const Request& request, const std::string&
   PTPKG_TRY(const std::string origin, OriginOf(url));
   if (origin == origin_) {
     call.headers.insert(headers_.begin(), headers_.end());
-    if (sign_) sign_(call);
+    call.aws = signature_;
   }
   if (call.body_bytes > 0) call.open_body = [&] { return OpenBody(env_->fs, request.body); };
   return env_->http.Call(call);
@@ -261,14 +248,14 @@ Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
     const auto location = answer.headers.find("location");
     const bool harmless = request.method == "GET" || request.method == "HEAD";
     if (!harmless || location == answer.headers.end() || redirects == kMostRedirects) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' answered {} to {}: a redirect that is not followed",
-                                                    origin_, answer.status, request.method))
-          .WithHint("give the URL that it leads to, if that server is meant");
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' answered {} to {}: ptpkg does not follow this redirect", origin_,
+                               answer.status, request.method))
+          .WithHint("if you trust that server, give its URL");
     }
     const auto next = ResolveUrl(url, location->second);
     const auto there = next ? OriginOf(*next) : Result<std::string>(next.error());
-    if (!there)
-      return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to what is no address", origin_));
+    if (!there) return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to an invalid URL", origin_));
     PTPKG_TRY(const std::string here, OriginOf(url));
     if (request.stays_at_server && AuthorityOf(*there) != AuthorityOf(here)) return answer;
     url = *next;
@@ -282,9 +269,9 @@ Result<HttpAnswer> Exchange::Send(const Request& request) {
     if (answer) NoteRetryAfter(*answer);
     // A sink that may have bytes of this try cannot take another one's.
     const bool sink_is_fresh = request.answer_sink == nullptr || answer.has_value();
-    const bool again = IsWorthAnother(answer, request.repeat) && sink_is_fresh;
+    const bool again = ShouldRetry(answer, request.repeat) && sink_is_fresh;
     if (!again || attempt == kAttempts) return answer;
-    PTPKG_CHECK(PauseBefore(env_->clock, attempt + 1, cancel()));
+    PTPKG_CHECK(WaitBeforeRetry(env_->clock, attempt + 1, cancel()));
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Requests to one server, tried again where that is safe. Layer: publish.
+// HTTP requests to one server, with safe retries. Layer: publish.
 
 #include <chrono>
 #include <map>
@@ -18,7 +18,6 @@ struct Body {
   std::string before = {};
   std::optional<AbsPath> file = {};
   std::uint64_t file_bytes = 0;
-  std::uint64_t file_offset = 0;  ///< Of the first byte of the file that is sent.
   std::string after = {};
 
   [[nodiscard]] std::uint64_t size() const { return before.size() + file_bytes + after.size(); }
@@ -47,12 +46,11 @@ struct Request {
 };
 
 /// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
-class DroppingSink final : public ByteSink {
+class NullSink final : public ByteSink {
  public:
-  explicit DroppingSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
+  explicit NullSink(std::uint64_t limit_bytes = UINT64_MAX) : left_(limit_bytes) {}
   Result<void> Write(Bytes bytes) override {
-    if (bytes.size() > left_)
-      return Error(ErrorCode::kRefused, "the server's answer is longer than it may be");
+    if (bytes.size() > left_) return Error(ErrorCode::kRefused, "the server's answer exceeds the size limit");
     left_ -= bytes.size();
     return Ok();
   }
@@ -69,14 +67,13 @@ class Exchange {
   Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers);
 
   /// From now on requests are made although the user interrupted: to take back what was begun.
-  void GoOnDespiteCancel() { despite_cancel_ = true; }
+  void IgnoreCancel() { despite_cancel_ = true; }
 
   /// Credentials that came later.
   void SetHeader(const std::string& name, std::string value) { headers_[name] = std::move(value); }
 
-  /// `sign` adds to each call below `origin` what depends on the rest of it, and on the time: each try gets
-  /// its own.
-  void SetSigner(std::function<void(HttpCall&)> sign) { sign_ = std::move(sign); }
+  /// Signs each call below `origin`, every try anew.
+  void SetSignature(AwsSignature signature) { signature_ = std::move(signature); }
 
   /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
   /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestRetryAfter, more is
@@ -98,7 +95,7 @@ class Exchange {
   Env* env_;
   std::string origin_;  // "https://host:port"
   std::map<std::string, std::string> headers_;
-  std::function<void(HttpCall&)> sign_;
+  std::optional<AwsSignature> signature_;
   CancelToken never_;
   bool despite_cancel_ = false;
   std::mutex mutex_;
@@ -118,21 +115,18 @@ Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
 
 /// Waits before try number `attempt`, from 2: longer each time, and not equally long in each process. Errors:
 /// kCancelled.
-Result<void> PauseBefore(Clock& clock, int attempt, const CancelToken& cancel);
+Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cancel);
 
 /// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
 
-/// What a status that is not the wanted one means. `doing`: "asking for the package 'toy'". The message holds
+/// What a status that is not the wanted one means. `doing`: "looking up the package 'toy'". The message holds
 /// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 
-/// Percent-encoding of one path segment or query value: all but letters, digits and -._~ (RFC 3986, 2.3).
-std::string PercentEncode(std::string_view text);
-
-/// Each segment of a path: "a/b c" → "a/b%20c".
+/// PercentEncode of each segment of a path: "a/b c" → "a/b%20c".
 std::string EncodePath(std::string_view path);
 
 }  // namespace ptpkg::publish

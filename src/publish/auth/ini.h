@@ -1,6 +1,6 @@
 #pragma once
-// Files of sections with "key = value" lines: ~/.pypirc, ~/.aws/config. Layer: publish. Source: Python's
-// configparser, which the ecosystem's clients read them with.
+// Parses ini files such as ~/.pypirc. Layer: publish. Source: Python's configparser, which the ecosystem's
+// clients read them with.
 
 #include <map>
 #include <optional>

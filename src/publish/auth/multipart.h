@@ -1,5 +1,5 @@
 #pragma once
-// Bodies of forms: multipart/form-data. Layer: publish. Source: RFC 7578.
+// Encodes multipart/form-data bodies. Layer: publish. Source: RFC 7578.
 
 #include <string>
 #include <utility>

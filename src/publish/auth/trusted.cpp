@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "publish/auth/exchange.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
 
@@ -23,7 +24,7 @@ Result<Secret> GithubIdentity(Env& env, const std::string& audience) {
   const std::string separator = url.find('?') == std::string::npos ? "?" : "&";
   PTPKG_TRY(const Json answer,
             JsonAnswer(ci, {.url = url + separator + "audience=" + PercentEncode(audience)},
-                       "asked for an identity of this CI job"));
+                       "requesting an identity token of this CI job"));
   PTPKG_TRY(std::string identity, JsonString(answer, "value", "answer of the server"));
   return Secret(std::move(identity));
 }
@@ -32,7 +33,7 @@ Result<Secret> GithubIdentity(Env& env, const std::string& audience) {
 Result<std::optional<std::string>> AudienceOf(Exchange& index) {
   PTPKG_TRY(const HttpAnswer answer, index.Send({.url = index.origin() + "/_/oidc/audience"}));
   if (answer.status == 404) return std::optional<std::string>();
-  if (answer.status != 200) return AnswerError(answer, "asked for whom identities are to be");
+  if (answer.status != 200) return AnswerError(answer, "looking up the audience for identity tokens");
   PTPKG_TRY(const Json json, ParseJson(answer.body, "answer of the server"));
   PTPKG_TRY(std::string name, JsonString(json, "audience", "answer of the server"));
   return std::optional(std::move(name));
@@ -75,7 +76,7 @@ std::string ChannelAudience(const std::string& origin) {
 Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const Secret& token) {
   PTPKG_TRY(const std::string origin, OriginOf(upload_url));
   Exchange index(env, origin, {{"User-Agent", "ptpkg"}});
-  index.GoOnDespiteCancel();
+  index.IgnoreCancel();
   PTPKG_TRY(const HttpAnswer answer,
             index.Send({.method = "POST",
                         .url = origin + "/_/oidc/burn-token",
@@ -83,7 +84,7 @@ Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const S
                         .body = {.before = Json({{"token", token.Reveal()}}).dump()}}));
   const bool unknown = answer.status == 404 || answer.status == 405;
   if (answer.status / 100 == 2 || unknown) return Ok();
-  return AnswerError(answer, "told that the token of this run is not needed any more");
+  return AnswerError(answer, "revoking the token of this run");
 }
 
 Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& server) {
@@ -104,11 +105,11 @@ Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& s
                           .body = {.before = Json({{"token", identity.Reveal()}}).dump()}}));
   if (answer.status == 404) return std::optional<Secret>();
   if (answer.status != 200)
-    return AnswerError(answer, "asked for a token for this CI job (trusted publishing)");
+    return AnswerError(answer, "requesting a token for this CI job (trusted publishing)");
   Secret token{std::string(Trim(answer.body))};
   // A header may hold no more.
   if (token.empty() || token.Reveal().find_first_of("\r\n") != std::string::npos)
-    return Error(ErrorCode::kRefused, "the server's answer is no token (trusted publishing)");
+    return Error(ErrorCode::kRefused, "the server's answer is not a token (trusted publishing)");
   return std::optional(std::move(token));
 }
 
@@ -128,7 +129,7 @@ Result<std::optional<Secret>> TrustedPublishingToken(Env& env, const std::string
                                            .url = origin + "/_/oidc/mint-token",
                                            .headers = {{"Content-Type", "application/json"}},
                                            .body = {.before = Json({{"token", identity.Reveal()}}).dump()}},
-                                          "asked for a token for this CI job (trusted publishing)"));
+                                          "requesting a token for this CI job (trusted publishing)"));
   PTPKG_TRY(std::string token, JsonString(minted, "token", "answer of the server"));
   return std::optional(Secret(std::move(token)));
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Trusted publishing: a token of the index for an identity that the CI vouches for. Layer: publish.
-// Source: PyPI's documentation of trusted publishers; uv and pypa/gh-action-pypi-publish take the same steps.
+// Trusted publishing with CI identity tokens. Layer: publish. Source: PyPI's documentation of trusted
+// publishers; uv and pypa/gh-action-pypi-publish take the same steps.
 
 #include <optional>
 

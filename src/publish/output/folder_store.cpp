@@ -22,8 +22,10 @@ class FolderStore final : public Store {
  public:
   FolderStore(Env& env, AbsPath root) : env_(env), root_(std::move(root)) {}
 
-  [[nodiscard]] std::string Title() const override { return fmt::format("folder '{}'", root_.str()); }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
+  [[nodiscard]] std::string Title() const override { return fmt::format("directory '{}'", root_.str()); }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override {
+    return format != ArtifactFormat::kZip;
+  }
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     return CheckIndexChange(change, Title());
   }
@@ -40,15 +42,15 @@ class FolderStore final : public Store {
   Result<void> LogIn() override {
     PTPKG_TRY(const bool there, Exists(env_.fs, root_));
     if (there) return Ok();
-    return Error(ErrorCode::kNotFound, fmt::format("there is no folder '{}'", root_.str()));
+    return Error(ErrorCode::kNotFound, fmt::format("the directory '{}' does not exist", root_.str()));
   }
 
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     const AbsPath path = root_ / PlaceInFolder(change.artifact);
     PTPKG_TRY(const bool there, Exists(env_.fs, path));
-    if (!there) return Standing{.state = ChangeState::kAbsent};
+    if (!there) return RemoteStatus{.state = ChangeState::kAbsent};
     PTPKG_TRY(const Digests digests, HashFile(env_.fs, path));
-    Standing standing{.state = ChangeState::kToDo, .sha256 = digests.sha256.Hex()};
+    RemoteStatus standing{.state = ChangeState::kToDo, .sha256 = digests.sha256.Hex()};
     if (change.action == Action::kRemove) return standing;
     const std::string& backend = change.artifact.backend;
     const AbsPath page = WheelRoot() / RelPath::Literal(backend.empty() ? "simple" : backend) /
@@ -68,7 +70,7 @@ class FolderStore final : public Store {
     PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, root_));
     PTPKG_CHECK(output.Prepare());
     PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(WheelRoot()));
-    PTPKG_TRY(has_roots_, index::HoldsWheelRoots(env_, WheelRoot(), names, /*asked=*/false));
+    PTPKG_TRY(has_roots_, index::HasBackendDirectories(env_, WheelRoot(), names, /*asked=*/false));
     if (!changes.empty() && changes.front().action != Action::kRemove) {
       PTPKG_CHECK(Index({}));
       std::vector<index::Yank> yanks;
@@ -86,10 +88,10 @@ class FolderStore final : public Store {
     return Ok();
   }
 
-  Result<void> Make(const Change& change, const Standing& /*standing*/) override {
+  Result<void> Make(const Change& change, const RemoteStatus& /*standing*/) override {
     if (change.action != Action::kRemove) return Ok();
     PTPKG_TRY(OutputFolder output, OutputFolder::Open(env_, root_));
-    PTPKG_TRY(const std::vector<RelPath> beside, PlacesBeside(change.artifact));
+    PTPKG_TRY(const std::vector<RelPath> beside, SidecarPlaces(change.artifact));
     PTPKG_CHECK(output.Remove(PlaceInFolder(change.artifact), change.sha256, beside));
     if (!change.artifact.backend.empty()) RemoveIfEmpty(change.artifact.backend);
     return Ok();
@@ -109,13 +111,13 @@ class FolderStore final : public Store {
     if (names && names->empty()) static_cast<void>(env_.fs.Remove(folder));
   }
 
-  Result<std::vector<RelPath>> PlacesBeside(const ArtifactId& artifact) {
+  Result<std::vector<RelPath>> SidecarPlaces(const ArtifactId& artifact) {
     const AbsPath folder = (root_ / PlaceInFolder(artifact)).Parent();
     std::vector<RelPath> places;
     PTPKG_TRY(const bool there, Exists(env_.fs, folder));
     if (!there) return places;
     PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(folder));
-    for (const ArtifactId& beside : IdsBeside(artifact, names)) places.push_back(PlaceInFolder(beside));
+    for (const ArtifactId& beside : SidecarIds(artifact, names)) places.push_back(PlaceInFolder(beside));
     return places;
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Yanking and removal in a folder with the layout of an output folder. Layer: publish.
+// Yanks and removes artifacts in an output directory. Layer: publish.
 
 #include "publish/artifact_store.h"
 

@@ -35,11 +35,11 @@ ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
 Result<void> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(shown.Name())});
   const std::string frame =
-      root == shown ? fmt::format(
-                          "while indexing '{0}': the files are there, and 'ptpkg index {0}' completes "
-                          "their index",
-                          shown.str())
-                    : fmt::format("while indexing what '{}' gets", shown.str());
+      root == shown
+          ? fmt::format(
+                "while indexing '{0}': the files are published; complete the index with 'ptpkg index {0}'",
+                shown.str())
+          : fmt::format("while indexing the files for '{}'", shown.str());
   PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot()), frame);
   PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot()), frame);
   task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
@@ -61,10 +61,10 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     const bool same = there == upload.digests.sha256;
     // A build may replace what ptpkg made; what was published once is somebody's.
     if (there && !same && !force)
-      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("folder '{}'", shown.str()));
+      return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("directory '{}'", shown.str()));
     outcomes.push_back({.name = upload.Name(),
                         .sha256 = sha256,
-                        .fate = same ? Fate::kWasThere : Fate::kSent,
+                        .fate = same ? UploadResult::kWasThere : UploadResult::kSent,
                         .remote_sha256 = sha256});
     if (same) continue;
     Task task(env.reporter, {.stage = "publish", .subject = upload.Name()});
@@ -78,7 +78,7 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     task.Done();
   }
   if (!items.empty()) {
-    PTPKG_CHECK(output.Publish(items, force ? OnForeign::kReplace : OnForeign::kRefuseAny),
+    PTPKG_CHECK(output.Publish(items, force ? ForeignFilePolicy::kReplace : ForeignFilePolicy::kRefuseAny),
                 fmt::format("while publishing to '{}'", shown.str()));
   }
   PTPKG_CHECK(WriteIndexes(env, output, root, shown));

@@ -1,5 +1,5 @@
 #pragma once
-// Publishing to a folder: the embedded channel and index that need no server. Layer: publish.
+// Publishes to a directory with channel and index. Layer: publish.
 
 #include <vector>
 

@@ -22,9 +22,9 @@ Error RefusedBy(const Report& report) {
   }
   if (errors > kShown) lines += fmt::format("\n    and {} more", errors - kShown);
   return Error(ErrorCode::kCheckFailed,
-               fmt::format("'{}' did not pass its checks and was not published:{}", report.subject, lines))
-      .WithHint(fmt::format("'ptpkg explain {}' explains {}", *ids.begin(),
-                            ids.size() == 1 ? "it" : "the first id; the others are explained alike"));
+               fmt::format("'{}' failed its checks and was not published:{}", report.subject, lines))
+      .WithHint(fmt::format("ptpkg explain {} explains {}", *ids.begin(),
+                            ids.size() == 1 ? "it" : "the first finding; run it with the other ids too"));
 }
 
 Result<Report> PassGate(Env& env, const AbsPath& artifact, const verify::CheckOptions& options) {

@@ -1,6 +1,5 @@
 #pragma once
-// The gate: no artifact gets its name in the output folder before it was read again and checked. Layer:
-// publish.
+// Checks artifacts before they are published. Layer: publish.
 
 #include "model/finding.h"
 #include "support/env.h"

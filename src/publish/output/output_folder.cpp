@@ -1,3 +1,17 @@
+// Publication is a redo log. Steps, each durable before the next one begins:
+// 1. StageFiles links or copies the files below .ptpkg/ under plain numbers, on the same file system;
+// 2. WriteJournal records which file gets which name, and which names go;
+// 3. CommitMoves keeps a second link to each file that is replaced, then removes and renames without any
+// other call in between;
+// 4. RecordNames writes the manifest; 5. FinishPublication removes the second links, the journal and the
+// staging directory.
+// A call that fails undoes its moves with the second links. A killed one is completed from the journal by
+// the next writer: each step may be repeated, because a file that has arrived (equal digest) is not due any
+// more.
+// Invariants: sidecar files of replaced artifacts go first, so no artifact is ever found with the statement
+// of another; the journal is removed only when all names are new or all are old; one process at a time holds
+// .ptpkg/lock.
+
 #include "publish/output/output_folder.h"
 
 #include <algorithm>
@@ -16,7 +30,9 @@ constexpr int kManifestVersion = 2;
 
 Error DamagedManifest(const AbsPath& path) {
   return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", path.str()))
-      .WithHint("remove it: artifacts that are already there then count as foreign (--force replaces them)");
+      .WithHint(
+          "remove it: ptpkg then treats artifacts that are already there as foreign (replace them with "
+          "--force)");
 }
 
 /// The manifest's artifacts. Errors: kCorrupt.
@@ -27,9 +43,9 @@ Result<std::vector<ArtifactRecord>> RecordsOf(const Json& manifest, const AbsPat
   if (!version) return DamagedManifest(path);
   if (*version != kManifestVersion) {
     return Error(ErrorCode::kCorrupt,
-                 fmt::format("'{}' is of version {}; this ptpkg reads and writes version {}", path.str(),
+                 fmt::format("'{}' has format version {}; this ptpkg reads and writes version {}", path.str(),
                              *version, kManifestVersion))
-        .WithHint("use the ptpkg that made this output folder, or name another folder: --output DIR");
+        .WithHint("use the ptpkg that wrote this output directory, or choose another: --output DIR");
   }
   std::vector<ArtifactRecord> records;
   for (const Json& item : manifest["artifacts"]) {
@@ -59,7 +75,7 @@ RelPath OutputFolder::PlaceOf(ArtifactFormat format, std::string_view subdir, st
 }
 
 Result<void> OutputFolder::Prepare() {
-  const std::string frame = fmt::format("while preparing the output folder '{}'", root_.str());
+  const std::string frame = fmt::format("while preparing the output directory '{}'", root_.str());
   for (const AbsPath& folder : {CondaRoot(), WheelRoot(), root_ / "logs", StagingRoot()}) {
     PTPKG_CHECK(env_->fs.MakeDirs(folder), frame);
     PTPKG_CHECK(RemoveAbandoned(*env_, folder), frame);
@@ -70,7 +86,7 @@ Result<void> OutputFolder::Prepare() {
   return CompletePublication();
 }
 
-Result<void> OutputFolder::CompleteIn(Env& env, const AbsPath& root) {
+Result<void> OutputFolder::RecoverPublication(Env& env, const AbsPath& root) {
   PTPKG_TRY(const bool interrupted, Exists(env.fs, OutputFolder(env, root).JournalPath()));
   if (!interrupted) return Ok();
   PTPKG_TRY(OutputFolder output, Open(env, root));
@@ -184,21 +200,23 @@ Result<std::vector<ArtifactRecord>> OutputFolder::Listed() {
   for (const auto& [path, record] : artifacts_) {
     PTPKG_TRY(const bool there, Exists(env_->fs, root_ / RelPath::Literal(path)));
     if (!there) {
-      return Error(ErrorCode::kNotFound, fmt::format("'{}' lists '{}', which is gone", root_.str(), path))
-          .WithHint("name the artifacts themselves, or build again");
+      return Error(ErrorCode::kNotFound,
+                   fmt::format("'{}' lists '{}', which no longer exists", root_.str(), path))
+          .WithHint("give the artifact files, or build again");
     }
     PTPKG_TRY(const bool same, IsPresent(record));
     if (!same) {
       return Error(ErrorCode::kHashMismatch,
-                   fmt::format("'{}' is not what '{}' lists: it was changed or damaged", path, root_.str()))
-          .WithHint("build again with --force, or name the artifacts themselves");
+                   fmt::format("'{}' differs from the digest in '{}': it was changed or damaged", path,
+                               root_.str()))
+          .WithHint("build again with --force, or give the artifact files");
     }
     records.push_back(record);
   }
   return records;
 }
 
-Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key) {
+Result<std::vector<ArtifactRecord>> OutputFolder::ArtifactsOfNode(const std::string& key) {
   auto records = Matching(artifacts_, [&](const ArtifactRecord& record) { return record.key == key; });
   for (const ArtifactRecord& record : records) {
     PTPKG_TRY(const bool present, IsPresent(record));
@@ -207,7 +225,7 @@ Result<std::vector<ArtifactRecord>> OutputFolder::MadeBy(const std::string& key)
   return records;
 }
 
-Result<std::vector<ArtifactRecord>> OutputFolder::PublishedBy(const std::string& key) {
+Result<std::vector<ArtifactRecord>> OutputFolder::ArtifactsOfPublication(const std::string& key) {
   auto records =
       Matching(artifacts_, [&](const ArtifactRecord& record) { return record.publication == key; });
   for (const ArtifactRecord& record : records) {
@@ -218,7 +236,7 @@ Result<std::vector<ArtifactRecord>> OutputFolder::PublishedBy(const std::string&
   return records;
 }
 
-std::vector<ArtifactRecord> OutputFolder::CheckedBy(const std::string& key) const {
+std::vector<ArtifactRecord> OutputFolder::CheckedArtifacts(const std::string& key) const {
   return Matching(artifacts_, [&](const ArtifactRecord& record) {
     return std::find(record.checks.begin(), record.checks.end(), key) != record.checks.end();
   });
@@ -245,25 +263,23 @@ Result<void> OutputFolder::CheckZipPlace(const ArtifactRecord& record, const std
   const AbsPath target = root_ / RelPath::Literal(record.path);
   PTPKG_TRY(const bool there, Exists(env_->fs, target));
   if (!there) return Ok();
-  return Error(ErrorCode::kAlreadyExists,
-               fmt::format("'{}' would replace the zip that '{}' has published: '{}'", record.variant, other,
-                           target.str()))
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' would replace the zip published by '{}': '{}'",
+                                                      record.variant, other, target.str()))
       .WithHint(
-          "build into another output folder (--output), give the zips different names "
-          "(extra.ptpkg.zip.name), "
-          "or replace it with --force");
+          "use another output directory (--output DIR), give the zips different names "
+          "(extra.ptpkg.zip.name), or replace it with --force");
 }
 
-Result<void> OutputFolder::CheckPlace(const PublishItem& item, OnForeign on_foreign) {
+Result<void> OutputFolder::CheckPlace(const PublishItem& item, ForeignFilePolicy on_foreign) {
   const ArtifactRecord& record = item.record;
   const AbsPath target = root_ / RelPath::Literal(record.path);
   PTPKG_TRY(const bool there, Exists(env_->fs, target));
-  if (!there || on_foreign == OnForeign::kReplace) return Ok();
+  if (!there || on_foreign == ForeignFilePolicy::kReplace) return Ok();
   PTPKG_TRY(const bool same, IsPresent(record));
   if (same) return Ok();
-  if (on_foreign == OnForeign::kRefuseAny) {
+  if (on_foreign == ForeignFilePolicy::kRefuseAny) {
     return Error(ErrorCode::kAlreadyExists,
-                 fmt::format("'{}' is already there with other content", target.str()))
+                 fmt::format("'{}' already exists with different content", target.str()))
         .WithHint("raise the build number, or replace it with --force");
   }
   if (record.format == ArtifactFormatName(ArtifactFormat::kZip))
@@ -273,26 +289,26 @@ Result<void> OutputFolder::CheckPlace(const PublishItem& item, OnForeign on_fore
     const ArtifactRecord& other = known->second;
     if (!record.siblings.empty() && other.siblings == record.siblings && other.variant != record.variant) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("'{}' and '{}' make the same file with other content: '{}'", other.variant,
-                               record.variant, target.str()))
+                   fmt::format("'{}' and '{}' write the same file with different content: '{}'",
+                               other.variant, record.variant, target.str()))
           .WithHint(
-              "give each variant's distribution a version of its own (1.0+cpu, 1.0+cu130), or make one of "
-              "them with --select");
+              "use a different version for each variant (1.0+cpu, 1.0+cu130), or build one of them with "
+              "--select");
     }
     PTPKG_TRY(const bool ours, IsPresent(known->second));
     if (ours) return Ok();
     return Error(ErrorCode::kAlreadyExists,
-                 fmt::format("'{}' is no longer what ptpkg published there: it was changed or damaged",
+                 fmt::format("'{}' differs from the file that ptpkg published: it was changed or damaged",
                              target.str()))
         .WithHint("move the file away, or replace it with --force");
   }
-  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is already there with other content, which this "
-                                                      "output folder's manifest.json does not know",
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists with different content and is not "
+                                                      "in the manifest.json of this output directory",
                                                       target.str()))
       .WithHint("raise the build number, move the file away, or replace it with --force");
 }
 
-Result<std::vector<std::string>> OutputFolder::LeftBeside(const std::vector<PublishItem>& items) {
+Result<std::vector<std::string>> OutputFolder::StaleSidecars(const std::vector<PublishItem>& items) {
   std::set<std::string> brought;
   for (const PublishItem& item : items) brought.insert(item.record.path);
   std::vector<std::string> left;
@@ -301,7 +317,7 @@ Result<std::vector<std::string>> OutputFolder::LeftBeside(const std::vector<Publ
     if (item.file == root_ / RelPath::Literal(path)) continue;  // the same bytes
     for (auto known = artifacts_.lower_bound(path + "."); known != artifacts_.end(); ++known) {
       if (!known->first.starts_with(path + ".")) break;
-      if (known->second.IsBeside() && !brought.contains(known->first)) left.push_back(known->first);
+      if (known->second.IsSidecar() && !brought.contains(known->first)) left.push_back(known->first);
     }
   }
   return left;
@@ -349,7 +365,7 @@ Result<OutputFolder::Batch> OutputFolder::ReadJournal() {
   return batch;
 }
 
-bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
+bool OutputFolder::UndoMoves(const std::vector<Move>& moves) {
   // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only
   // when everything else is as before.
   bool whole = true;
@@ -373,7 +389,7 @@ bool OutputFolder::TakeBack(const std::vector<Move>& moves) {
 }
 
 /// Only the file's own name tells its kind: nobody takes what is called "0" for a package.
-Result<void> OutputFolder::Bring(std::vector<PublishItem>& items) {
+Result<void> OutputFolder::StageFiles(std::vector<PublishItem>& items) {
   PTPKG_CHECK(RemoveTree(env_->fs, IncomingRoot()));
   PTPKG_CHECK(env_->fs.MakeDirs(IncomingRoot()));
   const AbsPath probe = IncomingRoot() / "mode";
@@ -383,13 +399,13 @@ Result<void> OutputFolder::Bring(std::vector<PublishItem>& items) {
     PTPKG_CHECK(env_->cancel.Check());
     if (items[i].file == root_ / RelPath::Literal(items[i].record.path)) continue;
     const AbsPath to = IncomingRoot() / std::to_string(i);
-    PTPKG_CHECK(BringOne(items[i].file, to, fresh.mode));
+    PTPKG_CHECK(StageOneFile(items[i].file, to, fresh.mode));
     items[i].file = to;
   }
   return env_->fs.SyncDir(IncomingRoot());
 }
 
-Result<void> OutputFolder::BringOne(const AbsPath& from, const AbsPath& to, std::uint32_t mode) {
+Result<void> OutputFolder::StageOneFile(const AbsPath& from, const AbsPath& to, std::uint32_t mode) {
   // The file stays where it is: other nodes may be reading it.
   if (env_->fs.CreateHardLink(from, to)) {
     PTPKG_TRY(const FileStat stat, env_->fs.Lstat(to));
@@ -403,7 +419,8 @@ Result<void> OutputFolder::BringOne(const AbsPath& from, const AbsPath& to, std:
   return copy->Close();
 }
 
-Result<std::vector<OutputFolder::Move*>> OutputFolder::Due(const Batch& batch, std::vector<Move>& moves) {
+Result<std::vector<OutputFolder::Move*>> OutputFolder::PendingMoves(const Batch& batch,
+                                                                    std::vector<Move>& moves) {
   std::vector<Move*> due;
   for (Move& move : moves) {
     if (!move.goes) continue;
@@ -419,8 +436,8 @@ Result<std::vector<OutputFolder::Move*>> OutputFolder::Due(const Batch& batch, s
   return due;
 }
 
-Result<void> OutputFolder::GiveNames(const Batch& batch, std::vector<Move>& moves) {
-  PTPKG_TRY(const std::vector<Move*> due, Due(batch, moves));
+Result<void> OutputFolder::CommitMoves(const Batch& batch, std::vector<Move>& moves) {
+  PTPKG_TRY(const std::vector<Move*> due, PendingMoves(batch, moves));
   std::set<AbsPath> folders;
   for (Move* const move : due) {
     folders.insert(move->to.Parent());
@@ -470,19 +487,18 @@ Result<void> OutputFolder::FinishPublication(const std::vector<Move>& moves) {
 Result<void> OutputFolder::CompletePublication() {
   PTPKG_TRY(const bool there, Exists(env_->fs, JournalPath()));
   if (!there) return RemoveTree(env_->fs, IncomingRoot());  // of one that was killed before its journal
-  const std::string frame = "while completing a publication that was interrupted";
+  const std::string frame = "while completing an interrupted publication";
   const auto batch = ReadJournal();
   if (!batch) {
     if (batch.error().code() == ErrorCode::kIo) return Error(batch.error()).WithContext(frame);
     // It was written whole, so a disk has damaged it: nothing tells any more what was under way.
-    env_->reporter.Warn(
-        fmt::format("'{}' is damaged and is removed: {}; files of that publication that have "
-                    "their names already are not in manifest.json",
-                    JournalPath().str(), batch.error().message()));
+    env_->reporter.Warn(fmt::format(
+        "removing the damaged '{}': {}; files that it had already published are not in manifest.json",
+        JournalPath().str(), batch.error().message()));
     return env_->fs.Remove(JournalPath());
   }
   std::vector<Move> moves = MovesOf(*batch);
-  auto named = GiveNames(*batch, moves);
+  auto named = CommitMoves(*batch, moves);
   if (named) return FinishPublication(moves);
   if (named.error().code() != ErrorCode::kNotFound) return std::move(named).error().WithContext(frame);
   for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -494,14 +510,13 @@ Result<void> OutputFolder::CompletePublication() {
     if (moves[i].from == moves[i].to) continue;
     PTPKG_TRY(moves[i].done, IsPresent(batch->items[i].record), frame);
   }
-  if (!TakeBack(moves)) return std::move(named).error().WithContext(frame);
-  env_->reporter.Warn(
-      fmt::format("a publication that was interrupted is taken back, because its files are gone: {}",
-                  named.error().message()));
+  if (!UndoMoves(moves)) return std::move(named).error().WithContext(frame);
+  env_->reporter.Warn(fmt::format("rolling back an interrupted publication because its files are missing: {}",
+                                  named.error().message()));
   return Ok();
 }
 
-Result<void> OutputFolder::LeaveEqualBytes(std::vector<PublishItem>& items) {
+Result<void> OutputFolder::SkipIdenticalFiles(std::vector<PublishItem>& items) {
   for (PublishItem& item : items) {
     const AbsPath target = root_ / RelPath::Literal(item.record.path);
     if (item.file == target) continue;
@@ -511,28 +526,28 @@ Result<void> OutputFolder::LeaveEqualBytes(std::vector<PublishItem>& items) {
   return Ok();
 }
 
-Result<void> OutputFolder::Publish(std::vector<PublishItem> items, OnForeign on_foreign) {
+Result<void> OutputFolder::Publish(std::vector<PublishItem> items, ForeignFilePolicy on_foreign) {
   PTPKG_TRY(const std::unique_ptr<File> lock, Lock());
   // Another process may have published since this one looked.
   PTPKG_CHECK(ReadManifest());
   PTPKG_CHECK(CompletePublication());
   for (const PublishItem& item : items) PTPKG_CHECK(CheckPlace(item, on_foreign));
-  PTPKG_CHECK(LeaveEqualBytes(items));
+  PTPKG_CHECK(SkipIdenticalFiles(items));
   Batch batch{.items = std::move(items)};
-  PTPKG_TRY(batch.goes, LeftBeside(batch.items));
-  if (auto brought = Bring(batch.items); !brought) {
+  PTPKG_TRY(batch.goes, StaleSidecars(batch.items));
+  if (auto brought = StageFiles(batch.items); !brought) {
     static_cast<void>(RemoveTree(env_->fs, IncomingRoot()));  // else the next run
     return std::move(brought).error().WithContext("while publishing");
   }
   PTPKG_CHECK(WriteJournal(batch), "while publishing");
   std::vector<Move> moves = MovesOf(batch);
-  auto named = GiveNames(batch, moves);
+  auto named = CommitMoves(batch, moves);
   if (!named) {
-    static_cast<void>(TakeBack(moves));
+    static_cast<void>(UndoMoves(moves));
     return std::move(named).error().WithContext("while publishing");
   }
   if (const auto tidied = FinishPublication(moves); !tidied) {
-    env_->reporter.Warn(fmt::format("everything is published, but the next run has to tidy up: {}",
+    env_->reporter.Warn(fmt::format("everything is published, but cleanup is left to the next run: {}",
                                     tidied.error().message()));
   }
   return Ok();

@@ -1,5 +1,5 @@
 #pragma once
-// The output folder: a conda channel, a wheel index, zips, logs and the manifest. Layer: publish.
+// Output directory: conda channel, wheel index, zips, logs, manifest. Layer: publish.
 //
 //   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/zip/…   <root>/logs/…   <root>/manifest.json
 //   <root>/.ptpkg/            the files of a publication under way, by number, and its journal
@@ -28,7 +28,7 @@ struct PublishItem {
   std::string build_number = {};                    ///< Of record.variant, "" when nobody says it.
 };
 
-enum class OnForeign : std::uint8_t {
+enum class ForeignFilePolicy : std::uint8_t {
   kRefuse,
   kRefuseAny,  ///< Nor are files replaced that the manifest knows: what was published stays.
   kReplace,    ///< "--force": also files that the manifest does not know.
@@ -57,15 +57,15 @@ class OutputFolder {
   Result<void> Prepare();
   /// Completes a publication that was killed, if `root` is an output folder with one; writes nothing else.
   /// Errors: those of Open and Prepare.
-  static Result<void> CompleteIn(Env& env, const AbsPath& root);
+  static Result<void> RecoverPublication(Env& env, const AbsPath& root);
 
   /// The artifacts that the node of this key made, if those that the manifest still knows are there,
   /// unchanged; else none. Who knows how many they were compares.
-  Result<std::vector<ArtifactRecord>> MadeBy(const std::string& key);
+  Result<std::vector<ArtifactRecord>> ArtifactsOfNode(const std::string& key);
   /// The artifacts of the publication of this key, if all of them are there, unchanged; else none.
-  Result<std::vector<ArtifactRecord>> PublishedBy(const std::string& key);
+  Result<std::vector<ArtifactRecord>> ArtifactsOfPublication(const std::string& key);
   /// The artifacts that passed the check of this key, whether they are still there or not.
-  [[nodiscard]] std::vector<ArtifactRecord> CheckedBy(const std::string& key) const;
+  [[nodiscard]] std::vector<ArtifactRecord> CheckedArtifacts(const std::string& key) const;
 
   /// All artifacts of the manifest, by path. Errors: kNotFound for one that is gone, kHashMismatch for one
   /// that has changed since.
@@ -84,11 +84,11 @@ class OutputFolder {
   /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
   /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings), and a zip of
   /// another variant, only with kReplace. What the manifest knows beside an artifact that is replaced
-  /// (ArtifactRecord::IsBeside) goes with it, unless the items bring another: it is about the old bytes.
+  /// (ArtifactRecord::IsSidecar) goes with it, unless the items bring another: it is about the old bytes.
   /// Waits while another process publishes here (support/files/lock_file.h). What cannot be tidied up after
   /// that is no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is touched),
   /// kIo, kCancelled.
-  Result<void> Publish(std::vector<PublishItem> items, OnForeign on_foreign);
+  Result<void> Publish(std::vector<PublishItem> items, ForeignFilePolicy on_foreign);
 
   /// Removes `path` and the files `beside` it, and takes them out of the manifest; absent ones too. A file of
   /// another digest than `sha256` stays, with all beside it. Waits while another process publishes here.
@@ -120,20 +120,20 @@ class OutputFolder {
   Result<void> WriteManifest();
   Result<std::unique_ptr<File>> Lock();
   Result<bool> IsPresent(const ArtifactRecord& record);
-  Result<void> CheckPlace(const PublishItem& item, OnForeign on_foreign);
+  Result<void> CheckPlace(const PublishItem& item, ForeignFilePolicy on_foreign);
   /// A file of the same bytes is left alone, and its twin in the staging folder too.
-  Result<void> LeaveEqualBytes(std::vector<PublishItem>& items);
+  Result<void> SkipIdenticalFiles(std::vector<PublishItem>& items);
   /// Of what lies beside artifacts that the items replace.
-  Result<std::vector<std::string>> LeftBeside(const std::vector<PublishItem>& items);
+  Result<std::vector<std::string>> StaleSidecars(const std::vector<PublishItem>& items);
   Result<void> WriteJournal(const Batch& batch);
   [[nodiscard]] AbsPath IncomingRoot() const { return StagingRoot() / "incoming"; }
   /// Links or copies the files into IncomingRoot, which `items` name then.
-  Result<void> Bring(std::vector<PublishItem>& items);
-  Result<void> BringOne(const AbsPath& from, const AbsPath& to, std::uint32_t mode);
+  Result<void> StageFiles(std::vector<PublishItem>& items);
+  Result<void> StageOneFile(const AbsPath& from, const AbsPath& to, std::uint32_t mode);
   /// The moves that are not done yet, in the order in which they are to be done.
-  Result<std::vector<Move*>> Due(const Batch& batch, std::vector<Move>& moves);
+  Result<std::vector<Move*>> PendingMoves(const Batch& batch, std::vector<Move>& moves);
   /// Does all moves that are due, then writes the manifest.
-  Result<void> GiveNames(const Batch& batch, std::vector<Move>& moves);
+  Result<void> CommitMoves(const Batch& batch, std::vector<Move>& moves);
   Result<void> RecordNames(const Batch& batch);
   /// Under the lock: names what a killed publication had not named yet, or takes it back.
   Result<void> CompletePublication();
@@ -141,7 +141,7 @@ class OutputFolder {
   Result<void> FinishPublication(const std::vector<Move>& moves);
   [[nodiscard]] std::vector<Move> MovesOf(const Batch& batch) const;
   /// True if all is as before; else the journal stays for the next run.
-  bool TakeBack(const std::vector<Move>& moves);
+  bool UndoMoves(const std::vector<Move>& moves);
 
   Env* env_;
   AbsPath root_;

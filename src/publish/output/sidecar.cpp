@@ -22,7 +22,7 @@ constexpr std::string_view kOpenPgpSignature = ".asc";  // of gpg: about the art
 constexpr std::string_view kPythonPublication = ".publish.attestation";
 
 /// What a file `name` is beside one of the format called `artifact`; "" if it is not about that one.
-std::string_view FormatBeside(ArtifactFormat format, std::string_view artifact, std::string_view name) {
+std::string_view SidecarFormat(ArtifactFormat format, std::string_view artifact, std::string_view name) {
   if (!name.starts_with(artifact)) return "";
   const std::string_view ending = name.substr(artifact.size());
   if (ending == provenance::kStatementEnding) return kStatementFormat;
@@ -35,7 +35,7 @@ std::string_view FormatBeside(ArtifactFormat format, std::string_view artifact, 
 
 Error NotAbout(const std::string& name, const std::string& why) {
   return Error(ErrorCode::kRefused, fmt::format("'{}' {}", name, why))
-      .WithHint("remove it, or make it again for the artifact that it lies beside");
+      .WithHint("remove it, or create it again for this artifact");
 }
 
 /// Names of one wheel may be written in several ways; signers write the normal form.
@@ -61,13 +61,13 @@ class Reader {
     const Result<void> taken = Take(upload, format);
     if (taken) return upload;
     if (taken.error().code() != ErrorCode::kInvalidInput) return taken.error();
-    return NotAbout(name, "cannot go with the artifact: " + taken.error().message());
+    return NotAbout(name, "is not a valid sidecar of the artifact: " + taken.error().message());
   }
 
  private:
   Result<void> Take(Upload& upload, std::string_view format) {
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, upload.file, limits::kStatement));
-    HashingSink hasher(nullptr, {.md5 = true, .blake2b_256 = true});
+    HashingSink hasher(nullptr, {.md5 = true});
     PTPKG_CHECK(hasher.Write(AsBytes(text)));
     upload.digests = hasher.Finish();
     return CheckText(upload.Name(), format, text);
@@ -86,7 +86,7 @@ class Reader {
         IsSameWheel(statement.subjects.front().name, about_.name)) {
       statement.subjects.front().name = about_.name;
     }
-    const std::string other = provenance::OtherSubject(statement, about_);
+    const std::string other = provenance::SubjectMismatch(statement, about_);
     return other.empty() ? Ok() : Result<void>(NotAbout(name, other));
   }
 
@@ -109,7 +109,7 @@ class Reader {
     PTPKG_CHECK(CheckAbout(name, statement));
     if (!predicates_.insert(statement.predicate_type).second)
       return NotAbout(name,
-                      fmt::format("is the second attestation of the type '{}'", statement.predicate_type));
+                      fmt::format("is a second attestation of the type '{}'", statement.predicate_type));
     artifact_.attestations.push_back({.name = name, .text = text});
     return Ok();
   }
@@ -124,7 +124,8 @@ class Reader {
 
   Result<void> CheckCondaList(const std::string& name, const std::string& text) {
     PTPKG_TRY(const Json list, ParseJson(text, name));
-    if (!list.is_array() || list.empty()) return Error(ErrorCode::kInvalidInput, "it is no list of bundles");
+    if (!list.is_array() || list.empty())
+      return Error(ErrorCode::kInvalidInput, "it is not a list of bundles");
     for (const Json& item : list) {
       PTPKG_TRY(const provenance::Statement statement,
                 provenance::ReadCondaAttestation(DumpJson(item), "a bundle in it"));
@@ -141,13 +142,13 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
+Result<std::vector<Upload>> FindSidecars(Env& env, Upload& artifact) {
   const std::string name = artifact.Name();
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(artifact.file.Parent()));
   Reader reader(env, artifact);
   std::vector<Upload> found;
   for (const std::string& other : names) {
-    const std::string_view format = FormatBeside(artifact.format, name, other);
+    const std::string_view format = SidecarFormat(artifact.format, name, other);
     if (format.empty()) continue;
     PTPKG_TRY(Upload upload, reader.Read(other, format));
     found.push_back(std::move(upload));
@@ -155,23 +156,23 @@ Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact) {
   return found;
 }
 
-std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<std::string>& names) {
+std::vector<ArtifactId> SidecarIds(const ArtifactId& artifact, const std::vector<std::string>& names) {
   std::vector<ArtifactId> found;
   for (const std::string& name : names) {
     const bool signature = name == artifact.file_name + std::string(kOpenPgpSignature);
-    if (!signature && FormatBeside(artifact.format, artifact.file_name, name).empty()) continue;
+    if (!signature && SidecarFormat(artifact.format, artifact.file_name, name).empty()) continue;
     found.push_back(artifact);
     found.back().file_name = name;
   }
   return found;
 }
 
-std::vector<ArtifactId> UsualIdsBeside(const ArtifactId& artifact) {
+std::vector<ArtifactId> UsualSidecarIds(const ArtifactId& artifact) {
   std::vector<std::string> names;
   for (const std::string_view ending : {provenance::kStatementEnding, provenance::kSignatureEnding,
                                         kOpenPgpSignature, kPythonPublication, kCondaBundle, kCondaBundles})
     names.push_back(artifact.file_name + std::string(ending));
-  return IdsBeside(artifact, names);
+  return SidecarIds(artifact, names);
 }
 
 }  // namespace ptpkg::publish

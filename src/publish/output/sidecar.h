@@ -1,5 +1,5 @@
 #pragma once
-// What lies beside an artifact and is about it: signed statements, signatures, attestations. Layer: publish.
+// Sidecar files: signatures, attestations, provenance. Layer: publish.
 //
 //   NAME.intoto.jsonl     signed statement           provenance/envelope.h
 //   NAME.sig              signature of the artifact
@@ -20,13 +20,13 @@ namespace ptpkg::publish {
 /// the artifact are added to `artifact.attestations`. Read without a key and without a network: that each is
 /// well-formed, and about exactly this file, but for a signature (.sig): it says nothing without the key; and
 /// that there is one PEP 740 attestation of a type. Errors: kRefused with a hint, naming the file; kIo.
-Result<std::vector<Upload>> FindBeside(Env& env, Upload& artifact);
+Result<std::vector<Upload>> FindSidecars(Env& env, Upload& artifact);
 
 /// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes. Each
 /// has the place of the artifact, and its own file name.
-std::vector<ArtifactId> IdsBeside(const ArtifactId& artifact, const std::vector<std::string>& names);
+std::vector<ArtifactId> SidecarIds(const ArtifactId& artifact, const std::vector<std::string>& names);
 /// The same where nobody has listed the folder: names as ptpkg and the usual signers choose them, there or
 /// not.
-std::vector<ArtifactId> UsualIdsBeside(const ArtifactId& artifact);
+std::vector<ArtifactId> UsualSidecarIds(const ArtifactId& artifact);
 
 }  // namespace ptpkg::publish

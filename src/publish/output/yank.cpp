@@ -9,7 +9,7 @@ Result<void> CheckIndexChange(const Change& change, const std::string& title) {
   if (change.action == Action::kRemove) return Ok();
   if (change.artifact.format == ArtifactFormat::kWheel) return Ok();
   return Error(ErrorCode::kRefused,
-               fmt::format("{} cannot yank '{}': channels of conda know no yanked files", title, name))
+               fmt::format("{} cannot yank '{}': conda channels have no yanking", title, name))
       .WithHint("remove it from the channel: ptpkg remove");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A change of a wheel as a simple index has it. Layer: publish.
+// Yank changes of a simple index. Layer: publish.
 
 #include "index/simple_index/simple_index_pages.h"
 #include "publish/artifact_store.h"

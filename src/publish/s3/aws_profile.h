@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "publish/s3/aws_signature.h"
 #include "support/env.h"
 
 namespace ptpkg::publish {

@@ -8,39 +8,41 @@
 #include "publish/output/sidecar.h"
 #include "publish/s3/aws_profile.h"
 #include "publish/s3/s3_index.h"
-#include "publish/s3/s3_multipart.h"
 #include "publish/s3/s3_object.h"
 #include "support/text/text.h"
 
 namespace ptpkg::publish {
 namespace {
 
+constexpr std::uint64_t kMostBytesOfPut = std::uint64_t{5}
+                                          << 30U;  // Amazon S3 User Guide, "Uploading objects"
+
 class S3Remote final : public Remote {
  public:
-  explicit S3Remote(std::unique_ptr<S3Bucket> bucket) : bucket_(std::move(bucket)), multipart_(*bucket_) {}
+  explicit S3Remote(std::unique_ptr<S3Bucket> bucket) : bucket_(std::move(bucket)) {}
 
   [[nodiscard]] std::string Title() const override { return bucket_->Title(); }
   [[nodiscard]] std::string ProfileName() const override { return ""; }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
-  [[nodiscard]] bool TakesFilesBeside() const override { return true; }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override {
+    return format != ArtifactFormat::kZip;
+  }
+  [[nodiscard]] bool AcceptsSidecars() const override { return true; }
   [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
-    return RefuseVariantWheel(upload);
+    PTPKG_CHECK(RefuseVariantWheel(upload));
+    const std::uint64_t bytes = upload.digests.size_bytes;
+    if (bytes <= kMostBytesOfPut) return Ok();
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' is too large for S3: it has {}, and one PUT takes {}", upload.Name(),
+                             HumanBytes(bytes), HumanBytes(kMostBytesOfPut)))
+        .WithHint(
+            "slice it by GPU (ptpkg slice), or upload it with another client (aws s3 cp) and publish again");
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
     const std::string url = Url(upload);
     const std::string condition = replace ? " (if another file is there, it goes)" : " (if nothing is there)";
     std::vector<std::string> lines = {"GET " + bucket_->ListUrl(), "HEAD " + url};
-    if (IsSmall(upload)) {
-      lines.push_back("PUT " + url + condition);
-    } else {
-      const PartLayout layout = LayoutOf(upload.digests);
-      lines.push_back("GET " + bucket_->BucketUrl("uploads"));
-      lines.push_back("POST " + url + "?uploads");
-      lines.push_back(fmt::format("PUT {}?partNumber=… ({} parts of {})", url, layout.parts,
-                                  HumanBytes(layout.part_bytes)));
-      lines.push_back("POST " + url + "?uploadId=…" + condition);
-    }
+    lines.push_back("PUT " + url + condition);
     lines.push_back("HEAD " + url);
     if (!upload.beside.empty()) return lines;
     lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) + " (which is to be refused)");
@@ -59,10 +61,8 @@ class S3Remote final : public Remote {
     if (answer.status == 404) return std::optional<RemoteFile>();
     if (answer.status != 200)
       return bucket_->ErrorOf(answer, fmt::format("asked for '{}'", S3PathOf(upload)));
-    PTPKG_TRY(const std::string parts_etag, PartsEtagFor(upload, answer));
-    const ObjectContent content = JudgeObject(
-        answer,
-        {.file = upload.digests, .parts_etag = parts_etag, .written_etag = WrittenEtag(S3PathOf(upload))});
+    const ObjectContent content =
+        JudgeObject(answer, {.file = upload.digests, .written_etag = WrittenEtag(S3PathOf(upload))});
     if (content == ObjectContent::kSame)
       return std::optional(RemoteFile{.sha256 = upload.digests.sha256.Hex()});
     if (content == ObjectContent::kUnknown) return ReadBack(upload, HeaderOfAnswer(answer, "etag"));
@@ -82,7 +82,6 @@ class S3Remote final : public Remote {
       replaced_.push_back(upload.Id());
     }
     const S3Condition condition{.nothing = !replace};
-    if (!IsSmall(upload)) return multipart_.Send(upload, path, condition, on_sent);
     PTPKG_TRY(const HttpAnswer answer,
               bucket_->SendIf({.method = "PUT",
                                .url = bucket_->FileUrl(path),
@@ -118,7 +117,7 @@ class S3Remote final : public Remote {
     std::set<std::string> brought;
     for (const Upload* upload : there) brought.insert(S3PathOf(*upload));
     for (const ArtifactId& artifact : replaced_) {
-      for (const ArtifactId& beside : UsualIdsBeside(artifact)) {
+      for (const ArtifactId& beside : UsualSidecarIds(artifact)) {
         const std::string path = S3PathOf(beside);
         if (brought.contains(path)) continue;
         PTPKG_TRY(const HttpAnswer answer,
@@ -136,29 +135,12 @@ class S3Remote final : public Remote {
     return Ok();
   }
 
-  [[nodiscard]] static bool IsSmall(const Upload& upload) {
-    return upload.digests.size_bytes <= kMostBytesAtOnce;
-  }
   [[nodiscard]] std::string Url(const Upload& upload) const { return bucket_->FileUrl(S3PathOf(upload)); }
-
-  /// The ETag that a file in parts has, where the server's is one of so many parts; "" for others.
-  Result<std::string> PartsEtagFor(const Upload& upload, const HttpAnswer& head) {
-    const std::string ending = fmt::format("-{}", LayoutOf(upload.digests).parts);
-    if (!BareEtag(HeaderOfAnswer(head, "etag")).ends_with(ending)) return std::string();
-    const std::string path = S3PathOf(upload);
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto known = parts_etags_.find(path); known != parts_etags_.end()) return known->second;
-    }
-    PTPKG_TRY(std::string etag, PartsEtag(bucket_->env(), upload));
-    const std::lock_guard lock(mutex_);
-    return parts_etags_[path] = std::move(etag);
-  }
 
   std::string WrittenEtag(const std::string& path) {
     const std::lock_guard lock(mutex_);
     const auto found = written_etags_.find(path);
-    return found == written_etags_.end() ? multipart_.EtagOf(path) : found->second;
+    return found == written_etags_.end() ? "" : found->second;
   }
 
   /// The digest of a file of the same size that another client has put there.
@@ -177,11 +159,9 @@ class S3Remote final : public Remote {
   }
 
   std::unique_ptr<S3Bucket> bucket_;
-  S3Multipart multipart_;
   std::mutex mutex_;
   std::vector<ArtifactId> replaced_;                  // under mutex_ while files are sent
   std::map<std::string, std::string> written_etags_;  // or found to be ours; by path, and so the next
-  std::map<std::string, std::string> parts_etags_;
 };
 
 }  // namespace

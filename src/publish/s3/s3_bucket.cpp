@@ -8,6 +8,7 @@
 #include "publish/s3/xml.h"
 #include "support/digest/base64.h"
 #include "support/digest/hash.h"
+#include "support/net/url.h"
 #include "support/reporter.h"
 #include "support/text/text.h"
 
@@ -15,6 +16,7 @@ namespace ptpkg::publish {
 namespace {
 
 constexpr const char* kUsualRegion = "us-east-1";
+constexpr std::size_t kLongestRegion = 64;  // that libcurl signs
 constexpr std::uint64_t kMostIndexBytes = 256U << 20U;
 
 /// Codes of errors that have one meaning, whatever the request was.
@@ -26,8 +28,8 @@ struct KnownCode {
 constexpr std::array kKnownCodes = {
     KnownCode{"NoSuchBucket", ErrorCode::kNotFound, "make the bucket first, or mend --to and the region"},
     KnownCode{"AccessDenied", ErrorCode::kRefused,
-              "the key needs s3:ListBucket of the bucket, and s3:GetObject, s3:PutObject and "
-              "s3:AbortMultipartUpload of what is below the prefix; to remove, s3:DeleteObject too"},
+              "the key needs s3:ListBucket of the bucket, and s3:GetObject and s3:PutObject of what is below "
+              "the prefix; to remove, s3:DeleteObject too"},
     KnownCode{"InvalidAccessKeyId", ErrorCode::kRefused,
               "the server does not know the key's id: check which one is used ('ptpkg explain publishing')"},
     KnownCode{"SignatureDoesNotMatch", ErrorCode::kRefused, "the secret does not belong to the key's id"},
@@ -37,9 +39,6 @@ constexpr std::array kKnownCodes = {
     KnownCode{"PreconditionFailed", ErrorCode::kAlreadyExists, ""},
     KnownCode{"ConditionalRequestConflict", ErrorCode::kAlreadyExists, ""},
     KnownCode{"OperationAborted", ErrorCode::kAlreadyExists, ""},
-    // Completed or aborted meanwhile: what is there now decides.
-    KnownCode{"NoSuchUpload", ErrorCode::kNetwork, ""},
-    KnownCode{"InvalidPart", ErrorCode::kNetwork, ""},
     KnownCode{"InternalError", ErrorCode::kNetwork, ""},
     KnownCode{"SlowDown", ErrorCode::kNetwork, ""},
     KnownCode{"RequestTimeout", ErrorCode::kNetwork, ""},
@@ -100,7 +99,7 @@ Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
         .WithHint("names, with one '/' between two of them");
   if (place.region.empty()) place.region = kUsualRegion;
   const std::string region = ToLower(place.region);
-  if (PercentEncode(region) != region)
+  if (PercentEncode(region) != region || region.size() > kLongestRegion)
     return Error(ErrorCode::kUsage, fmt::format("'{}' is no name of a region", place.region))
         .WithHint("AWS_REGION, AWS_DEFAULT_REGION or the profile say it: 'eu-central-1'");
   while (place.endpoint.ends_with('/')) place.endpoint.pop_back();
@@ -112,14 +111,10 @@ Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
 }
 
 S3Bucket::S3Bucket(Env& env, S3Place place, std::string base, std::string origin)
-    : place_(std::move(place)),
-      base_(std::move(base)),
-      exchange_(env, std::move(origin), {{"User-Agent", "ptpkg"}}) {}
+    : place_(std::move(place)), base_(std::move(base)), exchange_(env, std::move(origin), {}) {}
 
 void S3Bucket::SetKeys(AwsKeys keys) {
-  exchange_.SetSigner([this, keys = std::move(keys)](HttpCall& call) {
-    SignForAws(call, keys, {.region = place_.region}, env().clock.WallNow());
-  });
+  exchange_.SetSignature({.keys = std::move(keys), .region = place_.region});
 }
 
 Result<void> S3Bucket::LogIn(AwsKeys keys) {
@@ -254,7 +249,7 @@ Result<std::optional<S3Object>> S3Bucket::ReadListed(const std::string& path) {
     } else if (object) {
       return object;  // a list that is behind
     }
-    PTPKG_CHECK(PauseBefore(env().clock, attempt + 1, env().cancel));
+    PTPKG_CHECK(WaitBeforeRetry(env().clock, attempt + 1, env().cancel));
   }
   return Error(ErrorCode::kNetwork,
                fmt::format("{} lists '{}', and answers 404 when asked for it", Title(), path))
@@ -325,7 +320,7 @@ Result<void> S3Bucket::Write(const std::string& path, const std::string& type, c
     // 409: another write of the same key is under way. Who has a condition reads what came of it.
     const bool is_busy = answer.status == 409 && !is_conditional;
     if (!is_busy || attempt == kAttempts) return ErrorOf(answer, fmt::format("given '{}'", path));
-    PTPKG_CHECK(PauseBefore(env().clock, attempt + 1, env().cancel));
+    PTPKG_CHECK(WaitBeforeRetry(env().clock, attempt + 1, env().cancel));
   }
 }
 

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "publish/auth/exchange.h"
-#include "publish/s3/aws_signature.h"
 
 namespace ptpkg::publish {
 

@@ -89,7 +89,7 @@ class IndexWriter {
       if (lost_ == kMostLost) return KeepsNothing(bucket_, last_write_.first);
       if (outcome == Outcome::kWritten && lost_ == 0) continue;
       outrun = std::min(outrun + 1, kLongestPause);
-      PTPKG_CHECK(PauseBefore(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
+      PTPKG_CHECK(WaitBeforeRetry(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
     }
     return OthersKeepChanging(fmt::format("'{}'", index.path));
   }
@@ -311,7 +311,7 @@ Result<void> WriteAndConfirm(S3Bucket& bucket, const std::string& path, const st
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     PTPKG_TRY(const bool written, bucket.WriteIfOther(path, kTextType, text));
     if (!written) return Ok();
-    if (attempt > 1) PTPKG_CHECK(PauseBefore(bucket.env().clock, attempt, bucket.env().cancel));
+    if (attempt > 1) PTPKG_CHECK(WaitBeforeRetry(bucket.env().clock, attempt, bucket.env().cancel));
   }
   return KeepsNothing(bucket, path);
 }

@@ -28,8 +28,7 @@ ObjectContent JudgeObject(const HttpAnswer& head, const ObjectDigests& wanted) {
   const std::string etag = BareEtag(Header(head, "etag"));
   if (etag.empty()) return ObjectContent::kUnknown;
   // An ETag may be something else than a digest (SSE-KMS): one that differs says nothing.
-  const bool same = ToLower(etag) == wanted.file.md5.Hex() || ToLower(etag) == wanted.parts_etag ||
-                    etag == BareEtag(wanted.written_etag);
+  const bool same = ToLower(etag) == wanted.file.md5.Hex() || etag == BareEtag(wanted.written_etag);
   return same ? ObjectContent::kSame : ObjectContent::kUnknown;
 }
 

@@ -17,7 +17,6 @@ enum class ObjectContent : std::uint8_t {
 
 struct ObjectDigests {
   const Digests& file;            ///< With MD5.
-  std::string parts_etag = {};    ///< As PartsEtag() makes it; "": not known.
   std::string written_etag = {};  ///< Of the answer to this run's own write of these bytes; "": none.
 };
 

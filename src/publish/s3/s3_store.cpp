@@ -16,7 +16,9 @@ class S3Store final : public Store {
   explicit S3Store(std::unique_ptr<S3Bucket> bucket) : bucket_(std::move(bucket)) {}
 
   [[nodiscard]] std::string Title() const override { return bucket_->Title(); }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return format != ArtifactFormat::kZip; }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override {
+    return format != ArtifactFormat::kZip;
+  }
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     PTPKG_CHECK(RequireNoBackend(change.artifact, Title()));
     return CheckIndexChange(change, Title());
@@ -47,16 +49,16 @@ class S3Store final : public Store {
     return bucket_->LogIn(std::move(keys));
   }
 
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     const std::string path = S3PathOf(change.artifact);
     PTPKG_TRY(const HttpAnswer answer, bucket_->Send({.method = "HEAD", .url = bucket_->FileUrl(path)}));
-    if (answer.status == 404) return Standing{.state = ChangeState::kAbsent};
+    if (answer.status == 404) return RemoteStatus{.state = ChangeState::kAbsent};
     if (answer.status != 200) return bucket_->ErrorOf(answer, fmt::format("asked for '{}'", path));
     std::string sha256 = ToLower(HeaderOfAnswer(answer, "x-amz-meta-sha256"));
     if (sha256.empty()) {
       PTPKG_TRY(sha256, ReadBack(path));
     }
-    Standing standing{.state = ChangeState::kToDo, .sha256 = std::move(sha256)};
+    RemoteStatus standing{.state = ChangeState::kToDo, .sha256 = std::move(sha256)};
     if (change.action == Action::kRemove) return standing;
     PTPKG_TRY(const std::optional<Json> page, ReadProjectPage(*bucket_, change.artifact));
     if (!page || !index::IsListed(*page, YankOf(change))) {
@@ -74,10 +76,10 @@ class S3Store final : public Store {
     return EditIndexes(*bucket_, changes);
   }
 
-  Result<void> Make(const Change& change, const Standing& /*standing*/) override {
+  Result<void> Make(const Change& change, const RemoteStatus& /*standing*/) override {
     if (change.action != Action::kRemove) return Ok();
     // The index took its time, and another run may have put another file there.
-    PTPKG_TRY(const Standing now, Look(change));
+    PTPKG_TRY(const RemoteStatus now, QueryStatus(change));
     if (now.state == ChangeState::kAbsent || now.sha256 != change.sha256) return Ok();
     for (const std::string& path : FilesOf(change)) {
       PTPKG_TRY(const HttpAnswer answer,
@@ -95,7 +97,7 @@ class S3Store final : public Store {
   /// What goes with an artifact, itself last: without it nobody would look for the rest.
   static std::vector<std::string> FilesOf(const Change& change) {
     std::vector<std::string> paths;
-    for (const ArtifactId& beside : UsualIdsBeside(change.artifact)) paths.push_back(S3PathOf(beside));
+    for (const ArtifactId& beside : UsualSidecarIds(change.artifact)) paths.push_back(S3PathOf(beside));
     const std::string path = S3PathOf(change.artifact);
     if (change.artifact.format == ArtifactFormat::kWheel) paths.push_back(path + ".metadata");
     paths.push_back(path);

@@ -1,6 +1,5 @@
 #pragma once
-// The XML that S3 answers with: elements and text. Layer: publish. No library that ptpkg is linked to reads
-// XML. Source: XML 1.0 (Fifth Edition), as far as such answers go.
+// Elements and text of the XML that S3 answers with. Layer: publish. pugixml behind it, no pugixml type here.
 
 #include <string>
 #include <string_view>
@@ -11,22 +10,17 @@
 namespace ptpkg::publish {
 
 struct XmlElement {
-  std::string name = {};  ///< Without the prefix of a namespace.
-  std::string text = {};  ///< Directly in it, entities resolved.
+  std::string name = {};  ///< Without a namespace prefix.
+  std::string text = {};  ///< Its own text, with entities resolved.
   std::vector<XmlElement> children = {};
 
-  /// The first child of the name; nullptr when there is none.
-  [[nodiscard]] const XmlElement* Child(std::string_view wanted) const;
-  /// The trimmed text of that child; "" when there is none.
+  /// The trimmed text of the first child with this name; "" if there is none.
   [[nodiscard]] std::string TextOf(std::string_view wanted) const;
 };
 
-/// The root of a document. Attributes, comments and declarations in front are passed over; document types,
-/// other entities than the five and numbers, and sections of CDATA are refused, as is what is nested deeper
-/// than 16 or has more than 100,000 elements. Errors: kInvalidInput.
+/// Returns the root element. Ignores attributes, comments and processing instructions. Refuses document
+/// types, CDATA sections, unknown entities, more than 16 levels and more than 100,000 elements: S3 sends none
+/// of them. Errors: kInvalidInput.
 Result<XmlElement> ParseXml(std::string_view text);
-
-/// `text` as the content of an element.
-std::string EscapeXml(std::string_view text);
 
 }  // namespace ptpkg::publish

@@ -110,9 +110,9 @@ class Anaconda final : public Remote {
     PTPKG_CHECK(RequireCondaPackage(upload));
     if (upload.digests.size_bytes <= kMostBytes) return Ok();
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' has {}, and the storage of anaconda.org takes {} at most", upload.Name(),
+                 fmt::format("'{}' has {}, but anaconda.org accepts at most {}", upload.Name(),
                              HumanBytes(upload.digests.size_bytes), HumanBytes(kMostBytes)))
-        .WithHint("publish to another target, or make a package for fewer GPU architectures");
+        .WithHint("publish to another target, or build for fewer GPU architectures");
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
@@ -123,7 +123,7 @@ class Anaconda final : public Remote {
       lines.push_back("POST " + url + " (if there is none)");
     }
     lines.push_back("POST " + DistUrl("stage", upload));
-    lines.emplace_back("POST the URL that the server names");
+    lines.emplace_back("POST the URL that the server returns");
     lines.push_back("POST " + DistUrl("commit", upload));
     lines.push_back("GET " + DistUrl("dist", upload));
     return lines;
@@ -137,7 +137,7 @@ class Anaconda final : public Remote {
     if (file->sha256 == upload.digests.sha256.Hex()) PTPKG_CHECK(CheckLabel(upload, *file));
     // Entries of its first years have an MD5 alone.
     return std::optional(
-        RemoteFile{.sha256 = file->sha256, .words = file->sha256.empty() ? "no sha256 told" : ""});
+        RemoteFile{.sha256 = file->sha256, .words = file->sha256.empty() ? "unknown sha256" : ""});
   }
 
   Result<void> Send(const Upload& upload, bool replace,
@@ -148,7 +148,7 @@ class Anaconda final : public Remote {
     if (replace) {
       alone.lock();
       PTPKG_CHECK(api_->Expect({.method = "DELETE", .url = DistUrl("dist", upload)}, {200, 201, 404},
-                               "told to remove the other file"));
+                               "removing the other file"));
     }
     PTPKG_CHECK(MakePackageAndRelease(upload));
     PTPKG_TRY(const Json staged, Stage(upload));
@@ -157,7 +157,7 @@ class Anaconda final : public Remote {
   }
 
   Result<void> CleanUp(const Upload& upload) override {
-    exchange_.GoOnDespiteCancel();
+    exchange_.IgnoreCancel();
     for (const std::string& url : {ReleaseUrl(upload), PackageUrl(upload)}) {
       {
         const std::lock_guard lock(mutex_);
@@ -210,22 +210,22 @@ class Anaconda final : public Remote {
     if (!file.tells_labels || file.HasLabel(wanted)) return Ok();
     const bool usual = place_.api == kAnacondaOrg;
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is at {} already, with {} and not '{}'", upload.ChannelPath(), place_.api,
-                             file.LabelWords(), wanted))
-        .WithHint(fmt::format(
-            "give it that label too: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
-            upload.file.str(), place_.owner, place_.owner, wanted, usual ? "" : " --server " + place_.api));
+                 fmt::format("'{}' is already at {}, with {} instead of '{}'", upload.ChannelPath(),
+                             place_.api, file.LabelWords(), wanted))
+        .WithHint(fmt::format("add the label: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
+                              upload.file.str(), place_.owner, place_.owner, wanted,
+                              usual ? "" : " --server " + place_.api));
   }
 
   /// GET; where there is none, POST. Of two that make it at once, one gets a conflict, and it is there.
-  Result<void> MakeSure(const std::string& url, const Json& document, const std::string& what) {
-    DroppingSink nobody;  // it lists all files of a package, and only its status counts
+  Result<void> EnsureExists(const std::string& url, const Json& document, const std::string& what) {
+    NullSink nobody;  // it lists all files of a package, and only its status counts
     PTPKG_TRY(const HttpAnswer there, exchange_.Send({.url = url, .answer_sink = &nobody}));
     if (there.status == 200) return Ok();
-    if (there.status != 404) return AnswerError(there, fmt::format("asked for the {}", what));
+    if (there.status != 404) return AnswerError(there, fmt::format("looking up the {}", what));
     const auto made = exchange_.Send(PostOf(url, document));
     if (made && made->status == 409) return Ok();
-    if (made && made->status / 100 != 2) return AnswerError(*made, fmt::format("told to make the {}", what));
+    if (made && made->status / 100 != 2) return AnswerError(*made, fmt::format("creating the {}", what));
     {
       // Also when no answer came: it was not there before.
       const std::lock_guard lock(mutex_);
@@ -237,9 +237,9 @@ class Anaconda final : public Remote {
   Result<void> MakePackageAndRelease(const Upload& upload) {
     const CondaFacts& facts = *upload.conda;
     PTPKG_CHECK(
-        MakeSure(PackageUrl(upload), PackageDocument(facts), fmt::format("package '{}'", facts.name)));
-    return MakeSure(ReleaseUrl(upload), ReleaseDocument(facts),
-                    fmt::format("release '{}' of '{}'", facts.version, facts.name));
+        EnsureExists(PackageUrl(upload), PackageDocument(facts), fmt::format("package '{}'", facts.name)));
+    return EnsureExists(ReleaseUrl(upload), ReleaseDocument(facts),
+                        fmt::format("release '{}' of '{}'", facts.version, facts.name));
   }
 
   Result<Json> Stage(const Upload& upload) {
@@ -252,9 +252,8 @@ class Anaconda final : public Remote {
                            {"dependencies", Dependencies(*facts.index)},
                            {"channels", labels},
                            {"sha256", upload.digests.sha256.Hex()}};
-    PTPKG_TRY(const HttpAnswer answer,
-              ExpectInRelease(PostOf(DistUrl("stage", upload), document),
-                              fmt::format("told that '{}' is coming", upload.ChannelPath())));
+    PTPKG_TRY(const HttpAnswer answer, ExpectInRelease(PostOf(DistUrl("stage", upload), document),
+                                                       fmt::format("announcing '{}'", upload.ChannelPath())));
     return ParseJson(answer.body, "answer of the server");
   }
 
@@ -281,21 +280,20 @@ class Anaconda final : public Remote {
                                                      .on_sent = on_sent}));
     if (answer.status == 201) return Ok();
     // Anything else, 2xx too, is not what the storage says of a whole object.
-    return AnswerError(answer, fmt::format("given '{}'", upload.Name()));
+    return AnswerError(answer, fmt::format("uploading '{}'", upload.Name()));
   }
 
   Result<void> Commit(const Upload& upload, const Json& staged) {
     PTPKG_TRY(const Json id, IdOf(staged));
-    PTPKG_TRY(const HttpAnswer answer,
-              ExpectInRelease(PostOf(DistUrl("commit", upload), {{"dist_id", id}}),
-                              fmt::format("told that '{}' is complete", upload.ChannelPath())));
+    PTPKG_TRY(const HttpAnswer answer, ExpectInRelease(PostOf(DistUrl("commit", upload), {{"dist_id", id}}),
+                                                       fmt::format("completing '{}'", upload.ChannelPath())));
     static_cast<void>(answer);
     return Ok();
   }
 
   static Result<Json> IdOf(const Json& staged) {
     if (staged.is_object() && staged.contains("dist_id")) return staged["dist_id"];
-    return Error(ErrorCode::kNetwork, "the server names no 'dist_id' for the file to come");
+    return Error(ErrorCode::kNetwork, "the server returned no 'dist_id' for the file");
   }
 
   AnacondaPlace place_;

@@ -1,6 +1,6 @@
 #pragma once
-// anaconda.org, and servers that speak as it does. Layer: publish.
-// The order of requests is anaconda-client's 1.16 (docs/publishing.md shows it).
+// Uploads to anaconda.org and compatible servers. Layer: publish. The order of requests is anaconda-client's
+// 1.16 (docs/publishing.md shows it).
 
 #include "publish/remote.h"
 

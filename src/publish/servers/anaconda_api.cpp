@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "publish/auth/credential.h"
+#include "support/net/url.h"
 #include "support/text/text.h"
 
 namespace ptpkg::publish {
@@ -32,14 +33,14 @@ Result<void> AnacondaApi::LogIn(const std::string& owner) {
   PTPKG_TRY(const Secret token, AnacondaToken(exchange_.env(), api_));
   exchange_.SetHeader("Authorization", "token " + token.Reveal());
   PTPKG_TRY(const HttpAnswer user,
-            Expect({.url = UserUrl(owner)}, {200}, fmt::format("asked for the user '{}'", owner)));
+            Expect({.url = UserUrl(owner)}, {200}, fmt::format("looking up the user '{}'", owner)));
   static_cast<void>(user);
   return Ok();
 }
 
 Result<std::optional<AnacondaFile>> AnacondaApi::Find(const std::string& owner, const ArtifactId& artifact) {
   PTPKG_TRY(const HttpAnswer answer, Expect({.url = FileUrl("dist", owner, artifact)}, {200, 404},
-                                            fmt::format("asked for '{}'", artifact.ChannelPath())));
+                                            fmt::format("looking up '{}'", artifact.ChannelPath())));
   if (answer.status == 404) return std::optional<AnacondaFile>();
   PTPKG_TRY(const Json json, ParseJson(answer.body, "answer of the server"));
   // A server that falls back to another file of the release, or ignores the name, has said nothing of this

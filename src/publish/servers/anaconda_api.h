@@ -1,6 +1,5 @@
 #pragma once
-// The interface of anaconda.org at one base URL: addresses, login, what it says of a file. Layer: publish.
-// Source: anaconda-client 1.16.
+// API client of anaconda.org. Layer: publish. Source: anaconda-client 1.16.
 
 #include <memory>
 #include <optional>

@@ -20,35 +20,33 @@ class AnacondaStore final : public Store {
     return fmt::format("channel '{}' at {}", from_.owner, api_->api());
   }
 
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override { return IsCondaPackage(format); }
 
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     const std::string name = change.artifact.ChannelPath();
     PTPKG_CHECK(RequireInChannel(change.artifact));
     switch (change.action) {
       case Action::kCopy:
-        if (from_.owner == to_.owner && from_.label == ToLabel()) return ToItself();
+        if (from_.owner == to_.owner && from_.label == ToLabel()) return SameSourceError();
         return Ok();
       case Action::kMove:
         return CheckMove();
       case Action::kYank:
       case Action::kUnyank:
-        return Error(
-                   ErrorCode::kRefused,
-                   fmt::format("{} cannot yank '{}': channels of conda know no yanked files", Title(), name))
-            .WithHint(fmt::format("take it out of the label that people use: ptpkg promote --move --from "
-                                  "anaconda:{0}/main --to anaconda:{0}/broken",
+        return Error(ErrorCode::kRefused,
+                     fmt::format("{} cannot yank '{}': conda channels have no yanking", Title(), name))
+            .WithHint(fmt::format("move it to another label: ptpkg promote --move --from anaconda:{0}/main "
+                                  "--to anaconda:{0}/broken",
                                   from_.owner));
       case Action::kRemove:
         break;
     }
     if (from_.label.empty()) return Ok();
     return Error(ErrorCode::kRefused,
-                 fmt::format("removal takes '{}' out of all labels, not of '{}' alone", name, from_.label))
-        .WithHint(
-            fmt::format("say --from anaconda:{} if the file is to go; ptpkg promote --move takes it from "
-                        "one label to another",
-                        from_.owner));
+                 fmt::format("removing '{}' affects all labels, not only '{}'", name, from_.label))
+        .WithHint(fmt::format("remove the file with --from anaconda:{}, or move it to another label with "
+                              "'ptpkg promote --move'",
+                              from_.owner));
   }
 
   [[nodiscard]] std::vector<std::string> Requests(const Change& change) const override {
@@ -74,42 +72,42 @@ class AnacondaStore final : public Store {
 
   Result<void> LogIn() override { return api_->LogIn(to_.owner.empty() ? from_.owner : to_.owner); }
 
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(from_.owner, change.artifact));
     if (change.action == Action::kRemove) {
-      if (!file) return Standing{.state = ChangeState::kAbsent};
-      return Standing{.state = ChangeState::kToDo, .sha256 = file->sha256};
+      if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
+      return RemoteStatus{.state = ChangeState::kToDo, .sha256 = file->sha256};
     }
-    if (to_.owner != from_.owner) return LookAtOther(change, file);
-    if (!file) return Standing{.state = ChangeState::kAbsent};
+    if (to_.owner != from_.owner) return QuerySource(change, file);
+    if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
     const bool there = file->HasLabel(ToLabel());
     const bool here = from_.label.empty() || file->HasLabel(from_.label);
     if (!there && !here) return NotHere(change, *file);
     const bool so = there && (change.action == Action::kCopy || !here);
-    return Standing{
+    return RemoteStatus{
         .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = file->sha256, .partly = there};
   }
 
-  Result<void> Make(const Change& change, const Standing& standing) override {
+  Result<void> Make(const Change& change, const RemoteStatus& standing) override {
     const std::string name = change.artifact.ChannelPath();
     if (change.action == Action::kRemove) {
-      return Told({.method = "DELETE",
-                   .url = api_->FileUrl("dist", from_.owner, change.artifact),
-                   .repeat = Repeat::kOnce},
-                  fmt::format("told to remove '{}'", name));
+      return NotAlreadyMade({.method = "DELETE",
+                             .url = api_->FileUrl("dist", from_.owner, change.artifact),
+                             .repeat = Repeat::kOnce},
+                            fmt::format("removing '{}'", name));
     }
     const bool to_other = to_.owner != from_.owner;
     if (to_other && !standing.partly) return CopyToOther(change);
     // First there, then no longer here: at no time is it in neither.
     if (to_other || !standing.partly) {
-      PTPKG_CHECK(Told(AnacondaApi::JsonRequest("POST", api_->LabelUrl(to_.owner, ToLabel()),
-                                                SelectionOf(change.artifact)),
-                       fmt::format("told to give '{}' the label '{}'", name, ToLabel())));
+      PTPKG_CHECK(NotAlreadyMade(AnacondaApi::JsonRequest("POST", api_->LabelUrl(to_.owner, ToLabel()),
+                                                          SelectionOf(change.artifact)),
+                                 fmt::format("adding '{}' to the label '{}'", name, ToLabel())));
     }
     if (change.action == Action::kCopy) return Ok();
-    return Told(AnacondaApi::JsonRequest("DELETE", api_->LabelUrl(from_.owner, from_.label),
-                                         SelectionOf(change.artifact)),
-                fmt::format("told to take the label '{}' from '{}'", from_.label, name));
+    return NotAlreadyMade(AnacondaApi::JsonRequest("DELETE", api_->LabelUrl(from_.owner, from_.label),
+                                                   SelectionOf(change.artifact)),
+                          fmt::format("removing the label '{}' from '{}'", from_.label, name));
   }
 
  private:
@@ -118,55 +116,57 @@ class AnacondaStore final : public Store {
     return change.action == Action::kRemove ? from_.owner : to_.owner;
   }
 
-  static Error ToItself() {
+  static Error SameSourceError() {
     return Error(ErrorCode::kUsage, "--from and --to are the same")
-        .WithHint("name two labels, or two owners");
+        .WithHint("give two labels, or two owners");
   }
 
   [[nodiscard]] Result<void> CheckMove() const {
     if (from_.label.empty()) {
-      return Error(ErrorCode::kUsage, fmt::format("--move from 'anaconda:{}' says no label", from_.owner))
-          .WithHint(fmt::format("name the one that is taken away: --from anaconda:{}/dev", from_.owner));
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--move needs a label: '--from anaconda:{}' has none", from_.owner))
+          .WithHint(fmt::format("give the label to move from: --from anaconda:{}/dev", from_.owner));
     }
     if (from_.owner != to_.owner) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("{} moves nothing to another owner, '{}'", Title(), to_.owner))
-          .WithHint("copy it there (without --move), then remove it here: ptpkg remove");
+                   fmt::format("{} cannot move artifacts to another owner, '{}'", Title(), to_.owner))
+          .WithHint("copy it there without --move, then remove it here with 'ptpkg remove'");
     }
-    return from_.label == ToLabel() ? Result<void>(ToItself()) : Ok();
+    return from_.label == ToLabel() ? Result<void>(SameSourceError()) : Ok();
   }
 
   [[nodiscard]] Error NotHere(const Change& change, const AnacondaFile& file) const {
     return Error(ErrorCode::kNotFound,
-                 fmt::format("'{}' has {} at {}, and not '{}'", change.artifact.ChannelPath(),
-                             file.LabelWords(), Title(), from_.label))
-        .WithHint("name in --from a label that it has");
+                 fmt::format("'{}' has {} at {}, not '{}'", change.artifact.ChannelPath(), file.LabelWords(),
+                             Title(), from_.label))
+        .WithHint("use a label that it has in --from");
   }
 
   /// `file`: what the owner has from whom it is copied; it may be gone when the copy is there.
-  Result<Standing> LookAtOther(const Change& change, const std::optional<AnacondaFile>& file) {
+  Result<RemoteStatus> QuerySource(const Change& change, const std::optional<AnacondaFile>& file) {
     PTPKG_TRY(const std::optional<AnacondaFile> copy, api_->Find(to_.owner, change.artifact));
     if (copy) {
       const std::string wanted = file ? file->sha256 : change.sha256;
       if (copy->sha256 != wanted || wanted.empty()) {
         return Error(ErrorCode::kAlreadyExists,
-                     fmt::format("channel '{}' has another '{}': sha256 {} there, {} at {}", to_.owner,
+                     fmt::format("channel '{}' has a different '{}': sha256 {} there, {} at {}", to_.owner,
                                  change.artifact.ChannelPath(), copy->sha256, wanted, Title()))
             .WithHint("raise the build number, or remove the other file first: ptpkg remove");
       }
       const bool so = copy->HasLabel(ToLabel());
-      return Standing{
+      return RemoteStatus{
           .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = copy->sha256, .partly = true};
     }
-    if (!file) return Standing{.state = ChangeState::kAbsent};
+    if (!file) return RemoteStatus{.state = ChangeState::kAbsent};
     if (!from_.label.empty() && !file->HasLabel(from_.label)) return NotHere(change, *file);
     if (file->labels.empty()) {
-      return Error(ErrorCode::kRefused, fmt::format("'{}' has no label at {}, and copies are made of labels",
-                                                    change.artifact.ChannelPath(), Title()))
-          .WithHint(fmt::format("give it one first: ptpkg promote --from anaconda:{0} --to anaconda:{0}/main",
+      return Error(ErrorCode::kRefused,
+                   fmt::format("'{}' has no label at {}, and only labelled files can be copied",
+                               change.artifact.ChannelPath(), Title()))
+          .WithHint(fmt::format("add one first: ptpkg promote --from anaconda:{0} --to anaconda:{0}/main",
                                 from_.owner));
     }
-    return Standing{.state = ChangeState::kToDo, .sha256 = file->sha256};
+    return RemoteStatus{.state = ChangeState::kToDo, .sha256 = file->sha256};
   }
 
   Result<void> CopyToOther(const Change& change) {
@@ -175,16 +175,16 @@ class AnacondaStore final : public Store {
       PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(from_.owner, change.artifact));
       if (!file || file->labels.empty())
         return Error(ErrorCode::kNetwork,
-                     fmt::format("'{}' is changed by somebody else", change.artifact.file_name));
+                     fmt::format("another client is changing '{}'", change.artifact.file_name));
       label = file->labels.front();
     }
-    return Told(AnacondaApi::JsonRequest(
-                    "POST", api_->FileUrl("copy/package", from_.owner, change.artifact),
-                    {{"to_owner", to_.owner}, {"from_channel", label}, {"to_channel", ToLabel()}}),
-                fmt::format("told to copy '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
+    return NotAlreadyMade(AnacondaApi::JsonRequest(
+                              "POST", api_->FileUrl("copy/package", from_.owner, change.artifact),
+                              {{"to_owner", to_.owner}, {"from_channel", label}, {"to_channel", ToLabel()}}),
+                          fmt::format("copying '{}' to '{}'", change.artifact.ChannelPath(), to_.owner));
   }
 
-  Result<void> Told(const Request& request, const std::string& doing) {
+  Result<void> NotAlreadyMade(const Request& request, const std::string& doing) {
     PTPKG_TRY(const HttpAnswer answer, api_->Expect(request, {200, 201}, doing));
     static_cast<void>(answer);
     return Ok();

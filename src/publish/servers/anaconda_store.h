@@ -1,6 +1,6 @@
 #pragma once
-// Labels and removal at anaconda.org, and at servers that speak as it does. Layer: publish.
-// The requests are those of anaconda-client's `move`, `copy` and `remove` (docs/publishing.md shows them).
+// Labels and removal at anaconda.org and compatible servers. Layer: publish. The requests are those of
+// anaconda-client's `move`, `copy` and `remove` (docs/publishing.md shows them).
 
 #include "publish/artifact_store.h"
 #include "publish/servers/anaconda.h"

@@ -4,6 +4,7 @@
 
 #include "publish/auth/multipart.h"
 #include "publish/auth/trusted.h"
+#include "support/net/url.h"
 
 namespace ptpkg::publish {
 namespace {

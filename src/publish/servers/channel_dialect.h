@@ -1,5 +1,5 @@
 #pragma once
-// What differs between quetz, Artifactory and prefix.dev. Layer: publish.
+// API differences of quetz, Artifactory and prefix.dev. Layer: publish.
 
 #include <string>
 #include <vector>

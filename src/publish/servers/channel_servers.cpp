@@ -22,7 +22,7 @@ class ChannelServer final : public Remote {
   }
   [[nodiscard]] std::string ProfileName() const override { return "conda"; }
 
-  [[nodiscard]] bool TakesAttestations() const override { return dialect_.takes_attestations; }
+  [[nodiscard]] bool AcceptsAttestations() const override { return dialect_.takes_attestations; }
 
   [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
     PTPKG_CHECK(RequireCondaPackage(upload));
@@ -53,7 +53,7 @@ class ChannelServer final : public Remote {
     if (dialect_.room == nullptr) return Ok();
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = dialect_.room(place_)}));
     if (answer.status != 200)
-      return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
+      return AnswerError(answer, fmt::format("looking up the channel '{}'", place_.channel));
     PTPKG_TRY(const Json channel, ParseJson(answer.body, "answer of the server"));
     const auto limit = JsonInteger(channel, "size_limit", "");
     if (!limit || *limit < 0) return Ok();  // null: none
@@ -62,15 +62,17 @@ class ChannelServer final : public Remote {
     const auto most = static_cast<std::uint64_t>(*limit);
     if (used <= most && bytes <= most - used) return Ok();
     return Error(ErrorCode::kRefused,
-                 fmt::format("{} takes {}, has {}, and {} more are to be sent", Title(), HumanBytes(most),
-                             size ? HumanBytes(used) : "nobody says how much", HumanBytes(bytes)))
-        .WithHint("make room first (ptpkg remove), or have its limit raised");
+                 fmt::format("{} has room for {}, already has {}, and {} more are to be sent", Title(),
+                             HumanBytes(most), size ? HumanBytes(used) : "an unknown amount",
+                             HumanBytes(bytes)))
+        .WithHint("remove files first (ptpkg remove), or ask for a higher limit");
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.method = "HEAD", .url = FileUrl(upload)}));
     if (answer.status == 404) return std::optional<RemoteFile>();
-    if (answer.status != 200) return AnswerError(answer, fmt::format("asked for '{}'", upload.ChannelPath()));
+    if (answer.status != 200)
+      return AnswerError(answer, fmt::format("looking up '{}'", upload.ChannelPath()));
     const auto told = answer.headers.find("x-checksum-sha256");
     if (told != answer.headers.end()) return std::optional(RemoteFile{.sha256 = ToLower(told->second)});
     return ReadBack(exchange_, FileUrl(upload), answer, upload);
@@ -82,7 +84,7 @@ class ChannelServer final : public Remote {
     request.on_sent = on_sent;
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send(request));
     if (answer.status / 100 == 2) return Ok();
-    return AnswerError(answer, fmt::format("given '{}'", upload.ChannelPath()));
+    return AnswerError(answer, fmt::format("uploading '{}'", upload.ChannelPath()));
   }
 
  private:

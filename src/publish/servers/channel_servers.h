@@ -1,6 +1,6 @@
 #pragma once
-// Servers of conda channels that take a package in one request: quetz, Artifactory, prefix.dev. Layer:
-// publish. Requests as rattler's uploader makes them (docs/publishing.md shows them).
+// Uploads to quetz, Artifactory and prefix.dev. Layer: publish. Requests as rattler's uploader makes them
+// (docs/publishing.md shows them).
 
 #include "publish/remote.h"
 

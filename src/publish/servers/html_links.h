@@ -1,5 +1,5 @@
 #pragma once
-// Links of an HTML page, as Python's html.parser finds them. Layer: publish.
+// Extracts links from HTML like Python's html.parser. Layer: publish.
 
 #include <map>
 #include <optional>

@@ -54,7 +54,6 @@ Form UploadForm(const Upload& upload) {
   add("name", info.metadata.Get("Name"));
   add("version", info.metadata.Get("Version"));
   add("sha256_digest", upload.digests.sha256.Hex());
-  add("blake2_256_digest", upload.digests.blake2b.Hex());
   add("md5_digest", upload.digests.md5.Hex());
   for (const auto& [field, value] : info.metadata.fields) {
     std::string name = FormName(field);
@@ -86,7 +85,7 @@ class PackageIndex final : public Remote {
   [[nodiscard]] Result<void> CheckRules(const Upload& upload) const override {
     if (!upload.wheel) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' is no wheel: an index does not take it", upload.Name()))
+                   fmt::format("'{}' is not a wheel, so an index does not accept it", upload.Name()))
           .WithHint("publish conda packages --to anaconda:OWNER or another channel");
     }
     PTPKG_CHECK(RefuseVariantWheel(upload));
@@ -95,25 +94,24 @@ class PackageIndex final : public Remote {
     for (const std::string& platform : Split(info.file_name.tag.platform, '.')) {
       if (!platform.starts_with("linux_")) continue;
       return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' has the platform tag {}, which public indexes refuse", upload.Name(),
+                   fmt::format("'{}' has the platform tag {}, which public indexes reject", upload.Name(),
                                platform))
-          .WithHint(
-              "give it the manylinux tag that 'ptpkg check' names, or publish it to an index of your own");
+          .WithHint("give it a manylinux tag with 'ptpkg repair', or publish it to your own index");
     }
     if (info.file_name.version.find('+') != std::string::npos) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("'{}' has a local version, which public indexes refuse", upload.Name()))
-          .WithHint("build it without the part behind '+', or publish it to an index of your own");
+                   fmt::format("'{}' has a local version, which public indexes reject", upload.Name()))
+          .WithHint("remove it with 'ptpkg retag --no-local', or publish it to your own index");
     }
     if (upload.digests.size_bytes <= kPublicMostBytes) return Ok();
     upload_.env().reporter.Warn(
-        fmt::format("'{}' has {}: above {} the index takes files of projects that were allowed more alone",
+        fmt::format("'{}' has {}: above {}, the index accepts files only from projects with a raised limit",
                     upload.Name(), HumanBytes(upload.digests.size_bytes), HumanBytes(kPublicMostBytes)));
     return Ok();
   }
 
   [[nodiscard]] bool CanReplace() const override { return false; }
-  [[nodiscard]] bool TakesAttestations() const override { return true; }
+  [[nodiscard]] bool AcceptsAttestations() const override { return true; }
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool /*replace*/) const override {
     return {"GET " + PageUrl(upload), "POST " + place_.upload + WithAttestations(upload),
             "GET " + PageUrl(upload)};
@@ -150,7 +148,7 @@ class PackageIndex final : public Remote {
     }
     if (answer.status != 200) {
       return AnswerError(answer,
-                         fmt::format("asked for the files of '{}'", upload.wheel->metadata.Get("Name")));
+                         fmt::format("looking up the files of '{}'", upload.wheel->metadata.Get("Name")));
     }
     PTPKG_TRY(const FoundFiles found, FindInSimplePage(answer, upload.Name()));
     Tell(found, upload);
@@ -167,7 +165,7 @@ class PackageIndex final : public Remote {
                                                      .repeat = Repeat::kOnce,
                                                      .on_sent = on_sent}));
     if (answer.status / 100 == 2) return Ok();
-    const std::string doing = fmt::format("given '{}'", upload.Name());
+    const std::string doing = fmt::format("uploading '{}'", upload.Name());
     // PyPI says 400, others 409. Perhaps it was a try of ours: the caller looks.
     Error error = AnswerError(answer, doing);
     const bool exists =
@@ -182,13 +180,13 @@ class PackageIndex final : public Remote {
   /// Once for all artifacts of the run.
   void Tell(const FoundFiles& found, const Upload& upload) {
     if (!found.newer_version.empty() && !told_version_.exchange(true)) {
-      upload_.env().reporter.Warn(fmt::format(
-          "the index speaks version {} of its interface, which ptpkg does not know", found.newer_version));
+      upload_.env().reporter.Warn(
+          fmt::format("the index uses API version {}, which ptpkg does not support", found.newer_version));
     }
     const bool yanked = std::any_of(found.files.begin(), found.files.end(),
                                     [](const SimpleFile& file) { return file.is_yanked; });
     if (yanked)
-      upload_.env().reporter.Note(fmt::format("'{}' is yanked: installers pass over it", upload.Name()));
+      upload_.env().reporter.Note(fmt::format("'{}' is yanked: installers ignore it", upload.Name()));
   }
 
   /// What the entries of one name say together: entries that disagree are another file.

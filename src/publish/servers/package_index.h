@@ -1,6 +1,6 @@
 #pragma once
-// Package indexes with PyPI's upload interface ("legacy"), their simple index as judge. Layer: publish.
-// Sources: PyPI's upload API documentation; twine 7.0 and uv 0.13 send the same form; PEP 503, PEP 691.
+// Uploads to PyPI-compatible package indexes. Layer: publish. Sources: PyPI's upload API documentation; twine
+// 7.0 and uv 0.13 send the same form; PEP 503, PEP 691.
 
 #include "publish/remote.h"
 

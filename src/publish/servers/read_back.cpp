@@ -16,7 +16,7 @@ Result<std::optional<RemoteFile>> ReadBack(Exchange& exchange, const std::string
                        [&](ByteSink& sink) { return exchange.Send({.url = url, .answer_sink = &sink}); }));
   if (there.answer.status == 200) return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
   if (there.answer.status == 404) return std::optional<RemoteFile>();
-  return AnswerError(there.answer, fmt::format("asked to give '{}' back", upload.ChannelPath()));
+  return AnswerError(there.answer, fmt::format("reading '{}' back", upload.ChannelPath()));
 }
 
 }  // namespace ptpkg::publish

@@ -1,5 +1,5 @@
 #pragma once
-// Servers that tell no digest of a file are asked for the file itself. Layer: publish.
+// Reads files back from servers that report no digest. Layer: publish.
 
 #include "publish/auth/exchange.h"
 #include "publish/remote.h"

@@ -18,7 +18,7 @@ class ServerStore final : public Store {
         exchange_(env, std::move(origin), {{"User-Agent", "ptpkg"}}) {}
 
   [[nodiscard]] std::string Title() const override { return TitleOf(place_); }
-  [[nodiscard]] bool Takes(ArtifactFormat format) const override { return IsCondaPackage(format); }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat format) const override { return IsCondaPackage(format); }
 
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     const std::string name = change.artifact.ChannelPath();
@@ -26,11 +26,11 @@ class ServerStore final : public Store {
     if (change.action == Action::kRemove) return Ok();
     if (change.action == Action::kYank || change.action == Action::kUnyank) {
       return Error(ErrorCode::kRefused,
-                   fmt::format("{} cannot yank '{}': channels of conda know no yanked files", Title(), name))
+                   fmt::format("{} cannot yank '{}': conda channels have no yanking", Title(), name))
           .WithHint("remove it from the channel: ptpkg remove");
     }
     if (to_.channel == place_.channel)
-      return Error(ErrorCode::kUsage, "--from and --to are the same").WithHint("name two repositories");
+      return Error(ErrorCode::kUsage, "--from and --to are the same").WithHint("give two repositories");
     return Ok();
   }
 
@@ -51,34 +51,35 @@ class ServerStore final : public Store {
     if (dialect_.room == nullptr) return Ok();
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.url = dialect_.room(place_)}));
     if (answer.status == 200) return Ok();
-    return AnswerError(answer, fmt::format("asked for the channel '{}'", place_.channel));
+    return AnswerError(answer, fmt::format("looking up the channel '{}'", place_.channel));
   }
 
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     PTPKG_TRY(const std::optional<std::string> here, DigestAt(place_, change.artifact));
     if (change.action == Action::kRemove) {
-      if (!here) return Standing{.state = ChangeState::kAbsent};
-      return Standing{.state = ChangeState::kToDo, .sha256 = *here};
+      if (!here) return RemoteStatus{.state = ChangeState::kAbsent};
+      return RemoteStatus{.state = ChangeState::kToDo, .sha256 = *here};
     }
     PTPKG_TRY(const std::optional<std::string> there, DigestAt(to_, change.artifact));
     if (!there) {
-      if (!here) return Standing{.state = ChangeState::kAbsent};
-      return Standing{.state = ChangeState::kToDo, .sha256 = *here};
+      if (!here) return RemoteStatus{.state = ChangeState::kAbsent};
+      return RemoteStatus{.state = ChangeState::kToDo, .sha256 = *here};
     }
     // The server would replace it without a word.
     const std::string wanted = here ? *here : change.sha256;
     if (*there != wanted) {
       return Error(ErrorCode::kAlreadyExists,
-                   fmt::format("{} has another '{}': sha256 {} there, {} at {}", TitleOf(to_),
+                   fmt::format("{} has a different '{}': sha256 {} there, {} at {}", TitleOf(to_),
                                change.artifact.ChannelPath(), *there,
                                wanted.empty() ? "nothing" : "sha256 " + wanted, Title()))
           .WithHint("raise the build number, or remove the other file first: ptpkg remove");
     }
     const bool so = change.action == Action::kCopy || !here;
-    return Standing{.state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = *there, .partly = true};
+    return RemoteStatus{
+        .state = so ? ChangeState::kDone : ChangeState::kToDo, .sha256 = *there, .partly = true};
   }
 
-  Result<void> Make(const Change& change, const Standing& standing) override {
+  Result<void> Make(const Change& change, const RemoteStatus& standing) override {
     const std::string name = change.artifact.ChannelPath();
     // Of a move whose file is at both places, one is left to go.
     const bool removes = change.action == Action::kRemove || standing.partly;
@@ -89,7 +90,7 @@ class ServerStore final : public Store {
                                 : Request{.method = "POST", .url = CopyUrl(change), .repeat = Repeat::kOnce};
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send(request));
     if (answer.status / 100 == 2) return Ok();
-    return AnswerError(answer, fmt::format("told to {} '{}'", removes ? "remove" : "copy", name));
+    return AnswerError(answer, fmt::format("trying to {} '{}'", removes ? "remove" : "copy", name));
   }
 
  private:
@@ -110,7 +111,7 @@ class ServerStore final : public Store {
   /// nullopt: there is no such file. Read back where the server tells no digest.
   Result<std::optional<std::string>> DigestAt(const ChannelPlace& place, const ArtifactId& artifact) {
     const std::string url = FileUrl(place, artifact);
-    const std::string doing = fmt::format("asked for '{}'", artifact.ChannelPath());
+    const std::string doing = fmt::format("looking up '{}'", artifact.ChannelPath());
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.method = "HEAD", .url = url}));
     if (answer.status == 404) return std::optional<std::string>();
     if (answer.status != 200) return AnswerError(answer, doing);

@@ -1,7 +1,7 @@
 #pragma once
-// Removal from servers of conda channels: quetz, Artifactory, prefix.dev; and what Artifactory copies between
-// its repositories. Layer: publish. Sources: quetz 2024-04 (main.py), JFrog's REST documentation ("Delete
-// Item", "Copy Item", "Move Item"), what users of prefix.dev's delete API send (docs/publishing.md shows it).
+// Removal and copies at quetz, Artifactory and prefix.dev. Layer: publish. Sources: quetz 2024-04 (main.py),
+// JFrog's REST documentation ("Delete Item", "Copy Item", "Move Item"), what users of prefix.dev's delete API
+// send (docs/publishing.md shows it).
 
 #include "publish/artifact_store.h"
 #include "publish/servers/channel_servers.h"

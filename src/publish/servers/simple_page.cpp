@@ -6,6 +6,7 @@
 
 #include "publish/servers/html_links.h"
 #include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
 
@@ -33,11 +34,10 @@ Result<void> CheckVersion(const std::string& version, FoundFiles& found) {
   if (has_minor) parsed = std::from_chars(parsed.ptr + 1, end, minor);
   if (!has_minor || parsed.ec != std::errc() || parsed.ptr != end) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("page of the index: '{}' is not a version of the interface", version));
+                 fmt::format("page of the index: '{}' is not an API version", version));
   }
   if (major != kMajor) {
-    return Error(ErrorCode::kUnsupported,
-                 fmt::format("page of the index: version {} of the interface", version))
+    return Error(ErrorCode::kUnsupported, fmt::format("page of the index: API version {}", version))
         .WithHint("ptpkg reads version 1 (PEP 691); give the URL of such an index: --check-url URL");
   }
   if (minor > kMinor) found.newer_version = version;
@@ -87,7 +87,7 @@ std::string Sha256In(std::string_view link) {
 
 /// The last part of the path, which may be percent-encoded: '/' too.
 std::string NameIn(std::string_view link) {
-  std::string path = PercentDecoded(link.substr(0, link.find_first_of("#?")));
+  std::string path = PercentDecode(link.substr(0, link.find_first_of("#?")));
   while (path.ends_with('/')) path.pop_back();
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
@@ -123,7 +123,7 @@ Result<FoundFiles> FindInSimplePage(const HttpAnswer& page, std::string_view fil
   if (type.starts_with("text/html") || type.starts_with("application/vnd.pypi.simple.v1+html"))
     return FindInHtml(page.body, file_name);
   return Error(ErrorCode::kInvalidInput,
-               fmt::format("page of the index: its type is '{}', which installers pass over", type))
+               fmt::format("page of the index: its type is '{}', which installers ignore", type))
       .WithHint("check the URL of the simple index: --check-url URL");
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// One project's page of a simple index, as JSON or HTML. Layer: publish. Sources: PEP 691, PEP 629, PEP 503,
-// pip 26.3.
+// Parses a project page of a simple index. Layer: publish. Sources: PEP 691, PEP 629, PEP 503, pip 26.3.
 
 #include <string>
 #include <string_view>

@@ -56,7 +56,7 @@ Result<Value> DataFiles::Load(const std::string& name) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not relative to the recipe", name));
   }
   if (name.ends_with(".toml")) {
-    return Error(ErrorCode::kUnsupported, fmt::format("'{}': files in TOML are not read", name))
+    return Error(ErrorCode::kUnsupported, fmt::format("'{}': TOML files are not supported", name))
         .WithHint("write the values into a .yaml or .json file beside the recipe");
   }
   PTPKG_TRY(const AbsPath path, AbsPath::Resolve(folder_, name));

@@ -1,6 +1,6 @@
 #pragma once
-// Data files that expressions read with load_from_file(). Layer: recipe.
-// Matches: rattler-build's function of that name, for .json and .yaml; its .toml is refused.
+// Loads data files for load_from_file(). Layer: recipe. Matches: rattler-build's function of that name, for
+// .json and .yaml; its .toml is refused.
 
 #include <map>
 #include <string>

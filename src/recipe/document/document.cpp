@@ -265,7 +265,7 @@ bool Template::IsLiteral() const {
                      [](const auto& piece) { return std::holds_alternative<std::string>(piece); });
 }
 
-const Expression* Template::Sole() const {
+const Expression* Template::SoleExpression() const {
   return pieces.size() == 1 ? std::get_if<Expression>(&pieces.front()) : nullptr;
 }
 
@@ -290,7 +290,7 @@ Result<Node> ParseNode(const YamlNode& yaml, std::string_view source) {
 }
 
 Result<Expression> ParseBareExpression(const Node& node) {
-  if (const Expression* sole = node.text.Sole()) return *sole;
+  if (const Expression* sole = node.text.SoleExpression()) return *sole;
   const std::string_view line = node.span.excerpt.view();
   const std::size_t begin = static_cast<std::size_t>(node.span.column - 1) + (node.plain ? 0 : 1);
   const bool on_line = begin <= line.size() && line.substr(begin).starts_with(node.raw);
@@ -316,7 +316,8 @@ Result<Document> ParseDocument(std::string_view text, const AbsPath& path) {
 
 Result<Document> LoadDocument(Fs& fs, const AbsPath& path) {
   if (path.Name() == "meta.yaml") {
-    return Error(ErrorCode::kUnsupported, fmt::format("'{}' is a recipe of the old format", path.str()))
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("'{}' is a recipe in the old conda-build format", path.str()))
         .WithHint("convert it with 'rattler-build migrate-recipe', and name the result recipe.yaml");
   }
   PTPKG_TRY(const std::string text, ReadFile(fs, path, limits::kRecipe));

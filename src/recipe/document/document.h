@@ -1,7 +1,6 @@
 #pragma once
-// The recipe as written: every node with its place, templates and conditional list items parsed but
-// not evaluated. Layer: recipe.
-// Format: conda recipe v1 (CEP 13, CEP 14), the subset of docs/recipe-reference.md.
+// Parsed recipe with source positions and unevaluated expressions. Layer: recipe. Format: conda recipe v1
+// (CEP 13, CEP 14), the subset of docs/recipe-reference.md.
 
 #include <string>
 #include <variant>
@@ -19,7 +18,7 @@ struct Template {
 
   [[nodiscard]] bool IsLiteral() const;
   /// The one expression that is all of the text, or null.
-  [[nodiscard]] const Expression* Sole() const;
+  [[nodiscard]] const Expression* SoleExpression() const;
 };
 
 struct Item;

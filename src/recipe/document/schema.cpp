@@ -61,7 +61,7 @@ constexpr Rule kSource[] = {
     {"target_directory"},
     {"patches", Shape::kTexts},
     {"path"},
-    {"use_gitignore", Shape::kUnsupported, {}, "a 'path' source is taken as it is; remove the key"},
+    {"use_gitignore", Shape::kUnsupported, {}, "a 'path' source is used unchanged; remove the key"},
     {"git"},
     {"tag"},
     {"branch"},
@@ -89,7 +89,7 @@ constexpr Rule kFiles[] = {{"include", Shape::kTexts}, {"exclude", Shape::kTexts
 constexpr Rule kVariantKeys[] = {
     {"use_keys", Shape::kTextList}, {"ignore_keys", Shape::kTextList}, {"down_prioritize_variant"}};
 
-constexpr std::string_view kNoPythonOption = "ptpkg does not carry it out; remove the key";
+constexpr std::string_view kNoPythonOption = "ptpkg ignores it; remove the key";
 constexpr Rule kPython[] = {
     {"entry_points", Shape::kTextList},
     {"skip_pyc_compilation", Shape::kUnsupported, {}, kNoPythonOption},
@@ -101,7 +101,10 @@ constexpr Rule kPython[] = {
 constexpr Rule kPrefixDetection[] = {
     {"ignore_binary_files"},
     {"ignore", Shape::kUnsupported, {}, "ptpkg detects prefixes in every text file; remove the key"},
-    {"force_file_type", Shape::kUnsupported, {}, "ptpkg tells text from binary by content; remove the key"},
+    {"force_file_type",
+     Shape::kUnsupported,
+     {},
+     "ptpkg detects text and binary files by content; remove the key"},
 };
 
 constexpr std::string_view kUseLayouts = "give search paths under 'extra.ptpkg.layouts'";
@@ -173,7 +176,7 @@ constexpr Rule kTestScript[] = {
     {"content", Shape::kTexts},
     {"interpreter"},
     {"env", Shape::kTextMapping},
-    {"secrets", Shape::kUnsupported, {}, "a test gets nothing of the caller's environment; remove the key"},
+    {"secrets", Shape::kUnsupported, {}, "tests don't inherit your environment; remove the key"},
     {"cwd", Shape::kUnsupported, {}, "begin the script with 'cd'"},
 };
 constexpr Rule kTestFiles[] = {{"exists", Shape::kTexts}, {"not_exists", Shape::kTexts}};
@@ -243,7 +246,7 @@ constexpr auto kPtpkg = With(kPtpkgOutput, {"outputs", Shape::kNamedMappings, kP
 constexpr Rule kRecipe[] = {{"name"}, {"version"}};
 constexpr Rule kInherit[] = {{"from"}, {"run_exports"}};
 constexpr std::string_view kUnderTop =
-    "other tools know it at the top level only: write it under 'extra.ptpkg.outputs.NAME' there";
+    "other tools accept it at the top level only: write it under 'extra.ptpkg.outputs.NAME' there";
 constexpr Rule kPackageOutput[] = {
     {"package", Shape::kMapping, kPackage},
     {"inherit", Shape::kInherit, kInherit},
@@ -256,7 +259,7 @@ constexpr Rule kPackageOutput[] = {
 };
 
 constexpr std::string_view kNoPackage =
-    "a staging output makes no package: give it to the outputs that inherit from it";
+    "a staging output makes no package: move it to the outputs that inherit from it";
 constexpr Rule kStaging[] = {{"name"}};
 constexpr Rule kStagingBuild[] = {{"script", Shape::kTextsOrMapping, kScript}};
 constexpr Rule kStagingRequirements[] = {
@@ -278,8 +281,8 @@ constexpr Rule kStagingOutput[] = {
 };
 
 constexpr std::string_view kOldCache =
-    "that is the old form of rattler-build: make it an item of 'outputs', '- staging: {name: NAME}', and "
-    "give the packages 'inherit: NAME'";
+    "this is rattler-build's old syntax: make it an item of 'outputs', '- staging: {name: NAME}', and give "
+    "the packages 'inherit: NAME'";
 constexpr Rule kTop[] = {
     {"$schema"},
     {"schema_version"},
@@ -401,7 +404,7 @@ class Checker {
 
   Result<void> CheckOutputs(const YamlNode& list) {
     if (list.items.empty()) {
-      return Error(ErrorCode::kInvalidInput, "'outputs' names no output")
+      return Error(ErrorCode::kInvalidInput, "'outputs' is empty")
           .At(list.span)
           .WithHint("write at least one item with 'package', or write the package at the top level");
     }
@@ -414,7 +417,7 @@ class Checker {
       if (item.Find("if") != nullptr) {
         return Error(ErrorCode::kInvalidInput, "an output cannot be conditional")
             .At(item.span)
-            .WithHint("write the output as it is, and the opposite condition as its 'build.skip'");
+            .WithHint("write the output without a condition, and the opposite condition as its 'build.skip'");
       }
       const bool staging = item.Find("staging") != nullptr;
       if (staging == (item.Find("package") != nullptr)) {
@@ -500,15 +503,15 @@ Result<void> CheckTopLevel(const YamlNode& root) {
   for (const YamlEntry& entry : root.entries) {
     if (outputs && entry.key == "package") {
       return MisplacedKey("a recipe has either 'package' or 'outputs'", entry.key_span,
-                          "with 'outputs', the name and version of the whole stand under 'recipe'");
+                          "with 'outputs', the common name and version go under 'recipe'");
     }
     if (outputs && entry.key == "requirements") {
-      return MisplacedKey("'requirements' beside 'outputs' would be those of no package", entry.key_span,
-                          "give each output the requirements of its own");
+      return MisplacedKey("'requirements' beside 'outputs' belongs to no package", entry.key_span,
+                          "move it into the outputs");
     }
     if (!outputs && entry.key == "recipe") {
       return MisplacedKey("'recipe' without 'outputs'", entry.key_span,
-                          "the name and version of a single package stand under 'package'");
+                          "the name and version of a single package go under 'package'");
     }
   }
   return Ok();

@@ -1,5 +1,5 @@
 #pragma once
-// Which keys a recipe may have, and what kind of value each takes. Layer: recipe. Used by document.cpp.
+// Recipe schema: allowed keys and value types. Layer: recipe. Used by document.cpp.
 
 #include <string>
 #include <vector>

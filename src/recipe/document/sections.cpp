@@ -29,7 +29,7 @@ Result<void> CheckRelative(const std::string& text, const Node& node, std::strin
 Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
   const Node& node = *item.Find("url");
   PTPKG_TRY(source.urls, reader.ReadTexts(node));
-  if (source.urls.empty()) return At(ErrorCode::kInvalidInput, "'source.url' names nothing", node.span);
+  if (source.urls.empty()) return At(ErrorCode::kInvalidInput, "'source.url' is empty", node.span);
   for (const std::string& url : source.urls) {
     const bool known =
         url.starts_with("https://") || url.starts_with("http://") || url.starts_with("file://");
@@ -40,7 +40,7 @@ Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
   const Node* digest = item.Find("sha256");
   if (digest == nullptr) {
     return At(ErrorCode::kInvalidInput, "'source.url' without 'sha256'", node.span)
-        .WithHint("add the line 'sha256:' with the digest that the publisher names");
+        .WithHint("add 'sha256:' with the digest from the publisher");
   }
   return Ok();
 }
@@ -93,7 +93,7 @@ Result<std::vector<std::string>> ReadEntryPoints(Reader& reader, const Node* nod
     const Result<versions::EntryPoint> point = versions::ParseEntryPoint(text.text);
     if (!point) return Error(point.error()).At(text.node->span);
     if (!names.insert(point->name).second) {
-      return At(ErrorCode::kInvalidInput, fmt::format("the program '{}' is named twice", point->name),
+      return At(ErrorCode::kInvalidInput, fmt::format("the program '{}' is listed twice", point->name),
                 text.node->span);
     }
     points.push_back(point->str());
@@ -134,9 +134,9 @@ bool RunByShell(const Node& section) {
 Result<std::vector<std::string>> ReadCommands(Reader& reader, const Node* node, bool by_shell) {
   std::vector<std::string> lines;
   if (node == nullptr) return lines;
-  reader.scope().KnowScriptVariables(by_shell);
+  reader.scope().ExposeScriptVariables(by_shell);
   Result<std::vector<std::string>> read = reader.ReadTexts(*node);
-  reader.scope().KnowScriptVariables(false);
+  reader.scope().ExposeScriptVariables(false);
   return read;
 }
 

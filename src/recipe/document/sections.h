@@ -1,7 +1,6 @@
 #pragma once
-// Evaluation of the sections of a recipe. Layer: recipe. Internal to recipe/: evaluate.cpp calls
-// them, and they call each other.
-// Each takes the section's node, null if the recipe does not have it.
+// Evaluates the sections of a recipe. Layer: recipe. Internal to recipe/: evaluate.cpp calls them, and they
+// call each other. Each takes the section's node, null if the recipe does not have it.
 
 #include <map>
 #include <string>

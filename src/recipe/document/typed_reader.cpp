@@ -20,7 +20,7 @@ Result<T> Placed(Result<T> result, const SourceSpan& span) {
 
 Result<Value> Reader::ReadValue(const Node& node) {
   PTPKG_ASSERT(node.kind == Node::Kind::kScalar);
-  if (const Expression* sole = node.text.Sole()) return sole->Evaluate(scope_);
+  if (const Expression* sole = node.text.SoleExpression()) return sole->Evaluate(scope_);
   if (node.text.IsLiteral()) return node.plain ? Value::FromPlainScalar(node.raw) : Value(node.raw);
   std::string text;
   for (const auto& piece : node.text.pieces) {

@@ -92,7 +92,7 @@ Result<std::string> Value::ToText() const {
   if (IsNone()) return std::string();
   if (AsMap() != nullptr) {
     return Error(ErrorCode::kInvalidInput, "a mapping cannot be put into text")
-        .WithHint("name one of its keys, as in ${{ table.key }}");
+        .WithHint("use one of its keys, as in ${{ table.key }}");
   }
   return Error(ErrorCode::kInvalidInput, "a list cannot be put into text")
       .WithHint("join it, as in ${{ names | join(' ') }}");

@@ -1,5 +1,5 @@
 #pragma once
-// A value of a recipe expression. Layer: recipe.
+// Value of a recipe expression. Layer: recipe.
 
 #include <cstdint>
 #include <map>

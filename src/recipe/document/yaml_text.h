@@ -1,5 +1,5 @@
 #pragma once
-// YAML out. Layer: recipe.
+// Writes YAML. Layer: recipe.
 
 #include <string>
 

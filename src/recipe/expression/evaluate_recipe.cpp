@@ -17,9 +17,9 @@ namespace ptpkg::recipe {
 namespace {
 
 /// The values of a variant; notes the keys that are read.
-class NotedValues final : public VariantValues {
+class RecordedValues final : public VariantValues {
  public:
-  explicit NotedValues(VariantValues& values) : values_(values) {}
+  explicit RecordedValues(VariantValues& values) : values_(values) {}
 
   std::optional<Value> Read(const std::string& key) override {
     std::optional<Value> value = values_.Read(key);
@@ -49,7 +49,7 @@ class RecipeEvaluator {
         scope_(input.target_platform, variants_, input.environment),
         reader_(scope_) {
     scope_.pins().others = input.others;
-    scope_.KnowFiles(input.files);
+    scope_.SetDataFiles(input.files);
   }
 
   /// Context, name and version.
@@ -242,7 +242,8 @@ class RecipeEvaluator {
     PTPKG_TRY(const std::vector<Reader::PlacedText> keys, reader_.ReadPlacedTexts(*use));
     for (const Reader::PlacedText& key : keys) {
       if (variants_.Read(key.text)) continue;
-      Error error = Error(ErrorCode::kInvalidInput, fmt::format("no variant file has the key '{}'", key.text))
+      Error error = Error(ErrorCode::kInvalidInput,
+                          fmt::format("unknown variant key '{}': it is in no variant file", key.text))
                         .At(key.node->span);
       const std::optional<std::string> nearest = NearestMatch(key.text, variants_.Keys());
       return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest)) : error;
@@ -257,9 +258,9 @@ class RecipeEvaluator {
       auto context = scope_.Defined();  // often has a build_number too
       scope_.Define("hash", Value(input_.hash));
       scope_.Define("build_number", Value(static_cast<std::int64_t>(recipe.build_number)));
-      scope_.KnowDetected(&input_.detected);
+      scope_.SetDetectedVersions(&input_.detected);
       Result<std::string> text = reader_.ReadText(*node);
-      scope_.KnowDetected(nullptr);
+      scope_.SetDetectedVersions(nullptr);
       scope_.Restore(std::move(context));
       PTPKG_CHECK(text ? Ok() : Result<void>(text.error()));
       recipe.build_string = *text;
@@ -277,7 +278,7 @@ class RecipeEvaluator {
   const Node& root_;
   const AbsPath& path_;
   const EvaluationInput& input_;
-  NotedValues variants_;
+  RecordedValues variants_;
   Scope scope_;
   Reader reader_;
   bool noarch_ = false;

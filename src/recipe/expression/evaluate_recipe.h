@@ -1,5 +1,5 @@
 #pragma once
-// From the recipe as written to plain values, for one variant. Layer: recipe.
+// Evaluates a recipe for one variant. Layer: recipe.
 
 #include <functional>
 #include <map>

@@ -98,11 +98,11 @@ class Evaluator {
     if (std::optional<Value> value = scope_.Find(node.name)) return *std::move(value);
     Error error(ErrorCode::kInvalidInput, fmt::format("undefined name '{}'", node.name));
     if (IsScriptVariable(node.name)) {
-      return std::move(error).WithHint(fmt::format(
-          "only the commands of a shell script know '{0}': write 'export X=${0}' there", node.name));
+      return std::move(error).WithHint(
+          fmt::format("'{0}' exists only inside build scripts: write 'export X=${0}' there", node.name));
     }
     if (node.name == "hash" || node.name == "build_number") {
-      return std::move(error).WithHint(fmt::format("'{}' is known in 'build.string' only", node.name));
+      return std::move(error).WithHint(fmt::format("'{}' is only available in 'build.string'", node.name));
     }
     if (const std::optional<std::string> nearest = NearestMatch(node.name, scope_.Names())) {
       return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));

@@ -1,5 +1,5 @@
 #pragma once
-// The expressions inside ${{ }}, of `if:` and of `skip:`. Layer: recipe.
+// Evaluates the expressions of `${{ }}`, `if:` and `skip:`. Layer: recipe.
 // Language: the part of Jinja that CEP 14 names (docs/recipe-reference.md lists all of it): literals,
 // names, indexing and slices, operators, conditional expressions, filters, tests and a fixed set of
 // functions.

@@ -1,5 +1,5 @@
 #pragma once
-// Text of an expression to tokens. Layer: recipe. Used by expression_parser.cpp only.
+// Splits an expression into tokens. Layer: recipe. Used by expression_parser.cpp only.
 
 #include <string>
 #include <string_view>

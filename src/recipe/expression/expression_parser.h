@@ -1,5 +1,5 @@
 #pragma once
-// Text of an expression to its tree. Layer: recipe. Used by expression.cpp only.
+// Parses an expression into its tree. Layer: recipe. Used by expression.cpp only.
 
 #include <string_view>
 

@@ -68,8 +68,8 @@ Result<Value> Toolchain(const std::string& kind, const std::string& language, Sc
   } else if (kind == "compiler") {
     name = DefaultCompiler(PlatformFamily(scope.target_platform()), language);
   } else {
-    return InvalidCall(fmt::format("no standard library is known for language '{}'", language))
-        .WithHint(fmt::format("give '{}' in variants.yaml, for example [sysroot]", key));
+    return InvalidCall(fmt::format("no standard library is set for the language '{}'", language))
+        .WithHint(fmt::format("add '{}' to variants.yaml, for example [sysroot]", key));
   }
   std::string spec = fmt::format("{}_{}", name, scope.target_platform());
   if (version) {
@@ -180,7 +180,7 @@ Result<PinArguments> ReadPin(const std::string& function, const CallArguments& a
        {std::pair("min_pin", "lower_bound"), std::pair("max_pin", "upper_bound")}) {
     if (arguments.Find(SIZE_MAX, old_name) == nullptr) continue;
     return InvalidCall(fmt::format("{}() has no argument '{}'", function, old_name))
-        .WithHint(fmt::format("recipes of format v1 call it '{}'", new_name));
+        .WithHint(fmt::format("in v1 recipes it is called '{}'", new_name));
   }
   PTPKG_CHECK(CheckArguments(function, arguments, 1, 1, {"exact", "lower_bound", "upper_bound", "build"}));
   PinArguments pin;
@@ -207,7 +207,7 @@ Result<Value> PinSubpackage(const CallArguments& arguments, Scope& scope) {
   PTPKG_TRY(const PinArguments pin, ReadPin("pin_subpackage", arguments));
   const PinFacts& facts = scope.pins();
   if (facts.build_string.empty()) {
-    return InvalidCall("pin_subpackage() is used before the package's build string is known")
+    return InvalidCall("pin_subpackage() needs the build string, which is not known here")
         .WithHint("use it under 'requirements'");
   }
   if (pin.package != facts.name && facts.others != nullptr) {
@@ -217,7 +217,7 @@ Result<Value> PinSubpackage(const CallArguments& arguments, Scope& scope) {
   if (pin.package != facts.name) {
     return InvalidCall(fmt::format("'{}' is not an output of this recipe", pin.package))
         .WithHint(
-            fmt::format("the only output is '{}'; name a version of '{}' instead", facts.name, pin.package));
+            fmt::format("the only output is '{}'; write a version of '{}' instead", facts.name, pin.package));
   }
   return MakePin(pin, facts.version, facts.build_string);
 }
@@ -226,14 +226,15 @@ Result<Value> PinCompatible(const CallArguments& arguments, Scope& scope) {
   PTPKG_TRY(const PinArguments pin, ReadPin("pin_compatible", arguments));
   const PinFacts& facts = scope.pins();
   if (!facts.host_known) {
-    return InvalidCall("pin_compatible() is used before the host requirements are known")
+    return InvalidCall("pin_compatible() needs the host requirements, which are not known here")
         .WithHint("use it under 'requirements.run', 'run_constraints' or 'run_exports'");
   }
   const auto host = facts.host.find(pin.package);
   if (host == facts.host.end()) {
-    return InvalidCall(fmt::format("no version of '{}' is known to pin to", pin.package))
+    return InvalidCall(fmt::format("cannot pin '{}': its version is not known", pin.package))
         .WithHint(fmt::format(
-            "name '{0}' in 'requirements.host' and give its version there or in variants.yaml", pin.package));
+            "add '{0}' with a version to 'requirements.host', or set its version in variants.yaml",
+            pin.package));
   }
   if (pin.exact) {
     return InvalidCall(fmt::format("the build string of '{}' is not known before the environment is solved",

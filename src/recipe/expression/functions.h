@@ -1,5 +1,5 @@
 #pragma once
-// The functions, filters and methods that expressions can call. Layer: recipe.
+// Functions, filters and methods of expressions. Layer: recipe.
 
 #include <string>
 #include <utility>

@@ -69,24 +69,25 @@ Result<void> Scope::SpendBytes(std::size_t bytes) {
 
 Result<Value> Scope::Detected(const std::string& name) {
   if (!Contains(kDetected, name)) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a version that is detected", name))
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a version that ptpkg detects", name))
         .WithHint(fmt::format("these are: {}", fmt::join(kDetected, ", ")));
   }
   if (detected_ == nullptr) {
-    return Error(ErrorCode::kInvalidInput, "detected() is used outside of 'build.string'")
+    return Error(ErrorCode::kInvalidInput, "detected() is only allowed in 'build.string'")
         .WithHint(
-            "tools are looked up after the recipe is read, so only the build string can hold what they say");
+            "ptpkg detects tools after it reads the recipe, so only the build string can use their versions");
   }
   detects_.insert(name);
   if (!*detected_) return Value(std::string(kNotDetected));
   const auto found = (*detected_)->find(name);
   if (found != (*detected_)->end()) return Value(found->second);
-  return Error(ErrorCode::kInvalidInput, fmt::format("no tool of this build tells the version of '{}'", name))
+  return Error(ErrorCode::kInvalidInput,
+               fmt::format("no tool of this build provides the version of '{}'", name))
       .WithHint("require it in 'requirements.build' or 'requirements.host'");
 }
 
 Result<Value> Scope::Load(const std::string& name) {
-  if (files_ == nullptr) return Error(ErrorCode::kInvalidInput, "load_from_file() reads no files here");
+  if (files_ == nullptr) return Error(ErrorCode::kInvalidInput, "load_from_file() is not available here");
   loads_.insert(name);
   PTPKG_TRY(Value value, files_->Load(name));
   return Keep(std::move(value));

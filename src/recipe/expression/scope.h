@@ -1,5 +1,5 @@
 #pragma once
-// The names that a recipe's expressions can see. Layer: recipe.
+// Names visible to a recipe's expressions. Layer: recipe.
 
 #include <map>
 #include <optional>
@@ -75,10 +75,10 @@ class Scope {
 
   /// Whether the names of the build environment are known: "PREFIX" has the value "${PREFIX}", which a shell
   /// expands. No name is at first.
-  void KnowScriptVariables(bool known) { script_variables_ = known; }
+  void ExposeScriptVariables(bool known) { script_variables_ = known; }
 
   /// Whether detected() may be called, and what it tells; null: it may not. Borrowed.
-  void KnowDetected(const DetectedVersions* versions) { detected_ = versions; }
+  void SetDetectedVersions(const DetectedVersions* versions) { detected_ = versions; }
   /// Errors (without span): kInvalidInput for a name that is none of detected()'s, where it may not be
   /// called, and for a tool that the build does not have.
   [[nodiscard]] Result<Value> Detected(const std::string& name);
@@ -86,7 +86,7 @@ class Scope {
   [[nodiscard]] const std::set<std::string>& detects() const { return detects_; }
 
   /// Where load_from_file() finds files; null: nowhere. Borrowed.
-  void KnowFiles(DataFiles* files) { files_ = files; }
+  void SetDataFiles(DataFiles* files) { files_ = files; }
   /// Errors: those of DataFiles::Load; kInvalidInput where no files are known.
   [[nodiscard]] Result<Value> Load(const std::string& name);
   /// The names that Load was asked for.

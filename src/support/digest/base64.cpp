@@ -20,7 +20,7 @@ Result<std::string> DecodeBase64(std::string_view text) {
   const std::string_view digits = text.substr(0, text.find('='));
   for (const char c : digits) {
     const std::size_t value = kDigits.find(c);
-    if (value == std::string_view::npos) return Error(ErrorCode::kInvalidInput, "no base64");
+    if (value == std::string_view::npos) return Error(ErrorCode::kInvalidInput, "not base64");
     group = (group << 6U | static_cast<std::uint32_t>(value)) & 0xFFFFFFU;
     bits += 6;
     if (bits < 8) continue;
@@ -28,7 +28,7 @@ Result<std::string> DecodeBase64(std::string_view text) {
     bytes += static_cast<char>(static_cast<unsigned char>(group >> bits & 0xFFU));
   }
   // Two texts for the same bytes would be two digests of one statement.
-  if (Base64(AsBytes(bytes)) != text) return Error(ErrorCode::kInvalidInput, "no base64");
+  if (Base64(AsBytes(bytes)) != text) return Error(ErrorCode::kInvalidInput, "not base64");
   return bytes;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Digests, computed while bytes pass by. Layer: support. OpenSSL EVP behind it, no OpenSSL type here.
+// Hashes data while it is streamed. Layer: support. OpenSSL EVP behind it, no OpenSSL type here.
 
 #include <array>
 #include <compare>

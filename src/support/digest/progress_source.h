@@ -1,5 +1,5 @@
 #pragma once
-// Tells a task how much of a source has been read. Layer: support.
+// Reports how much of a source has been read. Layer: support.
 
 #include "support/digest/stream.h"
 #include "support/reporter.h"
@@ -7,9 +7,9 @@
 namespace ptpkg {
 
 /// Passes through what `below` gives. Borrows both.
-class TellingSource final : public ByteSource {
+class ProgressSource final : public ByteSource {
  public:
-  TellingSource(ByteSource& below, Task& task) : below_(below), task_(task) {}
+  ProgressSource(ByteSource& below, Task& task) : below_(below), task_(task) {}
   Result<std::size_t> Read(MutableBytes buffer) override {
     PTPKG_TRY(const std::size_t got, below_.Read(buffer));
     task_.Advance(got);

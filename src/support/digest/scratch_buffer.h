@@ -1,5 +1,5 @@
 #pragma once
-// Memory for bytes that are about to be read. Layer: support.
+// Uninitialised memory for reading. Layer: support.
 
 #include <memory>
 

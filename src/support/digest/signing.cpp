@@ -6,16 +6,19 @@
 #include <array>
 #include <fmt/core.h>
 #include <functional>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #include "support/assert.h"
-#include "support/digest/crypto_library.h"
 #include "support/digest/hash.h"
 #include "support/digest/scratch_buffer.h"
 
 namespace ptpkg {
 
 struct KeyDeleter {
-  void operator()(EVP_PKEY* key) const { Crypto().key_free(key); }
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
 };
 
 struct PublicKey::State {
@@ -28,32 +31,32 @@ namespace {
 
 constexpr int kLeastRsaBits = 3072;
 constexpr std::size_t kSignedPieceBytes = 1U << 20U;
-constexpr const char* kAccepted = "accepted are Ed25519, ECDSA on P-256, and RSA of 3072 bits and more";
+constexpr const char* kAccepted = "use Ed25519, ECDSA on P-256, or RSA with at least 3072 bits";
 
 struct BioDeleter {
-  void operator()(BIO* bio) const { Crypto().bio_free(bio); }
+  void operator()(BIO* bio) const { BIO_free(bio); }
 };
 using Bio = std::unique_ptr<BIO, BioDeleter>;
 
 struct ContextDeleter {
-  void operator()(EVP_MD_CTX* context) const { Crypto().context_free(context); }
+  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
 using Context = std::unique_ptr<EVP_MD_CTX, ContextDeleter>;
 
 Context NewContext() {
-  Context context(Crypto().context_new());
+  Context context(EVP_MD_CTX_new());
   PTPKG_ASSERT(context != nullptr);
   return context;
 }
 
 Bio MemoryBio(const std::string& text) {
-  Bio bio(Crypto().bio_of_memory(text.data(), static_cast<int>(text.size())));
+  Bio bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   PTPKG_ASSERT(bio != nullptr);
   return bio;
 }
 
 /// Pure Ed25519 has no digest before it.
-const EVP_MD* DigestFor(bool ed25519) { return ed25519 ? nullptr : Crypto().sha256(); }
+const EVP_MD* DigestFor(bool ed25519) { return ed25519 ? nullptr : EVP_sha256(); }
 
 const unsigned char* Octets(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -62,14 +65,13 @@ const unsigned char* Octets(std::string_view text) {
 std::string CurveOf(const EVP_PKEY* key) {
   std::array<char, 64> name{};
   std::size_t length = 0;
-  if (Crypto().key_group(key, name.data(), name.size(), &length) != 1) return "unknown curve";
+  if (EVP_PKEY_get_group_name(key, name.data(), name.size(), &length) != 1) return "unknown curve";
   return {name.data(), length};
 }
 
 /// "" for a kind that is taken.
 std::string RefusedKind(const EVP_PKEY* key) {
-  const CryptoLibrary& crypto = Crypto();
-  switch (crypto.key_kind(key)) {
+  switch (EVP_PKEY_get_base_id(key)) {
     case EVP_PKEY_ED25519:
       return "";
     case EVP_PKEY_EC: {
@@ -77,23 +79,22 @@ std::string RefusedKind(const EVP_PKEY* key) {
       return curve == "prime256v1" || curve == "P-256" ? "" : fmt::format("an EC key on {}", curve);
     }
     case EVP_PKEY_RSA: {
-      const int bits = crypto.key_bits(key);
+      const int bits = EVP_PKEY_get_bits(key);
       return bits >= kLeastRsaBits ? "" : fmt::format("an RSA key of {} bits", bits);
     }
     default:
       break;
   }
-  const char* const name = crypto.key_kind_name(key);
+  const char* const name = EVP_PKEY_get0_type_name(key);
   return fmt::format("a key of the kind {}", name == nullptr ? "unknown" : name);
 }
 
 std::string IdOf(const EVP_PKEY* key) {
-  const CryptoLibrary& crypto = Crypto();
-  const int length = crypto.key_to_der(key, nullptr);
+  const int length = i2d_PUBKEY(key, nullptr);
   PTPKG_ASSERT(length > 0);
   std::string der(static_cast<std::size_t>(length), '\0');
   auto* at = reinterpret_cast<unsigned char*>(der.data());
-  PTPKG_ASSERT(crypto.key_to_der(key, &at) == length);
+  PTPKG_ASSERT(i2d_PUBKEY(key, &at) == length);
   return HashText(der).Hex();
 }
 
@@ -146,48 +147,46 @@ const std::string& PublicKey::id() const { return state_->id; }
 Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& where) {
   constexpr const char* kHow = "openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem";
   if (pem.find("PRIVATE KEY-----") != std::string::npos)
-    return NoKey(where, "is a private key, and the public one is wanted", kHow);
+    return NoKey(where, "is a private key; give the public key", kHow);
   if (pem.find("BEGIN CERTIFICATE") != std::string::npos) {
-    return NoKey(where, "is a certificate, and a public key is wanted",
+    return NoKey(where, "is a certificate; give a public key",
                  "openssl x509 -in CERTIFICATE.pem -pubkey -noout");
   }
   const Bio bio = MemoryBio(pem);
   Asked none;
   auto state = std::make_unique<State>();
-  state->key.reset(Crypto().read_public(bio.get(), nullptr, GivePassphrase, &none));
-  Crypto().clear_errors();
-  if (state->key == nullptr) return NoKey(where, "is no public key in PEM", kHow);
+  state->key.reset(PEM_read_bio_PUBKEY(bio.get(), nullptr, GivePassphrase, &none));
+  ERR_clear_error();
+  if (state->key == nullptr) return NoKey(where, "is not a public key in PEM format", kHow);
   const std::string refused = RefusedKind(state->key.get());
   if (!refused.empty()) return NoKey(where, fmt::format("holds {}", refused), kAccepted);
-  state->ed25519 = Crypto().key_kind(state->key.get()) == EVP_PKEY_ED25519;
+  state->ed25519 = EVP_PKEY_get_base_id(state->key.get()) == EVP_PKEY_ED25519;
   state->id = IdOf(state->key.get());
   return PublicKey(std::move(state));
 }
 
 bool PublicKey::Fits(std::string_view message, std::string_view signature) const {
-  const CryptoLibrary& crypto = Crypto();
   const Context context = NewContext();
-  PTPKG_ASSERT(crypto.verify_init(context.get(), nullptr, DigestFor(state_->ed25519), nullptr,
-                                  state_->key.get()) == 1);
+  PTPKG_ASSERT(EVP_DigestVerifyInit(context.get(), nullptr, DigestFor(state_->ed25519), nullptr,
+                                    state_->key.get()) == 1);
   const int fits =
-      crypto.verify(context.get(), Octets(signature), signature.size(), Octets(message), message.size());
-  crypto.clear_errors();
+      EVP_DigestVerify(context.get(), Octets(signature), signature.size(), Octets(message), message.size());
+  ERR_clear_error();
   return fits == 1;
 }
 
-Result<bool> PublicKey::FitsFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
+Result<bool> PublicKey::VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
   if (state_->ed25519) {
     PTPKG_TRY(const std::string content, WholeFile(fs, file));
     return Fits(content, signature);
   }
-  const CryptoLibrary& crypto = Crypto();
   const Context context = NewContext();
-  PTPKG_ASSERT(crypto.verify_init(context.get(), nullptr, crypto.sha256(), nullptr, state_->key.get()) == 1);
+  PTPKG_ASSERT(EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, state_->key.get()) == 1);
   PTPKG_CHECK(FeedFile(fs, file, [&](Bytes bytes) {
-    PTPKG_ASSERT(crypto.verify_update(context.get(), bytes.data(), bytes.size()) == 1);
+    PTPKG_ASSERT(EVP_DigestVerifyUpdate(context.get(), bytes.data(), bytes.size()) == 1);
   }));
-  const int fits = crypto.verify_final(context.get(), Octets(signature), signature.size());
-  crypto.clear_errors();
+  const int fits = EVP_DigestVerifyFinal(context.get(), Octets(signature), signature.size());
+  ERR_clear_error();
   return fits == 1;
 }
 
@@ -195,22 +194,22 @@ Result<SigningKey> SigningKey::Parse(const Source& source) {
   constexpr const char* kHow = "openssl genpkey -algorithm ed25519 -out PRIVATE.pem";
   const std::string& pem = source.pem.Reveal();
   if (pem.find("BEGIN PUBLIC KEY") != std::string::npos)
-    return NoKey(source.where, "is a public key, and the private one is wanted", kHow);
+    return NoKey(source.where, "is a public key; give the private key", kHow);
   const Bio bio = MemoryBio(pem);
   Asked asked{.passphrase = &source.passphrase};
   auto state = std::make_unique<PublicKey::State>();
-  state->key.reset(Crypto().read_private(bio.get(), nullptr, GivePassphrase, &asked));
-  Crypto().clear_errors();
+  state->key.reset(PEM_read_bio_PrivateKey(bio.get(), nullptr, GivePassphrase, &asked));
+  ERR_clear_error();
   if (state->key == nullptr && asked.asked) {
     const bool missing = source.passphrase.empty();
     return NoKey(source.where, missing ? "is encrypted" : "cannot be decrypted with the given passphrase",
-                 missing ? fmt::format("give its passphrase in the variable {}", source.variable)
-                         : fmt::format("put the right one into the variable {}", source.variable));
+                 missing ? fmt::format("set its passphrase in {}", source.variable)
+                         : fmt::format("set the right passphrase in {}", source.variable));
   }
-  if (state->key == nullptr) return NoKey(source.where, "is no private key in PEM", kHow);
+  if (state->key == nullptr) return NoKey(source.where, "is not a private key in PEM format", kHow);
   const std::string refused = RefusedKind(state->key.get());
   if (!refused.empty()) return NoKey(source.where, fmt::format("holds {}", refused), kAccepted);
-  state->ed25519 = Crypto().key_kind(state->key.get()) == EVP_PKEY_ED25519;
+  state->ed25519 = EVP_PKEY_get_base_id(state->key.get()) == EVP_PKEY_ED25519;
   state->id = IdOf(state->key.get());
   return SigningKey(PublicKey(std::move(state)));
 }
@@ -226,16 +225,15 @@ Error CannotSign() {
 }  // namespace
 
 Result<std::string> SigningKey::Sign(std::string_view message) const {
-  const CryptoLibrary& crypto = Crypto();
   const Context context = NewContext();
   EVP_PKEY* const key = key_.state_->key.get();
   std::size_t length = 0;
-  bool ok = crypto.sign_init(context.get(), nullptr, DigestFor(key_.state_->ed25519), nullptr, key) == 1 &&
-            crypto.sign(context.get(), nullptr, &length, Octets(message), message.size()) == 1;
+  bool ok = EVP_DigestSignInit(context.get(), nullptr, DigestFor(key_.state_->ed25519), nullptr, key) == 1 &&
+            EVP_DigestSign(context.get(), nullptr, &length, Octets(message), message.size()) == 1;
   std::string signature(length, '\0');
-  ok = ok && crypto.sign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length,
-                         Octets(message), message.size()) == 1;
-  crypto.clear_errors();
+  ok = ok && EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length,
+                            Octets(message), message.size()) == 1;
+  ERR_clear_error();
   if (!ok) return CannotSign();
   signature.resize(length);
   return signature;
@@ -246,19 +244,18 @@ Result<std::string> SigningKey::SignFile(Fs& fs, const AbsPath& file) const {
     PTPKG_TRY(const std::string content, WholeFile(fs, file));
     return Sign(content);
   }
-  const CryptoLibrary& crypto = Crypto();
   const Context context = NewContext();
   EVP_PKEY* const key = key_.state_->key.get();
-  if (crypto.sign_init(context.get(), nullptr, crypto.sha256(), nullptr, key) != 1) return CannotSign();
+  if (EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key) != 1) return CannotSign();
   PTPKG_CHECK(FeedFile(fs, file, [&](Bytes bytes) {
-    PTPKG_ASSERT(crypto.sign_update(context.get(), bytes.data(), bytes.size()) == 1);
+    PTPKG_ASSERT(EVP_DigestSignUpdate(context.get(), bytes.data(), bytes.size()) == 1);
   }));
   std::size_t length = 0;
-  if (crypto.sign_final(context.get(), nullptr, &length) != 1) return CannotSign();
+  if (EVP_DigestSignFinal(context.get(), nullptr, &length) != 1) return CannotSign();
   std::string signature(length, '\0');
   const int ok =
-      crypto.sign_final(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length);
-  crypto.clear_errors();
+      EVP_DigestSignFinal(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length);
+  ERR_clear_error();
   if (ok != 1) return CannotSign();
   signature.resize(length);
   return signature;

@@ -1,6 +1,6 @@
 #pragma once
-// Signatures by asymmetric keys in PEM files, as OpenSSL's command line makes and checks them. Layer:
-// support. OpenSSL EVP behind it, no OpenSSL type here.
+// Signs and verifies with PEM keys, compatible with OpenSSL. Layer: support. OpenSSL EVP behind it, no
+// OpenSSL type here.
 //
 //   Ed25519       RFC 8032; the whole message has to lie in memory
 //   ECDSA P-256   over SHA-256, in DER; another signature each time, as OpenSSL 3.0 has no deterministic one
@@ -31,7 +31,7 @@ class PublicKey {
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] bool Fits(std::string_view message, std::string_view signature) const;
   /// The same for the content of a file. Errors: kIo, kNotFound.
-  [[nodiscard]] Result<bool> FitsFile(Fs& fs, const AbsPath& file, std::string_view signature) const;
+  [[nodiscard]] Result<bool> VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const;
 
  private:
   friend class SigningKey;

@@ -1,5 +1,5 @@
 #pragma once
-// Byte streams: the two interfaces by which codecs, hashers and files are chained. Layer: support.
+// Byte stream interfaces: ByteSource and ByteSink. Layer: support.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Digests longer than sha256, which a wheel's RECORD may have instead. Layer: support.
+// Digests longer than SHA-256, for RECORD. Layer: support.
 
 #include <string>
 

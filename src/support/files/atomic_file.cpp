@@ -14,8 +14,8 @@ constexpr int kNameAttempts = 100;
 
 }  // namespace
 
-Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, OnExisting on_existing) {
-  return on_existing == OnExisting::kReplace ? fs.Rename(from, to) : fs.RenameNoReplace(from, to);
+Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, ExistingFilePolicy on_existing) {
+  return on_existing == ExistingFilePolicy::kReplace ? fs.Rename(from, to) : fs.RenameNoReplace(from, to);
 }
 
 AtomicFile::AtomicFile(Fs& fs, AbsPath target, AbsPath temp, std::unique_ptr<File> file,
@@ -43,9 +43,9 @@ Result<AtomicFile> AtomicFile::Create(Fs& fs, const AbsPath& target) {
     if (!file && file.error().code() == ErrorCode::kAlreadyExists) continue;
     if (!file) return std::move(file).error().WithContext(frame);
     AtomicFile made(fs, target, temp, *std::move(file), nullptr);
-    PTPKG_TRY(HeldFile held, TryHold(fs, temp, LockKind::kExclusive), frame);
+    PTPKG_TRY(LockedFile held, TryLockFile(fs, temp, LockKind::kExclusive), frame);
     // Neither: somebody who cleans was faster than we, the file is his.
-    if (held.state != HoldState::kHeld && held.state != HoldState::kUnlocked) continue;
+    if (held.state != LockState::kHeld && held.state != LockState::kUnlocked) continue;
     made.lock_ = std::move(held.file);
     return made;
   }
@@ -53,7 +53,7 @@ Result<AtomicFile> AtomicFile::Create(Fs& fs, const AbsPath& target) {
       .WithHint("remove the files that end in '.ptpkg-tmp' there");
 }
 
-Result<void> AtomicFile::Commit(OnExisting on_existing) && {
+Result<void> AtomicFile::Commit(ExistingFilePolicy on_existing) && {
   PTPKG_ASSERT(file_ != nullptr);
   AtomicFile self = std::move(*this);  // whatever way out is taken, its destructor cleans up
   // The messages below name the temp file; the user knows only the target.
@@ -62,11 +62,11 @@ Result<void> AtomicFile::Commit(OnExisting on_existing) && {
   PTPKG_CHECK(self.file_->Close(), frame);
   Result<void> renamed = RenameAs(*self.fs_, self.temp_, self.target_, on_existing);
   if (!renamed) {
-    if (on_existing == OnExisting::kReplace || renamed.error().code() != ErrorCode::kAlreadyExists) {
+    if (on_existing == ExistingFilePolicy::kReplace || renamed.error().code() != ErrorCode::kAlreadyExists) {
       return std::move(renamed).error().WithContext(frame);
     }
     return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", self.target_.str()))
-        .WithHint("remove it, or choose another output folder");
+        .WithHint("remove it, or choose another output directory");
   }
   self.file_.reset();
   self.lock_.reset();

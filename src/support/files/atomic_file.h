@@ -1,6 +1,6 @@
 #pragma once
-// A file that appears under its name whole or not at all. Layer: support.
-// Pattern: temp file beside the target, sync, rename (leveldb db/filename.cc SetCurrentFile).
+// Writes a file atomically under its final name. Layer: support. Pattern: temp file beside the target, sync,
+// rename (leveldb db/filename.cc SetCurrentFile).
 
 #include <memory>
 
@@ -10,13 +10,13 @@
 namespace ptpkg {
 
 /// What Commit does when the target exists.
-enum class OnExisting : std::uint8_t {
+enum class ExistingFilePolicy : std::uint8_t {
   kReplace,
   kRefuse,  ///< kAlreadyExists, target untouched.
 };
 
 /// Gives a file another name on its file system. Errors: kAlreadyExists (kRefuse only), kIo.
-Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, OnExisting on_existing);
+Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, ExistingFilePolicy on_existing);
 
 class AtomicFile {
  public:
@@ -33,7 +33,7 @@ class AtomicFile {
   [[nodiscard]] const AbsPath& temp_path() const { return temp_; }
 
   /// Syncs, closes, renames to the target, syncs the folder. On error the temp file is removed.
-  Result<void> Commit(OnExisting on_existing) &&;
+  Result<void> Commit(ExistingFilePolicy on_existing) &&;
 
  private:
   AtomicFile(Fs& fs, AbsPath target, AbsPath temp, std::unique_ptr<File> file, std::unique_ptr<File> lock);

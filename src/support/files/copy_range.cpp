@@ -39,7 +39,7 @@ Result<void> CopyStep(File& source, File& target, const CopiedRange& range) {
     PTPKG_TRY(const std::size_t got, source.ReadAt(range.from + done, buffer));
     if (got != want) {
       return Error(ErrorCode::kIo,
-                   fmt::format("a file that is copied has {} bytes only", range.from + done + got));
+                   fmt::format("the file to copy has only {} bytes", range.from + done + got));
     }
     PTPKG_CHECK(target.WriteAt(range.to + done, buffer));
     done += want;

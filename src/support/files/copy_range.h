@@ -1,5 +1,5 @@
 #pragma once
-// Parts of one file into another. Layer: support.
+// Copies a range of one file into another. Layer: support.
 
 #include <cstdint>
 #include <functional>

@@ -20,7 +20,7 @@ Result<std::optional<FoundFile>> Probe(Fs& fs, const AbsPath& path, const RelPat
 /// By the calls that every Fs has.
 class PlainSearch {
  public:
-  PlainSearch(Env& env, const AbsPath& root, const WantedFiles& wanted)
+  PlainSearch(Env& env, const AbsPath& root, const FileFilter& wanted)
       : env_(env), root_(root), wanted_(wanted) {}
 
   Result<std::vector<FoundFile>> Run() {
@@ -67,21 +67,21 @@ class PlainSearch {
 
   Env& env_;
   const AbsPath& root_;
-  const WantedFiles& wanted_;
+  const FileFilter& wanted_;
   std::vector<std::string> folders_;
   std::vector<FoundFile> found_;
 };
 
 }  // namespace
 
-bool WantedFiles::IsCandidate(std::string_view name) const {
+bool FileFilter::IsCandidate(std::string_view name) const {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return true;
   const auto& skipped = skipped_extensions;
   return std::find(skipped.begin(), skipped.end(), name.substr(dot)) == skipped.end();
 }
 
-Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, const WantedFiles& wanted) {
+Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, const FileFilter& wanted) {
   PTPKG_ASSERT(!wanted.magic.empty() && wanted.magic.size() <= 64);
   auto* const finder = dynamic_cast<MagicFinder*>(&env.fs);
   PTPKG_TRY(std::vector<FoundFile> found, finder != nullptr

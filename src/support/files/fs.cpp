@@ -103,7 +103,7 @@ Result<void> WriteFile(Fs& fs, const AbsPath& path, std::string_view text) {
   PTPKG_TRY(AtomicFile atomic, AtomicFile::Create(fs, path));
   const std::string frame = fmt::format("while writing '{}'", path.str());
   PTPKG_CHECK(atomic.file().WriteAt(0, AsBytes(text)), frame);
-  return std::move(atomic).Commit(OnExisting::kReplace);
+  return std::move(atomic).Commit(ExistingFilePolicy::kReplace);
 }
 
 Result<void> RemoveTree(Fs& fs, const AbsPath& path) {

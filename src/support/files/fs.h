@@ -1,7 +1,7 @@
 #pragma once
-// The file system behind an interface, so that tests can record, replace and break it. Layer: support.
-// Every error names the path. Nothing else in the program calls open(2) and friends, except child
-// processes and third-party readers that are handed a path.
+// File system interface, replaceable in tests. Layer: support. Every error names the path. Nothing else in
+// the program calls open(2) and friends, except child processes and third-party readers that are handed a
+// path.
 
 #include <memory>
 #include <optional>

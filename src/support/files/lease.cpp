@@ -39,10 +39,10 @@ Result<void> MakeRemovable(Fs& fs, const AbsPath& folder) {
 Result<std::optional<Lease>> Lease::Try(Fs& fs, const AbsPath& folder, LockKind kind) {
   const AbsPath path = folder / kLeaseName;
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    PTPKG_TRY(HeldFile held, TryHold(fs, path, kind));
-    if (held.state == HoldState::kBusy) return std::optional<Lease>();
-    if (held.state != HoldState::kGone) {
-      return std::optional(Lease(fs, folder, std::move(held.file), held.state == HoldState::kHeld));
+    PTPKG_TRY(LockedFile held, TryLockFile(fs, path, kind));
+    if (held.state == LockState::kBusy) return std::optional<Lease>();
+    if (held.state != LockState::kGone) {
+      return std::optional(Lease(fs, folder, std::move(held.file), held.state == LockState::kHeld));
     }
     // Not closed with an error check: nothing was written.
     const Result<std::unique_ptr<File>> made = fs.Open(path, OpenMode::kCreateNew);
@@ -72,7 +72,7 @@ Result<void> Lease::Remove() && {
   return RemoveIfThere(*fs_, folder);
 }
 
-Result<std::optional<Lease>> TakeShared(Env& env, const AbsPath& result) {
+Result<std::optional<Lease>> LeaseShared(Env& env, const AbsPath& result) {
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, result, LockKind::kShared));
   // Held by one who removes it, then it loses its name at once; or by one who just looks whether it is in use
   // (`ptpkg cache`). Neither takes longer than a few system calls, unless it is stopped there.
@@ -93,11 +93,11 @@ Result<std::optional<Lease>> TakeShared(Env& env, const AbsPath& result) {
   return lease;
 }
 
-Result<Lease> TakeSharedIn(Env& env, const AbsPath& folder) {
+Result<Lease> LeaseCacheDir(Env& env, const AbsPath& folder) {
   constexpr int kTakeAttempts = 10;
   for (int attempt = 0; attempt < kTakeAttempts; ++attempt) {
     PTPKG_CHECK(env.fs.MakeDirs(folder));
-    PTPKG_TRY(std::optional<Lease> lease, TakeShared(env, folder));
+    PTPKG_TRY(std::optional<Lease> lease, LeaseShared(env, folder));
     if (lease) return *std::move(lease);
   }
   return Error(ErrorCode::kIo, fmt::format("'{}' is being removed by another process", folder.str()))

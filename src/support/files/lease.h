@@ -1,5 +1,5 @@
 #pragma once
-// Who uses a folder holds a lock on the file ".lease" in it (flock(2)). Layer: support.
+// Lock on a directory while it is in use. Layer: support.
 //
 // Whoever holds that lock is alive; nothing else shows it. A process id means nothing to another PID
 // namespace or to another host on the same cache, and is used again. The kernel lets go of the lock when its
@@ -50,11 +50,11 @@ class Lease {
 /// removes it meanwhile. The time of the ".lease" becomes now: it tells `ptpkg cache` the last use (a cache
 /// that cannot be written to keeps the old one). nullopt: the result is gone or being removed; a lock that
 /// somebody holds for a moment only is waited for, at most 1 s. Errors: kIo.
-Result<std::optional<Lease>> TakeShared(Env& env, const AbsPath& result);
+Result<std::optional<Lease>> LeaseShared(Env& env, const AbsPath& result);
 
-/// As TakeShared, of a folder that is made where it is missing; again, when somebody is just cleaning it
+/// As LeaseShared, of a folder that is made where it is missing; again, when somebody is just cleaning it
 /// away. Errors: kIo, also when that happens each time.
-Result<Lease> TakeSharedIn(Env& env, const AbsPath& folder);
+Result<Lease> LeaseCacheDir(Env& env, const AbsPath& folder);
 
 /// Gives `folder` the rights that its owner needs to remove what is in it; a build script may have taken
 /// them.

@@ -1,6 +1,5 @@
 #pragma once
-// A lock between processes for which one waits, visibly. Layer: support. lease.h has those that nobody waits
-// for.
+// Waits for a lock between processes. Layer: support. lease.h has those that nobody waits for.
 
 #include <memory>
 #include <string_view>

@@ -28,18 +28,18 @@ Result<bool> StillNamed(Fs& fs, File& file, const AbsPath& path) {
 
 }  // namespace
 
-Result<HeldFile> TryHold(Fs& fs, const AbsPath& path, LockKind kind) {
+Result<LockedFile> TryLockFile(Fs& fs, const AbsPath& path, LockKind kind) {
   Result<std::unique_ptr<File>> opened = OpenFor(fs, path, kind);
   if (!opened) {
-    if (opened.error().code() == ErrorCode::kNotFound) return HeldFile{};
+    if (opened.error().code() == ErrorCode::kNotFound) return LockedFile{};
     return std::move(opened).error();
   }
   PTPKG_TRY(const LockOutcome outcome, (*opened)->TryLock(kind));
-  if (outcome == LockOutcome::kBusy) return HeldFile{.state = HoldState::kBusy, .file = nullptr};
+  if (outcome == LockOutcome::kBusy) return LockedFile{.state = LockState::kBusy, .file = nullptr};
   PTPKG_TRY(const bool named, StillNamed(fs, **opened, path));
-  if (!named) return HeldFile{};
-  const HoldState state = outcome == LockOutcome::kHeld ? HoldState::kHeld : HoldState::kUnlocked;
-  return HeldFile{.state = state, .file = *std::move(opened)};
+  if (!named) return LockedFile{};
+  const LockState state = outcome == LockOutcome::kHeld ? LockState::kHeld : LockState::kUnlocked;
+  return LockedFile{.state = state, .file = *std::move(opened)};
 }
 
 }  // namespace ptpkg

@@ -1,5 +1,5 @@
 #pragma once
-// A file that exists and is locked by us: what both leases and temporary files are made of. Layer: support.
+// Opens a file and takes its lock. Layer: support.
 
 #include <memory>
 
@@ -7,20 +7,20 @@
 
 namespace ptpkg {
 
-enum class HoldState : std::uint8_t {
+enum class LockState : std::uint8_t {
   kHeld,
   kUnlocked,  ///< The file is there, but its file system has no locks: who else uses it cannot be known.
   kBusy,      ///< Another handle holds it.
   kGone,      ///< No file has that name, or the one that was locked has lost it meanwhile.
 };
 
-struct HeldFile {
-  HoldState state = HoldState::kGone;
+struct LockedFile {
+  LockState state = LockState::kGone;
   std::unique_ptr<File> file;  ///< Of kHeld and kUnlocked: the lock ends with it. Else null.
 };
 
 /// Opens `path`, takes its lock without waiting, and makes sure that `path` still names what was locked:
 /// between the two, whoever held it may have removed it. Never creates. Errors: kIo, kInvalidInput.
-Result<HeldFile> TryHold(Fs& fs, const AbsPath& path, LockKind kind);
+Result<LockedFile> TryLockFile(Fs& fs, const AbsPath& path, LockKind kind);
 
 }  // namespace ptpkg

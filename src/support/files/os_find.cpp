@@ -47,13 +47,13 @@ using FolderPtr = std::shared_ptr<const Folder>;
 
 class Search {
  public:
-  Search(const AbsPath& root, const WantedFiles& wanted, const CancelToken& cancel)
+  Search(const AbsPath& root, const FileFilter& wanted, const CancelToken& cancel)
       : root_(root), wanted_(wanted), cancel_(cancel) {}
 
   Result<std::vector<FoundFile>> Run(int jobs) {
     const int fd = ::open(root_.c_str(), kOpenFolder & ~O_NOFOLLOW);
     if (fd < 0 && errno == ENOTDIR) {
-      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", root_.str()));
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", root_.str()));
     }
     if (fd < 0) return Failure(errno, "list", "");
     tasks_.Add([this, fd] { List(fd, ""); });
@@ -113,7 +113,7 @@ class Search {
   unsigned char TypeOf(const Folder& folder, const char* name) {
     struct stat st {};
     if (::fstatat(folder.fd(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-      Fail(errno, "examine", folder.Below(name));
+      Fail(errno, "read", folder.Below(name));
       return DT_UNKNOWN;
     }
     if (S_ISDIR(st.st_mode)) return DT_DIR;
@@ -150,7 +150,7 @@ class Search {
     if (got < 0) return Fail(errno, "read", folder.Below(name));
     if (std::string_view(head.data(), static_cast<std::size_t>(got)) != wanted_.magic) return;
     struct stat st {};
-    if (::fstat(fd, &st) != 0) return Fail(errno, "examine", folder.Below(name));
+    if (::fstat(fd, &st) != 0) return Fail(errno, "read", folder.Below(name));
     if (!S_ISREG(st.st_mode)) return;
     const std::lock_guard lock(mutex_);
     found_.push_back({.path = RelPath::Literal(folder.Below(name)),
@@ -159,7 +159,7 @@ class Search {
   }
 
   const AbsPath& root_;
-  const WantedFiles& wanted_;
+  const FileFilter& wanted_;
   const CancelToken& cancel_;
   TaskQueue tasks_;
   std::mutex mutex_;
@@ -170,7 +170,7 @@ class Search {
 
 }  // namespace
 
-Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const WantedFiles& wanted, int jobs,
+Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const FileFilter& wanted, int jobs,
                                                  const CancelToken& cancel) {
   return Search(root, wanted, cancel).Run(jobs);
 }

@@ -1,12 +1,12 @@
 #pragma once
-// FindFilesByMagic on the real file system. Layer: support, private to it.
+// FindFilesByMagic for the real file system. Layer: support, private to it.
 
 #include "support/files/find_files.h"
 
 namespace ptpkg {
 
 /// As MagicFinder::FindByMagic.
-Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const WantedFiles& wanted, int jobs,
+Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const FileFilter& wanted, int jobs,
                                                  const CancelToken& cancel);
 
 }  // namespace ptpkg

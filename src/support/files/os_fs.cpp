@@ -41,13 +41,13 @@ Error PathError(int sys_errno, std::string_view what, const AbsPath& path) {
 }
 
 Error NotAFolder(const AbsPath& path) {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", path.str()));
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
 }
 
 Error InTheWay(const AbsPath& wanted, const AbsPath& blocker) {
-  return Error(ErrorCode::kAlreadyExists,
-               fmt::format("cannot create folder '{}': '{}' is not a folder", wanted.str(), blocker.str()))
-      .WithHint("remove or rename what is there");
+  return Error(ErrorCode::kAlreadyExists, fmt::format("cannot create directory '{}': '{}' is not a directory",
+                                                      wanted.str(), blocker.str()))
+      .WithHint("remove or rename it");
 }
 
 FileKind KindOf(mode_t mode) {
@@ -143,7 +143,7 @@ class OsFile final : public File, public DescriptorFile {
 
   Result<FileStat> Stat() override {
     struct stat st {};
-    if (::fstat(fd_.get(), &st) != 0) return PathError(errno, "examine", path_);
+    if (::fstat(fd_.get(), &st) != 0) return PathError(errno, "read", path_);
     return FromSystem(st);
   }
 
@@ -219,7 +219,7 @@ Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {
     if (mode == OpenMode::kReadWrite && saved == ELOOP) {
       return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is a symlink", path.str()))
           .WithErrno(saved)
-          .WithHint("name the file that it leads to");
+          .WithHint("give its target");
     }
     if (mode == OpenMode::kReadWrite && (saved == EISDIR || saved == ENXIO)) {
       return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()))
@@ -228,7 +228,7 @@ Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {
     return PathError(saved, mode == OpenMode::kCreateNew ? "create" : "open", path);
   }
   struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) return PathError(errno, "examine", path);
+  if (::fstat(fd.get(), &st) != 0) return PathError(errno, "read", path);
   if (!S_ISREG(st.st_mode)) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", path.str()));
   }
@@ -271,20 +271,20 @@ Result<void> CopyBytes(int from, int to, const AbsPath& from_path, const AbsPath
 
 class OsFs final : public Fs, public MagicFinder {
  public:
-  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, const WantedFiles& wanted, int jobs,
+  Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, const FileFilter& wanted, int jobs,
                                              const CancelToken& cancel) override {
     return FindByMagicOnDisk(root, wanted, jobs, cancel);
   }
 
   Result<FileStat> Lstat(const AbsPath& path) override {
     struct stat st {};
-    if (::lstat(path.c_str(), &st) != 0) return PathError(errno, "examine", path);
+    if (::lstat(path.c_str(), &st) != 0) return PathError(errno, "read", path);
     return FromSystem(st);
   }
 
   Result<FileStat> Stat(const AbsPath& path) override {
     struct stat st {};
-    if (::stat(path.c_str(), &st) != 0) return PathError(errno, "examine", path);
+    if (::stat(path.c_str(), &st) != 0) return PathError(errno, "read", path);
     return FromSystem(st);
   }
 
@@ -341,7 +341,7 @@ class OsFs final : public Fs, public MagicFinder {
         if (!S_ISDIR(st.st_mode)) return InTheWay(path, current);
         break;
       }
-      if (errno != ENOENT && errno != ENOTDIR) return PathError(errno, "create folder", current);
+      if (errno != ENOENT && errno != ENOTDIR) return PathError(errno, "create directory", current);
       missing.push_back(current);
       current = current.Parent();
     }
@@ -349,7 +349,7 @@ class OsFs final : public Fs, public MagicFinder {
       if (::mkdir(it->c_str(), 0777) == 0) continue;
       const int saved = errno;
       struct stat st {};
-      if (saved != EEXIST) return PathError(saved, "create folder", *it);
+      if (saved != EEXIST) return PathError(saved, "create directory", *it);
       // Another process may have made it meanwhile; a dangling symlink is no folder.
       if (::stat(it->c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return InTheWay(path, *it);
     }
@@ -357,7 +357,7 @@ class OsFs final : public Fs, public MagicFinder {
   }
 
   Result<void> MakeDir(const AbsPath& path) override {
-    if (::mkdir(path.c_str(), 0777) != 0) return PathError(errno, "create folder", path);
+    if (::mkdir(path.c_str(), 0777) != 0) return PathError(errno, "create directory", path);
     return Ok();
   }
 
@@ -391,7 +391,7 @@ class OsFs final : public Fs, public MagicFinder {
     if (errno == EISDIR && ::rmdir(path.c_str()) == 0) return Ok();
     // Not ErrnoError's rule for EEXIST: some systems report a folder with content that way.
     if (errno == ENOTEMPTY || errno == EEXIST) {
-      return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': folder not empty", path.str()))
+      return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': directory not empty", path.str()))
           .WithErrno(errno);
     }
     return PathError(errno, "remove", path);
@@ -422,8 +422,8 @@ class OsFs final : public Fs, public MagicFinder {
   Result<void> CopyOwner(const AbsPath& from, const AbsPath& to) override {
     struct stat original {};
     struct stat copy {};
-    if (::lstat(from.c_str(), &original) != 0) return PathError(errno, "examine", from);
-    if (::lstat(to.c_str(), &copy) != 0) return PathError(errno, "examine", to);
+    if (::lstat(from.c_str(), &original) != 0) return PathError(errno, "read", from);
+    if (::lstat(to.c_str(), &copy) != 0) return PathError(errno, "read", to);
     if (original.st_uid == copy.st_uid && original.st_gid == copy.st_gid) return Ok();
     if (::lchown(to.c_str(), original.st_uid, original.st_gid) != 0)
       return PathError(errno, "give an owner to", to);
@@ -450,10 +450,10 @@ class OsFs final : public Fs, public MagicFinder {
 
   Result<void> SyncDir(const AbsPath& path) override {
     const Fd fd(RetryOnSignal([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (fd.get() < 0) return PathError(errno, "open folder", path);
+    if (fd.get() < 0) return PathError(errno, "open directory", path);
     // EINVAL: this file system has no notion of syncing a folder.
     if (RetryOnSignal([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
-      return PathError(errno, "sync folder", path);
+      return PathError(errno, "sync directory", path);
     }
     return Ok();
   }
@@ -476,7 +476,7 @@ class OsFs final : public Fs, public MagicFinder {
 
   static Result<void> CopyInto(const Fd& source, Fd& target, const AbsPath& from, const AbsPath& to) {
     struct stat st {};
-    if (::fstat(source.get(), &st) != 0) return PathError(errno, "examine", from);
+    if (::fstat(source.get(), &st) != 0) return PathError(errno, "read", from);
     PTPKG_CHECK(CopyBytes(source.get(), target.get(), from, to));
     if (::fchmod(target.get(), st.st_mode & 07777U) != 0) return PathError(errno, "change the mode of", to);
     const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, st.st_mtim};

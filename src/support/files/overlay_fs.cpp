@@ -6,7 +6,7 @@ namespace ptpkg {
 
 Result<void> OverlayFs::RefuseChange(const AbsPath& path) const {
   if (!IsOwn(path)) return Ok();
-  return Error(ErrorCode::kInternal, fmt::format("'{}' is {}, which is only read", path.str(), what_));
+  return Error(ErrorCode::kInternal, fmt::format("'{}' is {}, which is read-only", path.str(), what_));
 }
 
 Result<FileStat> OverlayFs::Lstat(const AbsPath& path) {
@@ -106,24 +106,24 @@ Result<void> OverlayFs::SyncDir(const AbsPath& path) {
 
 Result<std::uint64_t> OverlayFs::FreeBytes(const AbsPath& path) { return other_.FreeBytes(path); }
 
-void MadeFilesFs::Show(const AbsPath& path, const FileStat& stat, Make make) {
+void VirtualFilesFs::Show(const AbsPath& path, const FileStat& stat, Make make) {
   shown_.insert_or_assign(path.str(), Shown{.stat = stat, .make = std::move(make)});
 }
 
-bool MadeFilesFs::IsOwn(const AbsPath& path) const { return shown_.contains(path.str()); }
+bool VirtualFilesFs::IsOwn(const AbsPath& path) const { return shown_.contains(path.str()); }
 
-Result<FileStat> MadeFilesFs::StatOwn(const AbsPath& path) const { return shown_.at(path.str()).stat; }
+Result<FileStat> VirtualFilesFs::StatOwn(const AbsPath& path) const { return shown_.at(path.str()).stat; }
 
-Result<std::unique_ptr<File>> MadeFilesFs::OpenOwn(const AbsPath& path) const {
+Result<std::unique_ptr<File>> VirtualFilesFs::OpenOwn(const AbsPath& path) const {
   return shown_.at(path.str()).make();
 }
 
-Result<std::string> MadeFilesFs::ReadOwnLink(const AbsPath& path) const {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no symlink", path.str()));
+Result<std::string> VirtualFilesFs::ReadOwnLink(const AbsPath& path) const {
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a symlink", path.str()));
 }
 
-Result<std::vector<std::string>> MadeFilesFs::ListOwn(const AbsPath& path) const {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a folder", path.str()));
+Result<std::vector<std::string>> VirtualFilesFs::ListOwn(const AbsPath& path) const {
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
 }
 
 }  // namespace ptpkg

@@ -1,6 +1,5 @@
 #pragma once
-// A file system that opens paths of its own beside those of another one, whose folders do not list them.
-// Layer: support.
+// File system with additional virtual paths. Layer: support.
 
 #include <functional>
 #include <map>
@@ -53,11 +52,11 @@ class OverlayFs : public Fs {
 };
 
 /// Files that are made when they are opened, at paths where nothing lies.
-class MadeFilesFs final : public OverlayFs {
+class VirtualFilesFs final : public OverlayFs {
  public:
   using Make = std::function<Result<std::unique_ptr<File>>()>;
 
-  explicit MadeFilesFs(Fs& other) : OverlayFs(other, "a file that is not on disk") {}
+  explicit VirtualFilesFs(Fs& other) : OverlayFs(other, "a file that is not on disk") {}
 
   /// Shows a file at `path`; each Open calls `make`, from any thread. Call it before others use this.
   void Show(const AbsPath& path, const FileStat& stat, Make make);

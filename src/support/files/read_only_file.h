@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that lie elsewhere, to be read as a file of their own. Layer: support.
+// Exposes bytes from elsewhere as a read-only file. Layer: support.
 
 #include "support/files/fs.h"
 
@@ -16,7 +16,7 @@ class ReadOnlyFile : public File {
   Result<void> Close() override { return Ok(); }
 
  private:
-  static Error Refuse() { return {ErrorCode::kInternal, "this file can only be read"}; }
+  static Error Refuse() { return {ErrorCode::kInternal, "this file is read-only"}; }
 
   FileStat stat_;
 };

@@ -49,7 +49,7 @@ bool IsOldToken(std::string_view text) {
 }
 
 /// Another user's, or changing under our hands, or no folder of ours: no run shall die of it.
-bool MayStay(const Error& error) {
+bool IsIgnorableCleanupError(const Error& error) {
   if (error.code() == ErrorCode::kInvalidInput) return true;
   constexpr std::array<int, 6> kReasons = {EACCES, EPERM, EROFS, ENOTEMPTY, EBUSY, ENOENT};
   return std::find(kReasons.begin(), kReasons.end(), error.sys_errno()) != kReasons.end();
@@ -60,7 +60,7 @@ Result<ScratchState> RemoveFolderIfAbandoned(Fs& fs, const AbsPath& folder) {
   // or it was killed there. Only an empty folder can be removed in one step, and only that is safe.
   const Result<void> removed = fs.Remove(folder);
   if (removed) return ScratchState::kAbandoned;
-  if (!MayStay(removed.error())) return removed.error();
+  if (!IsIgnorableCleanupError(removed.error())) return removed.error();
   PTPKG_CHECK(MakeRemovable(fs, folder));
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(fs, folder, LockKind::kExclusive));
   if (!lease) return ScratchState::kInUse;
@@ -70,9 +70,9 @@ Result<ScratchState> RemoveFolderIfAbandoned(Fs& fs, const AbsPath& folder) {
 }
 
 Result<ScratchState> RemoveFileIfAbandoned(Fs& fs, const AbsPath& path) {
-  PTPKG_TRY(const HeldFile held, TryHold(fs, path, LockKind::kExclusive));
-  if (held.state == HoldState::kUnlocked) return ScratchState::kUnknown;
-  if (held.state != HoldState::kHeld) return ScratchState::kInUse;
+  PTPKG_TRY(const LockedFile held, TryLockFile(fs, path, LockKind::kExclusive));
+  if (held.state == LockState::kUnlocked) return ScratchState::kUnknown;
+  if (held.state != LockState::kHeld) return ScratchState::kInUse;
   PTPKG_CHECK(fs.Remove(path));
   return ScratchState::kAbandoned;
 }
@@ -117,7 +117,7 @@ Result<bool> Sweep(Fs& fs, const AbsPath& parent) {
     if (!kind) continue;
     const Result<ScratchState> state =
         *kind == FileKind::kDirectory ? RemoveFolderIfAbandoned(fs, path) : RemoveFileIfAbandoned(fs, path);
-    if (!state && !MayStay(state.error())) return state.error();
+    if (!state && !IsIgnorableCleanupError(state.error())) return state.error();
     unknown = unknown || (state && *state == ScratchState::kUnknown);
   }
   return unknown;
@@ -182,7 +182,7 @@ Result<TempDir> TempDir::Create(Fs& fs, const AbsPath& parent, std::string_view 
     return dir;
   }
   return Error(ErrorCode::kAlreadyExists,
-               fmt::format("no free name for a folder '{}-…' in '{}'", prefix, parent.str()));
+               fmt::format("no free name for a directory '{}-…' in '{}'", prefix, parent.str()));
 }
 
 Result<void> TempDir::MoveTo(const AbsPath& target) && {
@@ -200,9 +200,9 @@ Result<void> RemoveAbandoned(Env& env, const AbsPath& parent) {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): once in a process, not once a folder.
   static std::atomic<bool> warned{false};
   if (unknown && !warned.exchange(true)) {
-    env.reporter.Warn(fmt::format(
-        "'{}' is on a file system without locks: what killed runs left there is not removed automatically",
-        parent.str()));
+    env.reporter.Warn(
+        fmt::format("'{}' is on a file system without locks: ptpkg cannot clean up after killed runs there",
+                    parent.str()));
   }
   return Ok();
 }
@@ -215,10 +215,10 @@ Result<std::vector<Scratch>> ListScratch(Fs& fs, const AbsPath& parent) {
     PTPKG_TRY(const std::optional<FileKind> kind, ScratchKind(fs, path));
     if (!kind) continue;
     const AbsPath lock = *kind == FileKind::kDirectory ? path / kLeaseName : path;
-    PTPKG_TRY(const HeldFile held, TryHold(fs, lock, LockKind::kShared));
+    PTPKG_TRY(const LockedFile held, TryLockFile(fs, lock, LockKind::kShared));
     ScratchState state = ScratchState::kAbandoned;
-    if (held.state == HoldState::kBusy) state = ScratchState::kInUse;
-    if (held.state == HoldState::kUnlocked) state = ScratchState::kUnknown;
+    if (held.state == LockState::kBusy) state = ScratchState::kInUse;
+    if (held.state == LockState::kUnlocked) state = ScratchState::kUnknown;
     found.push_back({path, state});
   }
   return found;

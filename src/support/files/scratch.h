@@ -1,5 +1,5 @@
 #pragma once
-// Scratch folders and files: made with a lease, removed by one rule when nobody holds it. Layer: support.
+// Creates and cleans up scratch files and directories. Layer: support.
 //
 //   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a folder: ".lease" (lease.h), and "d" for its user
 //   <parent>/.<name>.<12 hex digits>.ptpkg-tmp     a file that is locked itself (atomic_file.h)

@@ -73,6 +73,12 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
+CurlHandle NewCurlHandle() {
+  // Never undone: other libraries of the process may use libcurl until the very end.
+  static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
+  return CurlHandle(kReady == CURLE_OK ? curl_easy_init() : nullptr);
+}
+
 Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& headers) {
   CurlHeaders list;
   for (const auto& [name, value] : headers) {
@@ -81,7 +87,7 @@ Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& heade
     if (name.empty() || line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
       return Error(ErrorCode::kInvalidInput, fmt::format("HTTP header '{}' is not valid", name));
     }
-    curl_slist* longer = Curl().slist_append(list.get(), line.c_str());
+    curl_slist* longer = curl_slist_append(list.get(), line.c_str());
     if (longer == nullptr) return Error(ErrorCode::kIo, "out of memory");
     static_cast<void>(list.release());
     list.reset(longer);
@@ -100,20 +106,20 @@ void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& h
 void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits) {
   RememberSecretsOf(url);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  Curl().easy_setopt(easy, CURLOPT_URL, url.c_str());
-  Curl().easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
-  Curl().easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
-  Curl().easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-  Curl().easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
-  Curl().easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
-  Curl().easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // threads: no SIGALRM for name lookups
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "ptpkg");
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   if (limits.ca_file.empty()) return;
   // The folder that libcurl was built with would be trusted besides the file.
   constexpr const char* kNoFolder = nullptr;
-  Curl().easy_setopt(easy, CURLOPT_CAINFO, limits.ca_file.c_str());
-  Curl().easy_setopt(easy, CURLOPT_CAPATH, kNoFolder);
-  Curl().easy_setopt(easy, CURLOPT_PROXY_CAINFO, limits.ca_file.c_str());
-  Curl().easy_setopt(easy, CURLOPT_PROXY_CAPATH, kNoFolder);
+  curl_easy_setopt(easy, CURLOPT_CAINFO, limits.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_CAPATH, kNoFolder);
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, limits.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, kNoFolder);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
@@ -135,7 +141,7 @@ Error RequestError(const std::string& url, const HttpLimits& limits, const CurlF
     default:
       break;
   }
-  const std::string reason = *failure.detail != '\0' ? failure.detail : Curl().easy_strerror(failure.code);
+  const std::string reason = *failure.detail != '\0' ? failure.detail : curl_easy_strerror(failure.code);
   Error error = Error(ErrorCode::kNetwork, fmt::format("{}: {}", failure.lead, reason));
   if (failure.code == CURLE_COULDNT_RESOLVE_HOST || failure.code == CURLE_COULDNT_RESOLVE_PROXY ||
       failure.code == CURLE_COULDNT_CONNECT) {

@@ -1,13 +1,13 @@
 #pragma once
-// What every request by libcurl needs. Layer: support, private to it. REQUIRES: LoadCurl() succeeded.
+// Handles, headers and errors of libcurl's requests. Layer: support, private to it.
 
+#include <curl/curl.h>
 #include <map>
 #include <memory>
 #include <signal.h>
 #include <string>
 #include <string_view>
 
-#include "support/net/curl_library.h"
 #include "support/net/http.h"
 
 namespace ptpkg {
@@ -28,11 +28,15 @@ class SigpipeGuard {
 };
 
 struct FreeCurl {
-  void operator()(CURL* easy) const { Curl().easy_cleanup(easy); }
-  void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 using CurlHandle = std::unique_ptr<CURL, FreeCurl>;
 using CurlHeaders = std::unique_ptr<curl_slist, FreeCurl>;
+
+/// Initialises libcurl before the first handle, which reads OpenSSL's configuration: runs without a request
+/// do not pay for it. Null when there is no memory left.
+CurlHandle NewCurlHandle();
 
 /// The URL as it may stand in a message: user names, passwords and signed query strings left out.
 std::string Redacted(const std::string& url);

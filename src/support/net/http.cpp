@@ -143,7 +143,7 @@ struct Transfer {
   [[nodiscard]] long Status() const {
     if (is_file) return kWholeStatus;
     long status = 0;
-    Curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     return status;
   }
   [[nodiscard]] bool IsSuccess() const { return Status() / 100 == 2; }
@@ -283,18 +283,18 @@ void SetOptions(Transfer& transfer, const HttpLimits& limits, curl_slist* header
   CURL* easy = transfer.easy;
   SetCommonOptions(easy, transfer.request->url, headers, limits);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
-  Curl().easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-  Curl().easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-  Curl().easy_setopt(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
-  Curl().easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  Curl().easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, limits.stall_timeout.count());
-  Curl().easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
-  Curl().easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
-  Curl().easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
-  Curl().easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-  Curl().easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
-  Curl().easy_setopt(easy, CURLOPT_XFERINFODATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kMaxRedirects);
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, limits.stall_timeout.count());
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnProgress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &transfer);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
@@ -343,7 +343,6 @@ class CurlHttp final : public Http {
   explicit CurlHttp(HttpLimits limits) : limits_(std::move(limits)) {}
 
   Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) override {
-    PTPKG_CHECK(LoadCurl());
     const SigpipeGuard guard;
     Delivery delivery(sink, request.resume_at);
     Resumption resumption{.version = request.resume_version};
@@ -399,7 +398,7 @@ class CurlHttp final : public Http {
     }
     PTPKG_TRY(const CurlHeaders headers, BuildHeaders(all));
     // A handle per attempt: handles hold cookies and connections, and serve one thread only.
-    const CurlHandle easy(Curl().easy_init());
+    const CurlHandle easy = NewCurlHandle();
     if (easy == nullptr) return Error(ErrorCode::kIo, "cannot set up libcurl");
     Transfer transfer;
     transfer.easy = easy.get();
@@ -411,8 +410,8 @@ class CurlHttp final : public Http {
     transfer.is_file = StartsWithNoCase(request.url, "file:");
     SetOptions(transfer, limits_, headers.get());
     std::array<char, CURL_ERROR_SIZE> detail{};
-    Curl().easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
-    const CURLcode code = Curl().easy_perform(easy.get());
+    curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
+    const CURLcode code = curl_easy_perform(easy.get());
     return Judge(transfer, code, detail.data());
   }
 

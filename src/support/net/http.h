@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "support/cancel.h"
 #include "support/clock.h"
 #include "support/digest/stream.h"
+#include "support/secret.h"
 
 namespace ptpkg {
 
@@ -34,11 +36,28 @@ struct HttpRequest {
   const CancelToken* cancel = nullptr;
 };
 
+/// The keys of an AWS account. The id is not secret to AWS, but does not belong into logs.
+struct AwsKeys {
+  Secret id = Secret();
+  Secret key = Secret();
+  Secret session_token = Secret();  ///< "" = the keys do not belong to a session.
+};
+
+/// A signature for S3 by AWS Signature Version 4, in the Authorization header.
+struct AwsSignature {
+  AwsKeys keys = {};
+  std::string region = {};
+};
+
 /// One request of an interface of a server, with any method and a body of known size.
 struct HttpCall {
   std::string method = "GET";                       ///< GET, HEAD, PUT, POST, PATCH, DELETE.
   std::string url = {};                             ///< http: or https:.
   std::map<std::string, std::string> headers = {};  ///< Content-Length is added.
+  /// Signs host, path, query and all `headers`. REQUIRES: x-amz-content-sha256 among the headers,
+  /// Content-Type too if there is a body, and a query of "name=value" in the order of the names, for
+  /// libcurl 7.88 signs queries as they stand.
+  std::optional<AwsSignature> aws = {};
   std::uint64_t body_bytes = 0;
   /// The body from its first byte, exactly `body_bytes` long; none for requests without one. Read as it is
   /// sent, so that memory does not grow with it.

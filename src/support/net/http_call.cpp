@@ -8,9 +8,11 @@
 #include <fmt/core.h>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "support/clock.h"
 #include "support/net/curl_request.h"
+#include "support/text/text.h"
 
 namespace ptpkg {
 namespace {
@@ -98,7 +100,7 @@ struct Exchange {
 CallPhase PhaseOf(const Exchange& exchange, std::uint64_t sent) {
   if (exchange.answer.status >= 200) return CallPhase::kAnswering;
   curl_off_t before_request = 0;  // microseconds; 0 until there is a connection to send the request by
-  Curl().easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T, &before_request);
+  curl_easy_getinfo(exchange.easy, CURLINFO_PRETRANSFER_TIME_T, &before_request);
   if (before_request == 0) return CallPhase::kConnecting;  // connect_timeout is libcurl's matter
   return sent < exchange.call.body_bytes ? CallPhase::kSending : CallPhase::kWaiting;
 }
@@ -177,7 +179,7 @@ std::size_t OnAnswerHeader(char* data, std::size_t size, std::size_t count, void
   if (line.starts_with("HTTP/")) {
     exchange.answer = {.status = StatusOfLine(line)};
     curl_off_t sent = 0;
-    Curl().easy_getinfo(exchange.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    curl_easy_getinfo(exchange.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     exchange.is_early = static_cast<std::uint64_t>(sent) < exchange.call.body_bytes;
   }
   TakeHeaderLine(line, exchange.answer.headers);
@@ -207,6 +209,29 @@ bool HasBody(const HttpCall& call) {
   return call.open_body || call.method == "PUT" || call.method == "POST" || call.method == "PATCH";
 }
 
+/// REQUIRES of HttpCall::aws: a wrong signature would only be refused by the server, with other words.
+Result<void> CheckSignedCall(const HttpCall& call) {
+  const auto lacks = [&](std::string_view wanted) {
+    return std::ranges::none_of(call.headers,
+                                [&](const auto& one) { return LowerCase(one.first) == wanted; });
+  };
+  if (lacks("x-amz-content-sha256") || (HasBody(call) && lacks("content-type"))) {
+    return Error(
+        ErrorCode::kInvalidInput,
+        fmt::format("a signed {} needs x-amz-content-sha256, and Content-Type with a body", Named(call)));
+  }
+  const std::size_t mark = call.url.find('?');
+  if (mark == std::string::npos) return Ok();
+  const std::vector<std::string> parameters = Split(call.url.substr(mark + 1), '&');
+  const auto name_of = [](const std::string& parameter) { return parameter.substr(0, parameter.find('=')); };
+  const bool have_values = std::ranges::all_of(
+      parameters, [](const std::string& one) { return one.find('=') != std::string::npos; });
+  if (have_values && std::ranges::is_sorted(parameters, {}, name_of)) return Ok();
+  return Error(
+      ErrorCode::kInvalidInput,
+      fmt::format("the query of a signed {} is not in order, or has a name without '='", Named(call)));
+}
+
 Result<void> CheckCall(const HttpCall& call) {
   constexpr std::array<std::string_view, 6> kMethods{"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"};
   if (std::find(kMethods.begin(), kMethods.end(), call.method) == kMethods.end()) {
@@ -218,6 +243,7 @@ Result<void> CheckCall(const HttpCall& call) {
   if (!call.open_body && call.body_bytes > 0) {
     return Error(ErrorCode::kInvalidInput, fmt::format("the body of {} is missing", Named(call)));
   }
+  if (call.aws) PTPKG_CHECK(CheckSignedCall(call));
   for (const auto& [name, value] : call.headers) {
     // They say how long the body is, and when it is sent: two that differ would be two requests.
     for (const std::string_view own : {"content-length", "transfer-encoding", "expect"}) {
@@ -232,42 +258,71 @@ Result<void> CheckCall(const HttpCall& call) {
 
 bool WantsPlainBytes(const HttpCall& call) { return call.answer_sink != nullptr || call.method == "HEAD"; }
 
-void SetCallOptions(Exchange& exchange, curl_slist* headers) {
+/// Signs all `headers`: those that a proxy may change (User-Agent, Expect, Accept-Encoding) must not be among
+/// them.
+void SetSignature(CURL* easy, const AwsSignature& aws) {
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
+  curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", aws.region).c_str());
+  curl_easy_setopt(easy, CURLOPT_USERNAME, aws.keys.id.Reveal().c_str());
+  curl_easy_setopt(easy, CURLOPT_PASSWORD, aws.keys.key.Reveal().c_str());
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
+}
+
+/// The method, and whether there is a body.
+void SetMethod(CURL* easy, const HttpCall& call) {
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
+  const auto body_bytes = static_cast<curl_off_t>(call.body_bytes);
+  if (call.method == "HEAD") {
+    curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    return;
+  }
+  if (HasBody(call) && call.aws) {
+    // As POST libcurl asks by Expect only before a large body. A header that forbids it would be signed.
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, body_bytes);
+  } else if (HasBody(call)) {
+    // An upload whatever the method: CURLOPT_POST would add a Content-Type.
+    curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, body_bytes);
+  }
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
+  // NOLINTEND(cppcoreguidelines-pro-type-vararg)
+}
+
+void SetCallOptions(Exchange& exchange, curl_slist* headers, bool asks) {
   CURL* easy = exchange.easy;
   const HttpCall& call = exchange.call;
   SetCommonOptions(easy, call.url, headers, exchange.limits);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  Curl().easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  Curl().easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  Curl().easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-  Curl().easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-  Curl().easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
-  // HTTP/2 has no Expect, and nothing to win for one request by a connection.
-  Curl().easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  Curl().easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
-  Curl().easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  // HTTP/2 has no Expect, and nothing to win for one request by a connection. HTTP/1.0 has none either: a
+  // signed request can be without only by that.
+  const bool forbids_expect = call.aws && !asks && call.body_bytes > kExpectAbove;
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(forbids_expect ? CURL_HTTP_VERSION_1_0 : CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
+  curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
   // A document is decoded; bytes for a sink are those of the file, whatever it holds.
-  if (!WantsPlainBytes(call)) Curl().easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-  if (call.method == "HEAD") {
-    Curl().easy_setopt(easy, CURLOPT_NOBODY, 1L);
-  } else {
-    // An upload whatever the method: CURLOPT_POST would add a Content-Type.
-    if (HasBody(call)) Curl().easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-    Curl().easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
-  }
-  Curl().easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(call.body_bytes));
-  Curl().easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBytes);
-  Curl().easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, kExpectMs);
-  Curl().easy_setopt(easy, CURLOPT_READFUNCTION, &OnBodyWanted);
-  Curl().easy_setopt(easy, CURLOPT_READDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_SEEKFUNCTION, &OnBodyWantedAgain);
-  Curl().easy_setopt(easy, CURLOPT_SEEKDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnAnswerHeader);
-  Curl().easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnAnswerBody);
-  Curl().easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
-  Curl().easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnCallProgress);
-  Curl().easy_setopt(easy, CURLOPT_XFERINFODATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, WantsPlainBytes(call) ? "identity" : "");
+  curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, WantsPlainBytes(call) ? 0L : 1L);
+  if (call.aws) SetSignature(easy, *call.aws);
+  SetMethod(easy, call);
+  curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBytes);
+  curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, kExpectMs);
+  curl_easy_setopt(easy, CURLOPT_READFUNCTION, &OnBodyWanted);
+  curl_easy_setopt(easy, CURLOPT_READDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, &OnBodyWantedAgain);
+  curl_easy_setopt(easy, CURLOPT_SEEKDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &OnAnswerHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnAnswerBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, &OnCallProgress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &exchange);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }
 
@@ -282,8 +337,11 @@ bool IsRefusalOfBody(const Exchange& exchange, CURLcode code) {
 
 Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool asks) {
   std::map<std::string, std::string> all = call.headers;
-  all["Expect"] = asks ? "100-continue" : "";  // libcurl asks before every PUT
-  if (WantsPlainBytes(call)) all.emplace("Accept-Encoding", "identity");
+  if (!call.aws) {
+    all["Expect"] = asks ? "100-continue" : "";  // libcurl asks before every PUT
+  } else if (!call.aws->keys.session_token.empty()) {
+    all["x-amz-security-token"] = call.aws->keys.session_token.Reveal();
+  }
   PTPKG_TRY(const CurlHeaders headers, BuildHeaders(all));
   CurlFailure failure{.lead = Named(call) + " failed", .wanted = "called", .schemes = "https:// or http://"};
   if (!StartsWithNoCase(call.url, "http://") && !StartsWithNoCase(call.url, "https://")) {
@@ -291,15 +349,15 @@ Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool
     return RequestError(call.url, limits, failure);
   }
   if (call.cancel != nullptr) PTPKG_CHECK(call.cancel->Check());
-  const CurlHandle easy(Curl().easy_init());
+  const CurlHandle easy = NewCurlHandle();
   if (easy == nullptr) return Error(ErrorCode::kIo, "cannot set up libcurl");
   Exchange exchange(easy.get(), call, limits);
   if (call.open_body) PTPKG_CHECK(exchange.body.Open());
-  SetCallOptions(exchange, headers.get());
+  SetCallOptions(exchange, headers.get(), asks);
   std::array<char, CURL_ERROR_SIZE> detail{};
-  Curl().easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
+  curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
 
-  failure.code = Curl().easy_perform(easy.get());
+  failure.code = curl_easy_perform(easy.get());
   failure.detail = detail.data();
   if (exchange.error) return *std::move(exchange.error);
   if (failure.code == CURLE_OK || IsRefusalOfBody(exchange, failure.code)) return std::move(exchange.answer);
@@ -309,7 +367,6 @@ Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool
 }  // namespace
 
 Result<HttpAnswer> CallByCurl(const HttpCall& call, const HttpLimits& limits) {
-  PTPKG_CHECK(LoadCurl());
   PTPKG_CHECK(CheckCall(call));
   const SigpipeGuard guard;
   const bool asks = call.body_bytes > kExpectAbove;

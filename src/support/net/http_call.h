@@ -5,7 +5,7 @@
 
 namespace ptpkg {
 
-/// Http::Call. Errors: those, and kUnsupported (no libcurl).
+/// Http::Call, and its errors.
 Result<HttpAnswer> CallByCurl(const HttpCall& call, const HttpLimits& limits);
 
 }  // namespace ptpkg

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-
-#include "support/net/curl_library.h"
+#include <curl/curl.h>
 
 namespace ptpkg {
 namespace {
@@ -14,8 +13,8 @@ constexpr std::int64_t kFar = 1LL << 40;  // seconds; beyond all bounds, and saf
 std::optional<std::int64_t> DateIn(const std::map<std::string, std::string>& headers,
                                    const std::string& name) {
   const auto found = headers.find(name);
-  if (found == headers.end() || !LoadCurl()) return std::nullopt;
-  const std::int64_t seconds = Curl().getdate(found->second.c_str(), nullptr);
+  if (found == headers.end()) return std::nullopt;
+  const std::int64_t seconds = curl_getdate(found->second.c_str(), nullptr);
   return seconds < 0 ? std::nullopt : std::optional(seconds);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The program that an installer writes for a Python entry point. Layer: support.
-// Source: conda's core/portability and gateways/disk/create.py (python_entry_point_template).
+// Wrapper script of a Python entry point. Layer: support. Source: conda's core/portability and
+// gateways/disk/create.py (python_entry_point_template).
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// What a process that dies leaves of its memory. Layer: support.
+// Disables core dumps for processes with secrets. Layer: support.
 
 namespace ptpkg {
 

@@ -1,6 +1,5 @@
 #pragma once
-// Ends all processes that descend from the calling one, wherever they went. Layer: support, internal to
-// supervisor.cpp.
+// Kills all descendant processes. Layer: support, internal to supervisor. cpp.
 //
 // A process can leave its group and its session (setsid, a daemon's double fork), but not its ancestors:
 // whoever loses its parent becomes a child of the next subreaper above, PR_SET_CHILD_SUBREAPER of prctl(2).

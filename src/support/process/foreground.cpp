@@ -100,7 +100,7 @@ Result<int> RunInForeground(const ForegroundCommand& command) {
                  fmt::format("'{}' is not a program", argv.empty() ? std::string() : argv.front()));
   }
   if (access(command.cwd.c_str(), X_OK) != 0) {
-    return Error(ErrorCode::kNotFound, fmt::format("the folder '{}' is not there", command.cwd.str()));
+    return Error(ErrorCode::kNotFound, fmt::format("the directory '{}' does not exist", command.cwd.str()));
   }
   std::vector<std::string> env;
   for (const auto& [name, value] : command.env) env.push_back(name + "=" + value);

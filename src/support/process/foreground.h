@@ -1,5 +1,5 @@
 #pragma once
-// A program that has the terminal to itself while it runs: a shell for a person. Layer: support.
+// Runs a program in the terminal's foreground. Layer: support.
 
 #include <map>
 #include <string>

@@ -1,8 +1,7 @@
 #pragma once
-// What this process may use of its machine: cores and memory, by the kernel and by control groups. Layer:
-// support. Sources: sched_getaffinity(2); proc(5), meminfo and vmstat; the kernel's cgroup-v2.rst (cpu.max,
-// memory.max, memory.high, memory.events) and cgroup-v1 (cpu.cfs_*, memory.limit_in_bytes,
-// memory.oom_control).
+// Reads CPU and memory limits, including cgroups. Layer: support. Sources: sched_getaffinity(2); proc(5),
+// meminfo and vmstat; the kernel's cgroup-v2.rst (cpu.max, memory.max, memory.high, memory.events) and
+// cgroup-v1 (cpu.cfs_*, memory.limit_in_bytes, memory.oom_control).
 
 #include <cstdint>
 #include <optional>

@@ -23,20 +23,20 @@ struct WatchedFolder {
 
 AbsPath ProcFolder(const std::string& pid) { return AbsPath::Literal("/proc") / pid; }
 
-class LeftFinder {
+class OrphanFinder {
  public:
-  LeftFinder(Fs& fs, const std::vector<AbsPath>& watched) : fs_(fs) {
+  OrphanFinder(Fs& fs, const std::vector<AbsPath>& watched) : fs_(fs) {
     for (const AbsPath& folder : watched) {
       const Result<AbsPath> real = fs.RealPath(folder.str());
       if (real) watched_.push_back({folder, real->str() + "/"});
     }
   }
 
-  std::vector<LeftProcess> Find(pid_t pid) {
+  std::vector<OrphanProcess> Find(pid_t pid) {
     AddChildren(std::to_string(pid));
     // Grows meanwhile. Whoever moved up to the top when its parents ended is not looked at twice.
     for (std::size_t i = 0; i < found_.size(); ++i) AddChildren(found_[i]);
-    std::vector<LeftProcess> left;
+    std::vector<OrphanProcess> left;
     for (const std::string& each : found_) {
       if (IsZombie(each)) continue;
       left.push_back({.command = CommandOf(each), .writing = WrittenBy(each)});
@@ -117,8 +117,8 @@ class LeftFinder {
 
 }  // namespace
 
-std::vector<LeftProcess> FindLeftProcesses(Fs& fs, pid_t pid, const std::vector<AbsPath>& watched) {
-  return LeftFinder(fs, watched).Find(pid);
+std::vector<OrphanProcess> FindOrphanProcesses(Fs& fs, pid_t pid, const std::vector<AbsPath>& watched) {
+  return OrphanFinder(fs, watched).Find(pid);
 }
 
 }  // namespace ptpkg::detail

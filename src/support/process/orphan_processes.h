@@ -1,5 +1,5 @@
 #pragma once
-// What runs below a process, and which files it writes to: of /proc. Layer: support, internal to process.cpp.
+// Finds remaining child processes and their open files in /proc. Layer: support, internal to process. cpp.
 
 #include <sys/types.h>
 #include <vector>
@@ -13,6 +13,6 @@ namespace ptpkg::detail {
 /// `watched` that they have open for writing and that still have a name. The paths begin with the folder as
 /// it is named there, also where that is reached by a symlink. A mapped file whose descriptor is closed is
 /// not seen. Empty where /proc does not tell; processes may come and go meanwhile.
-std::vector<LeftProcess> FindLeftProcesses(Fs& fs, pid_t pid, const std::vector<AbsPath>& watched);
+std::vector<OrphanProcess> FindOrphanProcesses(Fs& fs, pid_t pid, const std::vector<AbsPath>& watched);
 
 }  // namespace ptpkg::detail

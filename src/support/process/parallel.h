@@ -1,5 +1,5 @@
 #pragma once
-// Work on many items with a bounded number of threads. Layer: support. Where the machine gives no more
+// Runs work on many items with a bounded number of threads. Layer: support. Where the machine gives no more
 // threads, fewer do the same work.
 
 #include <cstddef>

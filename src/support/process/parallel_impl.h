@@ -1,6 +1,5 @@
 #pragma once
-// The typed face of OrderedPipeline; the machinery is parallel.cpp. Layer: support.
-// Included by parallel.h only.
+// Typed front of OrderedPipeline (parallel.cpp). Layer: support. Included by parallel.h only.
 
 #include <memory>
 #include <utility>

@@ -145,7 +145,7 @@ Result<void> CheckCommand(const Command& command) {
   }
   if (std::any_of(command.argv.begin(), command.argv.end(), HasNul)) {
     return Error(ErrorCode::kInvalidInput,
-                 fmt::format("an argument of '{}' holds a NUL byte", command.argv[0].c_str()));
+                 fmt::format("an argument of '{}' contains a NUL byte", command.argv[0].c_str()));
   }
   for (const auto& [name, value] : command.env) {
     if (name.empty() || name.find('=') != std::string::npos || HasNul(name) || HasNul(value)) {
@@ -173,9 +173,10 @@ Result<std::string> ResolveProgram(const Command& command) {
     if (const std::optional<AbsPath> found = FindProgram(name, path->second)) return found->str();
   }
   return Error(ErrorCode::kNotFound, fmt::format("program '{}' was not found", name))
-      .WithHint(path == command.env.end() || path->second.empty()
-                    ? "the command's PATH is empty"
-                    : fmt::format("install it, or add its folder to the command's PATH, '{}'", path->second));
+      .WithHint(
+          path == command.env.end() || path->second.empty()
+              ? "the command's PATH is empty"
+              : fmt::format("install it, or add its directory to the command's PATH, '{}'", path->second));
 }
 
 PointerArray EnvironmentOf(const Command& command) {
@@ -200,7 +201,7 @@ class Running {
   Result<ExitStatus> Wait() {
     while (!ended_) {
       CheckCancelAndTime();
-      if (child_ended_) LookAtLeft();
+      if (child_ended_) FindOrphans();
       PTPKG_CHECK(PollOnce());
     }
     PTPKG_CHECK(ReadOutput());  // what was still in the pipe
@@ -215,7 +216,7 @@ class Running {
 
  private:
   void CheckCancelAndTime() {
-    if (child_ended_) return;  // LookAtLeft heeds the cancellation
+    if (child_ended_) return;  // FindOrphans heeds the cancellation
     const auto now = SteadyClock::now();
     if (kill_at_) {
       if (now < *kill_at_) return;
@@ -231,10 +232,10 @@ class Running {
   }
 
   /// What the child has left may end by itself for a moment: a tee empties its pipe.
-  void LookAtLeft() {
-    std::vector<LeftProcess> left = detail::FindLeftProcesses(*fs_, supervisor_.pid(), command_.watched);
-    const bool writes =
-        std::any_of(left.begin(), left.end(), [](const LeftProcess& each) { return !each.writing.empty(); });
+  void FindOrphans() {
+    std::vector<OrphanProcess> left = detail::FindOrphanProcesses(*fs_, supervisor_.pid(), command_.watched);
+    const bool writes = std::any_of(left.begin(), left.end(),
+                                    [](const OrphanProcess& each) { return !each.writing.empty(); });
     const bool cancelled = command_.cancel != nullptr && command_.cancel->cancelled();
     const auto now = SteadyClock::now();
     if (writes) last_writing_ = now;
@@ -301,7 +302,8 @@ class Running {
       case detail::NoticeKind::kForkFailed:
         return ErrnoError(notice.value, "cannot start a process");
       case detail::NoticeKind::kChdirFailed:
-        start_error_ = ErrnoError(notice.value, fmt::format("cannot enter folder '{}'", command_.cwd.str()));
+        start_error_ =
+            ErrnoError(notice.value, fmt::format("cannot enter directory '{}'", command_.cwd.str()));
         break;
       case detail::NoticeKind::kExecFailed:
         start_error_ = ExecError(notice.value);
@@ -310,10 +312,10 @@ class Running {
         if (kill_at_) break;  // the rest of the group has the grace of a cancellation
         child_ended_ = SteadyClock::now();
         last_writing_ = *child_ended_;
-        LookAtLeft();
+        FindOrphans();
         break;
       case detail::NoticeKind::kLeft:
-        WarnOfLeft(static_cast<detail::Descendants>(notice.value));
+        WarnOfOrphans(static_cast<detail::Descendants>(notice.value));
         break;
       case detail::NoticeKind::kEnded:
         ended_ = true;
@@ -327,19 +329,19 @@ class Running {
     return Ok();
   }
 
-  void WarnOfLeft(detail::Descendants why) const {
+  void WarnOfOrphans(detail::Descendants why) const {
     if (reporter_ == nullptr) return;
     const std::string_view reason = why == detail::Descendants::kNotListed
                                         ? "/proc does not list them; mount it for this PID namespace"
-                                        : "they were not dead 10 s after SIGKILL";
+                                        : "they were still alive 10 s after SIGKILL";
     reporter_->Warn(
-        fmt::format("processes that '{}' has started may still run: {}", command_.argv[0], reason));
+        fmt::format("processes started by '{}' may still be running: {}", command_.argv[0], reason));
   }
 
   [[nodiscard]] Error ExecError(int sys_errno) const {
     Error error = ErrnoError(sys_errno, fmt::format("cannot run '{}'", command_.argv[0]));
     if (sys_errno == ENOENT && ::access(command_.argv[0].c_str(), F_OK) == 0) {
-      return std::move(error).WithHint("the file exists: the interpreter named in its first line does not");
+      return std::move(error).WithHint("the file exists, but the interpreter in its first line does not");
     }
     if (sys_errno == ENOEXEC) {
       return std::move(error).WithHint("a script needs a first line such as '#!/bin/sh'");

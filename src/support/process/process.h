@@ -1,5 +1,5 @@
 #pragma once
-// Child processes behind an interface. Layer: support.
+// Child process interface. Layer: support.
 
 #include <chrono>
 #include <functional>
@@ -36,7 +36,7 @@ struct Command {
 };
 
 /// What a child that had ended left running, and what had to be killed.
-struct LeftProcess {
+struct OrphanProcess {
   std::string command;           ///< As ShellQuote, one line of at most 200 bytes; or its name, where empty.
   std::vector<AbsPath> writing;  ///< Files below Command::watched that it had open for writing, sorted.
 };
@@ -48,7 +48,7 @@ struct ExitStatus {
   std::chrono::milliseconds elapsed{0};
   std::string output;  ///< The last 64 KiB of stdout and stderr, interleaved as they came.
   /// If Command::watched says so, and the child ended by itself. Empty where /proc lists no children.
-  std::vector<LeftProcess> left = {};
+  std::vector<OrphanProcess> left = {};
 
   [[nodiscard]] bool ok() const { return code == 0 && signal == 0 && !timed_out; }
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What others see of the caller's environment: child processes, recipes. Layer: support.
+// Environment variables that child processes and recipes see. Layer: support.
 
 #include <map>
 #include <string>

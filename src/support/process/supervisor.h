@@ -1,6 +1,6 @@
 #pragma once
-// A small process between ptpkg and its child. It sees to it that the child does not outlive ptpkg, and ends
-// with both. Layer: support, internal to process.cpp.
+// Supervisor between ptpkg and its child: kills the child when ptpkg ends. Layer: support, internal to
+// process. It sees to it that the child does not outlive ptpkg, and ends with both. cpp.
 //
 // Linux can tie one process to the death of its parent (PR_SET_PDEATHSIG), but not a whole group:
 // were ptpkg killed by SIGKILL, a build's make and compilers would run on. The supervisor is told of

@@ -1,7 +1,7 @@
 #pragma once
-// The threads of this process. Layer: support, private to it: parallel.h is what others use.
-// Not oneTBB: its workers start each other, and where the machine gives no more threads (RLIMIT_NPROC,
-// pids.max of a container) the exception of that start ends the process (docs/decisions/0004).
+// Thread pool of the process. Layer: support, private to it: parallel. h is what others use. Not oneTBB: its
+// workers start each other, and where the machine gives no more threads (RLIMIT_NPROC, pids.max of a
+// container) the exception of that start ends the process (docs/decisions/0004).
 
 #include <condition_variable>
 #include <deque>

@@ -1,5 +1,5 @@
 #pragma once
-// Names that macOS and Windows take for one. Layer: support.
+// Finds names that collide on case-insensitive file systems. Layer: support.
 
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 #pragma once
-// CSV rows as Python's csv module writes and reads them: RECORD of a wheel. Layer: support.
+// Reads and writes CSV like Python's csv module. Layer: support.
 
 #include <functional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// JSON of others on a terminal. Layer: support.
+// Escapes untrusted JSON for terminals. Layer: support.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// Text of others on a terminal. Layer: support.
+// Escapes untrusted text and masks credentials for terminals. Layer: support.
 
 #include <cstddef>
 #include <string>

@@ -132,7 +132,7 @@ Result<Json> ParseJson(std::string_view text, std::string_view name, const JsonL
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("{} is not valid JSON: it {}", name,
                              foreign == 0 && text.front() != '\0' ? "begins with a byte order mark"
-                                                                  : "holds a NUL byte"))
+                                                                  : "contains a NUL byte"))
         .At(SpanAt(text, name, foreign));
   }
   Builder builder(name, limits);

@@ -1,5 +1,5 @@
 #pragma once
-// JSON in and out. Layer: support. nlohmann-json throws; everything here returns Result.
+// Parses and formats JSON. Layer: support. nlohmann-json throws; everything here returns Result.
 
 #include <nlohmann/json.hpp>
 #include <string>

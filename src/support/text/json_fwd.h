@@ -1,6 +1,6 @@
 #pragma once
-// Json as a name, for headers: nlohmann's own costs each source a second of compile time. Layer: support.
-// A source that looks into a value includes support/text/json.h.
+// Forward declaration of Json, for faster compiles. Layer: support. A source that looks into a value includes
+// support/text/json.h.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>

@@ -30,10 +30,9 @@ const std::string* FirstBadText(const Json& value) {  // NOLINT(misc-no-recursio
 
 Error NotUtf8(std::string_view what, const std::string& text) {
   return Error(ErrorCode::kUsage,
-               fmt::format("{}: '{}' is not UTF-8, and ptpkg keeps what it reads again as JSON, which has no "
-                           "other text",
-                           what, Printable(text)))
-      .WithHint("use a folder whose whole path is UTF-8, or a symlink to it that is");
+               fmt::format("{}: '{}' is not UTF-8, but ptpkg stores it in JSON, which must be UTF-8", what,
+                           Printable(text)))
+      .WithHint("use a directory whose full path is UTF-8, or a symlink with such a path");
 }
 
 }  // namespace

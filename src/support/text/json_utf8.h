@@ -1,5 +1,5 @@
 #pragma once
-// Which values can be written as JSON that is read again: those whose texts are UTF-8. Layer: support.
+// Checks that JSON values are valid UTF-8. Layer: support.
 
 #include <string>
 #include <string_view>

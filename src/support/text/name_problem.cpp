@@ -24,14 +24,15 @@ std::size_t LongestPart(std::string_view path) {
 std::optional<std::string> DepthProblem(std::string_view path) {
   const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
   if (depth <= limits::kFolderDepth) return std::nullopt;
-  return fmt::format("lies {} folders deep, more than {}", depth, limits::kFolderDepth);
+  return fmt::format("is {} directories deep, more than {}", depth, limits::kFolderDepth);
 }
 
 std::optional<std::string> NameProblem(std::string_view path) {
   if (HasControlCharacter(path)) return "has a control character in its name";
   if (!IsUtf8(path)) return "has a name that is not UTF-8";
   if (const std::size_t part = LongestPart(path); part > limits::kNamePart) {
-    return fmt::format("has a part of {} bytes in its name; file systems take {}", part, limits::kNamePart);
+    return fmt::format("has a component of {} bytes in its name; file systems allow {}", part,
+                       limits::kNamePart);
   }
   if (path.size() > limits::kName) return fmt::format("has a name of more than {} bytes", limits::kName);
   return DepthProblem(path);

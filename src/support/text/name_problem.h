@@ -1,5 +1,5 @@
 #pragma once
-// What no name of a file in a tree or archive may be. Layer: support.
+// Validates file names in trees and archives. Layer: support.
 
 #include <optional>
 #include <string>

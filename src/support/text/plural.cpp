@@ -11,7 +11,7 @@ std::string Plural(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}s", count, noun);
 }
 
-std::string SomeOf(const std::vector<std::string>& names, std::size_t most) {
+std::string FirstNames(const std::vector<std::string>& names, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
     text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);

@@ -1,5 +1,5 @@
 #pragma once
-// Counted things in messages. Layer: support.
+// Formats counted nouns and name lists. Layer: support.
 
 #include <cstdint>
 #include <string>
@@ -12,6 +12,6 @@ namespace ptpkg {
 std::string Plural(std::uint64_t count, std::string_view noun);
 
 /// The first `most` of `names`, and how many more there are: "'a', 'b' and 3 more".
-std::string SomeOf(const std::vector<std::string>& names, std::size_t most);
+std::string FirstNames(const std::vector<std::string>& names, std::size_t most);
 
 }  // namespace ptpkg

@@ -1,6 +1,6 @@
 #pragma once
-// Names of Python modules, functions and classes. Layer: support.
-// Source: The Python Language Reference, "Identifiers"; PyPA entry points specification, "object reference".
+// Validates dotted Python names. Layer: support. Source: The Python Language Reference, "Identifiers"; PyPA
+// entry points specification, "object reference".
 
 #include <string_view>
 

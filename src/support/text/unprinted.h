@@ -1,5 +1,5 @@
 #pragma once
-// Characters that no font shows. Layer: support. Source: Unicode 16, general category.
+// Detects unprintable characters. Layer: support. Source: Unicode 16, general category.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text of others: is it UTF-8, and how is it shown. Layer: support. Source: RFC 3629.
+// Validates and displays UTF-8 text. Layer: support. Source: RFC 3629.
 
 #include <cstddef>
 #include <string>

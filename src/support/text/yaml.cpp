@@ -260,7 +260,7 @@ class TreeBuilder final : public YAML::EventHandler {
                      .At(span)
                      .WithHint(span.excerpt.view().find("{{") != std::string_view::npos
                                    ? "an expression begins with a dollar sign: write '${{ … }}'"
-                                   : "put a value that begins with '{' or '[' in quotes")};
+                                   : "quote values that begin with '{' or '['")};
     }
     if (open_.size() >= limits::kYamlDepth) {
       throw Stop{Error(ErrorCode::kInvalidInput,

@@ -1,7 +1,7 @@
 #pragma once
-// YAML as a tree in which every node knows where it was written. Layer: support.
-// Built from yaml-cpp's event parser; no yaml-cpp type here. Scalars stay text: the reader of a field
-// decides its type, and can tell plain from quoted.
+// Parses YAML into nodes with source positions. Layer: support. Built from yaml-cpp's event parser; no
+// yaml-cpp type here. Scalars stay text: the reader of a field decides its type, and can tell plain from
+// quoted.
 
 #include <string>
 #include <vector>

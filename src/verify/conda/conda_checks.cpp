@@ -25,7 +25,7 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr std::string_view kPaths = "info/paths.json";
-constexpr std::string_view kWriteAgain = "write the package again, so that info/ describes what it holds";
+constexpr std::string_view kWriteAgain = "rebuild the package, so that info/ matches its content";
 // Where the unpacked files are made to believe they are installed: what is left of the build prefix after
 // that is what a user would get.
 constexpr std::string_view kInstallPrefix = "/conda";
@@ -75,7 +75,7 @@ class CondaChecks {
                         .subdir = Text(info->index, "subdir"),
                         .note = note == info->info_files.end()
                                     ? PackageNote()
-                                    : CheckedNote(note->second, "info/ptpkg.json", findings_)};
+                                    : ReadNoteText(note->second, "info/ptpkg.json", findings_)};
   }
 
  private:
@@ -94,7 +94,7 @@ class CondaChecks {
     if (conda::InfoCollector::IsInfo(member)) {
       if (part == conda::Part::kPayload) {
         Add("conda-info-in-payload", Severity::kError, member.name,
-            "a member of info/ lies in the payload part", kWriteAgain);
+            "a member of info/ is in the payload part", kWriteAgain);
       }
       PTPKG_CHECK(collector_.Add(member, content));
       return true;
@@ -105,11 +105,11 @@ class CondaChecks {
     if (name.starts_with("./")) name.remove_prefix(2);
     const auto path = RelPath::Parse(name);
     if (!path) {
-      return Error(ErrorCode::kCorrupt, fmt::format("member name is refused: {}", path.error().message()));
+      return Error(ErrorCode::kCorrupt, fmt::format("invalid member name: {}", path.error().message()));
     }
     if (part == conda::Part::kInfo) {
-      Add("conda-payload-in-info", Severity::kError, member.name,
-          "a file of the payload lies in the info part", kWriteAgain);
+      Add("conda-payload-in-info", Severity::kError, member.name, "a payload file is in the info part",
+          kWriteAgain);
     }
     PTPKG_CHECK(tree_.Write(*path, member, content));
     return true;
@@ -148,14 +148,14 @@ class CondaChecks {
   Result<void> CheckEntry(const conda::PathsEntry& entry) {
     if (entry.type == conda::PathType::kDirectory) {
       Add("conda-paths-folder", Severity::kError, entry.path,
-          "paths.json lists a folder, which makes conda fail while it verifies the package",
-          "put a placeholder file into the folder instead");
+          "paths.json lists a directory, which makes conda's verification fail",
+          "put a placeholder file into the directory instead");
       return Ok();
     }
     const auto found = tree_.files().find(entry.path);
     if (found == tree_.files().end()) {
       Add("conda-paths-absent", Severity::kError, entry.path,
-          "the file is listed in info/paths.json but not there", kWriteAgain);
+          "the file is listed in info/paths.json but missing", kWriteAgain);
       return Ok();
     }
     CheckContent(entry, found->second);
@@ -166,7 +166,7 @@ class CondaChecks {
     const bool link = entry.type == conda::PathType::kSoftLink;
     if (link != file.symlink) {
       Add("conda-paths-kind", Severity::kError, entry.path,
-          fmt::format("paths.json says {}, the archive holds a {}", link ? "symlink" : "file",
+          fmt::format("paths.json says {}, but the archive has a {}", link ? "symlink" : "file",
                       file.symlink ? "symlink" : "file"),
           kWriteAgain);
       return;
@@ -191,7 +191,7 @@ class CondaChecks {
     PTPKG_TRY(const auto mode, conda::DetectPlaceholder(env_.fs, path, entry.placeholder));
     if (!mode) {
       Add("conda-placeholder", Severity::kWarning, entry.path,
-          "the file does not hold its prefix_placeholder", "drop the entry's prefix_placeholder");
+          "the file does not contain its prefix_placeholder", "remove prefix_placeholder from the entry");
       return Ok();
     }
     if (*mode == conda::FileMode::kBinary && entry.mode == conda::FileMode::kText) {
@@ -206,7 +206,7 @@ class CondaChecks {
     }
     if (entry.placeholder.ends_with('/')) {
       Add("conda-placeholder", Severity::kError, entry.path,
-          "prefix_placeholder ends with '/', and the prefix that replaces it does not",
+          "prefix_placeholder ends with '/', but its replacement does not",
           "list the placeholder without the '/'");
     }
     if (entry.mode == conda::FileMode::kBinary && entry.placeholder.size() < kPlaceholderLength) {
@@ -248,11 +248,11 @@ class CondaChecks {
       const std::string_view line = text.substr(0, text.find('\n'));
       if (line.starts_with(kMark)) {
         Add("conda-script-interpreter", Severity::kError, path,
-            "the script begins with '#!python', which names no program",
-            "write the interpreter below the build prefix there: '#!$PREFIX/bin/python'");
+            "the script begins with '#!python', which is not a program",
+            "use the interpreter in the build prefix: '#!$PREFIX/bin/python'");
       } else if (line.starts_with("#!") && line.find(kBuildPrefix) != std::string_view::npos) {
         Add("conda-script-interpreter", Severity::kError, path,
-            "the script's interpreter lies in a build prefix that paths.json does not say to replace",
+            "the script's interpreter is in a build prefix that paths.json does not replace",
             "list the file with its prefix_placeholder");
       }
     }

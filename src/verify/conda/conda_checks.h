@@ -1,6 +1,6 @@
 #pragma once
-// What conda clients and channels would say about a package. Layer: verify.
-// Sources: CEP 26, CEP 34, CEP 35; docs/formats/conda.md.
+// Checks the content of conda packages. Layer: verify. Sources: CEP 26, CEP 34, CEP 35;
+// docs/formats/conda.md.
 
 #include <string>
 #include <vector>

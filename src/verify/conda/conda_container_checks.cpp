@@ -11,7 +11,7 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr std::uint64_t kMaxWindow = 1ULL << 27U;
-constexpr std::string_view kPackAgain = "write the package again with ptpkg, conda-build or rattler-build";
+constexpr std::string_view kPackAgain = "rebuild the package with ptpkg, conda-build or rattler-build";
 
 void Add(std::vector<Finding>& findings, std::string_view id, Severity severity, std::string message) {
   findings.push_back({std::string(id), severity, "", std::move(message), std::string(kPackAgain)});
@@ -21,19 +21,19 @@ void CheckStream(const conda::PartFacts& part, std::vector<Finding>& findings) {
   if (part.part == conda::Part::kWhole) {
     if (part.stream.streams > 1) {
       Add(findings, "conda-bzip2-streams", Severity::kError,
-          fmt::format("the archive is made of {} bzip2 streams; rattler and pixi read the first only",
+          fmt::format("the archive has {} bzip2 streams; rattler and pixi read only the first",
                       part.stream.streams));
     }
     return;
   }
   if (part.stream.streams > 1) {
     Add(findings, "conda-zstd-frames", Severity::kError,
-        fmt::format("'{}' is made of {} zstd frames; rattler and pixi read the first only", part.member,
+        fmt::format("'{}' has {} zstd frames; rattler and pixi read only the first", part.member,
                     part.stream.streams));
   }
   if (part.stream.window_bytes > kMaxWindow) {
     Add(findings, "conda-zstd-window", Severity::kError,
-        fmt::format("'{}' needs a zstd window of {} bytes; readers refuse more than {}", part.member,
+        fmt::format("'{}' needs a zstd window of {} bytes; readers reject more than {}", part.member,
                     part.stream.window_bytes, kMaxWindow));
   }
   if (!part.stream.content_size_known) {
@@ -48,7 +48,7 @@ void CheckMetadataFile(const conda::ContainerFacts& facts, std::vector<Finding>&
                      (*metadata)["conda_pkg_format_version"] == 2;
   if (right) return;
   Add(findings, "conda-zip-metadata", Severity::kError,
-      facts.metadata.empty() ? "the zip holds no 'metadata.json'"
+      facts.metadata.empty() ? "the zip has no 'metadata.json'"
                              : "'metadata.json' does not say \"conda_pkg_format_version\": 2");
 }
 
@@ -60,15 +60,15 @@ void CheckZipMembers(const conda::ContainerFacts& facts, const std::string& stem
     const bool part = member.name.starts_with("info-") || member.name.starts_with("pkg-");
     if (part && member.name != info && member.name != payload) {
       Add(findings, "conda-zip-part-name", Severity::kError,
-          fmt::format("'{}' does not carry the stem '{}' of the file; conda does not find it", member.name,
+          fmt::format("'{}' is not named after the package, '{}'; conda does not find it", member.name,
                       stem));
     } else if (!part && member.name != "metadata.json") {
       Add(findings, "conda-zip-extra", Severity::kWarning,
-          fmt::format("the zip holds a member '{}'", member.name));
+          fmt::format("the zip has an extra member '{}'", member.name));
     }
     if (!member.stored) {
       Add(findings, "conda-zip-stored", Severity::kError,
-          fmt::format("'{}' is compressed inside the zip; rattler reads stored members only", member.name));
+          fmt::format("'{}' is compressed inside the zip; rattler reads only stored members", member.name));
     }
   }
   if (!facts.zip_members.empty() && !facts.zip_members.back().name.starts_with("info-")) {
@@ -108,7 +108,7 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
   }
   if (folders > 0) {
     Add(findings, "conda-member-folder", Severity::kWarning,
-        fmt::format("the archive lists {} folders; installers make them from the files", folders));
+        fmt::format("the archive lists {} directories; installers create them from the files", folders));
   }
   if (special > 0) {
     Add(findings, "conda-special-mode", Severity::kError,
@@ -117,7 +117,7 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
   }
   if (late_info) {
     Add(findings, "conda-info-first", Severity::kWarning,
-        "members of info/ come after the payload; indexers have to unpack everything to find them");
+        "members of info/ come after the payload; indexers must unpack everything to find them");
   }
 }
 

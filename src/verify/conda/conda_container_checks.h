@@ -1,6 +1,6 @@
 #pragma once
-// The archives of a conda package: zip layout, compressed streams, order and names of members. Layer: verify.
-// Source: CEP 35; the readers named in docs/formats/conda.md.
+// Checks the archive format of conda packages. Layer: verify. Source: CEP 35; the readers named in
+// docs/formats/conda.md.
 
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::string_view kPackAnew = "write the package again with ptpkg, conda-build or rattler-build";
+constexpr std::string_view kPackAnew = "rebuild the package with ptpkg, conda-build or rattler-build";
 
 Result<void> CheckLinkSchema(const Json& link, std::string_view where) {
   PTPKG_TRY([[maybe_unused]] const conda::LinkDocument document, conda::ParseLinkJson(link, where));
@@ -100,8 +100,8 @@ std::vector<std::string> CheckCondaLink(const InfoFiles& files, const Json& inde
     programs.push_back(Program(point));
     if (!IsInterpreterName(programs.back())) continue;
     findings.push_back({"conda-link-invalid", Severity::kError, "info/link.json",
-                        fmt::format("the program '{}' would replace the interpreter", programs.back()),
-                        "give the entry point another name"});
+                        fmt::format("the program '{}' would overwrite the interpreter", programs.back()),
+                        "rename the entry point"});
   }
   return programs;
 }
@@ -129,13 +129,13 @@ void CheckCondaLists(const InfoFiles& files, const std::set<std::string>& held,
         add(name, fmt::format("the line '{}' is not of the form 'path' or 'prefix text|binary path'",
                               Printable(line)));
       } else if (!held.contains(*path)) {
-        add(name, fmt::format("the list names '{}', which the package does not hold", Printable(*path)));
+        add(name, fmt::format("the list has '{}', which is not in the package", Printable(*path)));
       } else {
         listed.insert(*path);
       }
     }
     if (std::string_view(name) == "files" && listed != held)
-      add(name, "the list is not that of the files in the package");
+      add(name, "the list does not match the files in the package");
   }
 }
 
@@ -162,8 +162,8 @@ void CheckDistInfoVersion(const Json& index, const std::set<std::string>& held,
     if (wheel::CompareVersions(*inside, *version) == 0) continue;
     findings.push_back(
         {"conda-dist-info-version", Severity::kWarning, path,
-         fmt::format("the package has the version {}, and its .dist-info says {}", version->str(), parts[1]),
-         "give the build of the Python project the version of the package"});
+         fmt::format("the package has version {}, but its .dist-info says {}", version->str(), parts[1]),
+         "use the same version for the Python project and the package"});
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The documents and lists below info/ of a conda package. Layer: verify. Source: conda/info/info_schema.h.
+// Checks the documents below info/. Layer: verify. Source: conda/info/info_schema.h.
 
 #include <map>
 #include <set>

@@ -43,7 +43,7 @@ class MetadataChecks {
   }
 
   void CheckFileName() {
-    constexpr std::string_view kFix = "name the file '<name>-<version>-<build>' after its own metadata";
+    constexpr std::string_view kFix = "rename the file to '<name>-<version>-<build>' from its metadata";
     if (file_name_.size() > conda::kMaxFileName) {
       Add("conda-file-name", Severity::kError, "",
           fmt::format("the file name is longer than {} characters", conda::kMaxFileName), kFix);
@@ -57,11 +57,11 @@ class MetadataChecks {
         Text(info_.index, "name") + "-" + Text(info_.index, "version") + "-" + Text(info_.index, "build");
     if (stem != dist->Stem()) {
       Add("conda-file-name", Severity::kError, kIndex,
-          fmt::format("the metadata is that of '{}', the file is named '{}'", stem, dist->Stem()), kFix);
+          fmt::format("the metadata describes '{}', but the file is named '{}'", stem, dist->Stem()), kFix);
     }
     if (dist->format != info_.format) {
       Add("conda-file-name", Severity::kError, "",
-          fmt::format("the file is named as a {} but is a {} inside", ArtifactExtension(dist->format),
+          fmt::format("the file is named like a {} but is a {}", ArtifactExtension(dist->format),
                       ArtifactExtension(info_.format)),
           kFix);
     }
@@ -82,7 +82,7 @@ class MetadataChecks {
       CheckName(conda::CheckSubdir(Text(info_.index, "subdir")));
     } else if (Text(info_.index, "platform").empty() || Text(info_.index, "arch").empty()) {
       Add("conda-index-invalid", Severity::kError, kIndex,
-          "'subdir' is missing, and 'platform' and 'arch' do not replace it", "write the package again");
+          "'subdir' is missing, and 'platform' and 'arch' don't determine it", "rebuild the package");
     }
   }
 
@@ -94,7 +94,7 @@ class MetadataChecks {
     if (known && (kind.empty() || kind == "python" || subdir == "noarch" || subdir.empty())) return;
     Add("conda-noarch", Severity::kError, kIndex,
         fmt::format("noarch is '{}' but subdir is '{}'", kind, subdir),
-        "give a noarch package the subdir 'noarch'");
+        "use the subdir 'noarch' for noarch packages");
   }
 
   /// Installers put its files where the environment's Python looks for them.
@@ -107,9 +107,8 @@ class MetadataChecks {
     };
     if (has_any && std::any_of(depends->begin(), depends->end(), is_python)) return;
     Add("conda-noarch", has_any ? Severity::kWarning : Severity::kError, kIndex,
-        "a noarch package for Python does not depend on python: it cannot be installed where nothing else "
-        "brings one",
-        "add 'python' to the requirements of the recipe, or make it 'noarch: generic'");
+        "a noarch Python package does not depend on python, so environments without Python cannot run it",
+        "add 'python' to 'requirements.run', or use 'noarch: generic'");
   }
 
   void CheckSpecsOf(const Json& specs, const std::string& key, const std::string& file,
@@ -147,9 +146,9 @@ class MetadataChecks {
   }
 
   void CheckLicense() {
-    constexpr std::string_view kFix = "name the licence and its files under 'about' in the recipe";
+    constexpr std::string_view kFix = "set 'license' and 'license_file' under 'about' in the recipe";
     if (Text(info_.index, "license").empty() && Text(info_.about, "license").empty()) {
-      Add("conda-license-missing", Severity::kWarning, kIndex, "the package names no licence", kFix);
+      Add("conda-license-missing", Severity::kWarning, kIndex, "the package has no licence", kFix);
     }
     for (const auto& [name, text] : info_.info_files) {
       if (name.starts_with("licenses/") || name == "LICENSE.txt") return;
@@ -157,8 +156,8 @@ class MetadataChecks {
     const auto paths = info_.paths.is_object() ? info_.paths.find("paths") : info_.paths.end();
     const bool has_files = paths != info_.paths.end() && paths->is_array() && !paths->empty();
     if (!has_files) return;  // a package without files has nothing to license
-    Add("conda-license-file", Severity::kWarning, "",
-        "the package holds no licence file below info/licenses/", kFix);
+    Add("conda-license-file", Severity::kWarning, "", "the package has no licence file in info/licenses/",
+        kFix);
   }
 
   void CheckReserved() {

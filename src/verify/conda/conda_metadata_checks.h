@@ -1,5 +1,5 @@
 #pragma once
-// Names, dependencies and licence of a conda package. Layer: verify. Source: CEP 26, CEP 34.
+// Checks names, dependencies and licence of conda packages. Layer: verify. Source: CEP 26, CEP 34.
 
 #include <string>
 #include <vector>

@@ -10,7 +10,7 @@
 namespace ptpkg::verify {
 namespace {
 
-constexpr std::string_view kFix = "rename one of them, or leave it out";
+constexpr std::string_view kFix = "rename or remove one of them";
 
 /// For any version of Python: a package that itself brings "lib/python3.11/…" meets that version.
 std::string UnixPlace(const std::string& path, bool noarch_python) {
@@ -66,7 +66,7 @@ void CheckNoarchPython(const CondaPlaces& places, std::vector<Finding>& findings
   for (const char* folder : {"site-packages", "python-scripts"}) {
     if (!places.files.contains(folder)) continue;
     findings.push_back({"conda-place-conflict", Severity::kError, folder,
-                        "is a file, where installers of noarch packages look for a folder",
+                        "is a file where installers of noarch packages expect a directory",
                         std::string(kFix)});
   }
   Places on_unix(findings);
@@ -98,7 +98,7 @@ void CheckCondaPlaces(const CondaPlaces& places, std::vector<Finding>& findings)
     if (!ToLower(path + "/").starts_with("conda-meta/")) continue;
     limited.Add({"conda-meta-member", Severity::kError, path,
                  "the package installs a file at conda-meta/, where the environment keeps its records",
-                 "pack the files that the build script installs, and no environment"});
+                 "pack only the files that the build script installs, not an environment"});
   }
   if (places.noarch_python) CheckNoarchPython(places, findings);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Where an installer puts the files of a conda package. Layer: verify.
+// Checks the install paths of conda packages. Layer: verify.
 
 #include <set>
 #include <string>

@@ -18,7 +18,7 @@ versions::ArchitectureNames WithPrefix(const versions::ArchitectureNames& names,
 }
 
 constexpr std::string_view kAbsentHint =
-    "see in the build log whether the GPU part was configured; pack its libraries";
+    "check in the build log whether the GPU part was configured, and pack its libraries";
 
 void AddDifference(const versions::ArchitectureNames& some, const versions::ArchitectureNames& others,
                    std::string_view what, std::string_view verdict, std::vector<std::string>& differences) {
@@ -32,7 +32,7 @@ void AddDifference(const versions::ArchitectureNames& some, const versions::Arch
 std::string Differences(const versions::DeviceArchitectures& has,
                         const versions::DeviceArchitectures& asked) {
   constexpr std::string_view kMissing = "is missing";
-  constexpr std::string_view kExtra = "was not asked for";
+  constexpr std::string_view kExtra = "was not requested";
   std::vector<std::string> differences;
   AddDifference(asked.sass, has.sass, "machine code", kMissing, differences);
   if (!asked.more) AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
@@ -49,7 +49,7 @@ std::string Differences(const versions::DeviceArchitectures& has,
 
 versions::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code) {
   versions::DeviceArchitectures names;
-  const elf::DeviceShare judged = code.Judged();
+  const elf::DeviceCodeStats judged = code.EffectiveCode();
   for (const auto& [architecture, amount] : judged.sass) names.sass.insert(architecture.SassName());
   for (const auto& [architecture, amount] : judged.ptx) names.ptx.insert(architecture.PtxName());
   return names;
@@ -65,27 +65,25 @@ void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const versions::D
     any = any || asked != nullptr;
     if (!file.problem.empty()) {
       findings.push_back({"device-code-unreadable", asked == nullptr ? Severity::kWarning : Severity::kError,
-                          file.file, fmt::format("its GPU code cannot be told: {}", file.problem),
-                          "build the file again"});
+                          file.file, fmt::format("cannot read its GPU code: {}", file.problem),
+                          "rebuild the file"});
       continue;
     }
     if (asked == nullptr) continue;
     const std::string differences = Differences(ArchitecturesOf(file.code), *asked);
     if (differences.empty()) continue;
-    findings.push_back(
-        {"device-code-mismatch", Severity::kError, file.file, differences,
-         "give the compiler the architectures that are asked for, or ask for those of this file"});
+    findings.push_back({"device-code-mismatch", Severity::kError, file.file, differences,
+                        "compile for the requested architectures, or request those of this file"});
   }
-  const std::vector<std::string> without = request.GlobsWithout(with_code);
+  const std::vector<std::string> without = request.UnmatchedGlobs(with_code);
   for (const std::string& glob : without) {
     findings.push_back({"device-code-absent", Severity::kError, "",
-                        fmt::format("GPU code is asked of '{}', and no file of this name holds any", glob),
+                        fmt::format("no file '{}' has GPU code, which is required", glob),
                         std::string(kAbsentHint)});
   }
-  if (any || !request.AsksForCode() || !without.empty()) return;
+  if (any || !request.RequestsCode() || !without.empty()) return;
   findings.push_back({"device-code-absent", Severity::kError, "",
-                      "GPU code is asked for, and none of the libraries, programs and static archives it is "
-                      "asked of holds any",
+                      "GPU code is required, but no library, program or static archive has any",
                       std::string(kAbsentHint)});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The GPU code of a tree against the architectures that were asked for. Layer: verify. The findings' pages
-// are docs/findings/device-code-*.md.
+// Checks GPU code against the requested architectures. Layer: verify. The findings' pages are
+// docs/findings/device-code-*.md.
 
 #include <string>
 #include <vector>

@@ -20,7 +20,7 @@ std::string_view WithoutLastDot(std::string_view mention) {
 }
 
 /// For messages: "libx.so.9", or "libx.so" with what is known of the rest.
-std::string InWords(std::string_view mention) {
+std::string DescribeMention(std::string_view mention) {
   return fmt::format("'{}'{}", WithoutLastDot(mention), IsOpenEnded(mention) ? " or a version of it" : "");
 }
 
@@ -51,7 +51,7 @@ class OpenedChecks {
         ReportRenamed(mention, *renamed, findings);
       } else if (opened_.Requires(own, name)) {
         findings.Add("elf-dlopen-missing", Severity::kError,
-                     fmt::format("opens {} at run time, which is not in the tree", InWords(mention)),
+                     fmt::format("opens {} at run time, which is not in the tree", DescribeMention(mention)),
                      "pack that library too, under exactly this name");
       }
     }
@@ -94,12 +94,11 @@ class OpenedChecks {
     const bool hashed = NameWithoutHash(name) != name;
     const bool found_while_loaded =
         renamed.facts.soname && Finds(mention, *renamed.facts.soname) && needed_.contains(name);
-    findings.Add(
-        "elf-dlopen-renamed", hashed && !found_while_loaded ? Severity::kError : Severity::kWarning,
-        fmt::format("opens {} at run time, which the tree holds as '{}'{}", InWords(mention),
-                    renamed.path.str(),
-                    found_while_loaded ? " and finds it only while something else has loaded it" : ""),
-        "bundle the library under its own name, or add a link or copy of that name");
+    findings.Add("elf-dlopen-renamed", hashed && !found_while_loaded ? Severity::kError : Severity::kWarning,
+                 fmt::format("opens {} at run time, but the tree has it as '{}'{}", DescribeMention(mention),
+                             renamed.path.str(),
+                             found_while_loaded ? ", and finds it only if another file has loaded it" : ""),
+                 "bundle the library under its own name, or add a link or copy of that name");
   }
 
   const ElfTree& tree_;
@@ -124,8 +123,8 @@ std::string NameWithoutHash(std::string_view file_name) {
   return NameWithoutHash(std::string(file_name.substr(0, dash)) + std::string(file_name.substr(mark)));
 }
 
-void CheckOpened(const ElfTree& tree, const DlopenTable& opened, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, std::vector<Finding>& findings) {
+void CheckDlopened(const ElfTree& tree, const DlopenTable& opened, const CheckOptions& options,
+                   const std::vector<std::string>& dependencies, std::vector<Finding>& findings) {
   const OpenedChecks checks(tree, opened, options, dependencies);
   for (const ElfMember& member : tree.members) checks.Check(member, FileFindings(findings, member));
 }

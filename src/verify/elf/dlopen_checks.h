@@ -1,5 +1,5 @@
 #pragma once
-// Names that files open at run time still exist after bundling and renaming. Layer: verify.
+// Checks that libraries opened at run time exist. Layer: verify.
 
 #include <string>
 #include <vector>
@@ -19,8 +19,8 @@ namespace ptpkg::verify {
 /// - elf-dlopen-missing (error), when the file is an opener that cannot do without it: the tree bundles one
 /// part
 ///   of a family and not the other.
-void CheckOpened(const ElfTree& tree, const DlopenTable& opened, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, std::vector<Finding>& findings);
+void CheckDlopened(const ElfTree& tree, const DlopenTable& opened, const CheckOptions& options,
+                   const std::vector<std::string>& dependencies, std::vector<Finding>& findings);
 
 /// "libx-1a2b3c4d.so.9" → "libx.so.9": the name without the hash that auditwheel (8 hex digits) and PyTorch's
 /// scripts insert; other names unchanged.

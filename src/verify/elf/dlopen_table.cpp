@@ -37,7 +37,8 @@ Result<DlopenTable> DlopenTable::Parse(std::string_view text, const std::string&
       } else if (field.key == "optional") {
         group.optional = std::move(globs);
       } else {
-        return BadTable(field.key_span, fmt::format("'{}' is none of names, openers, optional", field.key));
+        return BadTable(field.key_span,
+                        fmt::format("unknown key '{}': the keys are names, openers, optional", field.key));
       }
     }
     if (group.names.empty())

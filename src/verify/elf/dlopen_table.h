@@ -1,5 +1,5 @@
 #pragma once
-// Libraries that others open by name at run time, as data. Layer: verify. Source: data/dlopened.yaml.
+// Table of libraries that others open at run time. Layer: verify. Source: data/dlopened.yaml.
 
 #include <string>
 #include <string_view>

@@ -34,29 +34,29 @@ class NeededChecks {
     const auto& [member, name, outcome] = need;
     if (name.find('/') != std::string::npos && !elf::AfterOrigin(name)) {
       findings.Add("elf-needed-path", Severity::kError,
-                   fmt::format("needs '{}' by path, so it is found on one machine only", name),
+                   fmt::format("needs '{}' by absolute path, which exists on one machine only", name),
                    "link against a library that has a SONAME");
       return;
     }
     if (outcome.refused) {
       findings.Add(
           "elf-shadowed-needed", Severity::kError,
-          fmt::format("needs '{}', and the search path leads to '{}' first, where ld.so ends with '{}'", name,
+          fmt::format("needs '{}', but its search path finds '{}' first, where ld.so fails with '{}'", name,
                       outcome.refused->path, outcome.refused->reason),
-          "remove that file, or put the library's folder before its own");
+          "remove that file, or put the library's directory before it in the search path");
       return;
     }
     if (IsFound(outcome) || FromElsewhere(name)) return;
     if (MatchesAny(options_.allowed_by_package, name)) {
       findings.Add("elf-allowed-needed", Severity::kInfo,
-                   fmt::format("needs '{}', which the package leaves to the machine", name),
-                   "nothing to do if every machine that it is made for has the library");
+                   fmt::format("needs '{}', which the package expects on the machine", name),
+                   "nothing to do if every target machine has the library");
     } else if (outcome.missing) {
       AddMissing(need, findings);
     } else {
       findings.Add("elf-conditional-needed", Severity::kWarning,
                    fmt::format("needs '{}', which ld.so does not find {}", name, outcome.missing_where),
-                   "pack a library for all machines into a folder of the search path");
+                   "pack a library for all machines into a directory of the search path");
     }
   }
 
@@ -93,32 +93,29 @@ class NeededChecks {
                                    ? fmt::format(" when '{}' is loaded first",
                                                  tree_.members[*need.outcome.missing_from].path.str())
                                    : "";
-      findings.Add(
-          "elf-unreachable-needed", Severity::kError,
-          fmt::format("needs '{}', which is at '{}', but the search path does not lead there{}", need.name,
-                      *place, when),
-          fmt::format(
-              "add '{}' to its search path: in extra.ptpkg.layouts of the recipe, as INSTALL_RPATH in "
-              "CMake, or by 'ptpkg relink --add-rpath'",
-              OriginPath(need.member.path, *place)));
+      findings.Add("elf-unreachable-needed", Severity::kError,
+                   fmt::format("cannot find '{}': it is at '{}', which is not on the search path{}",
+                               need.name, *place, when),
+                   fmt::format("add '{}' to its search path: extra.ptpkg.layouts in the recipe, "
+                               "INSTALL_RPATH in CMake, or 'ptpkg relink --add-rpath'",
+                               OriginPath(need.member.path, *place)));
       return;
     }
     if (!need.outcome.passed_over.empty()) {
       findings.Add("elf-unreachable-needed", Severity::kError,
-                   fmt::format("needs '{}', but '{}' is for another processor: ld.so passes over it",
+                   fmt::format("needs '{}', but '{}' is for another architecture, so ld.so skips it",
                                need.name, *need.outcome.passed_over.begin()),
-                   "pack the library for the processor of the file");
+                   "pack the library for the architecture of the file");
       return;
     }
     const bool possible = FindProvider(dependencies_, need.name).possible;
     findings.Add(
         "elf-unresolved-needed", possible ? Severity::kWarning : Severity::kError,
         possible
-            ? fmt::format("needs '{}', which is not in the tree; one of the dependencies has to provide it",
-                          need.name)
-            : fmt::format("needs '{}', which neither the tree nor a dependency nor the system provides",
+            ? fmt::format("needs '{}', which is not in the tree: a dependency must provide it", need.name)
+            : fmt::format("needs '{}', which the tree, its dependencies and the system don't provide",
                           need.name),
-        "pack the library, depend on the package that has it, or allow the name");
+        "pack the library, depend on its package, or allow it with extra.ptpkg.allow_unresolved");
   }
 
   /// The entry of a search path that leads from `file` to the folder of `place`.
@@ -172,14 +169,14 @@ std::size_t ClimbAboveRoot(const ElfMember& member, std::string_view below) {
 void CheckEntry(const PathEntry& entry, FileFindings findings) {
   if (entry.text.find(kPadName) != std::string::npos) {
     findings.Add("elf-search-path-pad", Severity::kError,
-                 "the search path still holds the pad that reserves room at link time",
+                 "the search path still has the padding from link time",
                  "relink the file with a layout rule before packing");
     return;
   }
   const std::vector<std::string> parts = Split(entry.text, '/');
   if (std::find(parts.begin(), parts.end(), "stubs") != parts.end()) {
     findings.Add("elf-search-path-stubs", Severity::kError,
-                 fmt::format("the search path entry '{}' is a folder of link-time stubs", entry.text),
+                 fmt::format("the search path entry '{}' is a directory of link-time stubs", entry.text),
                  "remove the entry: a stub library has no code, and hides the driver's");
     return;
   }
@@ -191,20 +188,19 @@ void CheckEntry(const PathEntry& entry, FileFindings findings) {
     case EntryKind::kAbsolute:
       findings.Add(
           "elf-search-path-absolute", Severity::kError,
-          fmt::format(
-              "the search path entry '{}' is absolute: each machine has something else there, or nothing",
-              entry.text),
+          fmt::format("the search path entry '{}' is absolute: it differs on every machine", entry.text),
           "make the entry relative to $ORIGIN");
       return;
     case EntryKind::kRelative:
-      findings.Add("elf-search-path-relative", Severity::kError,
-                   fmt::format("the search path entry '{}' is relative to the working folder of the process",
-                               entry.text),
-                   "make the entry relative to $ORIGIN");
+      findings.Add(
+          "elf-search-path-relative", Severity::kError,
+          fmt::format("the search path entry '{}' is relative to the working directory of the process",
+                      entry.text),
+          "make the entry relative to $ORIGIN");
       return;
     case EntryKind::kEmpty:
       findings.Add("elf-search-path-empty", Severity::kError,
-                   "the search path has an empty entry, which means the working folder of the process",
+                   "the search path has an empty entry, which means the working directory of the process",
                    "remove the superfluous ':'");
       return;
   }
@@ -218,9 +214,10 @@ void CheckDeadEntries(const std::vector<PathEntry>& entries, bool wheel, FileFin
   }
   if (dead.empty()) return;
   // In site-packages the folder may belong to another distribution.
-  findings.Add("elf-search-path-dead", wheel ? Severity::kInfo : Severity::kWarning,
-               fmt::format("the search path entries '{}' lead to no folder of the tree", Join(dead, "', '")),
-               "remove them, unless a dependency fills the folders");
+  findings.Add(
+      "elf-search-path-dead", wheel ? Severity::kInfo : Severity::kWarning,
+      fmt::format("the search path entries '{}' point to no directory of the tree", Join(dead, "', '")),
+      "remove them, unless a dependency provides the directories");
 }
 
 /// One finding per file and severity, as above.
@@ -237,10 +234,9 @@ void CheckEscapes(const ElfMember& member, const std::vector<PathEntry>& entries
   for (const auto& [list, severity] :
        {std::pair(&in_environment, Severity::kWarning), std::pair(&beyond, Severity::kError)}) {
     if (list->empty()) continue;
-    findings.Add(
-        "elf-search-path-escapes", severity,
-        fmt::format("the search path entries '{}' climb above the root of the tree", Join(*list, "', '")),
-        "give each entry as many '..' as the file is deep, not more");
+    findings.Add("elf-search-path-escapes", severity,
+                 fmt::format("the search path entries '{}' leave the tree", Join(*list, "', '")),
+                 "use at most as many '..' as the file is deep");
   }
 }
 
@@ -283,7 +279,7 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
 }
 
 void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, const Loads& loads,
+                 const std::vector<std::string>& dependencies, const ResolvedLibraries& loads,
                  std::vector<Finding>& findings) {
   const NeededChecks checks(tree, options, dependencies);
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
@@ -295,10 +291,10 @@ void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
   }
 }
 
-NeedVerdict JudgeNeeded(const ElfTree& tree, const CheckOptions& options,
-                        const std::vector<std::string>& dependencies, const Need& need) {
+DependencyResolution ResolveDependency(const ElfTree& tree, const CheckOptions& options,
+                                       const std::vector<std::string>& dependencies, const Need& need) {
   const NeededChecks checks(tree, options, dependencies);
-  NeedVerdict verdict{.state = checks.StateOf(need)};
+  DependencyResolution verdict{.state = checks.StateOf(need)};
   if (verdict.state != NeedState::kMissing) return verdict;
   std::vector<Finding> findings;
   checks.Check(need, FileFindings(findings, need.member));
@@ -322,7 +318,7 @@ void CheckSearchPaths(const ElfTree& tree, const CheckOptions& options, std::vec
     FileFindings here(findings, member);
     if (member.facts.rpath && member.facts.runpath) {
       here.Add("elf-search-path-two-tags", Severity::kWarning,
-               "has both DT_RPATH and DT_RUNPATH; ld.so ignores the first", "keep one of the two");
+               "has both DT_RPATH and DT_RUNPATH; ld.so ignores the first", "keep one of them");
     }
     const std::vector<PathEntry> entries = ExplainSearchPath(tree, member, TokensOf(tree, member));
     CheckDeadEntries(entries, wheel, here);
@@ -335,7 +331,7 @@ void CheckSearchPaths(const ElfTree& tree, const CheckOptions& options, std::vec
       if (forbidden != options.forbidden_paths.end()) {
         here.Add(
             "elf-search-path-forbidden", Severity::kError,
-            fmt::format("the search path entry '{}' holds '{}', a path of the build", entry.text, *forbidden),
+            fmt::format("the search path entry '{}' contains the build path '{}'", entry.text, *forbidden),
             "relink the file with a layout rule before packing");
       } else {
         CheckEntry(entry, here);

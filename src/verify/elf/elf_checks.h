@@ -1,7 +1,7 @@
 #pragma once
-// Checks on the ELF files of a tree: what they need is there, and their search paths lead to it on any
-// machine. Layer: verify. Serves trees in a prefix layout (conda) and in site-packages layout (wheel): all
-// paths are relative to the tree's root. The finding's pages are docs/findings/elf-*.md.
+// Checks needed libraries and search paths of a tree. Layer: verify. Serves trees in a prefix layout (conda)
+// and in site-packages layout (wheel): all paths are relative to the tree's root. The finding's pages are
+// docs/findings/elf-*.md.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& t
 /// elf-unresolved-needed, elf-unreachable-needed, elf-shadowed-needed, elf-conditional-needed,
 /// elf-allowed-needed, elf-needed-path.
 void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
-                 const std::vector<std::string>& dependencies, const Loads& loads,
+                 const std::vector<std::string>& dependencies, const ResolvedLibraries& loads,
                  std::vector<Finding>& findings);
 
 /// One NEEDED of one member; borrowed.
@@ -34,14 +34,14 @@ struct Need {
   const NeedOutcome& outcome;
 };
 
-struct NeedVerdict {
+struct DependencyResolution {
   NeedState state = NeedState::kMissing;
   std::string problem = {};  ///< kMissing: what CheckNeeded says of it.
 };
 
 /// Where it comes from, by the rules of CheckNeeded.
-NeedVerdict JudgeNeeded(const ElfTree& tree, const CheckOptions& options,
-                        const std::vector<std::string>& dependencies, const Need& need);
+DependencyResolution ResolveDependency(const ElfTree& tree, const CheckOptions& options,
+                                       const std::vector<std::string>& dependencies, const Need& need);
 
 /// All that $LIB and $PLATFORM of the member's search path may stand for, for ExplainSearchPath.
 std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member);

@@ -122,14 +122,14 @@ constexpr std::array<Provider, 75> kProviders = {{
 }};
 
 /// What installing a package installs with it.
-struct Bringing {
+struct InstalledDependencies {
   std::string_view package;
   std::string_view brought;  ///< Separated by spaces; normalised.
 };
 
 // From the METADATA of NVIDIA's wheels for CUDA 12 and 13, and conda-forge's libtorch. torch has a row of its
 // own above, because the version of CUDA counts.
-constexpr std::array<Bringing, 11> kBringing = {{
+constexpr std::array<InstalledDependencies, 11> kBringing = {{
     {"pytorch", "libtorch"},
     {"libtorch",
      "cuda-cudart cuda-cupti cuda-nvrtc cuda-nvtx cudnn cusparselt libcublas libcufft libcufile libcurand "
@@ -146,10 +146,10 @@ constexpr std::array<Bringing, 11> kBringing = {{
 }};
 
 /// `packages` and all that is known to be installed with them.
-std::vector<std::string> WithBrought(const std::vector<std::string>& packages) {
+std::vector<std::string> WithInstalledDependencies(const std::vector<std::string>& packages) {
   std::vector<std::string> all = packages;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    for (const Bringing& row : kBringing) {
+    for (const InstalledDependencies& row : kBringing) {
       if (row.package != all[i]) continue;
       for (const std::string& package : Split(row.brought, ' ')) {
         if (std::find(all.begin(), all.end(), package) == all.end()) all.push_back(package);
@@ -195,7 +195,7 @@ bool MatchesAny(const std::vector<std::string>& globs, std::string_view name) {
 
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library) {
   constexpr std::string_view kExtension = ".so";
-  const std::vector<std::string> all = WithBrought(packages);
+  const std::vector<std::string> all = WithInstalledDependencies(packages);
   for (const Provider& provider : Providers()) {
     if (std::find(all.begin(), all.end(), provider.package) == all.end()) continue;
     for (const std::string& glob : Split(provider.libraries, ' ')) {
@@ -208,7 +208,7 @@ bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_v
 Provided FindProvider(const std::vector<std::string>& packages, std::string_view library) {
   Provided provided;
   provided.possible = !std::all_of(packages.begin(), packages.end(), IsListed);
-  const std::vector<std::string> all = WithBrought(packages);
+  const std::vector<std::string> all = WithInstalledDependencies(packages);
   for (const Provider& provider : Providers()) {
     if (std::find(all.begin(), all.end(), provider.package) == all.end()) continue;
     provided.known = provided.known || MatchesAny(Split(provider.libraries, ' '), library);

@@ -1,5 +1,5 @@
 #pragma once
-// Which shared libraries come from where, as data. Layer: verify.
+// Tables of libraries and their providers. Layer: verify.
 
 #include <span>
 #include <string>

@@ -23,7 +23,7 @@ bool IsLibraryName(std::string_view name) {
 }
 
 /// A text that linkers read in place of a library, or a library of another system.
-bool HasReasonToBeNoElf(std::string_view head) {
+bool IsLinkerScriptOrForeignLibrary(std::string_view head) {
   // Mach-O (32 bit, 64 bit, universal) is called .so by Python, too.
   constexpr std::array<std::string_view, 3> kMachO = {"\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe",
                                                       "\xca\xfe\xba\xbe"};
@@ -37,7 +37,7 @@ Result<bool> IsMisnamed(File& file, const RelPath& path) {
   if (!IsLibraryName(path.Name())) return false;
   std::array<std::byte, 16> head{};
   PTPKG_TRY(const std::size_t got, file.ReadAt(0, head));
-  return !HasReasonToBeNoElf(AsText(Bytes(head).first(got)));
+  return !IsLinkerScriptOrForeignLibrary(AsText(Bytes(head).first(got)));
 }
 
 /// `image`: the file's headers, if it is an ELF file.
@@ -127,12 +127,12 @@ Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member)
 Finding Misnamed(const RelPath& path) {
   return {"elf-not-elf", Severity::kWarning, path.str(),
           "is named like a shared library but is not an ELF file",
-          "pack the library itself: a pointer or an error page may have been fetched in its place"};
+          "pack the library itself: the file may be an LFS pointer or an error page"};
 }
 
 Finding Damaged(const RelPath& path, const Error& error) {
   return {"elf-damaged", Severity::kError, path.str(),
-          fmt::format("the ELF file is damaged: {}", error.message()), "build or fetch the file again"};
+          fmt::format("the ELF file is damaged: {}", error.message()), "rebuild or fetch the file"};
 }
 
 bool IsDamage(const Error& error) {

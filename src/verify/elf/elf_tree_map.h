@@ -1,5 +1,5 @@
 #pragma once
-// The dynamic ELF files of a tree and what their search paths say. Layer: verify. Source: ld.so(8).
+// Dynamic ELF files of a tree with their search paths. Layer: verify. Source: ld.so(8).
 
 #include <functional>
 #include <map>

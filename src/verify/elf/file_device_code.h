@@ -1,5 +1,5 @@
 #pragma once
-// The GPU code of one file of a tree. Layer: verify.
+// GPU code of one file. Layer: verify.
 
 #include <string>
 

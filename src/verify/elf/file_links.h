@@ -1,5 +1,5 @@
 #pragma once
-// Where one ELF file looks for libraries, and what it gets. Layer: verify.
+// Resolved library search of one ELF file. Layer: verify.
 
 #include <optional>
 #include <string>

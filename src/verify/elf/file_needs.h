@@ -1,5 +1,5 @@
 #pragma once
-// What one ELF file asks of the machine it runs on. Layer: verify.
+// System requirements of one ELF file. Layer: verify.
 
 #include <map>
 #include <optional>
@@ -40,7 +40,7 @@ struct FileNeeds {
   [[nodiscard]] std::string PolicyTag() const;
   /// What sets `policy`, or fits none, for people: `symbols`, or the versions where no symbol was looked up,
   /// then `set_by_names`: "'memcpy@GLIBC_2.14', 'libexpat.so.1'".
-  [[nodiscard]] std::string Because() const;
+  [[nodiscard]] std::string LimitingNames() const;
 };
 
 }  // namespace ptpkg::verify

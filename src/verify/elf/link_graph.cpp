@@ -8,7 +8,7 @@
 namespace ptpkg::verify {
 namespace {
 
-std::string RuleInWords(const ElfTree& tree, const LoadRule& rule) {
+std::string DescribeRule(const ElfTree& tree, const LoadRule& rule) {
   switch (rule.kind) {
     case LoadRule::Kind::kLoaded:
       return "already loaded";
@@ -31,7 +31,8 @@ std::string_view NeedStateName(NeedState state) {
 }
 
 std::vector<FileLinks> ExplainLinks(const ElfTree& tree, const CheckOptions& options,
-                                    const std::vector<std::string>& dependencies, const Loads& loads) {
+                                    const std::vector<std::string>& dependencies,
+                                    const ResolvedLibraries& loads) {
   std::vector<FileLinks> links;
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const ElfMember& member = tree.members[i];
@@ -40,11 +41,11 @@ std::vector<FileLinks> ExplainLinks(const ElfTree& tree, const CheckOptions& opt
     file.search_path = ExplainSearchPath(tree, member, TokensOf(tree, member));
     for (const std::string& name : member.facts.needed) {
       const NeedOutcome& outcome = loads.Of(i, name);
-      NeedVerdict verdict =
-          JudgeNeeded(tree, options, dependencies, {.member = member, .name = name, .outcome = outcome});
+      DependencyResolution verdict = ResolveDependency(tree, options, dependencies,
+                                                       {.member = member, .name = name, .outcome = outcome});
       NeedLink need{.name = name, .state = verdict.state, .problem = std::move(verdict.problem)};
       for (const auto& [path, rule] : outcome.rules) {
-        need.files.push_back({.path = path, .rule = RuleInWords(tree, rule)});
+        need.files.push_back({.path = path, .rule = DescribeRule(tree, rule)});
       }
       file.needed.push_back(std::move(need));
     }

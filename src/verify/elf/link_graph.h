@@ -1,5 +1,5 @@
 #pragma once
-// Which file of a tree needs which, and by which rule of ld.so it gets it. Layer: verify.
+// Dependency graph of a tree's ELF files. Layer: verify.
 
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@ namespace ptpkg::verify {
 /// One entry per member, in its order. States and problems are those that CheckNeeded finds with the same
 /// values.
 std::vector<FileLinks> ExplainLinks(const ElfTree& tree, const CheckOptions& options,
-                                    const std::vector<std::string>& dependencies, const Loads& loads);
+                                    const std::vector<std::string>& dependencies,
+                                    const ResolvedLibraries& loads);
 
 }  // namespace ptpkg::verify

@@ -33,8 +33,7 @@ void CheckOpening(const ElfMember& member, FileFindings findings) {
   if (IsProgram(member)) return;
   if ((member.facts.flags_1 & elf::kFlag1NoOpen) != 0) {
     findings.Add("elf-no-dlopen", Severity::kError,
-                 "has the flag DF_1_NOOPEN, so no running process can open it, and no Python import it",
-                 "link without -z nodlopen");
+                 "has the flag DF_1_NOOPEN, so dlopen and Python's import fail", "link without -z nodlopen");
   }
   if ((member.facts.flags_1 & elf::kFlag1Pie) != 0) {
     findings.Add(
@@ -44,7 +43,8 @@ void CheckOpening(const ElfMember& member, FileFindings findings) {
   }
 }
 
-void CheckFilters(const ElfTree& tree, std::size_t index, const Loads& loads, std::vector<Finding>& list) {
+void CheckFilters(const ElfTree& tree, std::size_t index, const ResolvedLibraries& loads,
+                  std::vector<Finding>& list) {
   const ElfMember& member = tree.members[index];
   for (const ElfFilter& filter : member.filters) {
     const NeedOutcome& outcome = loads.Of(index, filter.name);
@@ -52,9 +52,9 @@ void CheckFilters(const ElfTree& tree, std::size_t index, const Loads& loads, st
     if (is_there || MatchesAny(SystemLibraries(), filter.name)) continue;
     FileFindings(list, member)
         .Add("elf-filter", filter.is_auxiliary ? Severity::kWarning : Severity::kError,
-             fmt::format("{} names '{}', which the search path does not lead to",
+             fmt::format("{} names '{}', which is not on the search path",
                          filter.is_auxiliary ? "DT_AUXILIARY" : "DT_FILTER", filter.name),
-             "pack the library where the search path leads, or link without -F and -f");
+             "pack the library into a directory of the search path, or link without -F and -f");
   }
 }
 
@@ -76,15 +76,14 @@ void CheckInterpreter(const ElfMember& member, FileFindings findings) {
   if (!member.facts.interpreter || !IsProgram(member)) return;
   if (std::find(kLoaders.begin(), kLoaders.end(), interpreter) != kLoaders.end()) return;
   if (GlobMatch("/lib/ld-musl-*.so.1", interpreter) || interpreter.starts_with("/system/bin/linker")) return;
-  findings.Add(
-      "elf-interpreter", Severity::kError,
-      fmt::format("asks for the program interpreter '{}', which other machines do not have", interpreter),
-      "link the program with the interpreter of its C library, or set it with patchelf --set-interpreter");
+  findings.Add("elf-interpreter", Severity::kError,
+               fmt::format("uses the program interpreter '{}', which other machines don't have", interpreter),
+               "link it with the interpreter of its C library, or set one with patchelf --set-interpreter");
 }
 
 }  // namespace
 
-void CheckMapping(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings) {
+void CheckMapping(const ElfTree& tree, const ResolvedLibraries& loads, std::vector<Finding>& findings) {
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const FileFindings here(findings, tree.members[i]);
     CheckFaults(tree.members[i], here);

@@ -1,5 +1,5 @@
 #pragma once
-// Checks of dynamic files as glibc's loader maps them, each alone. Layer: verify.
+// Checks that glibc's loader can map each file. Layer: verify.
 
 #include <vector>
 
@@ -12,6 +12,6 @@ namespace ptpkg::verify {
 /// Findings: elf-header, elf-segments, elf-dynamic, elf-relocation and elf-start for faults of the file;
 /// elf-no-dlopen for flags that keep it out of a running process; elf-filter for the libraries of DT_FILTER
 /// and DT_AUXILIARY; elf-interpreter for programs.
-void CheckMapping(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings);
+void CheckMapping(const ElfTree& tree, const ResolvedLibraries& loads, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

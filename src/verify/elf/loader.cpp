@@ -1,3 +1,17 @@
+// Idea: one process is simulated at a time. It starts with one file; a list of loaded objects grows while it
+// is walked, so the search is breadth first, like ld.so's. Each NEEDED name is answered in this order:
+// 1. a name that the process knows already (asked for before, or the DT_SONAME of a loaded object);
+// 2. a name with '/': that path; only paths below $ORIGIN can lead into the tree;
+// 3. with DT_RUNPATH: the folders of the file itself; otherwise the DT_RPATH of the file and then of each of
+// its loaders.
+// Each folder is preceded by its glibc-hwcaps subfolders. A file for another architecture is skipped and the
+// search continues; a file that ld.so refuses ends the process. A hit with the device and inode of a loaded
+// object is that object.
+// Invariants: lookups (folder, name), folder lists (file, machine) and verdicts (file, host) do not depend
+// on the process, so they are cached across processes; the number of requests is limited, because chains of
+// libraries can need each other exponentially.
+// Source: glibc elf/dl-load.c, _dl_map_object and open_verify; elf/dl-deps.c, _dl_map_object_deps.
+
 #include "verify/elf/loader.h"
 
 #include <algorithm>
@@ -136,7 +150,7 @@ Result<Load> Loader::Request(Process& process, std::size_t loader, const std::st
   if (!hit) return load;
   load.path = hit->file.path;
   load.rule = hit->rule;
-  if (hit->fit.fit == elf::Fit::kRefused) {
+  if (hit->fit.fit == elf::CompatibilityKind::kRefused) {
     load.end = LoadEnd::kRefused;
     load.reason = hit->fit.reason;
     return load;
@@ -196,8 +210,8 @@ Result<std::optional<Loader::Hit>> Loader::SearchFolders(const Process& process,
       if (folder.named) return std::optional<Hit>();
       continue;
     }
-    PTPKG_TRY(const elf::HostFit fit, Judge(candidate, process.host));
-    if (fit.fit != elf::Fit::kPassedOver) {
+    PTPKG_TRY(const elf::LoaderCompatibility fit, Judge(candidate, process.host));
+    if (fit.fit != elf::CompatibilityKind::kPassedOver) {
       return std::optional(Hit{.file = candidate,
                                .origin = folder.path,
                                .fit = fit,
@@ -221,8 +235,8 @@ Result<std::optional<Loader::Hit>> Loader::OpenPath(const Process& process, cons
   if (candidate.kind == Candidate::Kind::kNone || candidate.kind == Candidate::Kind::kLoop) {
     return std::optional<Hit>();
   }
-  PTPKG_TRY(const elf::HostFit fit, Judge(candidate, process.host));
-  if (fit.fit == elf::Fit::kPassedOver) {
+  PTPKG_TRY(const elf::LoaderCompatibility fit, Judge(candidate, process.host));
+  if (fit.fit == elf::CompatibilityKind::kPassedOver) {
     passed_over.push_back(candidate.path);
     return std::optional<Hit>();
   }
@@ -230,29 +244,33 @@ Result<std::optional<Loader::Hit>> Loader::OpenPath(const Process& process, cons
       Hit{.file = candidate, .origin = *folder, .fit = fit, .rule = {.kind = LoadRule::Kind::kPath}});
 }
 
-Result<elf::HostFit> Loader::Judge(const Candidate& candidate, const elf::Host& host) {
-  if (candidate.kind == Candidate::Kind::kElsewhere) return elf::HostFit{};
+Result<elf::LoaderCompatibility> Loader::Judge(const Candidate& candidate, const elf::Host& host) {
+  if (candidate.kind == Candidate::Kind::kElsewhere) return elf::LoaderCompatibility{};
   if (candidate.kind == Candidate::Kind::kFolder) {
-    return elf::HostFit{.fit = elf::Fit::kRefused, .reason = "cannot read file data: Is a directory"};
+    return elf::LoaderCompatibility{.fit = elf::CompatibilityKind::kRefused,
+                                    .reason = "cannot read file data: Is a directory"};
   }
   const std::pair key(candidate.path, host);
   if (const auto known = fits_.find(key); known != fits_.end()) return known->second;
-  PTPKG_TRY(const elf::HostFit fit, JudgeContent(candidate.path, host));
+  PTPKG_TRY(const elf::LoaderCompatibility fit, ContentCompatibility(candidate.path, host));
   fits_.emplace(key, fit);
   return fit;
 }
 
-Result<elf::HostFit> Loader::JudgeContent(const std::string& path, const elf::Host& host) {
+Result<elf::LoaderCompatibility> Loader::ContentCompatibility(const std::string& path,
+                                                              const elf::Host& host) {
   PTPKG_TRY(const auto file, env_.fs.Open(tree_.root / path, OpenMode::kRead));
-  std::array<std::byte, elf::kHostFitBytes> head{};
+  std::array<std::byte, elf::kCompatibilityHeaderBytes> head{};
   PTPKG_TRY(const std::size_t got, file->ReadAt(0, head));
-  const elf::HostFit by_header = elf::JudgeHeader(Bytes(head).first(got), host);
-  if (by_header.fit != elf::Fit::kLoads) return by_header;
-  if (const auto member = tree_.FindMember(path)) return elf::JudgeFlags(tree_.members[*member].facts);
+  const elf::LoaderCompatibility by_header = elf::CompatibilityFromHeader(Bytes(head).first(got), host);
+  if (by_header.fit != elf::CompatibilityKind::kLoads) return by_header;
+  if (const auto member = tree_.FindMember(path))
+    return elf::CompatibilityFromFlags(tree_.members[*member].facts);
   auto image = elf::ReadImage(*file);
   if (!image && image.error().code() == ErrorCode::kIo) return std::move(image).error();
-  if (!image) return elf::HostFit{};  // elf-damaged says what is wrong with it
-  return elf::HostFit{.fit = elf::Fit::kRefused, .reason = "object file has no dynamic section"};
+  if (!image) return elf::LoaderCompatibility{};  // elf-damaged says what is wrong with it
+  return elf::LoaderCompatibility{.fit = elf::CompatibilityKind::kRefused,
+                                  .reason = "object file has no dynamic section"};
 }
 
 const std::vector<Loader::Folder>& Loader::FoldersOf(const Process& process, std::size_t object,

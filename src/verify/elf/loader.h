@@ -1,8 +1,8 @@
 #pragma once
-// ld.so as far as it looks for libraries: which file each NEEDED of a process gets. Layer: verify.
-// Source: glibc elf/dl-deps.c (breadth first), elf/dl-load.c (names, search paths, $ORIGIN, what a file must
-// be), elf/dl-hwcaps.c; the judge is ld.so itself, tests/e2e/ld_so*.py. What glibc 2.37 no longer does is
-// left out: folders by processor name beside glibc-hwcaps ("haswell", "tls").
+// Simulates the library search of ld.so. Layer: verify. Source: glibc elf/dl-deps.c (breadth first),
+// elf/dl-load.c (names, search paths, $ORIGIN, what a file must be), elf/dl-hwcaps.c; the judge is ld.so
+// itself, tests/e2e/ld_so*.py. What glibc 2.37 no longer does is left out: folders by processor name beside
+// glibc-hwcaps ("haswell", "tls").
 
 #include <map>
 #include <optional>
@@ -83,7 +83,7 @@ class Loader {
   struct Hit {
     Candidate file;
     std::string origin;  ///< Folder that it was found in.
-    elf::HostFit fit;
+    elf::LoaderCompatibility fit;
     LoadRule rule = {};
   };
 
@@ -94,8 +94,8 @@ class Loader {
                                            const std::string& name, std::vector<std::string>& passed_over);
   Result<std::optional<Hit>> OpenPath(const Process& process, const std::string& path,
                                       std::vector<std::string>& passed_over);
-  Result<elf::HostFit> Judge(const Candidate& candidate, const elf::Host& host);
-  Result<elf::HostFit> JudgeContent(const std::string& path, const elf::Host& host);
+  Result<elf::LoaderCompatibility> Judge(const Candidate& candidate, const elf::Host& host);
+  Result<elf::LoaderCompatibility> ContentCompatibility(const std::string& path, const elf::Host& host);
 
   const std::vector<Folder>& FoldersOf(const Process& process, std::size_t object,
                                        const elf::SearchPath& path);
@@ -109,7 +109,7 @@ class Loader {
   const std::uint64_t max_requests_;
   std::uint64_t requests_ = 0;
   std::map<std::pair<std::string, std::string>, Candidate> candidates_;
-  std::map<std::pair<std::string, elf::Host>, elf::HostFit> fits_;
+  std::map<std::pair<std::string, elf::Host>, elf::LoaderCompatibility> fits_;
   /// By member, $ORIGIN and machine.
   std::map<std::tuple<std::size_t, std::string, LoaderMachine>, std::vector<Folder>> folders_;
 };

@@ -1,3 +1,14 @@
+// Idea: what a NEEDED resolves to can depend on the program that was started and on what it loaded before.
+// So every file that can begin a process (programs, Python modules, files that nothing else loads) is
+// simulated with loader.h, once per kind of machine, and the outcomes of all processes are merged per
+// NEEDED.
+// A member is "settled" if every name that it and its libraries need leads all askers to the same file, or
+// to none. A settled member that some process has loaded need not begin a process of its own, which saves
+// most simulations in large trees.
+// Invariants: a member that loads an unsettled member is unsettled; no member is settled in a tree with hard
+// links or for several kinds of machines; hard links count as one file, as they do for ld.so; in the end
+// some process has loaded each member.
+
 #include "verify/elf/resolved_libraries.h"
 
 #include <algorithm>
@@ -37,7 +48,7 @@ std::vector<std::string> PlatformValues(const elf::Host& host) {
 
 std::string_view LastComponent(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool SaysToken(const ElfTree& tree, std::string_view name) {
+bool MentionsToken(const ElfTree& tree, std::string_view name) {
   return std::any_of(tree.members.begin(), tree.members.end(), [&](const ElfMember& member) {
     const auto& path = member.facts.Effective();
     const auto& needed = member.facts.needed;
@@ -55,7 +66,7 @@ bool HasLevels(const ElfTree& tree) {
 }
 
 /// "where $LIB is 'lib64'": what sets `machine` apart in a tree that tells `all` apart.
-std::string MachineInWords(const LoaderMachine& machine, const std::vector<LoaderMachine>& all) {
+std::string DescribeMachine(const LoaderMachine& machine, const std::vector<LoaderMachine>& all) {
   const LoaderMachine& other = all.back();
   std::vector<std::string> words;
   if (all.front().lib != other.lib) words.push_back(fmt::format("$LIB is '{}'", machine.lib));
@@ -179,9 +190,9 @@ class SettledMembers {
   std::map<std::string, Name> names_;
 };
 
-class Player {
+class LoaderSimulation {
  public:
-  Player(Env& env, const ElfTree& tree, elf::IsaLevel least)
+  LoaderSimulation(Env& env, const ElfTree& tree, elf::IsaLevel least)
       : tree_(tree), least_(least), loader_(env, tree), loaded_(tree.members.size()) {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> first;
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
@@ -190,7 +201,7 @@ class Player {
     }
   }
 
-  Result<void> PlayAll() {
+  Result<void> SimulateAllProcesses() {
     const std::set<std::size_t> wanted = Wanted();
     const std::vector<bool> settled = FindSettled();
     // A process that loads a settled file shows all of it. Those that nobody needs show most.
@@ -295,7 +306,7 @@ class Player {
     const auto first = std::find_if(seen.machines.begin(), seen.machines.end(), missing);
     if (first == seen.machines.end()) return;
     if (!outcome.missing) {
-      outcome.missing_where = MachineInWords(first->first, Machines(tree_.members[member]));
+      outcome.missing_where = DescribeMachine(first->first, Machines(tree_.members[member]));
     } else if (first->second.found) {
       outcome.missing_from = first->second.missing_from;
     }
@@ -340,9 +351,9 @@ class Player {
 
 std::vector<LoaderMachine> MachinesFor(const ElfTree& tree, const elf::Host& host, elf::IsaLevel least) {
   const std::vector<std::string> libs =
-      SaysToken(tree, "LIB") ? LibValues(host) : std::vector<std::string>{""};
+      MentionsToken(tree, "LIB") ? LibValues(host) : std::vector<std::string>{""};
   const std::vector<std::string> platforms =
-      SaysToken(tree, "PLATFORM") ? PlatformValues(host) : std::vector<std::string>{""};
+      MentionsToken(tree, "PLATFORM") ? PlatformValues(host) : std::vector<std::string>{""};
   std::vector<elf::IsaLevel> levels;
   for (const elf::IsaLevel level :
        {elf::IsaLevel::kBaseline, elf::IsaLevel::kV2, elf::IsaLevel::kV3, elf::IsaLevel::kV4}) {
@@ -360,10 +371,11 @@ std::vector<LoaderMachine> MachinesFor(const ElfTree& tree, const elf::Host& hos
   return machines;
 }
 
-Result<Loads> Loads::Play(Env& env, const ElfTree& tree, elf::IsaLevel least) {
-  Player player(env, tree, least);
-  PTPKG_CHECK(player.PlayAll());
-  Loads loads;
+Result<ResolvedLibraries> ResolvedLibraries::SimulateLoads(Env& env, const ElfTree& tree,
+                                                           elf::IsaLevel least) {
+  LoaderSimulation player(env, tree, least);
+  PTPKG_CHECK(player.SimulateAllProcesses());
+  ResolvedLibraries loads;
   loads.first_twin_ = player.first_twin();
   loads.outcomes_ = std::move(player).Outcomes();
   return loads;

@@ -1,6 +1,5 @@
 #pragma once
-// What the files of a tree get for the names that they need, in every process that can begin with one of
-// them. Layer: verify.
+// Resolves the libraries of all files in every possible process. Layer: verify.
 
 #include <map>
 #include <optional>
@@ -31,13 +30,13 @@ struct NeedOutcome {
   std::string missing_where;
 };
 
-class Loads {
+class ResolvedLibraries {
  public:
   /// Plays a process for each entry point: programs; Python modules and plugins (NAME.so without "lib");
   /// libraries that none of these loads, those that nobody needs first. Machines differ in $LIB,
   /// $PLATFORM and processor level, as far as the tree makes use of them; `least` is the level
   /// that every machine has. Errors: those of Loader::Run.
-  static Result<Loads> Play(Env& env, const ElfTree& tree, elf::IsaLevel least);
+  static Result<ResolvedLibraries> SimulateLoads(Env& env, const ElfTree& tree, elf::IsaLevel least);
 
   /// REQUIRES: the member needs `name`.
   [[nodiscard]] const NeedOutcome& Of(std::size_t member, const std::string& name) const {

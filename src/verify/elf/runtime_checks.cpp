@@ -62,7 +62,8 @@ bool AdmitsAll(const std::vector<std::string>& specs, const std::string& version
 }
 
 /// Whether `specs` keep all releases below number `needed` out.
-bool IsKeptOut(const Runtime& runtime, const std::vector<std::string>& specs, std::size_t needed) {
+bool ExcludesOlderReleases(const Runtime& runtime, const std::vector<std::string>& specs,
+                           std::size_t needed) {
   if (AdmitsAll(specs, JustBelow(runtime.releases[needed]))) return false;
   for (std::size_t i = 0; i < needed; ++i) {
     if (AdmitsAll(specs, runtime.releases[i])) return false;
@@ -70,7 +71,7 @@ bool IsKeptOut(const Runtime& runtime, const std::vector<std::string>& specs, st
   return true;
 }
 
-void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const ElfMember& member,
+void CheckMember(const Runtime& runtime, const DeclaredPlatform& promise, const ElfMember& member,
                  FileFindings findings) {
   std::size_t needed = 0;
   std::string version;
@@ -88,23 +89,23 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
   for (const std::string& package : runtime.packages) {
     const auto specs = promise.specs.find(package);
     if (specs == promise.specs.end()) continue;
-    if (IsKeptOut(runtime, specs->second, needed)) return;
+    if (ExcludesOlderReleases(runtime, specs->second, needed)) return;
     is_declared = true;
     admitting = fmt::format("{} {}", package, Join(specs->second, ","));
   }
   const std::string fix = fmt::format(
-      "depend on '{} >={}', build with an older compiler, or leave '{}' to the machine with "
+      "depend on '{} >={}', build with an older compiler, or expect '{}' on the machine with "
       "extra.ptpkg.allow_unresolved",
       runtime.packages.front(), release, runtime.library);
   if (is_declared) {
     findings.Add(
         "elf-runtime-floor", Severity::kError,
-        fmt::format("needs {} of GCC {}, because of '{}', but the dependency '{}' admits an older one",
+        fmt::format("needs {} of GCC {}, because of '{}', but the dependency '{}' allows an older one",
                     runtime.library, release, version, admitting),
         fix);
   } else {
     findings.Add("elf-runtime-undeclared", Severity::kWarning,
-                 fmt::format("needs {} of GCC {}, because of '{}', and no dependency brings it",
+                 fmt::format("needs {} of GCC {}, because of '{}', but no dependency provides it",
                              runtime.library, release, version),
                  fix);
   }
@@ -112,9 +113,9 @@ void CheckMember(const Runtime& runtime, const PlatformPromise& promise, const E
 
 }  // namespace
 
-Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise, const CheckOptions& options,
+Result<void> CheckRuntimes(const ElfTree& tree, const DeclaredPlatform& promise, const CheckOptions& options,
                            std::vector<Finding>& findings) {
-  if (promise.kind != PromiseKind::kConda) return Ok();
+  if (promise.kind != DeclarationSource::kConda) return Ok();
   static const Result<std::vector<Runtime>> kTable = ReadRuntimes();
   if (!kTable) return kTable.error();
   for (const Runtime& runtime : *kTable) {

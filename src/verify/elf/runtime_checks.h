@@ -1,6 +1,5 @@
 #pragma once
-// Checks of the compiler's run-time libraries that a conda package needs against its dependencies. Layer:
-// verify. Source: data/runtime_versions.yaml.
+// Checks dependencies on compiler run-time libraries. Layer: verify. Source: data/runtime_versions.yaml.
 
 #include <vector>
 
@@ -14,7 +13,7 @@ namespace ptpkg::verify {
 /// Findings: elf-runtime-floor where a dependency admits an older library than the files need,
 /// elf-runtime-undeclared where there is none. No findings for anything but a conda package, for a library
 /// that is in the tree, and for one that `options` or the package leaves to the environment.
-Result<void> CheckRuntimes(const ElfTree& tree, const PlatformPromise& promise, const CheckOptions& options,
+Result<void> CheckRuntimes(const ElfTree& tree, const DeclaredPlatform& promise, const CheckOptions& options,
                            std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

@@ -47,7 +47,8 @@ bool IsIdentifier(std::string_view name) {
 /// Which member loads which, over all processes.
 class Graph {
  public:
-  Graph(const ElfTree& tree, const Loads& loads) : edges_(tree.members.size()), opaque_(tree.members.size()) {
+  Graph(const ElfTree& tree, const ResolvedLibraries& loads)
+      : edges_(tree.members.size()), opaque_(tree.members.size()) {
     for (std::size_t i = 0; i < tree.members.size(); ++i) {
       const ElfMember& member = tree.members[i];
       for (const std::string& name : member.facts.needed) AddNeed(tree, loads, i, name);
@@ -74,7 +75,8 @@ class Graph {
   }
 
  private:
-  void AddNeed(const ElfTree& tree, const Loads& loads, std::size_t from, const std::string& name) {
+  void AddNeed(const ElfTree& tree, const ResolvedLibraries& loads, std::size_t from,
+               const std::string& name) {
     const NeedOutcome& outcome = loads.Of(from, name);
     for (const std::string& path : outcome.found) {
       if (const auto to = tree.FindMember(path)) {
@@ -117,38 +119,37 @@ class SymbolChecks {
   void CheckModule(std::size_t index) {
     const ElfMember& member = tree_.members[index];
     const ModuleName module = ModuleNameOf(member.path.Name());
-    if (IsProgram(member) || module.function.empty() || member.symbols.Offers(module.function)) return;
+    if (IsProgram(member) || module.function.empty() || member.symbols.ExportsSymbol(module.function)) return;
     // A plain "x.so" may be opened by path; one that makes a module object is meant for the import.
     const auto& asked = member.symbols.asked;
-    const bool makes_module = std::any_of(asked.begin(), asked.end(), [](const elf::AskedSymbol& symbol) {
+    const bool makes_module = std::any_of(asked.begin(), asked.end(), [](const elf::ImportedSymbol& symbol) {
       return symbol.name == "PyModule_Create2" || symbol.name == "PyModuleDef_Init" ||
              symbol.name == "PyModule_FromDefAndSpec2";
     });
     if (!module.is_tagged && !makes_module) return;
     // setuptools gives its suffix to libraries too that ctypes opens; these ask Python for nothing.
-    const bool asks_python = std::any_of(asked.begin(), asked.end(), [](const elf::AskedSymbol& symbol) {
+    const bool asks_python = std::any_of(asked.begin(), asked.end(), [](const elf::ImportedSymbol& symbol) {
       return symbol.name.starts_with("Py") || symbol.name.starts_with("_Py");
     });
     const bool is_imported = module.is_tagged && asks_python && !member.path.Name().starts_with("lib");
     FileFindings(findings_, member)
         .Add("elf-module-init", is_imported ? Severity::kError : Severity::kWarning,
              fmt::format("does not export '{}', so Python cannot import it under its name", module.function),
-             "export the function, give the file the name of its module, or take the Python suffix away if "
-             "it is opened "
-             "by path");
+             "export the function, name the file after its module, or remove the Python suffix if it is "
+             "opened by path");
   }
 
   /// What no library that the file needs offers.
-  std::vector<const elf::AskedSymbol*> Unanswered(std::size_t index) {
+  std::vector<const elf::ImportedSymbol*> UnresolvedSymbols(std::size_t index) {
     const ElfMember& member = tree_.members[index];
-    std::vector<const elf::AskedSymbol*> left;
-    for (const elf::AskedSymbol& symbol : member.symbols.asked) {
+    std::vector<const elf::ImportedSymbol*> left;
+    for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
       if (!IsKnownElsewhere(symbol.name)) left.push_back(&symbol);
     }
     if (left.empty()) return left;
     for (const std::size_t other : ClosureOf(index)) {
-      std::erase_if(left, [&](const elf::AskedSymbol* symbol) {
-        return tree_.members[other].symbols.Offers(symbol->name);
+      std::erase_if(left, [&](const elf::ImportedSymbol* symbol) {
+        return tree_.members[other].symbols.ExportsSymbol(symbol->name);
       });
       steps_ += left.size() + 1;
       if (left.empty()) break;
@@ -178,7 +179,7 @@ class SymbolChecks {
   }
 
   /// A file without libc's versions was linked against something else, or is for musl.
-  [[nodiscard]] bool KnowsItsLibc(const ElfMember& member) const {
+  [[nodiscard]] bool HasLibcVersions(const ElfMember& member) const {
     const auto& needed = member.facts.needed;
     const bool needs_libc = std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
       return name.starts_with("libc.") || name.starts_with("ld-musl");
@@ -189,18 +190,18 @@ class SymbolChecks {
 
   void CheckUndefined(std::size_t index) {
     const ElfMember& member = tree_.members[index];
-    if (member.symbols.asked.empty() || steps_ > kMaxSymbolSteps || !KnowsItsLibc(member)) return;
-    std::vector<const elf::AskedSymbol*> left = Unanswered(index);
+    if (member.symbols.asked.empty() || steps_ > kMaxSymbolSteps || !HasLibcVersions(member)) return;
+    std::vector<const elf::ImportedSymbol*> left = UnresolvedSymbols(index);
     // A plugin finds what the program that opens it exports.
-    std::erase_if(left, [&](const elf::AskedSymbol* symbol) { return IsOfAProgram(symbol->name); });
+    std::erase_if(left, [&](const elf::ImportedSymbol* symbol) { return IsOfAProgram(symbol->name); });
     if (left.empty()) return;
     bool is_imported = false;
     for (const std::size_t loader : LoadersOf(index)) {
       is_imported = is_imported || IsImported(tree_.members[loader]);
       for (const std::size_t other : ClosureOf(loader)) {
         if (graph_.IsOpaque(other) || steps_ > kMaxSymbolSteps) return;
-        std::erase_if(left, [&](const elf::AskedSymbol* symbol) {
-          return tree_.members[other].symbols.Offers(symbol->name);
+        std::erase_if(left, [&](const elf::ImportedSymbol* symbol) {
+          return tree_.members[other].symbols.ExportsSymbol(symbol->name);
         });
       }
       if (left.empty()) return;
@@ -209,17 +210,18 @@ class SymbolChecks {
   }
 
   [[nodiscard]] bool IsOfAProgram(const std::string& name) const {
-    return std::any_of(programs_.begin(), programs_.end(),
-                       [&](std::size_t program) { return tree_.members[program].symbols.Offers(name); });
+    return std::any_of(programs_.begin(), programs_.end(), [&](std::size_t program) {
+      return tree_.members[program].symbols.ExportsSymbol(name);
+    });
   }
 
   [[nodiscard]] static bool IsImported(const ElfMember& member) {
     const ModuleName module = ModuleNameOf(member.path.Name());
-    return !module.function.empty() && member.symbols.Offers(module.function);
+    return !module.function.empty() && member.symbols.ExportsSymbol(module.function);
   }
 
   /// `is_imported`: a Python module is or loads the file; Python binds everything at once.
-  void Report(std::size_t index, const std::vector<const elf::AskedSymbol*>& left, bool is_imported) {
+  void Report(std::size_t index, const std::vector<const elf::ImportedSymbol*>& left, bool is_imported) {
     const ElfMember& member = tree_.members[index];
     // Programs of dependencies may offer them to their plugins.
     if (!is_imported && FindProvider(context_.dependencies, "").possible) return;
@@ -229,23 +231,24 @@ class SymbolChecks {
     // What Python code loads first for all is not seen here.
     const bool may_be_loaded =
         has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
-          return std::any_of(tree_.members.begin(), tree_.members.end(),
-                             [&](const ElfMember& other) { return other.symbols.Offers(symbol->name); });
+          return std::any_of(tree_.members.begin(), tree_.members.end(), [&](const ElfMember& other) {
+            return other.symbols.ExportsSymbol(symbol->name);
+          });
         });
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) names.push_back(left[i]->name);
     const std::string more = left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
     FileFindings(findings_, member)
         .Add("elf-undefined-symbol", at_once && !may_be_loaded ? Severity::kError : Severity::kWarning,
-             fmt::format("uses '{}'{}, which no library that it needs defines{}", Join(names, "', '"), more,
+             fmt::format("uses '{}'{}, which none of its libraries defines{}", Join(names, "', '"), more,
                          at_once ? "" : "; the process ends at the first call"),
-             "link the file with the library that defines them (-Wl,-z,defs shows these at link time)");
+             "link the file with the library that defines them (find them at link time with -Wl,-z,defs)");
   }
 
   /// True if ld.so loads the library when a process starts, and makes the block as large as needed: a program
   /// of the tree needs it, or it replaces malloc, for which LD_PRELOAD is the way.
-  bool IsThereFromTheStart(std::size_t index) {
-    if (tree_.members[index].symbols.Offers("malloc")) return true;
+  bool IsLoadedAtStart(std::size_t index) {
+    if (tree_.members[index].symbols.ExportsSymbol("malloc")) return true;
     const std::vector<std::size_t> loaders = LoadersOf(index);
     return std::any_of(loaders.begin(), loaders.end(),
                        [&](std::size_t loader) { return IsProgram(tree_.members[loader]); });
@@ -260,10 +263,9 @@ class SymbolChecks {
       for (const std::size_t other : ClosureOf(i)) sum += tree_.members[other].symbols.static_tls_bytes;
       if (sum <= kStaticTlsSurplus) continue;
       FileFindings(findings_, member)
-          .Add("elf-static-tls", IsThereFromTheStart(i) ? Severity::kWarning : Severity::kError,
-               fmt::format("needs {} bytes of static thread-local memory with its libraries, and a running "
-                           "process has "
-                           "{} for all that it opens",
+          .Add("elf-static-tls", IsLoadedAtStart(i) ? Severity::kWarning : Severity::kError,
+               fmt::format("needs {} bytes of static TLS with its libraries, but a running process has only "
+                           "{} for dlopen",
                            sum, kStaticTlsSurplus),
                "compile without -ftls-model=initial-exec, or allocate large variables on the heap");
     }

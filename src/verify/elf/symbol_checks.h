@@ -1,7 +1,6 @@
 #pragma once
-// Checks of what processes need beyond the files themselves: symbols, module entry points, room for
-// thread-local variables. Layer: verify. Source: glibc elf/dl-lookup.c, dl-tls.c; CPython Python/importdl.c
-// (PEP 489, PEP 3149).
+// Checks symbols, module entry points and static TLS. Layer: verify. Source: glibc elf/dl-lookup.c, dl-tls.c;
+// CPython Python/importdl.c (PEP 489, PEP 3149).
 
 #include <string>
 #include <string_view>
@@ -28,7 +27,7 @@ inline constexpr std::uint64_t kMaxSymbolSteps = 50'000'000;
 /// What the checks below go by; borrowed.
 struct SymbolContext {
   const ElfTree& tree;
-  const Loads& loads;
+  const ResolvedLibraries& loads;
   const std::vector<std::string>& dependencies;  ///< Normalised.
 };
 

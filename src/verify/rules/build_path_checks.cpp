@@ -19,11 +19,10 @@ bool ContinuesName(char c) {
 /// What differs from file to file stands in the fix, so that equal messages can be counted together.
 Finding Found(const TreeEntry& entry, const std::string& path, std::string_view where,
               std::string_view first = "") {
-  return {
-      "artifact-build-path", Severity::kError, entry.path.str(),
-      fmt::format("the build path '{}' occurs in the {}", path, where),
-      fmt::format("build with a prefix map (-ffile-prefix-map), or have the file rewritten before packing{}",
-                  first)};
+  return {"artifact-build-path", Severity::kError, entry.path.str(),
+          fmt::format("the build path '{}' occurs in the {}", path, where),
+          fmt::format("build with a prefix map (-ffile-prefix-map), or rewrite the file before packing{}",
+                      first)};
 }
 
 /// nvcc calls its temporary files "tmpxft_<process id>_<number>-…", both with eight hexadecimal digits.
@@ -124,16 +123,15 @@ Result<void> SearchBuildPaths(File& file, const TreeEntry& entry, const std::vec
     findings.push_back(
         Found(entry, paths[i], in_device_code ? kLineTables : std::string_view("file"), place));
     if (in_device_code) {
-      findings.back().fix = "no prefix map reaches it: compile without nvcc's -lineinfo" + place;
+      findings.back().fix = "prefix maps don't apply to it: compile without nvcc's -lineinfo" + place;
     }
   }
   if (found.temporary) {
     findings.push_back(
         {"artifact-nvcc-temporary", Severity::kWarning, entry.path.str(),
-         "the file names a temporary file of nvcc by its process id (tmpxft_…): no two builds of "
-         "it are equal",
-         fmt::format("compile with nvcc -c and link in a command of its own, or strip the file; "
-                     "the first name is at byte {}",
+         "the file contains the name of a temporary file of nvcc (tmpxft_…), so builds are not reproducible",
+         fmt::format("compile with nvcc -c and link in a separate command, or strip the file; the first name "
+                     "is at byte {}",
                      *found.temporary)});
   }
   return Ok();

@@ -1,5 +1,5 @@
 #pragma once
-// Finds paths of the building machine in what is about to leave it. Layer: verify.
+// Finds build paths in finished files. Layer: verify.
 
 #include <string>
 #include <vector>

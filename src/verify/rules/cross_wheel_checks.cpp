@@ -106,8 +106,7 @@ void Compare(const Compared& subject, const std::set<std::string>& here, const s
   findings.push_back(
       {std::string(subject.id), Severity::kWarning, subject.file,
        fmt::format("{} differs from that of '{}': {}", subject.what, subject.first, how),
-       "write all wheels of a version with the same metadata; what only some machines need gets "
-       "a marker"});
+       "use the same metadata for all wheels of a version, with markers for platform-specific requirements"});
 }
 
 struct ReadWheel {
@@ -131,8 +130,8 @@ std::vector<Finding> CompareWheels(const ReadWheel& wheel, const ReadWheel& firs
 struct Group {
   std::optional<ReadWheel> first;
   std::size_t wheels = 0;
-  std::vector<MatrixFindings> findings;
-  std::vector<MatrixFindings> not_compared;
+  std::vector<CrossWheelFindings> findings;
+  std::vector<CrossWheelFindings> not_compared;
 };
 
 /// "toy-1.0" of a file name; "" for one that is none.
@@ -144,7 +143,7 @@ std::string VersionOf(std::string_view file_name) {
 Finding NotCompared(const Error& why) {
   return {"wheel-matrix-metadata", Severity::kWarning, "",
           fmt::format("cannot be compared with the other wheels of its version: {}", why.message()),
-          "mend what is wrong with it first"};
+          "fix its other findings first"};
 }
 
 /// Errors: kIo, kCancelled; any other is a finding.
@@ -169,7 +168,7 @@ Result<void> AddWheel(Env& env, const AbsPath& path, Group& group) {
 
 }  // namespace
 
-Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels) {
+Result<std::vector<CrossWheelFindings>> CheckAcrossWheels(Env& env, std::vector<AbsPath> wheels) {
   std::sort(wheels.begin(), wheels.end());
   wheels.erase(std::unique(wheels.begin(), wheels.end()), wheels.end());
   std::map<std::string, Group> groups;  // by name and version
@@ -178,14 +177,15 @@ Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> w
     const std::string version = VersionOf(path.Name());
     if (!version.empty()) PTPKG_CHECK(AddWheel(env, path, groups[version]));
   }
-  std::vector<MatrixFindings> all;
+  std::vector<CrossWheelFindings> all;
   for (auto& [version, group] : groups) {
     std::move(group.findings.begin(), group.findings.end(), std::back_inserter(all));
     if (group.wheels < 2) continue;
     std::move(group.not_compared.begin(), group.not_compared.end(), std::back_inserter(all));
   }
-  std::sort(all.begin(), all.end(),
-            [](const MatrixFindings& left, const MatrixFindings& right) { return left.wheel < right.wheel; });
+  std::sort(all.begin(), all.end(), [](const CrossWheelFindings& left, const CrossWheelFindings& right) {
+    return left.wheel < right.wheel;
+  });
   return all;
 }
 

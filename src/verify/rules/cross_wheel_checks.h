@@ -1,8 +1,7 @@
 #pragma once
-// All wheels of one version of a project, held against each other. Layer: verify.
-// uv locks a version by the metadata of one of its wheels and takes it for that of all; pip reads each
-// wheel's own. So a requirement that only some wheels have is installed or left out depending on which one
-// was read.
+// Compares all wheels of one version. Layer: verify. uv locks a version by the metadata of one of its wheels
+// and takes it for that of all; pip reads each wheel's own. So a requirement that only some wheels have is
+// installed or left out depending on which one was read.
 
 #include <vector>
 
@@ -12,7 +11,7 @@
 namespace ptpkg::verify {
 
 /// What is wrong with one of the wheels.
-struct MatrixFindings {
+struct CrossWheelFindings {
   AbsPath wheel;
   std::vector<Finding> findings;
 };
@@ -23,6 +22,6 @@ struct MatrixFindings {
 /// Only wheels with findings are listed, by path. Of each wheel METADATA and entry_points.txt are read; one
 /// where that fails is said not to be compared, if its version has another one; a file name that is none has
 /// no version. Errors: kIo, kCancelled.
-Result<std::vector<MatrixFindings>> CheckMatrix(Env& env, std::vector<AbsPath> wheels);
+Result<std::vector<CrossWheelFindings>> CheckAcrossWheels(Env& env, std::vector<AbsPath> wheels);
 
 }  // namespace ptpkg::verify

@@ -18,7 +18,7 @@ void CheckVersionFiles(const ElfMember& member, FileFindings findings) {
     if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
     findings.Add("elf-version-requirement", Severity::kError,
                  fmt::format("requires symbol versions of '{}', which it does not list as needed", name),
-                 "rename the library in both places: ld.so aborts on such a file");
+                 "rename the library in both places: ld.so aborts on this file");
   }
 }
 
@@ -30,7 +30,7 @@ void CheckRepeatedNeeds(const ElfMember& member, FileFindings findings) {
   }
   for (const std::string& name : repeated) {
     findings.Add("elf-duplicate-needed", Severity::kWarning, fmt::format("needs '{}' more than once", name),
-                 "remove the repeated entry: a second rename would reach only one of them");
+                 "remove the repeated entry: a later rename would change only one of them");
   }
 }
 
@@ -53,7 +53,7 @@ void CheckVersions(const ElfMember& member, const std::string& name, const ElfMe
                "pack the library that the file was linked with");
 }
 
-void CheckProviders(const ElfTree& tree, const Loads& loads, std::vector<Finding>& list) {
+void CheckProviders(const ElfTree& tree, const ResolvedLibraries& loads, std::vector<Finding>& list) {
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const ElfMember& member = tree.members[i];
     for (const std::string& name :
@@ -67,8 +67,8 @@ void CheckProviders(const ElfTree& tree, const Loads& loads, std::vector<Finding
         if (!soname || *soname == name) continue;
         FileFindings(list, member)
             .Add("elf-soname-mismatch", Severity::kInfo,
-                 fmt::format("needs '{}', but the library there calls itself '{}'", name, *soname),
-                 "set the SONAME when a library is renamed, or it may be loaded twice");
+                 fmt::format("needs '{}', but the SONAME of the library there is '{}'", name, *soname),
+                 "set the SONAME when you rename a library; otherwise it can be loaded twice");
       }
     }
   }
@@ -92,7 +92,7 @@ void CheckRepeatedSonames(const ElfTree& tree, std::vector<Finding>& list) {
     for (const ElfMember* const member : members) paths.push_back(member->path.str());
     FileFindings(list, *members[1])
         .Add("elf-duplicate-soname", Severity::kWarning,
-             fmt::format("{} files call themselves '{}': '{}'", members.size(), std::get<0>(key),
+             fmt::format("{} files have the SONAME '{}': '{}'", members.size(), std::get<0>(key),
                          Join(paths, "', '")),
              "pack one of them: a process gets whichever it loads first");
   }
@@ -105,14 +105,15 @@ void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
   }
   if (runtimes.size() < 2) return;
   list.push_back({"elf-duplicate-openmp", Severity::kWarning, runtimes[1],
-                  fmt::format("the tree holds {} OpenMP run-time libraries: '{}'", runtimes.size(),
+                  fmt::format("the tree has {} OpenMP run-time libraries: '{}'", runtimes.size(),
                               Join(runtimes, "', '")),
-                  "pack one and let all libraries need it"});
+                  "pack one of them and link all libraries with it"});
 }
 
 }  // namespace
 
-void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings) {
+void CheckDependencyConsistency(const ElfTree& tree, const ResolvedLibraries& loads,
+                                std::vector<Finding>& findings) {
   for (const ElfMember& member : tree.members) {
     CheckVersionFiles(member, FileFindings(findings, member));
     CheckRepeatedNeeds(member, FileFindings(findings, member));
@@ -126,18 +127,18 @@ void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings) {
   for (const ElfMember& member : tree.members) {
     FileFindings here(findings, member);
     if (member.text_relocations) {
-      here.Add("elf-text-relocations", Severity::kWarning, "needs its code to be writable while it is loaded",
+      here.Add("elf-text-relocations", Severity::kWarning, "needs writable code while it is loaded",
                "compile all objects with -fPIC");
     }
     if (member.facts.stack == elf::StackFlag::kExecutable) {
       here.Add("elf-executable-stack", Severity::kWarning,
-               "asks for an executable stack; recent C libraries refuse to load it",
+               "requests an executable stack; recent C libraries refuse to load it",
                "link with -z noexecstack, or clear the flag");
     }
     if (MatchesAny(DriverLibraries(), member.path.Name())) {
       here.Add("elf-driver-library", Severity::kError,
                "is part of the graphics driver and fits one driver only",
-               "leave the library out; the machine's driver provides it");
+               "remove the library; the driver of the machine provides it");
     }
   }
 }

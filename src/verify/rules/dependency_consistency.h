@@ -1,6 +1,5 @@
 #pragma once
-// NEEDED, SONAME and version requirements of the files of a tree agree with each other, also after libraries
-// were renamed. Layer: verify. Pages: docs/findings/elf-*.md.
+// Checks consistency of NEEDED, SONAME and symbol versions. Layer: verify. Pages: docs/findings/elf-*.md.
 
 #include <vector>
 
@@ -11,7 +10,8 @@
 namespace ptpkg::verify {
 /// Findings: elf-version-requirement, elf-version-missing, elf-soname-mismatch, elf-duplicate-needed,
 /// elf-duplicate-soname, elf-duplicate-openmp.
-void CheckAgreement(const ElfTree& tree, const Loads& loads, std::vector<Finding>& findings);
+void CheckDependencyConsistency(const ElfTree& tree, const ResolvedLibraries& loads,
+                                std::vector<Finding>& findings);
 
 /// What one file asks for that is dangerous or belongs elsewhere: elf-text-relocations,
 /// elf-executable-stack, elf-driver-library.

@@ -106,14 +106,15 @@ Result<std::unique_ptr<File>> MemberFs::OpenOwn(const AbsPath& path) const {
 Result<std::string> MemberFs::ReadOwnLink(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
   if (!node->member || members_.members()[*node->member].kind != FileKind::kSymlink) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no symlink", path.str()));
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a symlink", path.str()));
   }
   return members_.members()[*node->member].link_target;
 }
 
 Result<std::vector<std::string>> MemberFs::ListOwn(const AbsPath& path) const {
   PTPKG_TRY(const Node* const node, Find(path));
-  if (node->member) return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no folder", path.str()));
+  if (node->member)
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", path.str()));
   return node->children;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// The members of a zip as a folder that can be read, so that checks need not know where a tree lies.
-// Layer: verify.
+// Read-only file system over the members of a zip. Layer: verify.
 
 #include <map>
 

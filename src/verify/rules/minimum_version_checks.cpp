@@ -76,7 +76,7 @@ void AddLibraries(const ElfTree& tree, const ElfMember& member, const PolicyLibr
   for (const auto& [library, symbols] : member.internal_symbols) {
     if (tree.by_name.contains(library)) continue;
     for (const std::string& symbol : symbols) {
-      const auto verdict = libraries.JudgeSymbol(library, symbol, needs.uses_musl);
+      const auto verdict = libraries.FindForbiddenSymbol(library, symbol, needs.uses_musl);
       if (!verdict.forbidden) continue;
       const std::string what = fmt::format("{} of {}", symbol, library);
       floor.AddNamed(verdict.until, what);
@@ -133,8 +133,8 @@ std::vector<std::string> NameSymbols(const ElfMember& member,
 }
 
 /// "'a@GLIBC_2.34', 'b@GLIBC_2.34'", or the versions alone where no symbol is bound to them.
-std::string Because(const std::vector<std::string>& symbols,
-                    const std::vector<elf::RequiredVersion>& versions) {
+std::string LimitingNames(const std::vector<std::string>& symbols,
+                          const std::vector<elf::RequiredVersion>& versions) {
   if (!symbols.empty()) return fmt::format("'{}'", Join(symbols, "', '"));
   std::vector<std::string> names;
   for (const elf::RequiredVersion& version : versions) names.push_back(version.version);
@@ -151,27 +151,27 @@ std::string BecauseOfLoader(const ElfMember& member, const GlibcVersion& glibc) 
   return fmt::format("'{}'", Join(names, "', '"));
 }
 
-void CheckWheelFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
+void CheckWheelFloor(const MinimumVersionContext& context, const ElfMember& member, FileNeeds& needs,
                      FileFindings findings) {
   const auto& promised = context.promise.glibc;
   if (context.promise.musl && !needs.internal_symbols.empty()) {
     findings.Add(
         "elf-glibc-floor", Severity::kError,
-        fmt::format("uses '{}', which no musllinux policy admits", Join(needs.internal_symbols, "', '")),
-        "link with a library of your own, or copy it into the wheel under a name of its own");
+        fmt::format("uses '{}', which no musllinux policy allows", Join(needs.internal_symbols, "', '")),
+        "bundle the library in the wheel under another name: ptpkg repair");
     return;
   }
   if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return;
   needs.symbols = NameSymbols(member, needs.set_by);
-  const std::string because = needs.Because();
+  const std::string because = needs.LimitingNames();
   findings.Add("elf-glibc-floor", Severity::kError,
-               needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} promises less",
+               needs.fits_policy ? fmt::format("needs '{}', because of {}, but {} declares less",
                                                needs.PolicyTag(), because, context.promise.words)
-                                 : fmt::format("requires {}, which no manylinux policy admits", because),
-               "build on the older system that the tag names, or raise the tag");
+                                 : fmt::format("requires {}, which no manylinux policy allows", because),
+               "build on an older system that matches the tag, or raise the tag");
 }
 
-void CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileNeeds& needs,
+void CheckCondaFloor(const MinimumVersionContext& context, const ElfMember& member, FileNeeds& needs,
                      FileFindings findings) {
   const auto& promised = context.promise.glibc;
   const GlibcVersion granted = promised.value_or(context.policies.conda_baseline());
@@ -179,26 +179,26 @@ void CheckCondaFloor(const FloorContext& context, const ElfMember& member, FileN
   const std::vector<elf::RequiredVersion> versions = SetByGlibc(member, *needs.glibc);
   needs.symbols = NameSymbols(member, versions);
   const std::string because =
-      versions.empty() ? BecauseOfLoader(member, *needs.glibc) : Because(needs.symbols, versions);
+      versions.empty() ? BecauseOfLoader(member, *needs.glibc) : LimitingNames(needs.symbols, versions);
   const std::string fix =
       fmt::format("depend on '__glibc >={},<3.0.a0', or build with an older sysroot", needs.glibc->str());
   if (promised) {
     findings.Add("elf-glibc-floor", Severity::kError,
-                 fmt::format("needs glibc {}, because of {}, but {} promises less", needs.glibc->str(),
+                 fmt::format("needs glibc {}, because of {}, but {} declares less", needs.glibc->str(),
                              because, context.promise.words),
                  fix);
   } else {
     findings.Add(
         "elf-glibc-undeclared", Severity::kWarning,
-        fmt::format("needs glibc {}, because of {}, and no '__glibc' dependency keeps it off older systems",
+        fmt::format("needs glibc {}, because of {}, but no '__glibc' dependency excludes older systems",
                     needs.glibc->str(), because),
         fix);
   }
 }
 
-void CheckLibc(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
-  if (promise.kind != PromiseKind::kWheel) return;
-  constexpr std::string_view kFix = "tag the wheel for the C library that its files were linked with";
+void CheckLibc(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindings findings) {
+  if (promise.kind != DeclarationSource::kWheel) return;
+  constexpr std::string_view kFix = "use a tag for the C library of its files";
   if (promise.musl && needs.uses_glibc) {
     findings.Add("elf-libc-mismatch", Severity::kError,
                  fmt::format("is linked with glibc, but {} is for systems with musl", promise.words),
@@ -210,7 +210,7 @@ void CheckLibc(const PlatformPromise& promise, const FileNeeds& needs, FileFindi
   }
 }
 
-void CheckMachine(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
+void CheckMachine(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindings findings) {
   if (promise.machines.empty() || needs.machine.empty() || promise.machines.contains(needs.machine)) return;
   const std::vector<std::string> machines(promise.machines.begin(), promise.machines.end());
   findings.Add(
@@ -228,18 +228,17 @@ elf::IsaLevel LevelOfFolder(std::string_view path) {
   return elf::IsaLevel::kBaseline;
 }
 
-void CheckIsa(const PlatformPromise& promise, const FileNeeds& needs, FileFindings findings) {
+void CheckIsa(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindings findings) {
   const elf::IsaLevel allowed = std::max(promise.isa, LevelOfFolder(needs.file));
   if (needs.isa <= allowed) return;
-  findings.Add(
-      "elf-isa-level", Severity::kError,
-      fmt::format("says that it needs {}, but only {} can be taken for granted", elf::IsaLevelName(needs.isa),
-                  elf::IsaLevelName(allowed)),
-      promise.kind == PromiseKind::kConda
-          ? fmt::format("depend on '_x86_64-microarch-level >={}', or compile for x86-64",
-                        static_cast<int>(needs.isa))
-          : "compile for x86-64 and choose faster code at run time: installers of wheels do not look at "
-            "the processor");
+  findings.Add("elf-isa-level", Severity::kError,
+               fmt::format("requires {}, but only {} is guaranteed", elf::IsaLevelName(needs.isa),
+                           elf::IsaLevelName(allowed)),
+               promise.kind == DeclarationSource::kConda
+                   ? fmt::format("depend on '_x86_64-microarch-level >={}', or compile for x86-64",
+                                 static_cast<int>(needs.isa))
+                   : "compile for x86-64 and select faster code at run time: wheel installers don't check "
+                     "the processor");
 }
 
 }  // namespace
@@ -249,7 +248,7 @@ std::string FileNeeds::PolicyTag() const {
   return fmt::format("manylinux_{}_{}_{}", policy->major, policy->minor, machine);
 }
 
-std::string FileNeeds::Because() const {
+std::string FileNeeds::LimitingNames() const {
   std::vector<std::string> names = symbols;
   if (names.empty()) {
     std::set<std::string> versions;
@@ -279,15 +278,15 @@ std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs) {
   return highest;
 }
 
-Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& needs,
-                         std::vector<Finding>& findings) {
-  const PlatformPromise& promise = context.promise;
+Result<void> CheckMinimumVersions(const MinimumVersionContext& context, std::vector<FileNeeds>& needs,
+                                  std::vector<Finding>& findings) {
+  const DeclaredPlatform& promise = context.promise;
   for (std::size_t i = 0; i < needs.size(); ++i) {
     PTPKG_CHECK(context.env.cancel.Check());
     const ElfMember& member = context.tree.members[i];
     const FileFindings here(findings, member);
-    if (promise.kind == PromiseKind::kWheel) CheckWheelFloor(context, member, needs[i], here);
-    if (promise.kind == PromiseKind::kConda) CheckCondaFloor(context, member, needs[i], here);
+    if (promise.kind == DeclarationSource::kWheel) CheckWheelFloor(context, member, needs[i], here);
+    if (promise.kind == DeclarationSource::kConda) CheckCondaFloor(context, member, needs[i], here);
     CheckLibc(promise, needs[i], here);
     CheckMachine(promise, needs[i], here);
     CheckIsa(promise, needs[i], here);
@@ -296,7 +295,7 @@ Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& ne
   if (!highest || !needs[*highest].symbols.empty()) return Ok();
   const ElfMember& member = context.tree.members[*highest];
   FileNeeds& file = needs[*highest];
-  const bool only_glibc = promise.kind == PromiseKind::kConda && file.glibc;
+  const bool only_glibc = promise.kind == DeclarationSource::kConda && file.glibc;
   file.symbols = NameSymbols(member, only_glibc ? SetByGlibc(member, *file.glibc) : file.set_by);
   return Ok();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the ELF files of a tree need of the machine, against what their artifact promises. Layer: verify.
-// Sources: PEP 600, PEP 656, conda's virtual packages __glibc and __archspec.
+// Compares system requirements with the declared platform. Layer: verify. Sources: PEP 600, PEP 656, conda's
+// virtual packages __glibc and __archspec.
 
 #include <optional>
 #include <string>
@@ -27,17 +27,17 @@ std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies&
 std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs);
 
 /// What the checks of floors go by; borrowed.
-struct FloorContext {
+struct MinimumVersionContext {
   Env& env;
   const ElfTree& tree;
   const PlatformPolicies& policies;
-  const PlatformPromise& promise;
+  const DeclaredPlatform& promise;
 };
 
 /// Appends elf-glibc-floor, elf-glibc-undeclared, elf-libc-mismatch, elf-machine-mismatch and elf-isa-level,
 /// and fills in the symbols of every file that breaks the promise and of the one that sets the floor. Errors:
 /// kCancelled.
-Result<void> CheckFloors(const FloorContext& context, std::vector<FileNeeds>& needs,
-                         std::vector<Finding>& findings);
+Result<void> CheckMinimumVersions(const MinimumVersionContext& context, std::vector<FileNeeds>& needs,
+                                  std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

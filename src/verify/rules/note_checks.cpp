@@ -12,8 +12,7 @@ constexpr std::uint64_t kMaxNoteBytes = 1U << 20U;
 
 Finding Invalid(const std::string& file, const std::string& why) {
   return {"artifact-note-invalid", Severity::kWarning, file,
-          fmt::format("what ptpkg wrote about the package cannot be read: {}", why),
-          "write the package again"};
+          fmt::format("cannot read the note that ptpkg wrote: {}", why), "rebuild the package"};
 }
 
 /// The note, and whether all of it can be followed.
@@ -31,7 +30,7 @@ void Append(std::vector<std::string>& more, std::vector<std::string>& list) {
 
 }  // namespace
 
-PackageNote CheckedNote(const std::string& text, const std::string& file, std::vector<Finding>& findings) {
+PackageNote ReadNoteText(const std::string& text, const std::string& file, std::vector<Finding>& findings) {
   auto note = Parse(text, file);
   if (note) return *std::move(note);
   findings.push_back(Invalid(file, note.error().message()));
@@ -56,7 +55,7 @@ Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, const NotePlaces& p
       continue;
     }
     PTPKG_TRY(const std::string text, ReadFile(env.fs, tree.root / path, kMaxNoteBytes));
-    PackageNote note = CheckedNote(text, path.str(), findings);
+    PackageNote note = ReadNoteText(text, path.str(), findings);
     Append(note.allow_unresolved, all.allow_unresolved);
     Append(note.device_code, all.device_code);
   }

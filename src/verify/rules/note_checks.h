@@ -1,5 +1,5 @@
 #pragma once
-// What a package says to ptpkg about itself (model/package_note.h). Layer: verify.
+// Reads and checks ptpkg.json of a package. Layer: verify.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace ptpkg::verify {
 
 /// What the note `text` says. One that cannot be read is a finding, artifact-note-invalid, on `file`, and
 /// says nothing.
-PackageNote CheckedNote(const std::string& text, const std::string& file, std::vector<Finding>& findings);
+PackageNote ReadNoteText(const std::string& text, const std::string& file, std::vector<Finding>& findings);
 
 /// Where a tree may have notes. A file of the same name at any other place is the project's own.
 struct NotePlaces {

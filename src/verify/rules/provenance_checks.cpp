@@ -13,7 +13,7 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr const char* kAskPublisher =
-    "fetch the artifact and the files beside it again, from where they were published";
+    "fetch the artifact and its sidecar files again from where they were published";
 
 Finding Wrong(std::string id, std::string message, std::string fix) {
   return {.id = std::move(id),
@@ -24,7 +24,7 @@ Finding Wrong(std::string id, std::string message, std::string fix) {
 }
 
 /// nullopt: not there.
-Result<std::optional<std::string>> TextBeside(Env& env, const AbsPath& file) {
+Result<std::optional<std::string>> SidecarText(Env& env, const AbsPath& file) {
   PTPKG_TRY(const bool there, Exists(env.fs, file));
   if (!there) return std::optional<std::string>();
   PTPKG_TRY(std::string text, ReadFile(env.fs, file, limits::kStatement));
@@ -32,9 +32,8 @@ Result<std::optional<std::string>> TextBeside(Env& env, const AbsPath& file) {
 }
 
 Finding Missing(const AbsPath& artifact, const std::string& what, std::string_view ending) {
-  return Wrong("provenance-missing",
-               fmt::format("there is no {} beside it: '{}{}'", what, artifact.Name(), ending),
-               "build it with --sign-key, or fetch what was published beside it");
+  return Wrong("provenance-missing", fmt::format("its {} is missing: '{}{}'", what, artifact.Name(), ending),
+               "build it with --sign-key, or fetch the published sidecar files");
 }
 
 Finding Unreadable(const std::string& why) { return Wrong("provenance-unreadable", why, kAskPublisher); }
@@ -54,21 +53,21 @@ std::optional<Finding> NotSigned(const provenance::Envelope& envelope, const Pub
   const std::string others = OtherKeys(envelope, key);
   if (!others.empty()) {
     return Wrong("provenance-signature",
-                 fmt::format("its statement is signed by another key: {}, not {}", others, key.id()),
-                 "verify with the public key of who published it; do not install it if that is this one");
+                 fmt::format("its statement is signed by a different key: {}, not {}", others, key.id()),
+                 "verify with the publisher's public key; if this is that key, don't install the artifact");
   }
   return Wrong(
       "provenance-signature",
-      "the signature of its statement does not fit: the statement was changed, or another key signed it",
+      "the signature of its statement is invalid: the statement was changed, or a different key signed it",
       kAskPublisher);
 }
 
 /// What is wrong with the statement in a signed envelope.
 std::optional<Finding> WrongStatement(const provenance::Envelope& envelope, const provenance::Subject& file) {
-  constexpr const char* kFix = "verify statements of other kinds with the tool that made them";
+  constexpr const char* kFix = "verify other statements with the tool that made them";
   if (envelope.payload_type != provenance::kStatementPayload) {
     return Wrong("provenance-type",
-                 fmt::format("what is signed beside it is no statement, but '{}'", envelope.payload_type),
+                 fmt::format("its signed sidecar file is not a statement but '{}'", envelope.payload_type),
                  kFix);
   }
   const auto statement = provenance::ParseStatement(envelope.payload, "its statement");
@@ -77,14 +76,14 @@ std::optional<Finding> WrongStatement(const provenance::Envelope& envelope, cons
     return Wrong("provenance-type", fmt::format("its statement is of the unknown type '{}'", statement->type),
                  kFix);
   if (statement->predicate_type != provenance::kSlsaProvenance) {
-    return Wrong(
-        "provenance-type",
-        fmt::format("its statement does not say how it was made, but '{}'", statement->predicate_type), kFix);
+    return Wrong("provenance-type",
+                 fmt::format("its statement is not SLSA provenance but '{}'", statement->predicate_type),
+                 kFix);
   }
-  const std::string lacking = provenance::LackingInSlsa(statement->predicate);
+  const std::string lacking = provenance::MissingSlsaField(statement->predicate);
   if (!lacking.empty())
-    return Wrong("provenance-type", fmt::format("its statement lacks '{}'", lacking), kAskPublisher);
-  const std::string other = provenance::OtherSubject(*statement, file);
+    return Wrong("provenance-type", fmt::format("its statement has no '{}'", lacking), kAskPublisher);
+  const std::string other = provenance::SubjectMismatch(*statement, file);
   if (other.empty()) return std::nullopt;
   return Wrong("provenance-subject", "its statement " + other, kAskPublisher);
 }
@@ -118,7 +117,7 @@ Result<std::vector<Finding>> CheckProvenance(Env& env, const AbsPath& artifact, 
   const auto beside = [&](std::string_view ending) {
     return artifact.Parent() / (name + std::string(ending));
   };
-  const auto text = TextBeside(env, beside(provenance::kStatementEnding));
+  const auto text = SidecarText(env, beside(provenance::kStatementEnding));
   if (!text && text.error().code() == ErrorCode::kInvalidInput)
     return std::vector{Unreadable(text.error().message())};
   PTPKG_CHECK(text);
@@ -126,16 +125,16 @@ Result<std::vector<Finding>> CheckProvenance(Env& env, const AbsPath& artifact, 
   PTPKG_TRY(const Digests digests, HashFile(env.fs, artifact));
   const provenance::Subject file{.name = name, .sha256 = digests.sha256.Hex()};
   if (std::optional<Finding> found = WrongEnvelopes(**text, file, key)) return std::vector{*std::move(found)};
-  const auto signature = TextBeside(env, beside(provenance::kSignatureEnding));
+  const auto signature = SidecarText(env, beside(provenance::kSignatureEnding));
   if (!signature && signature.error().code() == ErrorCode::kInvalidInput)
     return std::vector{Unreadable(signature.error().message())};
   PTPKG_CHECK(signature);
   if (!*signature) return std::vector{Missing(artifact, "signature", provenance::kSignatureEnding)};
-  PTPKG_TRY(const bool fits, key.FitsFile(env.fs, artifact, **signature));
+  PTPKG_TRY(const bool fits, key.VerifyFile(env.fs, artifact, **signature));
   if (fits) return std::vector<Finding>();
   return std::vector{
       Wrong("provenance-signature",
-            fmt::format("the signature '{}{}' does not fit it", name, provenance::kSignatureEnding),
+            fmt::format("the signature '{}{}' does not match it", name, provenance::kSignatureEnding),
             kAskPublisher)};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whether what lies beside an artifact says, signed by one key, how this very file was made. Layer: verify.
+// Verifies signed sidecar files of an artifact. Layer: verify.
 
 #include <vector>
 

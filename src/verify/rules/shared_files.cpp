@@ -27,7 +27,7 @@ Installed InstalledBy(const AbsPath& package) {
           .file_name = std::string(package.Name())};
 }
 
-bool MayMeet(const Installed& one, const Installed& other) {
+bool CanBeInstalledTogether(const Installed& one, const Installed& other) {
   return one.channel == other.channel && one.name != other.name &&
          (one.platform.empty() || other.platform.empty() || one.platform == other.platform);
 }
@@ -46,12 +46,12 @@ std::vector<std::vector<Finding>> CheckSharedFiles(const std::vector<PackageFile
     for (const std::string& path : packages[i].paths) {
       std::vector<std::size_t>& holders = by_path[path];
       const auto other = std::find_if(holders.begin(), holders.end(), [&](std::size_t holder) {
-        return MayMeet(installed[holder], installed[i]);
+        return CanBeInstalledTogether(installed[holder], installed[i]);
       });
       if (other != holders.end()) {
         limited.Add({"conda-shared-file", Severity::kWarning, path,
-                     fmt::format("'{}' installs the file as well", installed[*other].file_name),
-                     "move the file into a package that both depend on, or rename it"});
+                     fmt::format("'{}' installs the same file", installed[*other].file_name),
+                     "move the file to a package that both depend on, or rename it"});
       }
       bool is_known = false;
       std::size_t alike = 0;

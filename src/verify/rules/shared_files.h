@@ -1,6 +1,5 @@
 #pragma once
-// Files that several packages of one environment install. Layer: verify. Page:
-// docs/findings/conda-shared-file.md.
+// Finds files installed by several packages. Layer: verify. Page: docs/findings/conda-shared-file.md.
 
 #include <string>
 #include <vector>

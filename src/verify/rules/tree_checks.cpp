@@ -38,26 +38,26 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   PTPKG_TRY(std::vector<std::string> dependencies, DeclaredDependencies(env, tree));
   for (const std::string& name : options.dependencies) dependencies.push_back(wheel::NormalizeName(name));
 
-  PlatformPromise promised;
+  DeclaredPlatform promised;
   if (subject.promise) {
     promised = *subject.promise;
   } else {
-    PTPKG_TRY(promised, PromiseOfTree(env, tree, policies));
+    PTPKG_TRY(promised, DeclaredByTree(env, tree, policies));
   }
   CheckOptions allowing = options;
   PTPKG_TRY(const PackageNote note, ReadNotes(env, tree, subject.notes, findings));
   allowing.allowed_by_package.insert(allowing.allowed_by_package.end(), note.allow_unresolved.begin(),
                                      note.allow_unresolved.end());
-  PTPKG_TRY(const Loads loads, Loads::Play(env, tree, promised.isa));
+  PTPKG_TRY(const ResolvedLibraries loads, ResolvedLibraries::SimulateLoads(env, tree, promised.isa));
 
   CheckNeeded(tree, allowing, dependencies, loads, findings);
   CheckSearchPaths(tree, options, findings);
-  CheckAgreement(tree, loads, findings);
+  CheckDependencyConsistency(tree, loads, findings);
   CheckFlags(tree, findings);
   CheckMapping(tree, loads, findings);
   PTPKG_CHECK(CheckRuntimes(tree, promised, allowing, findings));
   CheckSymbols({.tree = tree, .loads = loads, .dependencies = dependencies}, findings);
-  CheckOpened(tree, opened, allowing, dependencies, findings);
+  CheckDlopened(tree, opened, allowing, dependencies, findings);
 
   if (options.links) examination.links = ExplainLinks(tree, allowing, dependencies, loads);
 
@@ -73,8 +73,8 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
       examination.files[i].needed[name] = loads.Of(i, name).found;
     }
   }
-  PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promised},
-                          examination.files, findings));
+  PTPKG_CHECK(CheckMinimumVersions({.env = env, .tree = tree, .policies = policies, .promise = promised},
+                                   examination.files, findings));
   examination.highest = HighestNeeds(examination.files);
   return Ok();
 }

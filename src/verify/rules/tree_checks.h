@@ -1,5 +1,5 @@
 #pragma once
-// All checks of the ELF files of a tree, in their order. Layer: verify.
+// Runs all ELF checks of a tree. Layer: verify.
 
 #include "verify/check_artifact.h"
 #include "verify/rules/note_checks.h"
@@ -11,7 +11,7 @@ struct ElfSubject {
   AbsPath root = AbsPath::Literal("/nonexistent");
   const ElfTree* tree = nullptr;  ///< Borrowed; null: `root` is read.
   /// What the artifact's name or metadata says; nullopt: what the tree itself says.
-  std::optional<PlatformPromise> promise = {};
+  std::optional<DeclaredPlatform> promise = {};
   NotePlaces notes = {};
 };
 

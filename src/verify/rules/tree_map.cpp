@@ -53,8 +53,8 @@ Result<TreeMap> TreeMap::Read(Env& env, const AbsPath& root) {
 Result<void> TreeMap::List(Env& env, const AbsPath& root, const std::string& folder, int depth) {
   PTPKG_CHECK(env.cancel.Check());
   if (depth > static_cast<int>(limits::kFolderDepth)) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' lies more than {} folders deep", ShownName(folder), limits::kFolderDepth));
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is more than {} directories deep",
+                                                       ShownName(folder), limits::kFolderDepth));
   }
   PTPKG_TRY(const AbsPath here, AbsPath::Resolve(root, folder.empty() ? "." : folder));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(here));
@@ -82,7 +82,7 @@ std::optional<std::string> FolderAbove(const std::string& at) {
 
 }  // namespace
 
-bool TreeMap::PutAhead(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const {
+bool TreeMap::PrependLinkTarget(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const {
   std::string target = link.target;
   if (target.starts_with('/')) {
     const auto below = Below(target, root_);
@@ -127,7 +127,7 @@ Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
       at = child;
     } else if (node.kind == FileKind::kSymlink) {
       if (++links > kMaxLinks) return {.end = WalkEnd::kLoop};
-      if (!PutAhead(node, at, ahead)) return {.end = WalkEnd::kOutside};
+      if (!PrependLinkTarget(node, at, ahead)) return {.end = WalkEnd::kOutside};
     } else {
       if (!ahead.empty()) return {.end = WalkEnd::kMissing};
       return {.end = WalkEnd::kFound, .path = found->first, .node = &node};

@@ -1,6 +1,6 @@
 #pragma once
-// The names of a tree, and where paths through it lead. Layer: verify. Source: path_resolution(7): ".." is
-// the parent of the folder that was really reached, and a folder that is not there ends the walk.
+// Resolves paths and symlinks within a tree. Layer: verify. Source: path_resolution(7): ".." is the parent of
+// the folder that was really reached, and a folder that is not there ends the walk.
 
 #include <deque>
 #include <map>
@@ -64,7 +64,7 @@ class TreeMap {
 
  private:
   /// Puts what `link` says before the rest of the way; from the root on when it is absolute. False: outside.
-  bool PutAhead(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
+  bool PrependLinkTarget(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
   Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int depth);
   /// The node at `path`, where it lies or is installed, with its own path; null if there is none.
   [[nodiscard]] const std::pair<const std::string, TreeNode>* Find(const std::string& path) const;

@@ -11,7 +11,7 @@ namespace {
 
 // Most zip programs write what package indexes refuse.
 constexpr ContainerRule kContainer = {
-    .id = "zip-strict", .fix = "write the archive again", .where_readers_agree = Severity::kWarning};
+    .id = "zip-strict", .fix = "rebuild the archive", .where_readers_agree = Severity::kWarning};
 
 // Their names mean something: "$ORIGIN/../lib" of a library in lib/ leads back to it.
 constexpr std::array<std::string_view, 5> kPrefixFolders = {"bin", "include", "lib", "lib64", "share"};
@@ -49,7 +49,7 @@ Result<PlainZip> CheckPlainZip(Env& env, const AbsPath& zip, const ZipReading& r
   for (const TreeEntry& entry : plain.zip->tree().entries) {
     if (entry.kind != FileKind::kSymlink) continue;
     findings.push_back({"zip-symlink", Severity::kWarning, entry.path.str(), "the member is a symbolic link",
-                        "pack a copy of the file that it leads to"});
+                        "pack a copy of its target"});
   }
   return plain;
 }

@@ -1,6 +1,5 @@
 #pragma once
-// A plain zip: a folder of files for people without a package manager. Layer: verify. Pages:
-// docs/findings/zip-*.md.
+// Checks plain zips. Layer: verify. Pages: docs/findings/zip-*.md.
 
 #include <string>
 #include <vector>

@@ -37,7 +37,7 @@ std::string BelowTop(const std::string& path, const std::string& top) {
 Severity ContainerSeverity(const archive::ZipProblem& problem, const ContainerRule& rule) {
   if (problem.splits_readers) return Severity::kError;
   if (!rule.targets) return rule.where_readers_agree;
-  return problem.refused_by.Meets(*rule.targets) ? Severity::kError : Severity::kWarning;
+  return problem.refused_by.Intersects(*rule.targets) ? Severity::kError : Severity::kWarning;
 }
 
 }  // namespace
@@ -54,13 +54,13 @@ Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule
   return Ok();
 }
 
-SeenZip::SeenZip(archive::ZipMembers read) : members(std::move(read)), facts(members.members().size()) {
+ZipScan::ZipScan(archive::ZipMembers read) : members(std::move(read)), facts(members.members().size()) {
   for (std::size_t i = 0; i < facts.size(); ++i) by_path.emplace(members.members()[i].path.str(), i);
 }
 
 ZipTree::ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members, const ZipReading& reading)
     : zip_(zip),
-      seen_(std::make_shared<SeenZip>(std::move(members))),  // shared with whoever asks for it
+      seen_(std::make_shared<ZipScan>(std::move(members))),  // shared with whoever asks for it
       top_(reading.top_folder ? reading.top_folder(seen_->members.members()) : ""),
       fs_(env.fs, zip_, seen_->members),
       env_(WithFs(env, fs_)) {}
@@ -72,13 +72,13 @@ TreeEntry ZipTree::EntryOf(const archive::ArchiveMember& member) const {
 }
 
 /// Whether the facts of the member are known without holding its content.
-Result<bool> ZipTree::TakeKnown(const ZipReading& reading, std::size_t index) {
+Result<bool> ZipTree::UseKnownContent(const ZipReading& reading, std::size_t index) {
   const archive::ArchiveMember& member = seen_->members.members()[index];
   const std::string& path = member.path.str();
   if (const auto& model = reading.known->zip; model != nullptr) {
     const auto place = model->by_path.find(path);
     if (place != model->by_path.end()) {
-      PTPKG_TRY(const bool alike, seen_->members.IsStoredAlike(index, model->members, place->second));
+      PTPKG_TRY(const bool alike, seen_->members.HasSameStoredBytes(index, model->members, place->second));
       if (alike) seen_->facts[index] = model->facts[place->second];
       if (alike) return true;
     }
@@ -99,7 +99,7 @@ Result<bool> ZipTree::TakeKnown(const ZipReading& reading, std::size_t index) {
 Result<void> ZipTree::Visit(const ZipReading& reading) {
   archive::PassOptions options;
   if (reading.known != nullptr)
-    options.is_known = [&](std::size_t index) { return TakeKnown(reading, index); };
+    options.is_known = [&](std::size_t index) { return UseKnownContent(reading, index); };
   PTPKG_CHECK(seen_->members.Visit(options, [&](const archive::PassedMember& passed) -> Result<void> {
     MemberFacts& mine = seen_->facts[passed.index];
     if (auto looked = LookAt(passed, EntryOf(passed.member), reading, mine); !looked)

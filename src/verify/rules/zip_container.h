@@ -1,6 +1,5 @@
 #pragma once
-// The zip that an artifact is: as its strictest readers see it, and read once. Layer: verify. Source:
-// archive/zip/zip_strict.h.
+// Checks and reads the zip container of an artifact. Layer: verify. Source: archive/zip/zip_strict.h.
 
 #include <functional>
 #include <map>
@@ -58,17 +57,17 @@ class ZipTree {
   /// kInvalidInput for folders that are nested too deep.
   Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
   /// What was learnt of each member.
-  [[nodiscard]] std::shared_ptr<const SeenZip> Seen() const { return seen_; }
+  [[nodiscard]] std::shared_ptr<const ZipScan> Seen() const { return seen_; }
 
  private:
   ZipTree(Env& env, const AbsPath& zip, archive::ZipMembers members, const ZipReading& reading);
   [[nodiscard]] TreeEntry EntryOf(const archive::ArchiveMember& member) const;
-  Result<bool> TakeKnown(const ZipReading& reading, std::size_t index);
+  Result<bool> UseKnownContent(const ZipReading& reading, std::size_t index);
   Result<void> Visit(const ZipReading& reading);
   Result<void> Scan();
 
   AbsPath zip_;
-  std::shared_ptr<SeenZip> seen_;  // shared with whoever asked for it
+  std::shared_ptr<ZipScan> seen_;  // shared with whoever asked for it
   std::string top_;                // ZipReading::top_folder
   MemberFs fs_;
   Env env_;

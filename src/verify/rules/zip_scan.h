@@ -1,5 +1,5 @@
 #pragma once
-// What an examination has learnt of each member of a zip. Layer: verify.
+// Facts about each member of an examined zip. Layer: verify.
 
 #include <map>
 #include <memory>
@@ -24,8 +24,8 @@ struct MemberFacts {
 };
 
 /// A zip that was read. It borrows the environment in which it was.
-struct SeenZip {
-  explicit SeenZip(archive::ZipMembers read);
+struct ZipScan {
+  explicit ZipScan(archive::ZipMembers read);
 
   archive::ZipMembers members;
   std::vector<MemberFacts> facts;                           ///< In the order of members.members().
@@ -36,7 +36,7 @@ struct SeenZip {
 struct KnownContent {
   /// The members that it stores with the same bytes need not be inflated again. It was examined with the same
   /// options. May be null.
-  std::shared_ptr<const SeenZip> zip = {};
+  std::shared_ptr<const ZipScan> zip = {};
   /// Files by the path of the member, which need not be held in memory or written to disk when it inflates to
   /// the bytes of the file; else it is looked at as it is. They may be there in the environment of the
   /// examination alone.

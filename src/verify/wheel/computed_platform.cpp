@@ -28,7 +28,7 @@ Result<Common> CommonOf(const std::vector<FileNeeds>& files) {
     if (file.machine.empty()) continue;  // device code
     if (!common.machine.empty() && common.machine != file.machine) {
       return Error(ErrorCode::kInvalidInput,
-                   fmt::format("'{}' is for {}, other files for {}: no platform tag says both", file.file,
+                   fmt::format("'{}' is for {}, other files for {}: no platform tag covers both", file.file,
                                file.machine, common.machine));
     }
     common.machine = file.machine;
@@ -38,7 +38,7 @@ Result<Common> CommonOf(const std::vector<FileNeeds>& files) {
   if (musl != nullptr && glibc != nullptr) {
     return Error(
         ErrorCode::kInvalidInput,
-        fmt::format("'{}' needs musl and '{}' glibc: no platform tag says both", musl->file, glibc->file));
+        fmt::format("'{}' needs musl and '{}' glibc: no platform tag covers both", musl->file, glibc->file));
   }
   common.musl = musl != nullptr;
   return common;
@@ -56,18 +56,19 @@ Result<std::vector<std::string>> External(const std::vector<FileNeeds>& files,
       if (!found.empty() || of_policy || MatchesAny(DriverLibraries(), name)) continue;
       if (FindProvider(dependencies, name).known) continue;
       reasons.push_back(
-          fmt::format("'{}' needs '{}', which no policy leaves to the system", file.file, name));
+          fmt::format("'{}' needs '{}', which no policy expects on the system", file.file, name));
     }
   }
   return reasons;
 }
 
 std::string UsesInternal(const FileNeeds& file) {
-  return fmt::format("uses '{}', which no policy admits", Join(file.internal_symbols, "', '"));
+  return fmt::format("uses '{}', which no policy allows", Join(file.internal_symbols, "', '"));
 }
 
 /// Whether `file` runs where `platform`, one plain tag, says; else why not.
-std::string Against(const FileNeeds& file, const std::string& platform, const PlatformPolicies& policies) {
+std::string PlatformConflict(const FileNeeds& file, const std::string& platform,
+                             const PlatformPolicies& policies) {
   if (file.machine.empty()) return {};
   if (const std::string_view machine = MachineOfTag(platform); machine != file.machine)
     return fmt::format("is for {}", file.machine);
@@ -78,9 +79,9 @@ std::string Against(const FileNeeds& file, const std::string& platform, const Pl
   const auto promised = policies.PolicyOfTag(platform);
   if (!promised) return {};
   if (file.uses_musl) return "needs musl";
-  if (!file.fits_policy) return fmt::format("requires {}, which no policy admits", file.Because());
+  if (!file.fits_policy) return fmt::format("requires {}, which no policy allows", file.LimitingNames());
   if (!file.policy || *file.policy <= *promised) return {};
-  return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.Because());
+  return fmt::format("needs '{}', because of {}", file.PolicyTag(), file.LimitingNames());
 }
 
 bool IsOfOtherSystem(const std::string& platform) {
@@ -113,10 +114,10 @@ bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code
   return !code.empty();
 }
 
-Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) {
+Result<ComputedPlatform> ComputePlatformFromSymbols(const std::vector<FileNeeds>& files) {
   PTPKG_TRY(const Common common, CommonOf(files));
-  if (common.machine.empty()) return DeservedPlatform{};
-  DeservedPlatform deserved{
+  if (common.machine.empty()) return ComputedPlatform{};
+  ComputedPlatform deserved{
       .machine = common.machine, .musl = common.musl, .tag = "linux_" + common.machine, .reasons = {}};
   if (common.musl) {
     for (const FileNeeds& file : files) {
@@ -130,26 +131,26 @@ Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files) 
     if (file.machine.empty()) continue;
     if (!file.fits_policy) {
       deserved.reasons.push_back(
-          fmt::format("'{}' requires {}, which no policy admits", file.file, file.Because()));
+          fmt::format("'{}' requires {}, which no policy allows", file.file, file.LimitingNames()));
     } else if (file.policy && (!deserved.set_by || *deserved.set_by->policy < *file.policy)) {
       deserved.set_by = file;
     }
   }
   if (!deserved.reasons.empty()) return deserved;
   if (!deserved.set_by) {  // no policy knows the machine
-    deserved.reasons.push_back(fmt::format("no manylinux policy is for {}", common.machine));
+    deserved.reasons.push_back(fmt::format("there is no manylinux policy for {}", common.machine));
     return deserved;
   }
   deserved.tag = deserved.set_by->PolicyTag();
   if (!deserved.set_by->set_by.empty() || !deserved.set_by->set_by_names.empty())
     deserved.reasons.push_back(
-        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->Because()));
+        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->LimitingNames()));
   return deserved;
 }
 
-Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
-                                    const std::vector<std::string>& dependencies) {
-  PTPKG_TRY(DeservedPlatform deserved, DeservedBySymbols(files));
+Result<ComputedPlatform> ComputePlatform(const std::vector<FileNeeds>& files,
+                                         const std::vector<std::string>& dependencies) {
+  PTPKG_TRY(ComputedPlatform deserved, ComputePlatformFromSymbols(files));
   PTPKG_TRY(std::vector<std::string> external, External(files, dependencies, deserved.musl));
   if (deserved.machine.empty() || external.empty()) return deserved;
   deserved.tag = "linux_" + deserved.machine;
@@ -157,8 +158,8 @@ Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
   return deserved;
 }
 
-Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform,
-                           const std::set<MachineCode>& code) {
+Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::string& platform,
+                               const std::set<MachineCode>& code) {
   PTPKG_TRY(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
   constexpr std::size_t kNamed = 10;
   std::size_t unfit = 0;
@@ -168,18 +169,16 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
   for (const std::string& plain : Split(platform, '.')) {
     if (no_machine && !MachineOfTag(plain).empty()) {
       return Error(ErrorCode::kCheckFailed,
-                   fmt::format("no file is for a machine of Linux, so none deserves the platform tag '{}'",
-                               plain))
-          .WithHint("leave --platform out, or give auto: the wheel is for any machine");
+                   fmt::format("cannot use the platform tag '{}': no file is for Linux", plain))
+          .WithHint("remove --platform, or use --platform auto: the wheel is for any machine");
     }
     if (IsOfOtherSystem(plain) && !CodeMayBeFor(plain, code)) {
       return Error(ErrorCode::kCheckFailed,
-                   fmt::format("no file holds code of the system of '{}', so none deserves that platform tag",
-                               plain))
-          .WithHint("give auto; 'ptpkg retag --platform TAG --no-check' sets a tag without asking the files");
+                   fmt::format("cannot use the platform tag '{}': no file has code for that system", plain))
+          .WithHint("use --platform auto, or set the tag unchecked: ptpkg retag --platform TAG --no-check");
     }
     for (const FileNeeds& file : files) {
-      const std::string reason = Against(file, plain, policies);
+      const std::string reason = PlatformConflict(file, plain, policies);
       if (reason.empty() || ++unfit > kNamed) continue;
       lines += fmt::format("\n    '{}' {}", file.file, reason);
     }
@@ -187,14 +186,14 @@ Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::strin
   if (unfit == 0) return Ok();
   if (unfit > kNamed) lines += fmt::format("\n    and {} more", unfit - kNamed);
   return Error(ErrorCode::kCheckFailed,
-               fmt::format("the files do not deserve the platform tag '{}':{}", platform, lines))
-      .WithHint("build on an older system, or take the tag that they deserve: --platform auto");
+               fmt::format("the files do not satisfy the platform tag '{}':{}", platform, lines))
+      .WithHint("build on an older system, or use the tag that the files satisfy: --platform auto");
 }
 
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
-                          const DeservedPlatform& deserved) {
+                          const ComputedPlatform& deserved) {
   const std::vector<std::string> platforms = Split(now, '.');
-  const auto promise = PromiseOfTags(policies, platforms);
+  const auto promise = DeclaredByTags(policies, platforms);
   const auto due = policies.PolicyOfTag(deserved.tag);
   const bool same_machine = std::all_of(platforms.begin(), platforms.end(), [&](const std::string& platform) {
     return MachineOfTag(platform) == deserved.machine;

@@ -1,6 +1,6 @@
 #pragma once
-// The platform tag that the files of a wheel deserve. Layer: verify.
-// Sources: PEP 600, PEP 656; auditwheel's policies (data/manylinux.yaml).
+// Computes the lowest compatible platform tag. Layer: verify. Sources: PEP 600, PEP 656; auditwheel's
+// policies (data/manylinux.yaml).
 
 #include <optional>
 #include <set>
@@ -14,7 +14,7 @@
 
 namespace ptpkg::verify {
 
-struct DeservedPlatform {
+struct ComputedPlatform {
   std::string machine = {};  ///< "x86_64"; "" when no file says what machine it is for.
   bool musl = false;         ///< The files are for musl.
   /// "manylinux_2_17_x86_64": of the lowest policy that admits every file; "musllinux_1_2_x86_64";
@@ -28,21 +28,21 @@ struct DeservedPlatform {
 /// By machine, C library and symbol versions alone: of files that bring all other libraries along. A musl
 /// wheel gets musllinux_1_2: musl has no symbol versions by which one could tell 1_1, and no system that is
 /// still served has less. Errors: kInvalidInput for files of several machines, or of both C libraries.
-Result<DeservedPlatform> DeservedBySymbols(const std::vector<FileNeeds>& files);
+Result<ComputedPlatform> ComputePlatformFromSymbols(const std::vector<FileNeeds>& files);
 
 /// The same, and libraries outside of the tree count: they must be among those that the policies leave to the
 /// system, a driver's, or of a well-known package among `dependencies` (normalised names); auditwheel does
 /// not look at dependencies and calls such a wheel linux_x86_64. `files`: of ExamineTree. Errors: as
-/// DeservedBySymbols.
-Result<DeservedPlatform> DeservedBy(const std::vector<FileNeeds>& files,
-                                    const std::vector<std::string>& dependencies);
+/// ComputePlatformFromSymbols.
+Result<ComputedPlatform> ComputePlatform(const std::vector<FileNeeds>& files,
+                                         const std::vector<std::string>& dependencies);
 
 /// Holds `platform`, a tag or a dot-joined set, against machine, C library and symbol versions of the files.
 /// `code`: the kinds of machine code that the tree holds, for tags of other systems, whose files are not
 /// measured. Errors: kCheckFailed naming each file that needs more, with its symbols; the same for a tag of
 /// Linux when no file says what machine it is for, and for one of another system when no code is of its kind.
-Result<void> CheckDeserved(const std::vector<FileNeeds>& files, const std::string& platform,
-                           const std::set<MachineCode>& code);
+Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::string& platform,
+                               const std::set<MachineCode>& code);
 
 /// Whether some tag of `platform` is judged by `code` alone: one of a system that is not Linux.
 bool IsForOtherSystems(const std::string& platform);
@@ -54,6 +54,6 @@ bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code
 /// `now`, the dot-joined platforms of a file name, if they promise exactly `deserved`, or some musllinux
 /// where that is one; else its tag.
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
-                          const DeservedPlatform& deserved);
+                          const ComputedPlatform& deserved);
 
 }  // namespace ptpkg::verify

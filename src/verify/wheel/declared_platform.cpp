@@ -31,7 +31,7 @@ std::optional<GlibcVersion> OldestAdmitted(std::string_view spec) {
 
 /// "1=x86_64_v3" (version, build) and "* x86_64_v3" name the level in the build, which is the processor's
 /// name.
-elf::IsaLevel LevelInText(std::string_view text) {
+elf::IsaLevel ParseLevel(std::string_view text) {
   if (text.find("x86_64_v4") != std::string_view::npos) return elf::IsaLevel::kV4;
   if (text.find("x86_64_v3") != std::string_view::npos) return elf::IsaLevel::kV3;
   if (text.find("x86_64_v2") != std::string_view::npos) return elf::IsaLevel::kV2;
@@ -73,36 +73,37 @@ bool IsIn(const std::string& path, std::string_view folder_suffix, std::string_v
          path.substr(slash + 1) == name;
 }
 
-Result<PlatformPromise> PromiseOfWheelFile(Env& env, const AbsPath& path, const PlatformPolicies& policies) {
+Result<DeclaredPlatform> DeclaredByWheelFile(Env& env, const AbsPath& path,
+                                             const PlatformPolicies& policies) {
   PTPKG_TRY(const auto text, ReadDeclaration(env, path));
-  if (!text) return PlatformPromise{};
+  if (!text) return DeclaredPlatform{};
   const auto file = wheel::ParseWheelFile(*text, path.str());
-  if (!file) return PlatformPromise{};
+  if (!file) return DeclaredPlatform{};
   std::vector<std::string> platforms;
   for (const wheel::Tag& tag : file->tags) {
     for (std::string& platform : Split(tag.platform, '.')) platforms.push_back(std::move(platform));
   }
-  return PromiseOfTags(policies, platforms);
+  return DeclaredByTags(policies, platforms);
 }
 
-Result<PlatformPromise> PromiseOfIndex(Env& env, const AbsPath& path) {
+Result<DeclaredPlatform> DeclaredByIndexJson(Env& env, const AbsPath& path) {
   PTPKG_TRY(const auto text, ReadDeclaration(env, path));
-  if (!text) return PlatformPromise{};
+  if (!text) return DeclaredPlatform{};
   const auto index = ParseJson(*text, path.str());
-  if (!index || !index->is_object()) return PlatformPromise{};
+  if (!index || !index->is_object()) return DeclaredPlatform{};
   std::vector<std::string> specs;
   for (const char* const key : {"depends", "constrains"}) {
     const auto texts = JsonStringsOr(*index, key, {}, path.str());
     if (texts) specs.insert(specs.end(), texts->begin(), texts->end());
   }
   const auto subdir = JsonStringOr(*index, "subdir", "", path.str());
-  return PromiseOfSpecs(specs, subdir ? *subdir : std::string());
+  return DeclaredBySpecs(specs, subdir ? *subdir : std::string());
 }
 
 }  // namespace
 
-PlatformPromise PromiseOfTags(const PlatformPolicies& policies, const std::vector<std::string>& platforms) {
-  PlatformPromise promise{.kind = PromiseKind::kWheel, .words = {}, .glibc = {}, .machines = {}};
+DeclaredPlatform DeclaredByTags(const PlatformPolicies& policies, const std::vector<std::string>& platforms) {
+  DeclaredPlatform promise{.kind = DeclarationSource::kWheel, .words = {}, .glibc = {}, .machines = {}};
   bool only_musl = !platforms.empty();
   for (const std::string& platform : platforms) {
     only_musl = only_musl && platform.starts_with("musllinux_");
@@ -119,8 +120,8 @@ PlatformPromise PromiseOfTags(const PlatformPolicies& policies, const std::vecto
   return promise;
 }
 
-PlatformPromise PromiseOfSpecs(const std::vector<std::string>& specs, const std::string& subdir) {
-  PlatformPromise promise{.kind = PromiseKind::kConda, .words = {}, .glibc = {}, .machines = {}};
+DeclaredPlatform DeclaredBySpecs(const std::vector<std::string>& specs, const std::string& subdir) {
+  DeclaredPlatform promise{.kind = DeclarationSource::kConda, .words = {}, .glibc = {}, .machines = {}};
   for (const std::string& text : specs) {
     const auto spec = versions::NormalizeMatchSpec(text);
     if (!spec) continue;  // the check of dependencies reports it
@@ -134,7 +135,7 @@ PlatformPromise PromiseOfSpecs(const std::vector<std::string>& specs, const std:
       promise.glibc = oldest;
       promise.words = fmt::format("the dependency '{}'", *spec);
     } else if (name == "__archspec") {
-      promise.isa = std::max(promise.isa, LevelInText(*spec));
+      promise.isa = std::max(promise.isa, ParseLevel(*spec));
     } else if (name == "_x86_64-microarch-level") {
       promise.isa = std::max(promise.isa, OldestLevelAdmitted(version));
     }
@@ -146,12 +147,12 @@ PlatformPromise PromiseOfSpecs(const std::vector<std::string>& specs, const std:
   return promise;
 }
 
-Result<PlatformPromise> PromiseOfTree(Env& env, const ElfTree& tree, const PlatformPolicies& policies) {
+Result<DeclaredPlatform> DeclaredByTree(Env& env, const ElfTree& tree, const PlatformPolicies& policies) {
   for (const RelPath& path : tree.files) {
-    if (IsIn(path.str(), ".dist-info", "WHEEL")) return PromiseOfWheelFile(env, tree.root / path, policies);
-    if (path.str() == "info/index.json") return PromiseOfIndex(env, tree.root / path);
+    if (IsIn(path.str(), ".dist-info", "WHEEL")) return DeclaredByWheelFile(env, tree.root / path, policies);
+    if (path.str() == "info/index.json") return DeclaredByIndexJson(env, tree.root / path);
   }
-  return PlatformPromise{};
+  return DeclaredPlatform{};
 }
 
 }  // namespace ptpkg::verify

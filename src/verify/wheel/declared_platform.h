@@ -1,5 +1,5 @@
 #pragma once
-// On which machines an artifact says that it works. Layer: verify.
+// Reads the platform that an artifact declares. Layer: verify.
 
 #include <map>
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace ptpkg::verify {
 
-enum class PromiseKind : std::uint8_t { kNone, kWheel, kConda };
+enum class DeclarationSource : std::uint8_t { kNone, kWheel, kConda };
 
-struct PlatformPromise {
-  PromiseKind kind = PromiseKind::kNone;
+struct DeclaredPlatform {
+  DeclarationSource kind = DeclarationSource::kNone;
   std::string words;  ///< For messages: "the tag 'manylinux_2_28_x86_64'".
   std::optional<GlibcVersion>
       glibc;          ///< The oldest C library that installers will accept; nullopt: not said.
@@ -28,14 +28,14 @@ struct PlatformPromise {
 };
 
 /// Of the platform tags of a wheel: it is installed where any of them fits, so the lowest counts.
-PlatformPromise PromiseOfTags(const PlatformPolicies& policies, const std::vector<std::string>& platforms);
+DeclaredPlatform DeclaredByTags(const PlatformPolicies& policies, const std::vector<std::string>& platforms);
 
 /// Of a conda package's 'depends' and 'constrains' texts: '__glibc >=2.28', '__archspec 1=x86_64_v3',
 /// '_x86_64-microarch-level >=3'; and of its subdir, "linux-64".
-PlatformPromise PromiseOfSpecs(const std::vector<std::string>& specs, const std::string& subdir);
+DeclaredPlatform DeclaredBySpecs(const std::vector<std::string>& specs, const std::string& subdir);
 
 /// Of an unpacked wheel (*.dist-info/WHEEL) or conda package (info/index.json); kNone for any other tree.
 /// Files that cannot be understood promise nothing: the checks of their format report them. Errors: kIo.
-Result<PlatformPromise> PromiseOfTree(Env& env, const ElfTree& tree, const PlatformPolicies& policies);
+Result<DeclaredPlatform> DeclaredByTree(Env& env, const ElfTree& tree, const PlatformPolicies& policies);
 
 }  // namespace ptpkg::verify

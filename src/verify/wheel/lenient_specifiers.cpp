@@ -29,7 +29,7 @@ std::strong_ordering AgainstMost64(std::string_view number) {
 
 }  // namespace
 
-std::string AsUvReads(std::string_view text) {
+std::string NormalizeLikeUv(std::string_view text) {
   constexpr std::string_view kOperators = "<>=~^!";
   const std::size_t end = std::min(text.find(';'), text.size());
   std::string out;

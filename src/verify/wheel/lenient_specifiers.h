@@ -1,6 +1,6 @@
 #pragma once
-// Conditions on versions that PEP 440 does not allow, and uv mends; numbers that uv does not read. Layer:
-// verify. Source: uv 0.13.8 (uv-pypi-types, lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
+// Version specifiers outside PEP 440 that uv accepts. Layer: verify. Source: uv 0.13.8 (uv-pypi-types,
+// lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace ptpkg::verify {
 /// A Requires-Dist or Requires-Python value as uv reads it when it does not parse: ".*" behind an order goes
 /// (">=3.8.*"), missing commas and dots come ("<3>=2", "!=3.0*"), quotes around versions go. What only single
 /// old releases have (">dev", "!=~5.0") is left. The marker stays as it is.
-std::string AsUvReads(std::string_view text);
+std::string NormalizeLikeUv(std::string_view text);
 
 /// True if uv reads all numbers of the version: up to 2^64 - 2. It reads longer ones in a local label as
 /// text.

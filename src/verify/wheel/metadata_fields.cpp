@@ -74,8 +74,7 @@ class FieldReport {
     findings_.Add({std::string(id), Severity::kWarning, file_, std::move(message), std::string(fix)});
   }
   void Field(std::string message) {
-    Add("wheel-metadata-field", std::move(message),
-        "write the field as the core metadata specification says");
+    Add("wheel-metadata-field", std::move(message), "write the field as in the core metadata specification");
   }
 
  private:
@@ -126,15 +125,14 @@ void CheckUrls(const wheel::CoreMetadata& metadata, FieldReport& report) {
                  fmt::format("the label of Project-URL '{}' has more than {} characters", value, kMaxLabel),
                  kFix);
     } else if (!IsWebUrl(url)) {
-      report.Add("wheel-project-url", fmt::format("Project-URL '{}' has no http or https address", value),
-                 kFix);
+      report.Add("wheel-project-url", fmt::format("Project-URL '{}' has no http or https URL", value), kFix);
     }
   }
   for (const std::string_view field : {"Home-page", "Download-URL"}) {
     for (const std::string& value : metadata.GetAll(field)) {
       if (IsWebUrl(Trim(value))) continue;
-      report.Add("wheel-project-url", fmt::format("{} '{}' is no http or https address", field, value),
-                 "write the whole address, or take the field away");
+      report.Add("wheel-project-url", fmt::format("{} '{}' is not an http or https URL", field, value),
+                 "write the full URL, or remove the field");
     }
   }
 }
@@ -144,15 +142,16 @@ void CheckClassifiers(const wheel::CoreMetadata& metadata, FieldReport& report) 
     const std::string problem = ClassifierProblem(value);
     if (problem.empty()) continue;
     report.Add("wheel-classifier", fmt::format("the classifier '{}' {}", value, problem),
-               "take one of the index's list of classifiers, or none");
+               "use a classifier from the index's list, or remove it");
   }
 }
 
 void CheckEmails(const wheel::CoreMetadata& metadata, FieldReport& report) {
   for (const std::string_view field : {"Author-email", "Maintainer-email"}) {
     const std::string value = metadata.Get(field);
-    if (IsTakenAddress(value)) continue;
-    report.Add("wheel-author-email", fmt::format("{} '{}' does not begin with a mail address", field, value),
+    if (IsAcceptedAddress(value)) continue;
+    report.Add("wheel-author-email",
+               fmt::format("{} '{}' does not begin with an email address", field, value),
                "write it like 'Name <name@example.org>', a name with a comma in quotes");
   }
 }
@@ -194,8 +193,8 @@ void CheckDescription(const wheel::CoreMetadata& metadata, FieldReport& report) 
   const std::string field = metadata.Get("Description");
   if (!LooksLikeMarkdown(field.empty() ? metadata.description : field)) return;
   report.Add("wheel-description-type",
-             "the description looks like Markdown, and without Description-Content-Type it is "
-             "reStructuredText to the index",
+             "the description looks like Markdown, but the index reads it as reStructuredText without "
+             "Description-Content-Type",
              "write 'Description-Content-Type: text/markdown'");
 }
 
@@ -227,7 +226,7 @@ void CheckLicenseExpression(const wheel::CoreMetadata& metadata, FieldReport& re
   const Result<void> known = versions::CheckLicense(Trim(expression));
   if (known && value.find("DocumentRef-") == std::string::npos) return;
   report.Add("wheel-metadata-field",
-             known ? fmt::format("License-Expression '{}' names a licence of another document", value)
+             known ? fmt::format("License-Expression '{}' refers to a licence in another document", value)
                    : fmt::format("License-Expression '{}': {}", value, known.error().message()),
              known ? "write LicenseRef-NAME, without DocumentRef" : known.error().hint());
 }
@@ -252,7 +251,7 @@ void CheckLists(const wheel::CoreMetadata& metadata, FieldReport& report) {
   }
   for (const std::string& value : metadata.GetAll("License-File")) {
     if (!IsLicensePath(Trim(value)))
-      report.Field(fmt::format("License-File '{}' is no plain relative path", value));
+      report.Field(fmt::format("License-File '{}' is not a plain relative path", value));
   }
   for (const std::string_view field : {"Provides-Dist", "Obsoletes-Dist"}) {
     for (const std::string& value : metadata.GetAll(field)) {
@@ -265,7 +264,7 @@ void CheckLists(const wheel::CoreMetadata& metadata, FieldReport& report) {
     for (const std::string& value : metadata.GetAll(field)) {
       const std::string_view module = Trim(std::string_view(value).substr(0, value.find(';')));
       if (!module.empty() && !IsDottedName(module))
-        report.Field(fmt::format("{} '{}' is no module", field, value));
+        report.Field(fmt::format("{} '{}' is not a module", field, value));
     }
   }
 }
@@ -317,7 +316,7 @@ std::size_t CharacterCount(std::string_view text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
-bool IsTakenAddress(std::string_view field) {
+bool IsAcceptedAddress(std::string_view field) {
   const std::string_view address = FirstAddress(field);
   if (address.empty()) return true;
   const std::size_t at = address.find('@');
@@ -340,7 +339,8 @@ std::string ClassifierProblem(std::string_view classifier) {
     if (rest.starts_with('\n')) return {};
     if (rest.starts_with('\t')) {
       const std::string_view instead = rest.substr(1, rest.find('\n') - 1);
-      return instead == "-" ? "is no longer taken" : fmt::format("is no longer taken; take '{}'", instead);
+      return instead == "-" ? "is no longer accepted"
+                            : fmt::format("is no longer accepted; use '{}'", instead);
     }
     at = kClassifiersText.find(line, at + 1);
   }

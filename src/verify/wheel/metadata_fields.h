@@ -1,6 +1,5 @@
 #pragma once
-// Core metadata, field by field, as the upload to the Python package index validates it. Layer: verify.
-// Source: verify/wheel/upload_checks.h.
+// Checks core metadata like PyPI's upload validation. Layer: verify. Source: verify/wheel/upload_checks.h.
 
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ std::size_t CharacterCount(std::string_view text);
 /// "": a classifier that the index takes. Else why not.
 std::string ClassifierProblem(std::string_view classifier);
 /// The address that the index looks at, the first one of the field, is fit for it, or there is none.
-bool IsTakenAddress(std::string_view field);
+bool IsAcceptedAddress(std::string_view field);
 
 /// The Metadata-Version that came with the newest field of `metadata`, if the one that it states is older;
 /// else "".

@@ -177,7 +177,7 @@ std::string_view MachineOfTag(std::string_view platform) {
   return {};
 }
 
-bool PublicIndexTakes(std::string_view platform) {
+bool PyPiAcceptsPlatform(std::string_view platform) {
   return IsOneOf(platform, kWholeTags) || IsIndexLinux(platform) || IsIndexMac(platform) ||
          IsIndexPhone(platform) || IsIndexBrowser(platform);
 }

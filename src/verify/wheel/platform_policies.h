@@ -1,6 +1,5 @@
 #pragma once
-// What the manylinux policies allow files to require of the system. Layer: verify.
-// Source: PEP 600, data/manylinux.yaml.
+// System requirements allowed by manylinux policies. Layer: verify. Source: PEP 600, data/manylinux.yaml.
 
 #include <compare>
 #include <map>
@@ -72,6 +71,6 @@ std::string_view MachineOfTag(std::string_view platform);
 
 /// Whether the Python package index lets a wheel with this one platform tag be uploaded. Source:
 /// pypi/warehouse, warehouse/forklift/legacy.py, _valid_platform_tag, as of 2026-08-19.
-bool PublicIndexTakes(std::string_view platform);
+bool PyPiAcceptsPlatform(std::string_view platform);
 
 }  // namespace ptpkg::verify

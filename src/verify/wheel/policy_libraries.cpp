@@ -19,7 +19,7 @@ std::vector<std::string> GlobsIn(std::string_view text) {
 constexpr std::string_view kNever = "never";
 
 Error NoVersion(const YamlEntry& entry) {
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is no version of glibc", entry.key))
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a glibc version", entry.key))
       .At(entry.key_span);
 }
 
@@ -94,8 +94,8 @@ std::vector<std::string> PolicyLibraries::InternalSymbols(const std::string& lib
   return names;
 }
 
-PolicyLibraries::Forbidden PolicyLibraries::JudgeSymbol(const std::string& library, const std::string& symbol,
-                                                        bool musl) const {
+PolicyLibraries::Forbidden PolicyLibraries::FindForbiddenSymbol(const std::string& library,
+                                                                const std::string& symbol, bool musl) const {
   const Symbols& table = musl ? internal_musllinux_ : internal_manylinux_;
   const auto symbols = table.find(library);
   if (symbols == table.end()) return {};

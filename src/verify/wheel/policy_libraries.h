@@ -1,6 +1,6 @@
 #pragma once
-// Which libraries platform tags let a wheel expect of the system. Layer: verify.
-// Source: PEP 600, PEP 656; data/policy_libraries.yaml.
+// System libraries allowed by platform tags. Layer: verify. Source: PEP 600, PEP 656;
+// data/policy_libraries.yaml.
 
 #include <map>
 #include <optional>
@@ -33,7 +33,8 @@ class PolicyLibraries {
     bool forbidden = false;                  ///< False: by none.
     std::optional<GlibcVersion> until = {};  ///< The oldest policy that admits it; nullopt: none does.
   };
-  [[nodiscard]] Forbidden JudgeSymbol(const std::string& library, const std::string& symbol, bool musl) const;
+  [[nodiscard]] Forbidden FindForbiddenSymbol(const std::string& library, const std::string& symbol,
+                                              bool musl) const;
 
  private:
   /// Library → symbol → the oldest policy that admits it.

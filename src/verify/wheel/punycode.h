@@ -1,5 +1,5 @@
 #pragma once
-// Punycode of one label. Layer: verify. Source: RFC 3492, as Python's codec "punycode" writes it.
+// Encodes domain labels as Punycode. Layer: verify. Source: RFC 3492, as Python's codec "punycode" writes it.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// CPython's stable ABI. Layer: verify. Source: PEP 384, PEP 652; data/stable_abi.txt.
+// Symbols of CPython's stable ABI. Layer: verify. Source: PEP 384, PEP 652; data/stable_abi.txt.
 
 #include <optional>
 #include <string_view>

@@ -18,10 +18,10 @@ void CheckUploadSize(const UploadedFile& file, std::vector<Finding>& findings) {
   const bool too_large = file.size_bytes > kMostBytes;
   findings.push_back(
       {"wheel-upload-size", too_large ? Severity::kWarning : Severity::kInfo, "",
-       fmt::format("the wheel has {} bytes; the index takes files of {} MiB{}", file.size_bytes,
+       fmt::format("the wheel has {} bytes; the index accepts files of {} MiB{}", file.size_bytes,
                    (too_large ? kMostBytes : kAllowedBytes) >> 20U,
-                   too_large ? " at most" : ", and larger ones from projects that were granted it"),
-       too_large ? "split it, or serve it from an index of your own" : "ask for a larger limit if need be"});
+                   too_large ? " at most" : ", and larger ones from projects with a raised limit"),
+       too_large ? "split it, or serve it from your own index" : "ask for a larger limit if need be"});
 }
 
 }  // namespace
@@ -34,8 +34,8 @@ Result<void> CheckUpload(Env& env, const UploadedFile& file, const StagedTree& t
   if (name->version.find('+') != std::string::npos) {
     findings.push_back(
         {"wheel-local-version", Severity::kWarning, "",
-         fmt::format("the version '{}' has a local part, which the index refuses", name->version),
-         "take it off with 'ptpkg retag', or serve the wheel from an index of your own"});
+         fmt::format("the version '{}' has a local part, which the index rejects", name->version),
+         "remove it with 'ptpkg retag --no-local', or serve the wheel from your own index"});
   }
   if (file.dist_info_dir.empty()) return Ok();
   const std::string path = fmt::format("{}/METADATA", file.dist_info_dir);

@@ -1,7 +1,6 @@
 #pragma once
-// What the Python package index looks at in an upload beyond what installers need. Layer: verify.
-// Sources: pypi/warehouse forklift/metadata.py and packaging's metadata.py, which it calls; core
-// metadata 2.5.
+// Checks upload rules of the Python package index. Layer: verify. Sources: pypi/warehouse
+// forklift/metadata.py and packaging's metadata.py, which it calls; core metadata 2.5.
 
 #include <cstdint>
 #include <string_view>

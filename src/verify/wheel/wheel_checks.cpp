@@ -48,7 +48,7 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
   const std::string expected = name.Stem() + ".dist-info";
   if (folders.size() != 1) {
     findings.push_back({"wheel-dist-info", Severity::kError, "",
-                        fmt::format("the wheel has {} .dist-info folders instead of one", folders.size()),
+                        fmt::format("the wheel has {} .dist-info directories instead of one", folders.size()),
                         fmt::format("keep '{}' only", expected)});
     for (const std::string& folder : {asked, expected}) {
       if (folders.contains(folder)) return folder;
@@ -57,20 +57,20 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
   }
   const std::string& folder = *folders.begin();
   if (folder == asked) return folder;
-  constexpr std::string_view kFix = "write the wheel again; never rename it by hand";
+  constexpr std::string_view kFix = "rebuild the wheel; don't rename it by hand";
   const Result<wheel::FileName> named =
       wheel::FileName::Parse(folder.substr(0, folder.size() - 10) + "-py3-none-any.whl");
   // installer takes the last '-' of "toy-1.0-1" for the one before the version.
   if (!named || named->name != name.name || !named->build.empty()) {
     findings.push_back({"wheel-dist-info", Severity::kError, folder,
-                        fmt::format("the folder '{}' should be '{}'", folder, expected), std::string(kFix)});
+                        fmt::format("the directory '{}' should be '{}'", folder, expected),
+                        std::string(kFix)});
     return folder;
   }
   findings.push_back(
       {"wheel-dist-info-name",
        wheel::SameVersion(named->version, name.version) ? Severity::kWarning : Severity::kError, folder,
-       fmt::format("the folder '{}' is not called '{}', as the file name has it: the index looks for that "
-                   "very name",
+       fmt::format("the directory '{}' is not '{}', the name that the index expects from the file name",
                    folder, asked),
        std::string(kFix)});
   return folder;
@@ -98,8 +98,8 @@ Result<void> CheckEggInfo(Env& env, const StagedTree& tree, LimitedFindings find
     });
     if (has_version) continue;
     findings.Add({"wheel-egg-info", Severity::kError, top,
-                  "installs a second project that has no version, on which pip fails",
-                  "leave it out: the .dist-info folder describes the wheel"});
+                  "installs a second project without a version, which makes pip fail",
+                  "remove it: the .dist-info directory describes the wheel"});
   }
   return Ok();
 }
@@ -115,22 +115,21 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
   }
   if (entry->kind != FileKind::kRegular) {
     findings.push_back({"wheel-missing-file", Severity::kError, path,
-                        "a wheel must have this file, and holds a symbolic link of its name",
-                        "write the wheel again"});
+                        "a wheel must have this file, but it is a symbolic link", "write the wheel again"});
     return std::optional<std::string>();
   }
   const std::uint64_t limit = wheel::DocumentLimit(entry->path.Name());
   if (entry->size_bytes > limit) {
-    findings.push_back({"wheel-document-size", Severity::kError, path,
-                        fmt::format("the file has {} bytes, more than the {} that are read of its kind",
-                                    entry->size_bytes, limit),
-                        "shorten it: 'ptpkg explain limits' says what real packages need"});
+    findings.push_back(
+        {"wheel-document-size", Severity::kError, path,
+         fmt::format("the file has {} bytes, more than the limit of {}", entry->size_bytes, limit),
+         "shorten it; see 'ptpkg explain limits'"});
     return std::optional<std::string>();
   }
   PTPKG_TRY(std::string text, ReadFile(env.fs, tree.root / RelPath::Literal(path)));
   if (!IsUtf8(text)) {
-    findings.push_back({"wheel-encoding", Severity::kError, path, "the file is not UTF-8",
-                        "write it as UTF-8, which is the only encoding that it may have"});
+    findings.push_back(
+        {"wheel-encoding", Severity::kError, path, "the file is not UTF-8", "write it as UTF-8"});
   }
   return std::optional(std::move(text));
 }
@@ -140,16 +139,16 @@ Result<void> CheckRecordRow(Env& env, const StagedTree& tree, const TreeEntry& e
   const std::string& path = entry.path.str();
   if (!row.HasDigest()) {
     findings.Add({"wheel-record-undigested", Severity::kWarning, path, "RECORD gives no digest for the file",
-                  "write the wheel again, so that RECORD holds every digest"});
+                  "rebuild the wheel, so that RECORD has every digest"});
     return Ok();
   }
   if (entry.kind != FileKind::kRegular) return Ok();  // has its own finding
   PTPKG_TRY(const bool fits, wheel::FitsRow(env.fs, tree.root, entry, row));
   if (fits) return Ok();
-  findings.Add(
-      {"wheel-record-digest", Severity::kError, path, "size or digest of the file differs from RECORD",
-       fmt::format("the wheel is damaged or was edited: fetch or write it again; the file has {} bytes",
-                   entry.size_bytes)});
+  findings.Add({"wheel-record-digest", Severity::kError, path,
+                "size or digest of the file differs from RECORD",
+                fmt::format("the wheel is damaged or was edited: fetch or rebuild it; the file has {} bytes",
+                            entry.size_bytes)});
   return Ok();
 }
 
@@ -167,7 +166,7 @@ std::set<std::string> CheckRecordFaults(const std::vector<wheel::RecordFault>& f
                                 : digest                  ? "wheel-record-digest"
                                                           : "wheel-record-row";
     findings.Add({std::string(id), Severity::kError, digest ? fault.path : file, fault.message,
-                  "write the wheel again: path, sha256 and size for every file, nothing twice"});
+                  "rebuild the wheel: RECORD needs path, sha256 and size of every file exactly once"});
     if (fault.kind != Kind::kRepeated) paths.insert(fault.path);
   }
   return paths;
@@ -179,7 +178,7 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
   const Result<wheel::RecordReading> record = wheel::ReadRecord(text, file);
   if (!record) {
     findings.Add({"wheel-record-invalid", Severity::kError, file, record.error().message(),
-                  "write the wheel again: path, sha256 and size for every file, nothing twice"});
+                  "rebuild the wheel: RECORD needs path, sha256 and size of every file exactly once"});
     return Ok();
   }
   CheckRecordFaults(wheel::FindLineFaults(text, file), tree, file, findings);
@@ -192,27 +191,27 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
     if (wheel::MayLackDigest(path, dist_info_dir)) {
       if (path == file && row != by_path.end() && row->second->HasDigest()) {
         findings.Add({"wheel-record-digest", Severity::kError, file,
-                      "RECORD gives a digest of itself, which it cannot have",
-                      "write the wheel again, with 'RECORD,,' as its own row"});
+                      "RECORD has a digest of itself, which is impossible",
+                      "rebuild the wheel, with the row 'RECORD,,'"});
       } else if (path == file && row == by_path.end()) {
         findings.Add({"wheel-record-unlisted", Severity::kError, file, "RECORD does not list itself",
-                      "write the wheel again, with 'RECORD,,' as its own row"});
+                      "rebuild the wheel, with the row 'RECORD,,'"});
       } else if (path != file && row != by_path.end()) {
         findings.Add({"wheel-record-digest", Severity::kError, path, "RECORD lists its own signature",
-                      "leave the signature out of the wheel: it is not part of RECORD"});
+                      "remove the signature from RECORD"});
       }
     } else if (row != by_path.end()) {
       PTPKG_CHECK(CheckRecordRow(env, tree, entry, *row->second, findings));
     } else if (!judged.contains(path)) {
       findings.Add({"wheel-record-unlisted", Severity::kError, path, "the file is not listed in RECORD",
-                    "write the wheel again, so that RECORD names every file"});
+                    "rebuild the wheel, so that RECORD lists every file"});
     }
     if (row != by_path.end()) by_path.erase(row);
   }
   for (const auto& [path, row] : by_path) {
     findings.Add({"wheel-record-missing", Severity::kError, std::string(path),
-                  "RECORD lists the file, but the wheel does not hold it",
-                  "the wheel is damaged or was edited: fetch or write it again"});
+                  "RECORD lists the file, but the wheel does not have it",
+                  "the wheel is damaged or was edited: fetch or rebuild it"});
   }
   return Ok();
 }
@@ -237,14 +236,14 @@ void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
   const std::string tag = name.tag.str();
   if (tag != ToLower(tag)) {
     findings.push_back({"wheel-file-name-form", Severity::kError, "",
-                        fmt::format("uv knows no tag with a capital letter, as '{}' has", tag),
-                        "write the tags in lower case: 'ptpkg retag' does"});
+                        fmt::format("uv does not read tags with capital letters, as in '{}'", tag),
+                        "write the tags in lower case with 'ptpkg retag'"});
   }
   const Result<wheel::Version> version = wheel::ParseVersion(name.version);
   if ((version && !UvReadsNumbers(*version)) || !UvReadsBuild(name.build)) {
     findings.push_back({"wheel-file-name-form", Severity::kError, "",
-                        "the version or the build tag holds a number above 64 bits, which uv does not read",
-                        "write the wheel again with a smaller number"});
+                        "the version or the build tag has a number above 64 bits, which uv does not read",
+                        "rebuild the wheel with a smaller number"});
   }
   if (name.str() == file_name) return;
   const std::string_view project = file_name.substr(0, file_name.find('-'));
@@ -259,17 +258,16 @@ void CheckFileNameForm(std::string_view file_name, const wheel::FileName& name,
 void CheckPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
   std::vector<std::string> refused;
   for (std::string& platform : Split(name.tag.platform, '.')) {
-    if (!PublicIndexTakes(platform)) refused.push_back(std::move(platform));
+    if (!PyPiAcceptsPlatform(platform)) refused.push_back(std::move(platform));
   }
   if (refused.empty()) return;
   const bool of_linux = std::all_of(refused.begin(), refused.end(), [](const std::string& platform) {
     return platform.find("linux") != std::string::npos;
   });
-  findings.push_back(
-      {"wheel-platform-tag", Severity::kWarning, "",
-       fmt::format("public indexes refuse the platform tag '{}'", Join(refused, "', '")),
-       of_linux ? fmt::format("'ptpkg repair {}' gives it the manylinux tag that its files fit", name.str())
-                : "take a tag that 'ptpkg explain wheel-platform-tag' lists"});
+  findings.push_back({"wheel-platform-tag", Severity::kWarning, "",
+                      fmt::format("public indexes reject the platform tag '{}'", Join(refused, "', '")),
+                      of_linux ? fmt::format("give it a manylinux tag: ptpkg repair {}", name.str())
+                               : "use a tag from 'ptpkg explain wheel-platform-tag'"});
 }
 
 /// Information, for a wheel may be meant for those who know of variants; targets that do not raise it.
@@ -277,10 +275,9 @@ void CheckVariantName(const wheel::FileName& name, std::vector<Finding>& finding
   if (name.variant.empty()) return;
   findings.push_back(
       {"wheel-variant-name", Severity::kInfo, "",
-       fmt::format("the file name ends in the label of a variant, '{}', which tools without PEP 825 take for "
-                   "a wrong name",
+       fmt::format("the file name ends in the variant label '{}', which tools without PEP 825 reject",
                    name.variant),
-       "serve it from an index of your own, to those who know of variants"});
+       "serve it from your own index, to users of PEP 825 tools"});
 }
 
 /// A label and variant.json come together, and say the same.
@@ -291,8 +288,8 @@ Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& vie
   const std::string& label = view.file_name.variant;
   if (label.empty()) {
     if (has_document) {
-      findings.push_back({"wheel-variant", Severity::kError, path, "the file name has no label of a variant",
-                          "give the wheel its name back, or write it again"});
+      findings.push_back({"wheel-variant", Severity::kError, path, "the file name has no variant label",
+                          "restore the name of the wheel, or rebuild it"});
     }
     return Ok();
   }

@@ -1,7 +1,6 @@
 #pragma once
-// What pip, uv, installer and package indexes would say about a wheel, and what they fail to say. Layer:
-// verify. Sources: PyPA binary distribution format and core metadata, PEP 639, PEP 815; the rules of each
-// consumer: docs/formats/wheel.md.
+// Checks wheels like pip, uv, installer and indexes. Layer: verify. Sources: PyPA binary distribution format
+// and core metadata, PEP 639, PEP 815; the rules of each consumer: docs/formats/wheel.md.
 
 #include <set>
 #include <string>

@@ -27,8 +27,8 @@ Finding UnknownPlace(const std::string& path, std::string message, std::string_v
 }
 
 Finding FolderOfScripts(const std::string& path) {
-  return {"wheel-data-scripts", Severity::kError, path, "uv takes no folders among scripts",
-          "put the script beside the others"};
+  return {"wheel-data-scripts", Severity::kError, path, "uv does not install directories of scripts",
+          "move the script to the scripts directory"};
 }
 
 /// Folders that each environment has.
@@ -45,17 +45,16 @@ void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts
   const bool program = script || (parts[1] == "data" && parts.size() == 4 && parts[2] == "bin");
   if (program && IsInterpreterName(parts.back())) {
     findings.Add({"wheel-script-interpreter", Severity::kError, entry.path.str(),
-                  "the file would replace the interpreter", "give it another name"});
+                  "the file would overwrite the interpreter", "give it another name"});
   } else if ((program && IsEnvironmentProgram(parts.back(), project)) ||
              (top_of_prefix && parts.back() == "pyvenv.cfg")) {
     findings.Add({"wheel-install-collision", Severity::kError, entry.path.str(),
-                  fmt::format("the file would replace the environment's own '{}'", parts.back()),
+                  fmt::format("the file would overwrite '{}' of the environment", parts.back()),
                   "give it another name"});
   } else if (top_of_prefix && IsPrefixFolder(parts.back())) {
-    findings.Add(
-        {"wheel-data-layout", Severity::kError, entry.path.str(),
-         fmt::format("the file has the name of a folder that each environment has, '{}'", parts.back()),
-         "give it another name"});
+    findings.Add({"wheel-data-layout", Severity::kError, entry.path.str(),
+                  fmt::format("the file is named like a directory of every environment, '{}'", parts.back()),
+                  "give it another name"});
   }
 }
 
@@ -76,13 +75,13 @@ void CheckDataFolder(const WheelPlaces& places, const TreeEntry& entry, LimitedF
   const std::string stem = places.name.Stem();
   if (parts.size() < 3 || !IsScheme(parts[1])) {
     findings.Add(UnknownPlace(entry.path.str(),
-                              fmt::format("installers know no place for files of '{}{}'", parts[0],
+                              fmt::format("installers don't install files of '{}{}'", parts[0],
                                           parts.size() > 1 ? "/" + parts[1] : ""),
                               stem));
   } else if (!AgreeOnData(places, parts[0])) {
-    findings.Add(
-        UnknownPlace(entry.path.str(),
-                     fmt::format("installers know no place for files of '{}/{}'", parts[0], parts[1]), stem));
+    findings.Add(UnknownPlace(entry.path.str(),
+                              fmt::format("installers don't install files of '{}/{}'", parts[0], parts[1]),
+                              stem));
   } else {
     CheckDataFile(entry, parts, places.name.name, findings);
   }
@@ -140,7 +139,7 @@ void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindi
   std::map<std::string, std::string> by_place;
   const auto add = [&](const std::string& path, const std::string& other) {
     findings.Add({"wheel-install-collision", Severity::kError, path,
-                  fmt::format("is installed at the same place as '{}'", other), "keep one of them"});
+                  fmt::format("is installed to the same path as '{}'", other), "keep one of them"});
   };
   for (const TreeEntry& entry : tree.entries) {
     const auto [found, added] = by_place.emplace(PlaceOf(entry.path.str()), entry.path.str());
@@ -156,8 +155,8 @@ void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindi
     const auto inside = by_place.lower_bound(place + "/");
     if (inside == by_place.end() || !inside->first.starts_with(place + "/")) continue;
     findings.Add({"wheel-data-layout", Severity::kError, path,
-                  fmt::format("'{}' needs a folder of this file's name", inside->second),
-                  "give one of them another name"});
+                  fmt::format("'{}' needs a directory with the name of this file", inside->second),
+                  "rename one of them"});
   }
 }
 
@@ -174,8 +173,7 @@ void CheckDocumentFolders(const std::vector<archive::ZipReader::Member>& members
     const bool is_document = std::find(kDocuments.begin(), kDocuments.end(), parts[1]) != kDocuments.end();
     if (!is_document || !reported.insert(folder).second) continue;
     findings.Add({"wheel-dist-info", Severity::kError, folder,
-                  "is a folder, where installers read or write a file",
-                  "rename the folder, or leave it out"});
+                  "is a directory where installers expect a file", "rename or remove the directory"});
   }
 }
 
@@ -194,7 +192,7 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
         path.find("/__pycache__/") != std::string::npos) {
       limited.Add({"wheel-byte-code", Severity::kWarning, path,
                    "compiled Python code depends on the interpreter and the build time",
-                   "leave __pycache__ out of the wheel"});
+                   "exclude __pycache__ from the wheel"});
     }
     CheckDataFolder(places, entry, limited);
   }
@@ -204,8 +202,8 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
     if (tree.Find(path) == nullptr) continue;
     // Tools that install by the library 'installer' write this one, which it refuses to do twice.
     limited.Add({"wheel-install-leftover", leftover == "INSTALLER" ? Severity::kError : Severity::kWarning,
-                 path, "the file describes an installation or signs RECORD, and does not belong in a wheel",
-                 "leave it out of the wheel"});
+                 path, "the file describes an installation or signs RECORD: it does not belong in a wheel",
+                 "remove it from the wheel"});
   }
 }
 
@@ -227,8 +225,8 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
     if (!name.ends_with('/')) continue;
     const std::vector<std::string> parts = Split(std::string_view(name).substr(0, name.size() - 1), '/');
     if (parts[0].ends_with(".dist-info") && !filled.contains(parts[0])) {
-      limited.Add({"wheel-dist-info", Severity::kError, parts[0], "is a .dist-info folder without files",
-                   "keep the folder of the wheel's own name only"});
+      limited.Add({"wheel-dist-info", Severity::kError, parts[0], "is an empty .dist-info directory",
+                   "keep only the .dist-info directory of the wheel"});
     }
     const std::string folder = Join(parts, "/");
     const auto data = FindInSitePackages(folder);
@@ -237,13 +235,13 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
         is_scheme ? files.end() : files.find(data ? kSitePackages + data->path : PlaceOf(folder));
     if (file != files.end()) {
       limited.Add({"wheel-data-layout", Severity::kError, name,
-                   fmt::format("uv makes this folder where it writes the file '{}'", file->second),
-                   "leave the folder out"});
+                   fmt::format("uv creates this directory where it writes the file '{}'", file->second),
+                   "remove the directory"});
     }
     if (!parts[0].ends_with(".data") || parts.size() < 2) continue;
     const std::string_view stem = std::string_view(parts[0]).substr(0, parts[0].size() - 5);
     if (!IsScheme(parts[1])) {
-      limited.Add(UnknownPlace(name, fmt::format("uv knows no place for the folder '{}'", parts[1]), stem));
+      limited.Add(UnknownPlace(name, fmt::format("uv does not install the directory '{}'", parts[1]), stem));
     } else if (parts[1] == "scripts" && parts.size() > 2) {
       limited.Add(FolderOfScripts(name));
     }

@@ -1,6 +1,6 @@
 #pragma once
-// Places that installers put a wheel's files at. Layer: verify. Pages: docs/findings/wheel-data-*.md,
-// wheel-symlink.md, wheel-byte-code.md, wheel-install-*.md, wheel-dist-info.md.
+// Checks the install paths of wheels. Layer: verify. Pages: docs/findings/wheel-data-*.md, wheel-symlink.md,
+// wheel-byte-code.md, wheel-install-*.md, wheel-dist-info.md.
 
 #include <set>
 #include <string>

@@ -35,19 +35,19 @@ void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, c
     findings.push_back(
         {"wheel-name-mismatch", Severity::kError, file,
          fmt::format("the metadata's Name is '{}', the file name says '{}'", name, view.file_name.name),
-         "write the wheel again; never rename it by hand"});
+         "rebuild the wheel; don't rename it by hand"});
   }
   const std::string version = metadata.Get("Version");
   if (!wheel::SameVersion(version, view.file_name.version)) {
     findings.push_back({"wheel-version-mismatch", Severity::kError, file,
                         fmt::format("the metadata's Version is '{}', the file name says '{}'", version,
                                     view.file_name.version),
-                        "write the wheel again; never rename it by hand"});
+                        "rebuild the wheel; don't rename it by hand"});
   }
   if (version.find('\v') != std::string::npos) {
     findings.push_back({"wheel-metadata-invalid", Severity::kError, file,
-                        "Version holds a vertical tab, which uv takes for a part of it",
-                        "write the version alone"});
+                        "Version has a vertical tab, which uv reads as part of it",
+                        "write only the version"});
   }
   const std::string metadata_version(Trim(metadata.Get("Metadata-Version")));
   if (std::find(kIndexMetadataVersions.begin(), kIndexMetadataVersions.end(), metadata_version) ==
@@ -90,9 +90,9 @@ std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
   if (!comparisons) return std::nullopt;
   for (const wheel::MarkerComparison& one : *comparisons) {
     if (one.op == "===")
-      return RequirementProblem{kInvalidRequirement, "its marker has '===', which uv does not read"};
+      return RequirementProblem{kInvalidRequirement, "its marker has '===', which uv does not support"};
     if (one.variable == "extras")
-      return RequirementProblem{kInvalidRequirement, "'extras' has a value in lock files alone"};
+      return RequirementProblem{kInvalidRequirement, "'extras' is only valid in lock files"};
     const bool compares = IsVersionVariable(one.variable) &&
                           (!one.variable_first || wheel::ParseSpecifiers("~=" + one.value).has_value());
     if (one.op == "~=" && !compares) {
@@ -106,17 +106,17 @@ std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
 
 std::optional<RequirementProblem> ProblemOf(const wheel::Requirement& requirement, std::string_view text) {
   if (text.find_first_of("\n\v\f") != std::string_view::npos)
-    return RequirementProblem{"wheel-requirement-form", "it holds a line break, which pip cannot read"};
+    return RequirementProblem{"wheel-requirement-form", "it has a line break, which pip cannot read"};
   if (!requirement.url.empty() && !CanUvFetch(requirement.url)) {
     return RequirementProblem{kInvalidRequirement,
-                              fmt::format("'{}' is not an address that uv can fetch", requirement.url)};
+                              fmt::format("'{}' is not a URL that uv can fetch", requirement.url)};
   }
   for (const auto& [op, version] : requirement.specifiers) {
     if (op == "===" && !wheel::ParseVersion(version))
       return RequirementProblem{kInvalidRequirement, fmt::format("uv reads no version in '==={}'", version)};
   }
   if (!UvReadsNumbers(requirement.specifiers))
-    return RequirementProblem{kInvalidRequirement, "it holds a number above 64 bits, which uv does not read"};
+    return RequirementProblem{kInvalidRequirement, "it has a number above 64 bits, which uv does not read"};
   const std::string_view versions = text.substr(0, text.find(';'));
   const std::size_t open = versions.find('(');
   if (requirement.url.empty() && open != std::string_view::npos && Trim(versions.substr(open + 1)) == ")")
@@ -131,7 +131,7 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
     if (!requirement) {
-      const bool uv_reads = wheel::ParseRequirement(AsUvReads(text)).has_value();
+      const bool uv_reads = wheel::ParseRequirement(NormalizeLikeUv(text)).has_value();
       findings.Add({std::string(uv_reads ? "wheel-requirement-form" : kInvalidRequirement), Severity::kError,
                     file, requirement.error().message(), std::string(kFix)});
     } else if (const auto problem = ProblemOf(*requirement, Trim(text))) {
@@ -140,13 +140,13 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
                     std::string(kFix)});
     } else if (!requirement->url.empty()) {
       findings.Add({"wheel-requirement-url", Severity::kWarning, file,
-                    fmt::format("the requirement '{}' names a URL, which public indexes refuse", text),
+                    fmt::format("the requirement '{}' has a URL, which public indexes reject", text),
                     "require a version and let the index find it"});
     }
   }
   const std::string python(Trim(metadata.Get("Requires-Python")));
   if (const auto parsed = wheel::ParseSpecifiers(python); !parsed) {
-    const bool uv_reads = wheel::ParseSpecifiers(AsUvReads(python)).has_value();
+    const bool uv_reads = wheel::ParseSpecifiers(NormalizeLikeUv(python)).has_value();
     findings.Add({uv_reads ? "wheel-requires-python-form" : "wheel-requires-python-invalid", Severity::kError,
                   file,
                   fmt::format("Requires-Python '{}' is not a list of version conditions: {}", python,
@@ -155,7 +155,7 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
   } else if (!UvReadsNumbers(*parsed)) {
     findings.Add(
         {"wheel-requires-python-invalid", Severity::kError, file,
-         fmt::format("Requires-Python '{}' holds a number above 64 bits, which uv does not read", python),
+         fmt::format("Requires-Python '{}' has a number above 64 bits, which uv does not read", python),
          "write it like '>=3.10'"});
   }
 }
@@ -173,8 +173,8 @@ void CheckLicenses(const WheelView& view, const wheel::CoreMetadata& metadata, c
     const std::string path = fmt::format("{}/licenses/{}", view.dist_info_dir, Trim(name));
     if (view.member_names.contains(path)) continue;
     findings.Add({"wheel-license-missing", Severity::kError, path,
-                  fmt::format("License-File names '{}', but the wheel has no such file", Trim(name)),
-                  "add the file, or take the field away"});
+                  fmt::format("License-File is '{}', but the wheel has no such file", Trim(name)),
+                  "add the file, or remove the field"});
   }
   if (!Trim(metadata.Get("License")).empty() && !Trim(metadata.Get("License-Expression")).empty()) {
     findings.Add({"wheel-license-conflict", Severity::kError, file,
@@ -189,7 +189,7 @@ void CheckSummary(const wheel::CoreMetadata& metadata, const std::string& file,
   if (characters <= kMaxSummary && summary.find('\n') == std::string::npos) return;
   findings.push_back(
       {"wheel-summary", Severity::kWarning, file,
-       fmt::format("the Summary has {} characters or several lines; indexes take one line of up to {}",
+       fmt::format("the Summary has {} characters or several lines; indexes accept one line of up to {}",
                    characters, kMaxSummary),
        "shorten it, and move the rest into the description"});
 }
@@ -223,24 +223,24 @@ void CheckScriptName(const std::string& name, std::string_view project, const st
   const bool only_dots = name.find_first_not_of('.') == std::string::npos;
   if (only_dots || name.find_first_of("/\\") != std::string::npos) {
     findings.Add({"wheel-script-path", Severity::kError, file,
-                  fmt::format("the script '{}' would lie outside the folder of scripts", name),
+                  fmt::format("the script '{}' would be outside the scripts directory", name),
                   "use letters, digits, '_', '.' and '-'"});
   } else if (name.find('\0') != std::string::npos) {
     findings.Add({"wheel-script-path", Severity::kError, file,
-                  "a script name holds a NUL byte, which no file name can",
+                  "a script name contains a NUL byte, which no file name can",
                   "use letters, digits, '_', '.' and '-'"});
   } else if (name.size() > kMaxFileName) {
     findings.Add(
         {"wheel-script-path", Severity::kError, file,
-         fmt::format("a script name has {} bytes, and a file name holds {}", name.size(), kMaxFileName),
+         fmt::format("a script name has {} bytes, but file names have at most {}", name.size(), kMaxFileName),
          "shorten the name"});
   } else if (IsInterpreterName(name)) {
     findings.Add({"wheel-script-interpreter", Severity::kError, file,
-                  fmt::format("the script '{}' would replace the interpreter", name),
+                  fmt::format("the script '{}' would overwrite the interpreter", name),
                   "give it another name"});
   } else if (IsEnvironmentProgram(name, project)) {
     findings.Add({"wheel-install-collision", Severity::kError, file,
-                  fmt::format("the script '{}' would replace the environment's own", name),
+                  fmt::format("the script '{}' would overwrite a program of the environment", name),
                   "give it another name"});
   } else if (!IsScriptName(name)) {
     findings.Add({"wheel-script-name", Severity::kError, file,
@@ -256,14 +256,14 @@ void CheckScriptPlace(const WheelView& view, const std::string& name, const std:
     const std::string path = fmt::format("{}.data/{}{}", view.file_name.Stem(), part, name);
     if (view.member_names.contains(path)) {
       findings.Add({"wheel-install-collision", Severity::kError, file,
-                    fmt::format("the script '{}' is installed at the same place as '{}'", name, path),
+                    fmt::format("the script '{}' is installed to the same path as '{}'", name, path),
                     "keep one of them"});
     }
     const auto inside = view.member_names.lower_bound(path + "/");
     if (inside == view.member_names.end() || !inside->starts_with(path + "/")) continue;
     findings.Add({"wheel-data-layout", Severity::kError, file,
-                  fmt::format("the script '{}' is a file, where '{}' needs a folder", name, *inside),
-                  "give one of them another name"});
+                  fmt::format("the script '{}' is a file where '{}' needs a directory", name, *inside),
+                  "rename one of them"});
   }
 }
 
@@ -286,7 +286,7 @@ void CheckScriptReference(const wheel::EntryPoint& point, const std::string& fil
     if (keyword == words.end()) continue;
     findings.Add(
         {"wheel-script-target", Severity::kError, file,
-         fmt::format("the script '{}' names '{}', which is a keyword of Python", point.name, *keyword),
+         fmt::format("the script '{}' refers to '{}', which is a Python keyword", point.name, *keyword),
          "write module:function"});
   }
 }
@@ -298,11 +298,10 @@ void CheckPurity(const WheelView& view, bool marked_as_pure, const std::string& 
   const bool any = std::find(platforms.begin(), platforms.end(), "any") != platforms.end();
   if (!any && !marked_as_pure) return;
   // Nearly all interpreters have one folder for both kinds of files, so the flag alone breaks little.
-  findings.push_back(
-      {"wheel-pure-with-binaries", any ? Severity::kError : Severity::kWarning, file,
-       fmt::format("the wheel holds compiled files, but {}",
-                   any ? "its tag says that it fits every platform" : "is marked as pure Python"),
-       "set Root-Is-Purelib to false and name the platform in the tag"});
+  findings.push_back({"wheel-pure-with-binaries", any ? Severity::kError : Severity::kWarning, file,
+                      fmt::format("the wheel holds compiled files, but {}",
+                                  any ? "its tag is for every platform" : "is marked as pure Python"),
+                      "set Root-Is-Purelib to false and use a platform tag"});
 }
 
 }  // namespace
@@ -372,13 +371,13 @@ void CheckWheelFile(const WheelView& view, const std::string& text, Binaries bin
     findings.push_back({"wheel-tag-mismatch", Severity::kError, file,
                         fmt::format("WHEEL has the tags {}; the file name has {}", wheel::JoinTags(inside),
                                     wheel::JoinTags(outside)),
-                        "write the tags into both places, as retagging does"});
+                        "write the same tags in both places: ptpkg retag"});
   }
   if (parsed->build != view.file_name.build) {
     findings.push_back(
         {"wheel-build-mismatch", Severity::kError, file,
          fmt::format("WHEEL has the build tag '{}', the file name '{}'", parsed->build, view.file_name.build),
-         "write the build tag into both places, or into none"});
+         "write the same build tag in both places, or in none"});
   }
   if (binaries == Binaries::kNone) return;
   CheckPurity(view, parsed->root_is_purelib && binaries == Binaries::kInRoot, file, findings);
@@ -406,14 +405,14 @@ std::set<std::string> CheckWheelEntryPoints(const WheelView& view, const std::st
     }
     if (point.object.empty()) {
       limited.Add({"wheel-script-target", Severity::kError, file,
-                   fmt::format("the script '{}' names a module but no function", point.name),
+                   fmt::format("the script '{}' has a module but no function", point.name),
                    "write module:function"});
     }
     if (!HasModule(view, point.module)) {
       limited.Add(
           {"wheel-script-target", Severity::kWarning, file,
            fmt::format("the script '{}' runs '{}', which is not in the wheel", point.name, point.module),
-           "make sure that a required distribution provides it"});
+           "add the file, or require a distribution that provides it"});
     }
   }
   return scripts;

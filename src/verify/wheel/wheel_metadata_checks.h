@@ -1,5 +1,5 @@
 #pragma once
-// Checks of a wheel's METADATA, WHEEL and entry points against its file name and its files. Layer: verify.
+// Checks METADATA, WHEEL and entry points of wheels. Layer: verify.
 
 #include <cstdint>
 #include <set>

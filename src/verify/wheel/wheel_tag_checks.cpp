@@ -143,7 +143,7 @@ Result<wheel::Specifiers> PythonsRequired(Env& env, const StagedTree& tree) {
 }
 
 /// Whether Requires-Python has an end below Python 4: then "py3" does not mean all of them.
-bool EndsSomewhere(const wheel::Specifiers& pythons) {
+bool HasUpperBound(const wheel::Specifiers& pythons) {
   return std::any_of(pythons.begin(), pythons.end(), [](const auto& one) {
     const auto& [op, version] = one;
     return op == "~=" || op == "==" || op == "===" || (op.starts_with("<") && version.starts_with("3"));
@@ -169,9 +169,9 @@ void CheckExtensions(const wheel::FileName& name, const Modules& modules, bool e
     for (const Interpreter& python : module.built_for) built_for.push_back(python.str());
     limited.Add(
         {"wheel-extension-tag", Severity::kError, module.file,
-         fmt::format("is for {} alone by its name, so {} of the tag '{}' cannot import it",
-                     Join(built_for, ", "), against->only ? "the Python" : "other Pythons", against->words),
-         "give the wheel the Python and ABI tags of its files, or build these for that Python"});
+         fmt::format("is named for {} only, so {} of the tag '{}' cannot import it", Join(built_for, ", "),
+                     against->only ? "the Python" : "other Pythons", against->words),
+         "use the Python and ABI tags of the files, or build them for that Python"});
   }
 }
 
@@ -181,15 +181,15 @@ void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& req
   const wheel::TagVerdict verdict = wheel::JudgeTag(name.tag);
   if (verdict.pythons.empty()) {
     findings.push_back({"wheel-tag-nobody", Severity::kError, "",
-                        fmt::format("no Python takes the tag '{}'", name.tag.str()),
-                        "take one that an interpreter offers: 'pip debug --verbose' lists them"});
+                        fmt::format("no Python accepts the tag '{}'", name.tag.str()),
+                        "use a tag that an interpreter supports; list them with 'pip debug --verbose'"});
     return;
   }
   if (!verdict.idle.empty()) {
     findings.push_back({"wheel-tag-nobody", Severity::kWarning, "",
-                        fmt::format("no Python takes '{}' with the other parts of the tag '{}'",
+                        fmt::format("no Python accepts '{}' with the other parts of the tag '{}'",
                                     Join(verdict.idle, "', '"), name.tag.str()),
-                        "leave it out of the tag"});
+                        "remove it from the tag"});
   }
   const bool some = std::any_of(verdict.pythons.begin(), verdict.pythons.end(),
                                 [&](const auto& pythons) { return wheel::HasRelease(pythons, required); });
@@ -197,7 +197,7 @@ void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& req
   std::vector<std::string> words;
   for (const auto& [op, version] : required) words.push_back(op + version);
   findings.push_back({"wheel-python-nobody", Severity::kError, "",
-                      fmt::format("no Python has the tag '{}' and fulfils Requires-Python '{}'",
+                      fmt::format("no Python has the tag '{}' and satisfies Requires-Python '{}'",
                                   name.tag.str(), Join(words, ",")),
                       "correct the tag or Requires-Python"});
 }
@@ -241,10 +241,9 @@ void CheckModulesWithoutAbi(const NamedTags& tags, const Modules& modules, std::
     // One file for each Python that its maker knows.
     const bool several = module != modules.end() && module->second.built_for.size() > 1;
     if (several || !DefinesItsModule(path, symbols)) continue;
-    limited.Add(
-        {"wheel-none-abi", Severity::kError, path,
-         fmt::format("is an extension module, and the tag '{}' lets Pythons of any ABI import it", words),
-         "give the wheel the ABI tag of its modules: cp3XY, cp3XYt or abi3"});
+    limited.Add({"wheel-none-abi", Severity::kError, path,
+                 fmt::format("is an extension module, but the tag '{}' is for any ABI", words),
+                 "use the ABI tag of its modules: cp3XY, cp3XYt or abi3"});
   }
 }
 
@@ -260,7 +259,7 @@ std::optional<int> StableAbiOf(const wheel::Tag& tag) {
 }
 
 /// Whether the end of the name says that one Python alone imports the file.
-bool IsNamedForOne(const std::string& path) {
+bool NamesOnePython(const std::string& path) {
   const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   const std::size_t dot = path.find('.', name);
   if (dot == std::string::npos) return false;
@@ -275,7 +274,7 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
     defined.insert(symbols.defined.begin(), symbols.defined.end());
   LimitedFindings limited(findings);
   for (const auto& [path, symbols] : tags.symbols) {
-    if (IsNamedForOne(path)) continue;
+    if (NamesOnePython(path)) continue;
     std::vector<std::string> outside;
     for (const std::string& symbol : symbols.imported) {
       const auto since = StableAbiSince(symbol);
@@ -289,7 +288,7 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
     const bool foreign = tags.with_foreign_needs.contains(path);
     limited.Add(
         {"wheel-stable-abi", foreign ? Severity::kWarning : Severity::kError, path,
-         fmt::format("imports what the stable ABI of Python 3.{} does not have: {}{}", *lowest,
+         fmt::format("imports symbols that are not in the stable ABI of Python 3.{}: {}{}", *lowest,
                      Join(outside, ", "), count > kShown ? fmt::format(" and {} more", count - kShown) : ""),
          "build it with Py_LIMITED_API, or tag the wheel for one Python"});
   }
@@ -307,9 +306,9 @@ void CheckAbi3Possible(const NamedTags& tags, std::vector<Finding>& findings) {
   if (!any) return;
   findings.push_back(
       {"wheel-abi3-possible", Severity::kInfo, "",
-       fmt::format("all extension modules are for the stable ABI, and the tag '{}' is for one Python",
+       fmt::format("all extension modules use the stable ABI, but the tag '{}' is for one Python",
                    tags.name.tag.str()),
-       "tag the wheel for the oldest Python that it supports: 'ptpkg retag --python cp3XY --abi abi3'"});
+       "tag the wheel for the oldest Python that it supports: ptpkg retag --python cp3XY --abi abi3"});
 }
 
 void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
@@ -318,8 +317,8 @@ void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
   for (const std::string& platform : Split(tags.name.tag.platform, '.')) {
     if (!IsForOtherSystems(platform) || CodeMayBeFor(platform, tags.code)) continue;
     findings.push_back({"wheel-platform-code", Severity::kError, "",
-                        fmt::format("the libraries are for another system than '{}' says", platform),
-                        "give the wheel the platform tag that its files deserve"});
+                        fmt::format("the libraries are for a different system than '{}'", platform),
+                        "compute the platform tag: ptpkg retag --platform auto"});
   }
 }
 
@@ -331,7 +330,7 @@ Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& t
   PTPKG_TRY(const wheel::Specifiers required, PythonsRequired(env, tree));
   CheckInterpreters(tags.name, required, findings);
   const Modules modules = ModulesIn(tree);
-  CheckExtensions(tags.name, modules, EndsSomewhere(required), findings);
+  CheckExtensions(tags.name, modules, HasUpperBound(required), findings);
   CheckModulesWithoutAbi(tags, modules, findings);
   CheckStableAbi(tags, findings);
   CheckAbi3Possible(tags, findings);

@@ -1,5 +1,5 @@
 #pragma once
-// The tags of a wheel's file name against what its files are named and hold. Layer: verify. Pages:
+// Checks wheel tags against file names and content. Layer: verify. Pages:
 // docs/findings/wheel-extension-tag.md, wheel-platform-code.md, wheel-tag-nobody.md, wheel-python-nobody.md,
 // wheel-none-abi.md, wheel-stable-abi.md, wheel-abi3-possible.md.
 

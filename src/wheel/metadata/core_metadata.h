@@ -1,6 +1,6 @@
 #pragma once
-// Core metadata of a Python distribution: METADATA of a wheel. Layer: wheel.
-// Source: PyPA core metadata specification 2.5; PEP 566 for the message form.
+// Parses METADATA of a wheel. Layer: wheel. Source: PyPA core metadata specification 2.5; PEP 566 for the
+// message form.
 
 #include <string>
 #include <string_view>

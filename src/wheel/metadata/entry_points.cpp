@@ -80,7 +80,7 @@ Result<std::string> ParseGroup(std::string_view content, const Line& line) {
 /// A line "name = module:object [extras]" of `group`.
 Result<EntryPoint> ParsePoint(std::string_view content, const std::string& group, const Line& line) {
   const std::size_t equals = content.find('=');
-  if (group.empty()) return line.Fail("an entry point stands before the first [group]");
+  if (group.empty()) return line.Fail("an entry point precedes the first [group]");
   if (equals == std::string_view::npos) return line.Fail("expected 'name = module:object'");
   const std::string_view value = Trim(content.substr(equals + 1));
   PTPKG_TRY(EntryPoint point, ParseReference(value, line));
@@ -110,13 +110,12 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
   for (const std::string& raw : SplitLines(text)) {
     const Line line{name, ++number, raw};
     const std::string_view content = Trim(raw);
-    if (HasOtherBreak(raw)) return line.Fail("a line holds a break that only some readers see");
+    if (HasOtherBreak(raw)) return line.Fail("a line has a line break that only some readers recognise");
     if (content.empty() || content.front() == '#') continue;
-    if (content.front() == ';') return line.Fail("pip does not take ';' for a comment");
+    if (content.front() == ';') return line.Fail("pip does not treat ';' as a comment");
     const std::size_t indented = raw.find(content.front());
     if (continues && indented > indentation)
-      return line.Fail(
-          "an indented line continues the one before for some readers, and is one of its own for others");
+      return line.Fail("readers disagree whether an indented line continues the previous line");
     indentation = indented;
     continues = content.front() != '[';
     if (content.front() == '[') {

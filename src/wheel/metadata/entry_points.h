@@ -1,6 +1,5 @@
 #pragma once
-// entry_points.txt. Layer: wheel.
-// Source: PyPA entry points specification.
+// Parses entry_points.txt. Layer: wheel. Source: PyPA entry points specification.
 
 #include <string>
 #include <string_view>

@@ -72,7 +72,7 @@ Result<std::string_view> ReadFields(std::string_view text, const std::string& na
     }
     // Python's reader takes a lone carriage return for a line break, so it could smuggle a field in.
     if (line.find_first_of(std::string_view("\0\r", 2)) != std::string_view::npos) {
-      return LineError("a header holds a NUL byte or a lone carriage return", name, line_number, "");
+      return LineError("a header has a NUL byte or a lone carriage return", name, line_number, "");
     }
     if (IsBlank(line.front())) {
       if (!field) {

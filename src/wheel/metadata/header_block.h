@@ -1,6 +1,6 @@
 #pragma once
-// "Name: value" lines with continuation lines, then a body: the form of METADATA and WHEEL. Layer: wheel.
-// Source: PEP 566 (RFC 822 as Python's email.parser with the compat32 policy reads it).
+// Parses "Name: value" blocks of METADATA and WHEEL. Layer: wheel. Source: PEP 566 (RFC 822 as Python's
+// email.parser with the compat32 policy reads it).
 
 #include <string>
 #include <string_view>

@@ -142,7 +142,7 @@ class MarkerParser {
 
   Result<ParsedMarker> Parse() {
     PTPKG_TRY(ParsedMarker marker, ParseOr(0));
-    if (!Trim(rest_).empty()) return Fail(fmt::format("'{}' is out of place", Trim(rest_)));
+    if (!Trim(rest_).empty()) return Fail(fmt::format("unexpected '{}'", Trim(rest_)));
     return marker;
   }
 

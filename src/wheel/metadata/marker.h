@@ -1,6 +1,6 @@
 #pragma once
-// Environment markers: the condition after ';' of a requirement. Layer: wheel.
-// Source: PyPA dependency specifiers, "Environment markers" (PEP 508); packaging/markers.py.
+// Parses and evaluates environment markers. Layer: wheel. Source: PyPA dependency specifiers, "Environment
+// markers" (PEP 508); packaging/markers.py.
 
 #include <compare>
 #include <map>

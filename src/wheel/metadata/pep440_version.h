@@ -1,6 +1,6 @@
 #pragma once
-// Versions of Python distributions. Layer: wheel.
-// Source: PEP 440 with its appendix B (the pattern) and packaging/version.py (the order).
+// Parses and compares PEP 440 versions. Layer: wheel. Source: PEP 440 with its appendix B (the pattern) and
+// packaging/version.py (the order).
 
 #include <compare>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// RECORD: the list of a wheel's files with digests and sizes. Layer: wheel.
-// Source: PyPA "Recording installed projects" and binary distribution format; PEP 376 for the CSV dialect.
+// Reads and writes RECORD. Layer: wheel. Source: PyPA "Recording installed projects" and binary distribution
+// format; PEP 376 for the CSV dialect.
 
 #include <cstdint>
 #include <string>

@@ -32,7 +32,7 @@ std::vector<RecordFault> FindLineFaults(std::string_view text, const std::string
                        std::any_of(kOtherBreaks.begin(), kOtherBreaks.end(), [&](std::string_view one) {
                          return line.find(one) != std::string_view::npos;
                        });
-    if (other) add(number, "holds a line break that only some readers see");
+    if (other) add(number, "has a line break that only some readers recognise");
     if (faults.size() >= kMaxLineFaults) return faults;
   }
   return faults;

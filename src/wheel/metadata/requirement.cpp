@@ -41,7 +41,7 @@ class RequirementParser {
     }
     SkipBlanks();
     if (rest_.empty()) return out;
-    if (!Take(';')) return Fail(fmt::format("'{}' is out of place", rest_));
+    if (!Take(';')) return Fail(fmt::format("unexpected '{}'", rest_));
     out.marker = std::string(Trim(rest_));
     if (Result<void> marker = CheckMarker(out.marker); !marker) return Fail(marker.error().message());
     return out;
@@ -122,7 +122,7 @@ std::string VersionProblem(std::string_view op, std::string_view version) {
     return fmt::format("'{}{}' names a local version, which only '==' and '!=' compare", op, version);
   }
   if (op == "~=" && parsed->release.size() < 2) {
-    return fmt::format("'~={}' needs a version of two numbers at least", version);
+    return fmt::format("'~={}' needs a version with at least two numbers", version);
   }
   return {};
 }

@@ -1,6 +1,5 @@
 #pragma once
-// Requirements of Python distributions: one Requires-Dist value. Layer: wheel.
-// Source: PEP 508 / PyPA dependency specifiers.
+// Parses PEP 508 requirements. Layer: wheel. Source: PEP 508 / PyPA dependency specifiers.
 
 #include <string>
 #include <string_view>

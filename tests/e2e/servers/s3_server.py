@@ -118,11 +118,6 @@ class S3Server(faults.Proxy):
             assert said == state[key], f"{key}: {said} is told, and {state[key]} is true"
         return state
 
-    def unfinished(self) -> list[str]:
-        """Ids of uploads that were begun and neither completed nor aborted."""
-        listed, _ = self.moto.ask("GET", "/channel?uploads")
-        return [item.text for item in xml.etree.ElementTree.fromstring(listed).iterfind("s3:Upload/s3:UploadId", NAMESPACE)]
-
     def wrong_signatures(self, key: str) -> str:
         """The requests whose signatures botocore does not make of this secret, a line each."""
         signed = [{"method": one.method, "url": self.url + one.target,

@@ -40,7 +40,7 @@ TEST(EntrySet, RefusesWhatCannotBothBeUnpacked) {
   EXPECT_THAT(entries.AddText(RelPath::Literal("lib"), ""),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'lib' is a file, but 'lib/x' lies below it")));
   EXPECT_THAT(entries.AddText(RelPath::Literal("lib/x/y/z"), ""),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("lies below 'lib/x', which is a file")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is below 'lib/x', which is a file")));
   // "lib-x" stands between "lib" and "lib/" in byte order.
   ASSERT_OK(entries.AddText(RelPath::Literal("lib-x"), ""));
   EXPECT_THAT(entries.AddText(RelPath::Literal("lib"), ""),
@@ -56,7 +56,7 @@ TEST(EntrySet, RefusesNamesThatReadersRefuse) {
   EXPECT_THAT(entries.AddText(RelPath::Literal("a\xff"), ""),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'a\\xff' has a name that is not UTF-8")));
   EXPECT_THAT(entries.AddText(RelPath::Literal("d/" + std::string(256, 'x')), ""),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has a part of 256 bytes in its name")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has a component of 256 bytes in its name")));
   EXPECT_OK(entries.AddText(RelPath::Literal("gr\xc3\xbc\xc3\x9f"), ""));
 }
 

@@ -20,9 +20,9 @@ class LicenseFilesTest : public ::testing::Test {
     source_ = env_.dir().MakeDir("source");
   }
   Result<std::vector<std::string>> Names() {
-    PTPKG_TRY(const std::vector<KeptFile> files, FindLicenseFiles(env_, recipe_, source_));
+    PTPKG_TRY(const std::vector<LicenseFile> files, FindLicenseFiles(env_, recipe_, source_));
     std::vector<std::string> names;
-    for (const KeptFile& file : files) names.push_back(file.name);
+    for (const LicenseFile& file : files) names.push_back(file.name);
     return names;
   }
 
@@ -61,7 +61,7 @@ TEST_F(LicenseFilesTest, NamesWhatMatchesNothingAndWhatThereIs) {
   env_.dir().WriteFile("source/other", "x");
   recipe_.about.license_files = {"LICENSE"};
   EXPECT_THAT(Names(),
-              FailsWith(ErrorCode::kNotFound, HasSubstr("'LICENSE' matches nothing in the sources")));
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'LICENSE' matches no file in the sources")));
   EXPECT_THAT(Names(), HasHint("found: COPYING.txt"));
 }
 

@@ -114,7 +114,7 @@ TEST_F(PostProcessTest, RefusesALinkIntoTheBuildFolder) {
   ASSERT_OK(env_->fs.MakeDirs(layout_.prefix / "lib"));
   ASSERT_OK(env_->fs.CreateSymlink((layout_.source / "x.so").str(), layout_.prefix / "lib/x.so"));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput,
-                               HasSubstr("symlink 'lib/x.so' leads into the build folder")));
+                               HasSubstr("symlink 'lib/x.so' points into the build directory")));
 }
 
 TEST_F(PostProcessTest, BreaksHardLinks) {
@@ -215,7 +215,7 @@ TEST_F(PostProcessTest, DiffFindsNewFilesAndWarnsOfChangedOnes) {
   ASSERT_OK(env_->fs.Remove(layout_.prefix / "lib/gone.a"));
 
   ASSERT_OK_AND_ASSIGN(const auto added, before.Added(env_, layout_.prefix));
-  ASSERT_OK(RemoveAllBut(env_, layout_.prefix, added));
+  ASSERT_OK(RemoveAllExcept(env_, layout_.prefix, added));
 
   EXPECT_EQ(added, Paths({"lib/new.a"}));
   EXPECT_THAT(test::ListTree(env_->fs, layout_.prefix), ElementsAre("lib/", "lib/new.a"));

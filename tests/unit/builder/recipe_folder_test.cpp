@@ -129,7 +129,7 @@ TEST_F(RecipeFolderTest, NoticesAFileThatChangedSinceItWasHashed) {
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
   EXPECT_THAT(CopyRecipeFolder(env_, folder, env_.dir() / "copy"),
               FailsWith(ErrorCode::kRefused,
-                        HasSubstr("'build.sh' of the recipe's folder has changed since it was read")));
+                        HasSubstr("'build.sh' in the recipe directory changed while ptpkg was running")));
 }
 
 TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
@@ -148,7 +148,7 @@ TEST_F(RecipeFolderTest, GivesTheFilesOfInfoRecipe) {
               HasSubstr("\npackage:\n  name: toy\n  version: \"1.0\"\n"));
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "build.sh", "other\n"));
   EXPECT_THAT(RecipeFiles(env_, recipe::CondaOutputOf(recipe_), "", folder),
-              FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' of the recipe's folder has changed")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("'build.sh' in the recipe directory changed")));
 }
 
 TEST_F(RecipeFolderTest, GivesTheTextsInWhichNamesOfVariablesAreLookedFor) {
@@ -157,10 +157,11 @@ TEST_F(RecipeFolderTest, GivesTheTextsInWhichNamesOfVariablesAreLookedFor) {
   env_.dir().WriteFile("r/large.bin", std::string((1U << 20U) + 1, 'x'));
   ASSERT_OK_AND_ASSIGN(const RecipeFolder folder, Read());
   EXPECT_THAT(
-      SearchedTexts(env_, recipe_, folder),
+      VariableSearchTexts(env_, recipe_, folder),
       IsOkAndHolds(ElementsAre("make\n", "-$PKG_BUILD_STRING", "make\n", "os.environ['PKG_BUILDNUM']", "x")));
   ASSERT_OK(WriteFile(env_->fs, recipe_.recipe_dir / "helper.py", "other"));
-  EXPECT_THAT(SearchedTexts(env_, recipe_, folder), FailsWith(ErrorCode::kRefused, HasSubstr("helper.py")));
+  EXPECT_THAT(VariableSearchTexts(env_, recipe_, folder),
+              FailsWith(ErrorCode::kRefused, HasSubstr("helper.py")));
 }
 
 }  // namespace

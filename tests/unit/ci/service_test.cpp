@@ -115,9 +115,10 @@ TEST(Github, AMatrixHas256JobsAtMost) {
 TEST(Service, RefusesMoreThanItTakesOfAFile) {
   Workflow workflow = Example(20);
   for (Job& job : workflow.stages[0].jobs) job.arguments.emplace_back(120'000, 'x');
-  EXPECT_THAT(GithubWorkflow(workflow), FailsWith(ErrorCode::kUnsupported, HasSubstr("GitHub takes 500000")));
+  EXPECT_THAT(GithubWorkflow(workflow),
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("GitHub accepts 500000")));
   EXPECT_THAT(GitlabPipeline(workflow),
-              FailsWith(ErrorCode::kUnsupported, HasSubstr("GitLab takes 2000000")));
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("GitLab accepts 2000000")));
 }
 
 TEST(Github, LaterRecipesTakeTheArtifactsOfAllBefore) {

@@ -70,7 +70,7 @@ TEST_F(CondaMemberPassTest, RefusesWhatUnpackingRefuses) {
   EXPECT_THAT(VisitTar({{.name = "a"}, {.name = "a"}}), FailsWith(ErrorCode::kCorrupt, HasSubstr("twice")));
   EXPECT_THAT(VisitTar({{.name = "a", .type = '6'}}), FailsWith(ErrorCode::kCorrupt, HasSubstr("device")));
   EXPECT_THAT(VisitTar({{.name = "a", .type = '2', .link_target = "../b"}}),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("leads out of the tree")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("outside the tree")));
   EXPECT_THAT(VisitTar({{.name = "a", .type = '1', .link_target = "b"}}),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("hard link to 'b'")));
 }

@@ -72,7 +72,7 @@ TEST(CheckMetadata, NamesTheFieldThatIsWrong) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("subdir")));
   EXPECT_THAT(broken([](auto& m) { m.noarch_python = true; }), IsOk()) << "CEP 20: abi3 for one machine";
   EXPECT_THAT(broken([](auto& m) { m.entry_points = {"a = b:c"}; }),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("noarch python package only")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("only noarch python packages")));
   EXPECT_THAT(broken([](auto& m) { m.track_features = {"a b"}; }),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("track feature")));
   EXPECT_THAT(broken([](auto& m) {

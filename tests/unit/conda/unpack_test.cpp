@@ -105,7 +105,7 @@ TEST_F(UnpackTest, RemovesEverythingWhenThePrefixIsTooLong) {
       WritePackages(env_, {.metadata = DemoMetadata(), .tree = tree, .prefix_placeholder = kUnpackedPrefix},
                     env_.dir().MakeDir("out"), {.conda = false}));
   EXPECT_THAT(Unpack(artifacts[0].path, {.prefix = "/" + std::string(300, 'x')}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves room for")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("placeholder")));
   EXPECT_THAT(Prefix(), IsEmpty());
 }
 
@@ -140,14 +140,14 @@ TEST_F(UnpackTest, DoesNotWriteThroughALinkOfThePrefix) {
   env_.dir().MakeDir("outside");
   env_.dir().MakeSymlink("../outside", "prefix/lib");
   EXPECT_THAT(Unpack(PackageOf({{.name = "lib/a", .content = "1"}})),
-              FailsWith(ErrorCode::kCorrupt, HasSubstr("lies below the symlink 'lib'")));
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("is below the symlink 'lib'")));
   EXPECT_THAT(test::ListTree(env_->fs, env_.dir() / "outside"), IsEmpty());
 }
 
 TEST_F(UnpackTest, RefusesAFileInTheWayOfAFolder) {
   env_.dir().WriteFile("prefix/lib", "x");
   EXPECT_THAT(Unpack(PackageOf({{.name = "lib/a", .content = "1"}})),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is a file, not a folder")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is a file, not a directory")));
 }
 
 TEST_F(UnpackTest, RefusesHostileMembers) {
@@ -156,16 +156,16 @@ TEST_F(UnpackTest, RefusesHostileMembers) {
   ExpectRefused(Package({{.name = "a/../../evil", .content = "x"}}), "has '..' in its name");
   ExpectRefused(PackageOf({{.name = "a", .type = '2', .link_target = "/etc/passwd"}}),
                 "links to the absolute path");
-  ExpectRefused(PackageOf({{.name = "b/a", .type = '2', .link_target = "../../x"}}), "leaves the package");
+  ExpectRefused(PackageOf({{.name = "b/a", .type = '2', .link_target = "../../x"}}), "outside the package");
   ExpectRefused(PackageOf({{.name = "d", .type = '2', .link_target = "e"}, {.name = "d/x", .content = "1"}}),
-                "lies below the symlink 'd'");
+                "is below the symlink 'd'");
   ExpectRefused(PackageOf({{.name = "a", .content = "1"}, {.name = "fifo", .type = '6'}}), "is a device");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a", .content = "2"}}), "occurs twice");
   ExpectRefused(Package({{.name = "a", .type = '1', .link_target = "/etc/passwd"}}), "has an absolute name");
   ExpectRefused(Package({{.name = "a", .content = "1"}, {.name = "a/b", .content = "2"}}),
-                "lies below 'a', which is a file");
+                "is below 'a', which is a file");
   ExpectRefused(Package({{.name = "a/b", .content = "1"}, {.name = "a", .content = "2"}}),
-                "is also the folder of other");
+                "is also the directory of other");
   ExpectRefused(Package({{.name = "a\tb", .content = "1"}}), "has a control character in its name");
 }
 
@@ -178,10 +178,10 @@ TEST_F(UnpackTest, RefusesContentThatPathsJsonDoesNotDescribe) {
   };
   ExpectRefused(with({good[0]}), "'b' of paths.json is missing");
   ExpectRefused(with({good[0], good[1], {.name = "c", .content = ""}}), "'c' is not listed");
-  ExpectRefused(with({good[0], {.name = "b", .content = "3"}}), "does not have the sha256");
+  ExpectRefused(with({good[0], {.name = "b", .content = "3"}}), "differs from paths.json");
   ExpectRefused(with({good[0], {.name = "b", .content = "22"}}), "'b' has 2 bytes");
-  ExpectRefused(with({good[0], {.name = "b", .type = '2', .link_target = "a"}}), "not of the kind");
-  ExpectRefused(Package({DemoInfo({})[0]}), "holds no 'info/paths.json'");
+  ExpectRefused(with({good[0], {.name = "b", .type = '2', .link_target = "a"}}), "has a different type");
+  ExpectRefused(Package({DemoInfo({})[0]}), "has no 'info/paths.json'");
 }
 
 TEST_F(UnpackTest, RefusesPartsThatHoldEachOthersFiles) {
@@ -271,9 +271,9 @@ TEST_F(ReadTest, SaysWhatIsMissingOrWrong) {
     return info;
   };
   EXPECT_THAT(read({{.name = "a", .content = ""}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds no 'info/index.json'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no 'info/index.json'")));
   EXPECT_THAT(read({{.name = "./info/index.json", .content = "{}"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds no 'info/index.json'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no 'info/index.json'")));
   EXPECT_THAT(read({{.name = "info/index.json", .content = "{"}}),
               FailsWith(ErrorCode::kInvalidInput, testing::_));
   EXPECT_THAT(read({{.name = "info/index.json", .content = "{}"}}),

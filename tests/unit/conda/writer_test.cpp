@@ -211,7 +211,7 @@ TEST_F(WritePackagesTest, ReportsBytesAndWarnsAboutNames) {
   const std::size_t before = env_.reporter.tasks().size();
   ASSERT_THAT(Write(DemoMetadata(), tree, out_), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
-              ElementsAre(HasSubstr("is longer than 200 bytes"), HasSubstr("'A' and 'a' differ in case only"),
+              ElementsAre(HasSubstr("is longer than 200 bytes"), HasSubstr("'A' and 'a' differ only in case"),
                           HasSubstr("is not ASCII")));
   ASSERT_THAT(env_.reporter.tasks(), SizeIs(before + 1));
   const auto task = env_.reporter.tasks().back();
@@ -241,14 +241,14 @@ TEST_F(WritePackagesTest, RefusesToReplaceUnlessTold) {
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already exists")));
   EXPECT_EQ(env_.dir().ReadFile("out/demo-1.0-0.tar.bz2"), "old");
   EXPECT_THAT(env_->fs.ListDir(out_), test::IsOkAndHolds(ElementsAre("demo-1.0-0.tar.bz2")));
-  EXPECT_THAT(Write(DemoMetadata(), tree, out_, {.on_existing = OnExisting::kReplace}), IsOk());
+  EXPECT_THAT(Write(DemoMetadata(), tree, out_, {.on_existing = ExistingFilePolicy::kReplace}), IsOk());
   EXPECT_NE(env_.dir().ReadFile("out/demo-1.0-0.tar.bz2"), "old");
 }
 
 TEST_F(WritePackagesTest, RefusesBadInput) {
   const StagedTree tree = MakeTree(env_, {{.name = "info/x", .content = ""}});
   EXPECT_THAT(Write(DemoMetadata(), tree, out_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'info/x' lies in info/")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'info/x' is in info/")));
   PackageMetadata metadata = DemoMetadata();
   metadata.name = "Demo";
   EXPECT_THAT(Write(metadata, {}, out_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("package name")));

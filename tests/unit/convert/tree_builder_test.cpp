@@ -53,14 +53,14 @@ TEST_F(TreeBuilderTest, RefusesAFileThatIsAFolderToo) {
   TreeBuilder builder(env_, to_);
   ASSERT_OK(builder.AddText(RelPath::Literal("a/b/c"), "1"));
   for (const char* above : {"a", "a/b"}) {
-    EXPECT_THAT(
-        builder.AddText(RelPath::Literal(above), "2"),
-        FailsWith(ErrorCode::kAlreadyExists,
-                  HasSubstr(std::string("'") + above + "' would be a file, and the folder of 'a/b/c'")));
+    EXPECT_THAT(builder.AddText(RelPath::Literal(above), "2"),
+                FailsWith(ErrorCode::kAlreadyExists,
+                          HasSubstr(std::string("'") + above +
+                                    "' would be both a file and the directory of 'a/b/c'")));
   }
   EXPECT_THAT(builder.AddText(RelPath::Literal("a/b/c/d/e"), "2"),
               FailsWith(ErrorCode::kAlreadyExists,
-                        HasSubstr("'a/b/c' would be a file, and the folder of 'a/b/c/d/e'")));
+                        HasSubstr("'a/b/c' would be both a file and the directory of 'a/b/c/d/e'")));
   // Names that begin alike, on both sides of '/' in the order of bytes.
   for (const char* beside : {"a/b/c-d", "a/b/c0", "a/b-", "a0"})
     ASSERT_OK(builder.AddText(RelPath::Literal(beside), "1"));

@@ -24,7 +24,7 @@ TEST(TargetOf, ExtensionWheel) {
       Wheel({"cp311-cp311-manylinux_2_27_x86_64", "cp311-cp311-manylinux_2_28_x86_64"}, ">=3.11"), "");
   ASSERT_THAT(target, test::IsOk());
   EXPECT_THAT(TargetOf(Wheel({"cp311-cp311-manylinux_2_27_x86_64"}), "3.9"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("for Python 3.11 alone")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("only for Python 3.11")));
   EXPECT_EQ(target->python, "3.11");
   EXPECT_EQ(target->subdir, "linux-64");
   EXPECT_EQ(target->site_packages, "lib/python3.11/site-packages");
@@ -198,13 +198,14 @@ TEST(TargetOf, SeveralPythonsWithoutTheirAbiShareAPackage) {
   ASSERT_THAT(chosen, test::IsOk());
   EXPECT_EQ(chosen->site_packages, "lib/python3.12/site-packages");
   EXPECT_THAT(TargetOf(info, "3.11"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("for Python 3.10, 3.12 alone")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("only for Python 3.10, 3.12")));
 }
 
 TEST(TargetOf, SeveralAbisAskWhichPython) {
   const wheel::WheelInfo info = Wheel({"cp310.cp311-cp310.cp311-manylinux_2_17_x86_64"});
   const auto several = TargetOf(info, "");
-  EXPECT_THAT(several, FailsWith(ErrorCode::kInvalidInput, HasSubstr("Python 3.10, 3.11, each")));
+  EXPECT_THAT(several,
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("Python 3.10, 3.11, which have different ABIs")));
   EXPECT_THAT(several, test::HasHint(HasSubstr("--python 3.10,3.11")));
   EXPECT_THAT(TargetOf(info, "3.11"), test::IsOk());
 }

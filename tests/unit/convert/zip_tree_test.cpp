@@ -105,7 +105,7 @@ TEST_F(ZipTreeTest, ALinkThatLeadsToNoFileIsRefusedByName) {
   for (const auto& [link, target] : {std::pair("headers", "include"), std::pair("lib/gone", "nothing")}) {
     EXPECT_THAT(Make({.files = {link}}),
                 FailsWith(ErrorCode::kInvalidInput,
-                          HasSubstr(fmt::format("'{}' is a link to '{}', which is no file", link, target))));
+                          HasSubstr(fmt::format("'{}' is a link to '{}', which is not", link, target))));
   }
 }
 
@@ -132,8 +132,9 @@ TEST_F(ZipTreeTest, ATextReplacesNoFile) {
 
 TEST_F(ZipTreeTest, ATextIsNoFolderAndLiesBelowNoFile) {
   for (const auto& [text, message] :
-       {std::pair("include", "'include' would be a file, and the folder of 'include/c.h'"),
-        std::pair("include/c.h/x", "'include/c.h' would be a file, and the folder of 'include/c.h/x'")}) {
+       {std::pair("include", "'include' would be both a file and the directory of 'include/c.h'"),
+        std::pair("include/c.h/x",
+                  "'include/c.h' would be both a file and the directory of 'include/c.h/x'")}) {
     EXPECT_THAT(Make({.texts = {{text, "y"}}}), FailsWith(ErrorCode::kAlreadyExists, HasSubstr(message)));
     ASSERT_OK(RemoveTree(env_->fs, to_));
     ASSERT_OK(env_->fs.MakeDirs(to_));
@@ -154,7 +155,7 @@ TEST_F(ZipTreeTest, AnEmptyZipIsAnError) {
   for (const recipe::ZipPart& part : {recipe::ZipPart{.root = "site-packages/tyo"},
                                       recipe::ZipPart{.files = {"nothing"}, .texts = {{"a", "b"}}},
                                       recipe::ZipPart{.root = "conda-meta"}}) {
-    EXPECT_THAT(Make(part), FailsWith(ErrorCode::kNotFound, HasSubstr("'toy' would hold no file")));
+    EXPECT_THAT(Make(part), FailsWith(ErrorCode::kNotFound, HasSubstr("'toy' would have no file")));
   }
 }
 

@@ -172,7 +172,7 @@ class NotedClaim final : public Claim {
   NotedClaim(const NotedClaim&) = delete;
   NotedClaim& operator=(const NotedClaim&) = delete;
   ~NotedClaim() override { events_.emplace_back("let go"); }
-  void Kept() override { events_.emplace_back("kept"); }
+  void OnStored() override { events_.emplace_back("kept"); }
 
  private:
   std::vector<std::string>& events_;
@@ -222,7 +222,7 @@ TEST_F(ExecutorTest, WhatAnotherMadeWhileOneWaitedForTheClaimIsTaken) {
   waits = true;
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run({{node}}));
   EXPECT_EQ(runs_, 1);
-  EXPECT_EQ(outcomes[0].reason, "another run has made it meanwhile");
+  EXPECT_EQ(outcomes[0].reason, "another run has built it meanwhile");
   EXPECT_EQ(outcomes[0].result.value["text"], "a");
   EXPECT_THAT(events, ElementsAre("claimed", "kept", "let go", "claimed", "kept", "let go"));
 }
@@ -277,8 +277,8 @@ TEST_F(ExecutorTest, ARecordThatCannotBeReadOrWrittenStopsNothing) {
   ASSERT_OK_AND_ASSIGN(const auto outcomes, Run(plan));
   EXPECT_EQ(outcomes[0].state, kRan);
   EXPECT_EQ(outcomes[0].reason, "last run unknown");
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("why 'make/a' runs is unknown"),
-                                                    HasSubstr("a later run cannot say why 'make/a' runs")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("cannot tell why 'make/a' runs"),
+                                                    HasSubstr("later runs cannot tell why 'make/a' runs")));
 }
 
 TEST_F(ExecutorTest, ADryRunSaysWhatWouldRunAndWritesNothing) {

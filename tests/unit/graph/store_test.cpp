@@ -134,7 +134,7 @@ TEST_F(StoreTest, WhatIsDamagedIsMadeAgainWithAWarning) {
     ASSERT_OK_AND_ASSIGN(const std::optional<NodeResult> taken, store.Take("build", kKey));
     EXPECT_FALSE(taken.has_value());
     ASSERT_EQ(env_.reporter.warnings().size(), warned + 1);
-    EXPECT_THAT(env_.reporter.warnings().back(), HasSubstr("made again"));
+    EXPECT_THAT(env_.reporter.warnings().back(), HasSubstr("building it again"));
     EXPECT_THAT(Exists(env_->fs, folder_), IsOkAndHolds(false));
     ASSERT_OK_AND_ASSIGN(const NodeResult again, Put(store));
     EXPECT_THAT(ReadFile(env_->fs, again.files.root / "lib/made"), IsOkAndHolds(Eq("bytes")));

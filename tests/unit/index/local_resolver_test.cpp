@@ -107,24 +107,25 @@ TEST(Resolve, NamesTheTwoThatCollideAndWhoAsks) {
   const auto failed = Resolve(channel, Host({"mid", "libx ==1.0"}));
   ASSERT_THAT(failed,
               FailsWith(ErrorCode::kNotFound,
-                        "'libx ==1.0' (asked for by requirements.host) and 'libx >=2' (asked for by mid-1-0) "
+                        "'libx ==1.0' (required by requirements.host) and 'libx >=2' (required by mid-1-0) "
                         "exclude each other: no package of the output channel satisfies both"));
   EXPECT_EQ(failed.error().hint(), "the channel has libx-2.0-0, libx-1.0-0");
   EXPECT_THAT(
       Resolve(channel, Host({"libx <2"}, {"libx >=2"})),
-      FailsWith(ErrorCode::kNotFound, AllOf(HasSubstr("'libx <2' (asked for by requirements.host)"),
-                                            HasSubstr("'libx >=2' (asked for by requirements.build)"))));
+      FailsWith(ErrorCode::kNotFound, AllOf(HasSubstr("'libx <2' (required by requirements.host)"),
+                                            HasSubstr("'libx >=2' (required by requirements.build)"))));
 }
 
 TEST(Resolve, NamesAConstraintThatNothingSatisfies) {
   const std::vector<Candidate> channel = {Pack("magma-2.9.0-1"), Pack("top-1-0", {"magma >=4"})};
   const auto failed = Resolve(channel, Host({"magma >=3"}));
-  ASSERT_THAT(failed, FailsWith(ErrorCode::kNotFound,
-                                "no package of the output channel satisfies 'magma >=3' (asked "
-                                "for by requirements.host)"));
+  ASSERT_THAT(
+      failed,
+      FailsWith(ErrorCode::kNotFound,
+                "no package of the output channel satisfies 'magma >=3' (required by requirements.host)"));
   EXPECT_EQ(failed.error().hint(), "the channel has magma-2.9.0-1");
   EXPECT_THAT(Resolve(channel, Host({"top"})),
-              FailsWith(ErrorCode::kNotFound, HasSubstr("'magma >=4' (asked for by top-1-0)")));
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'magma >=4' (required by top-1-0)")));
 }
 
 TEST(Resolve, ThreeCanExcludeEachOther) {
@@ -132,17 +133,18 @@ TEST(Resolve, ThreeCanExcludeEachOther) {
                                           Pack("a-1-0", {"x 1|3"})};
   EXPECT_THAT(Resolve(channel, Host({"x 1|2", "x 2|3", "a"})),
               FailsWith(ErrorCode::kNotFound, AllOf(HasSubstr("'x 1|2'"), HasSubstr("'x 2|3'"),
-                                                    HasSubstr("'x 1|3' (asked for by a-1-0)"))));
+                                                    HasSubstr("'x 1|3' (required by a-1-0)"))));
 }
 
 TEST(Resolve, NamesAChoiceThatIsExcludedWhenNoTwoConstraintsCollide) {
   // c 2 leads to q, which wants c 1; c 1 leads to r, which wants c 2.
   const std::vector<Candidate> channel = {Pack("c-2-0", {"q"}), Pack("c-1-0", {"r"}), Pack("q-1-0", {"c 1"}),
                                           Pack("r-1-0", {"c 2"})};
-  EXPECT_THAT(Resolve(channel, Host({"c"})),
-              FailsWith(ErrorCode::kNotFound,
-                        "'c 1' (asked for by q-1-0) excludes c-2-0, which 'c' (asked for by "
-                        "requirements.host) leads to"));
+  EXPECT_THAT(
+      Resolve(channel, Host({"c"})),
+      FailsWith(
+          ErrorCode::kNotFound,
+          "'c 1' (required by q-1-0) excludes c-2-0, which 'c' (required by requirements.host) requires"));
 }
 
 TEST(Resolve, ConstrainsHoldOnlyForWhatIsDemanded) {
@@ -156,7 +158,7 @@ TEST(Resolve, ConstrainsHoldOnlyForWhatIsDemanded) {
   EXPECT_THAT(Stems(Resolve(channel, Host({"user", "mid"}))),
               ElementsAre("user-1-0", "mid-1-0", "libx-1.0-0"));
   EXPECT_THAT(Resolve(channel, Host({"mid", "libx 2.*"})),
-              FailsWith(ErrorCode::kNotFound, HasSubstr("'libx <2' (asked for by mid-1-0)")));
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'libx <2' (required by mid-1-0)")));
 }
 
 TEST(Resolve, WhatTheChannelLacksIsTheMachines) {
@@ -167,10 +169,9 @@ TEST(Resolve, WhatTheChannelLacksIsTheMachines) {
   EXPECT_THAT(Stems(Resolve(channel, Host({"python 3.11.*", "ext"}))), ElementsAre("ext-1-py311_0"));
   EXPECT_THAT(Stems(Resolve(channel, Host({"ext", "python 3.12.*"}))), ElementsAre("ext-1-py312_0"));
   const auto failed = Resolve(channel, Host({"python 3.13.*", "ext"}));
-  ASSERT_THAT(failed,
-              FailsWith(ErrorCode::kNotFound,
-                        "'python 3.13.*' (asked for by requirements.host) and 'python >=3.12,<3.13.0a0' "
-                        "(asked for by ext-1-py312_0) exclude each other"));
+  ASSERT_THAT(failed, FailsWith(ErrorCode::kNotFound,
+                                "'python 3.13.*' (required by requirements.host) and 'python "
+                                ">=3.12,<3.13.0a0' (required by ext-1-py312_0) exclude each other"));
   // A client makes the build prefix, with another Python if need be.
   EXPECT_THAT(Stems(Resolve(channel, Host({"ext"}, {"python 3.13.*"}))), ElementsAre("ext-1-py312_0"));
 }
@@ -296,7 +297,7 @@ TEST(Resolve, StrongRunExportsOfBuildAreRequirementsOfHost) {
   EXPECT_THAT(resolved->run_exports, ElementsAre("libgcc <2"));
   EXPECT_THAT(
       Resolve(channel, Host({"libgcc >=2"}, {"compiler"})),
-      FailsWith(ErrorCode::kNotFound, HasSubstr("(asked for by the strong run exports of compiler-1-0)")));
+      FailsWith(ErrorCode::kNotFound, HasSubstr("(required by the strong run exports of compiler-1-0)")));
   Request ignoring = Host({"libgcc >=2"}, {"compiler"});
   ignoring.ignore_from_package = {"compiler"};
   EXPECT_THAT(Stems(Resolve(channel, ignoring)), ElementsAre("libgcc-2-0", "compiler-1-0"));

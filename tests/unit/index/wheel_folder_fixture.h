@@ -25,7 +25,7 @@ class WheelFolderTest : public testing::Test {
     const wheel::WheelInput input{
         .metadata = metadata, .tag = {"py3", "none", "any"}, .root_is_purelib = true, .tree = tree};
     const Result<Artifact> wheel =
-        wheel::WriteWheel(env_, input, place, {.on_existing = OnExisting::kReplace});
+        wheel::WriteWheel(env_, input, place, {.on_existing = ExistingFilePolicy::kReplace});
     EXPECT_THAT(wheel, test::IsOk());
     return wheel ? wheel->path : place;
   }

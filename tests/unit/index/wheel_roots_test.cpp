@@ -136,7 +136,7 @@ TEST_F(WheelRootsTest, AWheelInAnotherBackendsFolderIsLeftOut) {
   const IndexSummary summary = Index();
   ASSERT_THAT(summary.left_out, SizeIs(2));
   EXPECT_THAT(summary.left_out[0].reason.message(),
-              HasSubstr("of 'cpu', and it lies in the folder of 'cu130'"));
+              HasSubstr("belongs to 'cpu', but it is in the directory of 'cu130'"));
   EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("a wheel of the same name"));
   EXPECT_THAT(Urls("torch", "cu130"), ElementsAre("../../torch-2.9.0%2Bcu130-py3-none-any.whl"));
 }
@@ -241,7 +241,7 @@ TEST_F(WheelRootsTest, AForeignPageInTheWayIsRefusedByName) {
     env_.dir().WriteFile(std::string("root/cpu/") + name, "mine");
     EXPECT_THAT(IndexWheels(env_, root_, {.roots = true}),
                 FailsWith(ErrorCode::kInvalidInput,
-                          HasSubstr(std::string("root/cpu/") + name + "' was not made by ptpkg")));
+                          HasSubstr(std::string("root/cpu/") + name + "' was not written by ptpkg")));
     EXPECT_EQ(Text(std::string("cpu/") + name), "mine");
     EXPECT_THAT(env_.dir().List(), Not(Contains("root/cpu/torch/")));
     ASSERT_OK(env_->fs.Remove(root_ / "cpu" / name));
@@ -256,7 +256,7 @@ TEST_F(WheelRootsTest, ARootThatIsRefusedLeavesNothingBehind) {
   const std::vector<std::string> before = env_.dir().List();
   const auto refused = IndexWheels(env_, root_, {.roots = true});
   ASSERT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cu130/index.html'")));
-  EXPECT_EQ(refused.error().hint(), "move it away, or index without --roots");
+  EXPECT_EQ(refused.error().hint(), "move it away, or remove --roots");
   std::vector<std::string> after = env_.dir().List();
   std::erase(after, "root/.ptpkg-lock");
   EXPECT_EQ(after, before);
@@ -356,7 +356,7 @@ TEST_F(WheelRootsTest, NothingIsWrittenThroughALink) {
   env_.dir().MakeDir("elsewhere");
   env_.dir().MakeSymlink("../elsewhere", "root/cpu");
   EXPECT_THAT(IndexWheels(env_, root_, {.roots = true}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cpu' is no folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cpu' is not a directory")));
   EXPECT_THAT(env_.dir().List(), Not(Contains(HasSubstr("elsewhere/torch"))));
 }
 
@@ -438,7 +438,7 @@ TEST_F(WheelRootsTest, AChannelMayHaveAFolderOfABackendsName) {
 
 TEST_F(WheelRootsTest, IndexFolderTakesAFolderOfBackendsAlone) {
   AddWheel("torch", "2.9.0", "", "cu130");
-  EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither wheels")));
+  EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no wheels")));
   ASSERT_OK_AND_ASSIGN(const IndexSummary asked, IndexFolder(env_, root_, /*roots=*/true));
   EXPECT_THAT(asked.roots, ElementsAre("cu130"));
   ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexFolder(env_, root_));

@@ -104,7 +104,7 @@ TEST_F(ScanTreeTest, ReadsEachFileOnceAndClosesIt) {
 TEST_F(ScanTreeTest, RefusesWhatPackagesCannotHold) {
   fs_.AddOther("/t/sub/fifo");
   EXPECT_THAT(Scan(), FailsWith(ErrorCode::kInvalidInput,
-                                AllOf(HasSubstr("sub/fifo"), HasSubstr("fifo, which no package"))));
+                                AllOf(HasSubstr("sub/fifo"), HasSubstr("fifo, which packages"))));
 }
 
 TEST_F(ScanTreeTest, RefusesWhatAKilledCallLeft) {
@@ -115,7 +115,7 @@ TEST_F(ScanTreeTest, RefusesWhatAKilledCallLeft) {
     TestEnv env({.fs = &fs});
     EXPECT_THAT(ScanTree(env, AbsPath::Literal("/t")),
                 AllOf(FailsWith(ErrorCode::kInvalidInput,
-                                AllOf(HasSubstr("'lib/"), HasSubstr("left by a ptpkg that was killed"))),
+                                AllOf(HasSubstr("'lib/"), HasSubstr("left over from a killed ptpkg"))),
                       HasHint(HasSubstr("remove it"))));
   }
 }
@@ -127,9 +127,9 @@ TEST_F(ScanTreeTest, RefusesTreesThatAreTooDeepWithThePath) {
   fs.AddDir("/t");
   fs.AddFile(folder + "/f", "x");
   test::TestEnv env({.fs = &fs});
-  EXPECT_THAT(
-      ScanTree(env, AbsPath::Literal("/t")),
-      FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("deep/deep"), HasSubstr("lies 129 folders deep"))));
+  EXPECT_THAT(ScanTree(env, AbsPath::Literal("/t")),
+              FailsWith(ErrorCode::kInvalidInput,
+                        AllOf(HasSubstr("deep/deep"), HasSubstr("is 129 directories deep"))));
 }
 
 TEST_F(ScanTreeTest, RefusesNamesThatAreNotUtf8) {

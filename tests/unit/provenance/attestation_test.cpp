@@ -29,7 +29,7 @@ TEST(PythonAttestation, IsReadForBothTypesThatIndexesTake) {
   for (const std::string& type : {std::string(kPypiPublish), std::string(kSlsaProvenance)}) {
     ASSERT_OK_AND_ASSIGN(const Statement statement, Python(PythonSample(kWheel, type)));
     EXPECT_EQ(statement.predicate_type, type);
-    EXPECT_EQ(OtherSubject(statement, kWheel), "");
+    EXPECT_EQ(SubjectMismatch(statement, kWheel), "");
   }
 }
 
@@ -45,7 +45,7 @@ TEST(PythonAttestation, MayHaveBrokenLines) {
 TEST(PythonAttestation, WhatIsNoneIsRefused) {
   const Json good = PythonSample(kWheel);
   const std::vector<std::pair<Json, std::string>> cases = {
-      {Json::array(), "is no object"},
+      {Json::array(), "is not an object"},
       {With(good, "/version", 2), "is of version 2, not 1"},
       {With(good, "/version", "1"), "version"},
       {With(good, "/verification_material", "x"), "verification_material"},
@@ -57,7 +57,7 @@ TEST(PythonAttestation, WhatIsNoneIsRefused) {
       {With(good, "/envelope/statement", "x"), "statement"},
       {With(good, "/envelope/statement", Base64(AsBytes("{}"))), "the statement in it"},
       {With(good, "/envelope/statement", Base64(AsBytes(R"({"_type": "v0"})"))), "not in-toto's v1"},
-      {PythonSample(kWheel, "urn:other"), "'urn:other', which indexes do not take"}};
+      {PythonSample(kWheel, "urn:other"), "'urn:other', which indexes do not accept"}};
   for (const auto& [json, text] : cases) {
     EXPECT_THAT(Python(json), FailsWith(ErrorCode::kInvalidInput, HasSubstr(text))) << json.dump();
   }
@@ -69,7 +69,7 @@ TEST(CondaAttestation, MayNameItsChannel) {
   ASSERT_OK_AND_ASSIGN(const Statement there,
                        Conda(CondaSample(kPackage, {{"targetChannel", "https://channels.test/me/"}})));
   EXPECT_EQ(TargetChannelOf(there), "https://channels.test/me");
-  EXPECT_EQ(OtherSubject(there, kPackage), "");
+  EXPECT_EQ(SubjectMismatch(there, kPackage), "");
   for (const Json& predicate : {Json(), Json::object()}) {
     ASSERT_OK_AND_ASSIGN(const Statement anywhere, Conda(CondaSample(kPackage, predicate)));
     EXPECT_EQ(TargetChannelOf(anywhere), "");
@@ -80,8 +80,8 @@ TEST(CondaAttestation, WhatIsNoneIsRefused) {
   const Json good = CondaSample(kPackage, Json());
   EXPECT_THAT(Conda(good), IsOk());
   const std::vector<std::pair<Json, std::string>> cases = {
-      {Json("x"), "is no object"},
-      {With(good, "/mediaType", "text/plain"), "no Sigstore bundle"},
+      {Json("x"), "is not an object"},
+      {With(good, "/mediaType", "text/plain"), "not that of a Sigstore bundle"},
       {With(good, "/verificationMaterial", Json()), "verificationMaterial"},
       {With(good, "/dsseEnvelope", Json()), "dsseEnvelope"},
       {With(good, "/dsseEnvelope/signatures", Json::array()), "has no signatures"},

@@ -92,7 +92,7 @@ TEST_F(EnvelopeTest, WhatIsNoEnvelopeIsRefused) {
   other["payload"] = "_-8=";
   EXPECT_THAT(parsed(other), IsOk()) << "the other alphabet";
   other["payload"] = "no base64!";
-  EXPECT_THAT(parsed(other), FailsWith(ErrorCode::kInvalidInput, "'payload' of it is no base64"));
+  EXPECT_THAT(parsed(other), FailsWith(ErrorCode::kInvalidInput, "'payload' of it is not base64"));
   other = good;
   other["signatures"] = Json::array();
   EXPECT_THAT(parsed(other), FailsWith(ErrorCode::kInvalidInput, "it has no signatures"));

@@ -28,7 +28,7 @@ TEST(Statement, IsReadAsItWasWritten) {
   ASSERT_THAT(statement.subjects, SizeIs(1));
   EXPECT_EQ(statement.subjects[0].name, "toy.whl");
   EXPECT_EQ(statement.subjects[0].sha256, kDigest);
-  EXPECT_EQ(OtherSubject(statement, {.name = "toy.whl", .sha256 = kDigest}), "");
+  EXPECT_EQ(SubjectMismatch(statement, {.name = "toy.whl", .sha256 = kDigest}), "");
 }
 
 TEST(Statement, HasTheFormOfInToto) {
@@ -59,31 +59,31 @@ TEST(Statement, OfAnotherVersionIsNotReadFurther) {
   EXPECT_EQ(statement.type, "v9");
 }
 
-TEST(OtherSubject, TellsWhatDiffers) {
+TEST(SubjectMismatch, TellsWhatDiffers) {
   const Subject file{.name = "toy.whl", .sha256 = kDigest};
   const auto of = [](std::vector<Subject> subjects) {
     return Statement{.type = "", .subjects = std::move(subjects)};
   };
-  EXPECT_THAT(OtherSubject(of({file, file}), file), HasSubstr("about 2 files"));
-  EXPECT_THAT(OtherSubject(of({{.name = "other.whl", .sha256 = kDigest}}), file),
+  EXPECT_THAT(SubjectMismatch(of({file, file}), file), HasSubstr("about 2 files"));
+  EXPECT_THAT(SubjectMismatch(of({{.name = "other.whl", .sha256 = kDigest}}), file),
               HasSubstr("'other.whl', not"));
-  EXPECT_THAT(OtherSubject(of({{.name = "toy.whl", .sha256 = "bb"}}), file),
+  EXPECT_THAT(SubjectMismatch(of({{.name = "toy.whl", .sha256 = "bb"}}), file),
               HasSubstr("its sha256 is bb, that of"));
-  EXPECT_THAT(OtherSubject(of({{.name = "toy.whl", .sha256 = ""}}), file), HasSubstr("not told"));
+  EXPECT_THAT(SubjectMismatch(of({{.name = "toy.whl", .sha256 = ""}}), file), HasSubstr("unknown"));
 }
 
-TEST(LackingInSlsa, NamesWhatIsRequired) {
-  EXPECT_EQ(LackingInSlsa(Parts()), "");
+TEST(MissingSlsaField, NamesWhatIsRequired) {
+  EXPECT_EQ(MissingSlsaField(Parts()), "");
   Json lacking = Parts();
   lacking["buildDefinition"].erase("buildType");
-  EXPECT_EQ(LackingInSlsa(lacking), "buildDefinition.buildType");
+  EXPECT_EQ(MissingSlsaField(lacking), "buildDefinition.buildType");
   lacking = Parts();
   lacking["buildDefinition"]["externalParameters"] = "text";
-  EXPECT_EQ(LackingInSlsa(lacking), "buildDefinition.externalParameters");
+  EXPECT_EQ(MissingSlsaField(lacking), "buildDefinition.externalParameters");
   lacking = Parts();
   lacking["runDetails"]["builder"]["id"] = "";
-  EXPECT_EQ(LackingInSlsa(lacking), "runDetails.builder.id");
-  EXPECT_EQ(LackingInSlsa(Json()), "buildDefinition.buildType");
+  EXPECT_EQ(MissingSlsaField(lacking), "runDetails.builder.id");
+  EXPECT_EQ(MissingSlsaField(Json()), "buildDefinition.buildType");
 }
 
 }  // namespace

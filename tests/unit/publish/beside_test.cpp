@@ -84,7 +84,7 @@ TEST_F(BesideTest, FindsWhatIsAboutTheArtifactAndNothingElse) {
   for (const char* other : {".metadata", ".asc", ".attestation", ".sigstore.json", ".v0.sigs"})
     Write(name + other, "x");
   Write("Other-1.0-py3-none-any.whl.sig", "x");
-  ASSERT_OK_AND_ASSIGN(const std::vector<Upload> found, FindBeside(env_, wheel));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Upload> found, FindSidecars(env_, wheel));
   EXPECT_THAT(Names(found),
               ElementsAre(name + ".intoto.jsonl", name + ".publish.attestation", name + ".sig"));
   EXPECT_THAT(
@@ -95,7 +95,7 @@ TEST_F(BesideTest, FindsWhatIsAboutTheArtifactAndNothingElse) {
 }
 
 // A signature of gpg is not published, but vouches for the bytes that go.
-TEST(IdsBeside, OfBothFormatsEverySignature) {
+TEST(SidecarIds, OfBothFormatsEverySignature) {
   const ArtifactId wheel = {.file_name = kWheel, .format = ArtifactFormat::kWheel};
   const std::string name = kWheel;
   const auto names = [](const std::vector<ArtifactId>& ids) {
@@ -104,11 +104,11 @@ TEST(IdsBeside, OfBothFormatsEverySignature) {
     return found;
   };
   EXPECT_THAT(
-      names(IdsBeside(wheel, {name, name + ".asc", name + ".sig", name + ".sha256", "other.whl.asc"})),
+      names(SidecarIds(wheel, {name, name + ".asc", name + ".sig", name + ".sha256", "other.whl.asc"})),
       ElementsAre(name + ".asc", name + ".sig"));
-  EXPECT_THAT(names(UsualIdsBeside(wheel)), ::testing::Contains(name + ".asc"));
+  EXPECT_THAT(names(UsualSidecarIds(wheel)), ::testing::Contains(name + ".asc"));
   const ArtifactId package = {.file_name = kPackage, .format = ArtifactFormat::kConda};
-  EXPECT_THAT(names(IdsBeside(package, {std::string(kPackage) + ".asc"})), ::testing::SizeIs(1));
+  EXPECT_THAT(names(SidecarIds(package, {std::string(kPackage) + ".asc"})), ::testing::SizeIs(1));
 }
 
 TEST_F(BesideTest, OfAPackageTheBundlesOfCep27) {
@@ -118,7 +118,7 @@ TEST_F(BesideTest, OfAPackageTheBundlesOfCep27) {
   Write(name + ".sigstore.json", bundle.dump());
   Write(name + ".v0.sigs", Json::array({bundle}).dump());
   Write(name + ".publish.attestation", "x");
-  ASSERT_OK_AND_ASSIGN(const std::vector<Upload> found, FindBeside(env_, package));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Upload> found, FindSidecars(env_, package));
   EXPECT_THAT(Names(found), ElementsAre(name + ".sigstore.json", name + ".v0.sigs"));
   EXPECT_EQ(found[0].ChannelPath(), "linux-64/" + name + ".sigstore.json");
   EXPECT_EQ(S3PathOf(found[0]), "conda/linux-64/" + name + ".sigstore.json");
@@ -130,7 +130,7 @@ TEST_F(BesideTest, TheNameOfAWheelMayBeInNormalForm) {
   Upload wheel = Artifact(kWheel);
   Write(std::string(kWheel) + ".publish.attestation",
         PythonSample(SubjectOf("toy_a-1.0-py3-none-any.whl")).dump());
-  EXPECT_THAT(FindBeside(env_, wheel), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(FindSidecars(env_, wheel), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST_F(BesideTest, WhatIsAboutAnotherFileIsRefused) {
@@ -144,7 +144,7 @@ TEST_F(BesideTest, WhatIsAboutAnotherFileIsRefused) {
     for (const auto& [name, text] : files) {
       Upload artifact = Artifact(wheel);
       Write(name, text);
-      EXPECT_THAT(FindBeside(env_, artifact),
+      EXPECT_THAT(FindSidecars(env_, artifact),
                   AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("'" + name + "' is about")),
                         HasHint(HasSubstr("remove it"))));
       ASSERT_THAT(env_->fs.Remove(folder_ / name), IsOk());
@@ -157,7 +157,7 @@ TEST_F(BesideTest, WhatIsAboutAnotherFileIsRefused) {
     for (const auto& [name, text] : files) {
       Upload artifact = Artifact(package);
       Write(name, text);
-      EXPECT_THAT(FindBeside(env_, artifact),
+      EXPECT_THAT(FindSidecars(env_, artifact),
                   FailsWith(ErrorCode::kRefused, HasSubstr("'" + name + "' is about")));
       ASSERT_THAT(env_->fs.Remove(folder_ / name), IsOk());
     }
@@ -174,7 +174,7 @@ TEST_F(BesideTest, WhatCannotBeReadIsRefused) {
   for (const auto& [name, text] : files) {
     Upload artifact = Artifact(name.starts_with(wheel) ? wheel : package);
     Write(name, text);
-    EXPECT_THAT(FindBeside(env_, artifact), FailsWith(ErrorCode::kRefused, HasSubstr(name)));
+    EXPECT_THAT(FindSidecars(env_, artifact), FailsWith(ErrorCode::kRefused, HasSubstr(name)));
     ASSERT_THAT(env_->fs.Remove(folder_ / name), IsOk());
   }
 }
@@ -184,11 +184,11 @@ TEST_F(BesideTest, OneAttestationOfEachType) {
   const Subject subject = SubjectOf(kWheel);
   Write(std::string(kWheel) + ".publish.attestation", PythonSample(subject).dump());
   Write(std::string(kWheel) + ".slsa.attestation", PythonSample(subject, provenance::kSlsaProvenance).dump());
-  EXPECT_THAT(FindBeside(env_, wheel), IsOkAndHolds(SizeIs(2)));
+  EXPECT_THAT(FindSidecars(env_, wheel), IsOkAndHolds(SizeIs(2)));
   Write(std::string(kWheel) + ".third.attestation", PythonSample(subject).dump());
   Upload again = Artifact(kWheel);
-  EXPECT_THAT(FindBeside(env_, again),
-              FailsWith(ErrorCode::kRefused, HasSubstr("is the second attestation")));
+  EXPECT_THAT(FindSidecars(env_, again),
+              FailsWith(ErrorCode::kRefused, HasSubstr("is a second attestation")));
 }
 
 TEST_F(BesideTest, PrefixDevTakesAnAttestationForItsChannelAlone) {
@@ -196,7 +196,7 @@ TEST_F(BesideTest, PrefixDevTakesAnAttestationForItsChannelAlone) {
   ASSERT_OK_AND_ASSIGN(const Target target,
                        MakeTarget(env_, {.to = "prefix:me", .server = "https://c.test"}));
   const Remote& remote = **std::get_if<std::unique_ptr<Remote>>(&target);
-  EXPECT_TRUE(remote.TakesAttestations());
+  EXPECT_TRUE(remote.AcceptsAttestations());
   for (const char* fine : {"", "https://c.test/me"}) {
     package.attestations = {{.name = "it", .text = "{}", .channel = fine}};
     EXPECT_THAT(remote.CheckRules(package), IsOk());
@@ -213,8 +213,8 @@ TEST_F(BesideTest, OtherServersTakeNone) {
   for (const char* to : {"quetz:me", "artifactory:me", "anaconda:me"}) {
     ASSERT_OK_AND_ASSIGN(const Target target, MakeTarget(env_, {.to = to, .server = "https://c.test"}));
     const Remote& remote = **std::get_if<std::unique_ptr<Remote>>(&target);
-    EXPECT_FALSE(remote.TakesAttestations()) << to;
-    EXPECT_FALSE(remote.TakesFilesBeside()) << to;
+    EXPECT_FALSE(remote.AcceptsAttestations()) << to;
+    EXPECT_FALSE(remote.AcceptsSidecars()) << to;
   }
 }
 

@@ -31,7 +31,7 @@ class FakeStore final : public Store {
   };
 
   [[nodiscard]] std::string Title() const override { return "the fake"; }
-  [[nodiscard]] bool Takes(ArtifactFormat) const override { return true; }
+  [[nodiscard]] bool AcceptsFormat(ArtifactFormat) const override { return true; }
   [[nodiscard]] Result<void> Check(const Change& change) const override {
     if (change.artifact.file_name.starts_with("bad"))
       return Error(ErrorCode::kRefused, change.artifact.file_name + " is bad");
@@ -43,21 +43,22 @@ class FakeStore final : public Store {
     log.emplace_back("log in");
     return Ok();
   }
-  Result<Standing> Look(const Change& change) override {
+  Result<RemoteStatus> QueryStatus(const Change& change) override {
     log.push_back("look " + change.artifact.file_name);
     const bool hides = hidden > 0;
     if (hides) --hidden;
     const auto& shown = hides ? before : files;
     const auto file = shown.find(change.artifact.file_name);
-    if (file == shown.end()) return Standing{.state = ChangeState::kAbsent};
+    if (file == shown.end()) return RemoteStatus{.state = ChangeState::kAbsent};
     const bool done = change.action == Action::kCopy && file->second.marked;
-    return Standing{.state = done ? ChangeState::kDone : ChangeState::kToDo, .sha256 = file->second.sha256};
+    return RemoteStatus{.state = done ? ChangeState::kDone : ChangeState::kToDo,
+                        .sha256 = file->second.sha256};
   }
   Result<void> Edit(const std::vector<Change>& changes) override {
     log.push_back("edit " + std::to_string(changes.size()));
     return edits ? Ok() : Result<void>(Error(ErrorCode::kNetwork, "no index"));
   }
-  Result<void> Make(const Change& change, const Standing&) override {
+  Result<void> Make(const Change& change, const RemoteStatus&) override {
     const std::string& name = change.artifact.file_name;
     log.push_back("make " + name);
     Attempt next = Attempt::kMade;
@@ -84,7 +85,7 @@ class FakeStore final : public Store {
   int hidden = 0;
   bool edits = true;
   bool has_index = false;
-  std::string comes_instead;  // what somebody else puts under the name meanwhile
+  std::string comes_instead;  // what another client puts under the name meanwhile
   std::vector<std::string> log;
 };
 
@@ -108,7 +109,7 @@ TEST_F(ChangeTest, WhatIsThereIsRemovedAndLookedAtAgain) {
   store_.files["a"] = {kA};
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(AllOf(Field(&ChangeOutcome::fate, ChangeFate::kMade),
+  EXPECT_THAT(*done, ElementsAre(AllOf(Field(&ChangeOutcome::fate, ChangeResult::kMade),
                                        Field(&ChangeOutcome::sha256, kA))));
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1", "make a", "look a"));
 }
@@ -116,7 +117,7 @@ TEST_F(ChangeTest, WhatIsThereIsRemovedAndLookedAtAgain) {
 TEST_F(ChangeTest, WhatIsNotThereNeedsNoRemoval) {
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeFate::kNotThere)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kNotThere)));
   // It may be listed all the same.
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1"));
 }
@@ -144,7 +145,7 @@ TEST_F(ChangeTest, WhatIsSoAlreadyIsSuccess) {
   store_.files["a"] = {kA, true};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeFate::kWasSo)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kWasSo)));
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a"));
 }
 
@@ -192,7 +193,7 @@ TEST_F(ChangeTest, AnAnswerThatNeverCameIsAskedFor) {
   store_.tries = {Attempt::kMadeButCut};
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeFate::kMade)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kMade)));
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1", "make a", "look a"));
 }
 
@@ -205,7 +206,7 @@ TEST_F(ChangeTest, ALostTryIsRepeatedFourTimesAtMost) {
   store_.tries = {Attempt::kLost, Attempt::kLost, Attempt::kLost, Attempt::kLost, Attempt::kMade};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeFate::kFailed);
+  EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
   EXPECT_EQ(done->front().error->code(), ErrorCode::kNetwork);
   EXPECT_EQ(std::count(store_.log.begin(), store_.log.end(), "make a"), 4);
 }
@@ -216,7 +217,7 @@ TEST_F(ChangeTest, AFileThatTakesTheNameMeanwhileStays) {
   store_.comes_instead = kB;
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeFate::kMade);
+  EXPECT_EQ(done->front().fate, ChangeResult::kMade);
   EXPECT_EQ(store_.files["a"].sha256, kB);
 }
 
@@ -225,8 +226,8 @@ TEST_F(ChangeTest, AFileThatSomebodyReplacesIsNotPromoted) {
   store_.comes_instead = kB;
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeFate::kFailed);
-  EXPECT_THAT(done->front().error->message(), HasSubstr("somebody else"));
+  EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
+  EXPECT_THAT(done->front().error->message(), HasSubstr("another client"));
 }
 
 TEST_F(ChangeTest, WhatTheStoreShowsLaterIsWaitedFor) {
@@ -234,7 +235,7 @@ TEST_F(ChangeTest, WhatTheStoreShowsLaterIsWaitedFor) {
   store_.tries = {Attempt::kMadeButHidden};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeFate::kMade);
+  EXPECT_EQ(done->front().fate, ChangeResult::kMade);
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1", "make a", "look a", "look a", "look a"));
 }
 
@@ -243,7 +244,7 @@ TEST_F(ChangeTest, WhatIsAgreedToAndNeverShownHasFailed) {
   store_.tries = {Attempt::kIgnored};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeFate::kFailed);
+  EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
   EXPECT_THAT(done->front().error->message(), HasSubstr("does not show it"));
 }
 
@@ -253,8 +254,8 @@ TEST_F(ChangeTest, OneThatFailsKeepsNoOtherBack) {
   store_.tries = {Attempt::kRefused, Attempt::kMade};
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA), ChangeOf(Action::kRemove, "b", kB)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeFate::kFailed),
-                                 Field(&ChangeOutcome::fate, ChangeFate::kMade)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kFailed),
+                                 Field(&ChangeOutcome::fate, ChangeResult::kMade)));
 }
 
 TEST_F(ChangeTest, WithoutItsIndexNothingIsRemoved) {
@@ -294,7 +295,8 @@ TEST(ArtifactIdTest, WhatIsNoneIsTold) {
        {"toy-1.0-0.conda", "../toy-1.0-0.conda", "linux-64/toy.conda", "linux-64/a/b-1-0.conda",
         "simple/toy-1.0-py3-none-any.whl", "cpu/cpu/toy-1.0-py3-none-any.whl", "/toy-1.0-py3-none-any.whl",
         "cpu/toy.whl", "toy.whl", ""}) {
-    EXPECT_THAT(ParseArtifactId(text), FailsWith(ErrorCode::kUsage, HasSubstr("names no artifact"))) << text;
+    EXPECT_THAT(ParseArtifactId(text), FailsWith(ErrorCode::kUsage, HasSubstr("is not an artifact name")))
+        << text;
   }
 }
 

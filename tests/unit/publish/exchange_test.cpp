@@ -93,7 +93,7 @@ TEST_F(ExchangeTest, RetryAfterHoldsForTheNextRequestToo) {
 TEST_F(ExchangeTest, NobodyWaitsForHours) {
   Answer("GET https://host/a", 503, {{"retry-after", "7200"}});
   EXPECT_THAT(exchange_.Send({.url = "https://host/a"}),
-              FailsWith(ErrorCode::kNetwork, HasSubstr("to be left alone for 1")));
+              FailsWith(ErrorCode::kNetwork, HasSubstr("to wait 1")));
   EXPECT_LT(env_.clock.Now().time_since_epoch(), 5s);
 }
 
@@ -149,7 +149,7 @@ TEST_F(ExchangeTest, AFileThatBecameShorterIsNotSent) {
   Answer("PUT https://host/a", 200);
   const auto answer =
       exchange_.Send({.method = "PUT", .url = "https://host/a", .body = {.file = file, .file_bytes = 9}});
-  EXPECT_THAT(answer, FailsWith(ErrorCode::kRefused, HasSubstr("became shorter")));
+  EXPECT_THAT(answer, FailsWith(ErrorCode::kRefused, HasSubstr("shrank")));
 }
 
 TEST(AnswerErrorTest, SaysWhatTheServerSays) {
@@ -180,7 +180,7 @@ TEST_F(ExchangeTest, OddRedirects) {
   EXPECT_THAT(exchange_.Send({.url = "https://host/a/b"}), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
   Answer("GET https://host/a", 302, {{"location", "ftp://host/b"}});
   EXPECT_THAT(exchange_.Send({.url = "https://host/a"}),
-              FailsWith(ErrorCode::kRefused, HasSubstr("no address")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("an invalid URL")));
 }
 
 TEST_F(ExchangeTest, ARedirectToAnotherServerCanBeAnAnswer) {
@@ -199,7 +199,7 @@ TEST_F(ExchangeTest, WhatWasBegunCanBeTakenBackAfterAnInterrupt) {
   env_.cancel.Cancel();
   Answer("GET https://host/a", 503);
   Answer("GET https://host/a", 200);
-  exchange_.GoOnDespiteCancel();
+  exchange_.IgnoreCancel();
   EXPECT_THAT(exchange_.Send({.url = "https://host/a"}), IsOkAndHolds(Field(&HttpAnswer::status, 200)));
 }
 
@@ -213,10 +213,6 @@ TEST(OriginOfTest, APasswordInAUrlIsRefusedAndNotShown) {
   const auto origin = OriginOf("https://me:hidden@example.org/");
   ASSERT_THAT(origin, FailsWith(ErrorCode::kInvalidInput, ::testing::_));
   EXPECT_THAT(FormatError(origin.error()), Not(HasSubstr("hidden")));
-}
-
-TEST(PercentEncodeTest, LeavesOnlyUnreservedCharacters) {
-  EXPECT_EQ(PercentEncode("a-b_c.d~1+/ ü"), "a-b_c.d~1%2B%2F%20%C3%BC");
 }
 
 }  // namespace

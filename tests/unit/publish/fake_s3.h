@@ -13,7 +13,7 @@
 #include "publish/s3/s3_bucket.h"
 #include "support/digest/hash.h"
 #include "support/matchers.h"
-#include "support/net/resolve_url.h"
+#include "support/net/url.h"
 #include "support/test_env.h"
 
 namespace ptpkg::publish {
@@ -70,7 +70,6 @@ class FakeS3 final : public Http {
   /// What is asked, without the queries of signatures.
   std::vector<std::string> log;
   std::map<std::string, Object> objects;
-  std::map<std::string, std::map<int, std::string>> uploads;
   std::map<std::string, std::vector<Result<HttpAnswer>>> instead;
   std::function<void(const std::string&)> on_call;
   bool knows_conditions = true;
@@ -82,11 +81,9 @@ class FakeS3 final : public Http {
  private:
   HttpAnswer Answer(const HttpCall& call, const std::string& key, const std::string& query,
                     const std::string& body) {
-    EXPECT_TRUE(call.headers.contains("Authorization")) << call.url;
+    EXPECT_TRUE(call.aws.has_value()) << call.url;
     EXPECT_TRUE(call.body_bytes == 0 || call.headers.at("x-amz-content-sha256") == HashText(body).Hex());
     if (query.starts_with("list-type")) return List(query);
-    if (query.starts_with("uploads")) return call.method == "POST" ? Begin() : ListUploads();
-    if (query.find("uploadId=") != std::string::npos) return OfUpload(call, key, query, body);
     if (call.method == "PUT") return Put(call, key, body);
     const auto found = objects.find(key);
     if (found == objects.end()) return ErrorAnswer(404, "NoSuchKey");
@@ -122,7 +119,7 @@ class FakeS3 final : public Http {
   /// The first key of the prefix.
   HttpAnswer List(const std::string& query) {
     const std::string mark = "prefix=";
-    std::string prefix = PercentDecoded(query.substr(query.find(mark) + mark.size()));
+    std::string prefix = PercentDecode(query.substr(query.find(mark) + mark.size()));
     const auto found = objects.lower_bound(prefix);
     std::string text;
     if (found != objects.end() && found->first.starts_with(prefix))
@@ -138,53 +135,7 @@ class FakeS3 final : public Http {
     return {.status = 200, .headers = {{"etag", Etag(body)}}, .body = ""};
   }
 
-  HttpAnswer Begin() {
-    const std::string id = "id" + std::to_string(++ids_);
-    uploads[id];
-    return {.status = 200,
-            .headers = {},
-            .body = "<InitiateMultipartUploadResult><UploadId>" + id +
-                    "</UploadId></InitiateMultipartUploadResult>"};
-  }
-
-  HttpAnswer ListUploads() {
-    std::string text = "<ListMultipartUploadsResult>";
-    for (const auto& [id, parts] : uploads)
-      text += "<Upload><Key>wheels/big.whl</Key><UploadId>" + id + "</UploadId></Upload>";
-    return {.status = 200, .headers = {}, .body = text + "</ListMultipartUploadsResult>"};
-  }
-
-  HttpAnswer OfUpload(const HttpCall& call, const std::string& key, const std::string& query,
-                      const std::string& body) {
-    const std::string id = query.substr(query.find("uploadId=") + 9);
-    if (!uploads.contains(id)) return ErrorAnswer(404, "NoSuchUpload");
-    auto& parts = uploads[id];
-    if (call.method == "DELETE") {
-      uploads.erase(id);
-      return {.status = 204, .headers = {}, .body = ""};
-    }
-    if (call.method == "PUT") {
-      parts[std::stoi(query.substr(std::string("partNumber=").size()))] = body;
-      return {.status = 200, .headers = {{"etag", "\"" + Md5Of(body) + "\""}}, .body = ""};
-    }
-    if (call.method == "GET") {
-      std::string text = "<ListPartsResult>";
-      for (const auto& [number, part] : parts) {
-        text += "<Part><PartNumber>" + std::to_string(number) + "</PartNumber><Size>" +
-                std::to_string(part.size()) + "</Size><ETag>&quot;" + Md5Of(part) + "&quot;</ETag></Part>";
-      }
-      return {.status = 200, .headers = {}, .body = text + "</ListPartsResult>"};
-    }
-    if (auto refused = Unfulfilled(call, key)) return *refused;
-    std::string whole;
-    for (const auto& [number, part] : parts) whole += part;
-    objects[key] = {.text = whole, .headers = {{"x-amz-meta-sha256", HashText(whole).Hex()}}};
-    uploads.erase(id);
-    return {.status = 200, .headers = {}, .body = "<CompleteMultipartUploadResult/>"};
-  }
-
   std::mutex mutex_;
-  int ids_ = 0;
 };
 
 /// A client of that bucket, and a clock that stands still.

@@ -68,14 +68,14 @@ TEST(FolderTargetTest, SendsOnceAndKnowsWhatIsThere) {
   MakePackages(fs);
   const auto first = SendBoth(fs);
   ASSERT_THAT(first, IsOk());
-  EXPECT_THAT(*first,
-              ElementsAre(Field(&SendOutcome::fate, Fate::kSent), Field(&SendOutcome::fate, Fate::kSent)));
+  EXPECT_THAT(*first, ElementsAre(Field(&SendOutcome::fate, UploadResult::kSent),
+                                  Field(&SendOutcome::fate, UploadResult::kSent)));
   ExpectPublishedOnce(fs);
   const std::vector<std::string> there = fs.List("/dist");
   const auto again = SendBoth(fs);
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(*again, ElementsAre(Field(&SendOutcome::fate, Fate::kWasThere),
-                                  Field(&SendOutcome::fate, Fate::kWasThere)));
+  EXPECT_THAT(*again, ElementsAre(Field(&SendOutcome::fate, UploadResult::kWasThere),
+                                  Field(&SendOutcome::fate, UploadResult::kWasThere)));
   EXPECT_EQ(fs.List("/dist"), there);
 }
 
@@ -99,6 +99,22 @@ struct Way {
   test::FaultAfter after;
   bool is_new = true;  ///< The folder is not there yet.
 };
+
+TEST(FolderTargetTest, KnownDigestsAreNotTakenAgainAndMustHold) {
+  test::MemFs fs;
+  MakePackages(fs);
+  test::TestEnv env({.fs = &fs});
+  const AbsPath file = AbsPath::Literal("/in") / kConda;
+  ASSERT_OK_AND_ASSIGN(const Upload hashed, ReadUpload(env, file));
+  ASSERT_OK_AND_ASSIGN(const Upload known, ReadUpload(env, file, hashed.digests));
+  EXPECT_EQ(known.digests, hashed.digests);
+  Digests others;
+  others.size_bytes = hashed.digests.size_bytes;
+  ASSERT_OK_AND_ASSIGN(const Upload wrong, ReadUpload(env, file, others));
+  EXPECT_EQ(wrong.digests.sha256, Sha256());
+  EXPECT_THAT(SendToFolder(env, AbsPath::Literal("/dist"), {wrong}, false),
+              FailsWith(ErrorCode::kRefused, HasSubstr("changed while it was published")));
+}
 
 /// How many of both have their names.
 std::size_t Named(test::MemFs& fs) {
@@ -139,7 +155,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
       const std::string said = FormatError(sent.error());
       const bool is_of_index = said.find("while indexing '/dist'") != std::string::npos;
       in_index += is_of_index;
-      EXPECT_EQ(is_of_index, said.find("'ptpkg index /dist' completes their index") != std::string::npos);
+      EXPECT_EQ(is_of_index, said.find("complete the index with 'ptpkg index /dist'") != std::string::npos);
       if (is_of_index) {
         EXPECT_EQ(Named(fs), 2U);
       }
@@ -147,7 +163,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
       // publication.
       test::TestEnv env({.fs = &fs});
       if (!way.is_new) {
-        ASSERT_THAT(OutputFolder::CompleteIn(env, AbsPath::Literal("/dist")), IsOk());
+        ASSERT_THAT(OutputFolder::RecoverPublication(env, AbsPath::Literal("/dist")), IsOk());
       }
       EXPECT_THAT(Named(fs), ::testing::AnyOf(0U, 2U));
       if (way.is_new && Named(fs) == 2) ExpectPublishedOnce(fs);

@@ -72,39 +72,43 @@ TEST_F(OutputFolderTest, OpeningWritesNothing) {
 
 TEST_F(OutputFolderTest, PublishesAllUnderTheirNamesAndInTheManifest) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, ForeignFilePolicy::kRefuse),
+              IsOk());
   EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("one")));
   EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("two")));
   OutputFolder later = Open();
-  EXPECT_THAT(later.PublishedBy("p1"), IsOkAndHolds(SizeIs(2)));
-  EXPECT_THAT(later.MadeBy("k-a.whlone"), IsOkAndHolds(SizeIs(1)));
-  EXPECT_THAT(later.CheckedBy("c-b.whl"), SizeIs(1));
-  EXPECT_THAT(later.PublishedBy("other"), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(later.ArtifactsOfPublication("p1"), IsOkAndHolds(SizeIs(2)));
+  EXPECT_THAT(later.ArtifactsOfNode("k-a.whlone"), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(later.CheckedArtifacts("c-b.whl"), SizeIs(1));
+  EXPECT_THAT(later.ArtifactsOfPublication("other"), IsOkAndHolds(IsEmpty()));
 }
 
 TEST_F(OutputFolderTest, APublicationOfWhichAPartIsGoneOrChangedIsNone) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, ForeignFilePolicy::kRefuse),
+              IsOk());
   ASSERT_THAT(env_->fs.Remove(root_ / "wheels/b.whl"), IsOk());
-  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(IsEmpty()));
+  EXPECT_THAT(Open().ArtifactsOfPublication("p1"), IsOkAndHolds(IsEmpty()));
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/b.whl", "owt"), IsOk());
-  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(IsEmpty())) << "same size, other bytes";
+  EXPECT_THAT(Open().ArtifactsOfPublication("p1"), IsOkAndHolds(IsEmpty())) << "same size, other bytes";
   OutputFolder again = Open();
-  ASSERT_THAT(again.Publish({Item("b.whl", "new", "p2", 1)}, OnForeign::kReplace), IsOk());
-  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(IsEmpty())) << "one belongs to another publication now";
-  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
+  ASSERT_THAT(again.Publish({Item("b.whl", "new", "p2", 1)}, ForeignFilePolicy::kReplace), IsOk());
+  EXPECT_THAT(Open().ArtifactsOfPublication("p1"), IsOkAndHolds(IsEmpty()))
+      << "one belongs to another publication now";
+  EXPECT_THAT(Open().ArtifactsOfPublication("p2"), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST_F(OutputFolderTest, WhatIsPublishedCanBeMadeToStay) {
-  ASSERT_THAT(Open().Publish({Item("a.whl", "one")}, OnForeign::kRefuse), IsOk());
-  EXPECT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, OnForeign::kRefuseAny),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already there with other content")));
+  ASSERT_THAT(Open().Publish({Item("a.whl", "one")}, ForeignFilePolicy::kRefuse), IsOk());
+  EXPECT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, ForeignFilePolicy::kRefuseAny),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already exists with different content")));
   EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("one")));
-  EXPECT_THAT(Open().Publish({Item("a.whl", "one", "p3", 1)}, OnForeign::kRefuseAny), IsOk());
+  EXPECT_THAT(Open().Publish({Item("a.whl", "one", "p3", 1)}, ForeignFilePolicy::kRefuseAny), IsOk());
 }
 
 TEST_F(OutputFolderTest, ListsItsArtifactsIfAllAreThereUnchanged) {
-  ASSERT_THAT(Open().Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(Open().Publish({Item("a.whl", "one"), Item("b.whl", "two")}, ForeignFilePolicy::kRefuse),
+              IsOk());
   EXPECT_THAT(Open().Listed(), IsOkAndHolds(SizeIs(2)));
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/b.whl", "owt"), IsOk());
   EXPECT_THAT(Open().Listed(), FailsWith(ErrorCode::kHashMismatch, HasSubstr("wheels/b.whl")));
@@ -114,36 +118,37 @@ TEST_F(OutputFolderTest, ListsItsArtifactsIfAllAreThereUnchanged) {
 
 TEST_F(OutputFolderTest, LeavesEqualBytesAlone) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.Publish({Item("a.whl", "one")}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one")}, ForeignFilePolicy::kRefuse), IsOk());
   const auto before = env_->fs.Lstat(root_ / "wheels/a.whl");
-  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p2", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   EXPECT_EQ(env_->fs.Lstat(root_ / "wheels/a.whl")->inode, before->inode);
-  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(Open().ArtifactsOfPublication("p2"), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST_F(OutputFolderTest, AForeignFileStopsAllUnlessItMayBeReplaced) {
   OutputFolder output = Open();
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/b.whl", "foreign"), IsOk());
-  EXPECT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kRefuse),
+  EXPECT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, ForeignFilePolicy::kRefuse),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("manifest.json")));
   EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl"), IsOkAndHolds(false));
   EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("foreign")));
-  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, OnForeign::kReplace), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Item("b.whl", "two")}, ForeignFilePolicy::kReplace),
+              IsOk());
   EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("two")));
 }
 
 TEST_F(OutputFolderTest, ReplacesWhatTheManifestKnowsUnlessItWasChangedSince) {
-  ASSERT_THAT(Open().Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
-  ASSERT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(Open().Publish({Item("a.whl", "one", "p1", 1)}, ForeignFilePolicy::kRefuse), IsOk());
+  ASSERT_THAT(Open().Publish({Item("a.whl", "two", "p2", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("two")));
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/a.whl", "own"), IsOk());  // same size, other bytes
-  EXPECT_THAT(Open().Publish({Item("a.whl", "six", "p3", 1)}, OnForeign::kRefuse),
+  EXPECT_THAT(Open().Publish({Item("a.whl", "six", "p3", 1)}, ForeignFilePolicy::kRefuse),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("changed or damaged")));
 }
 
 TEST_F(OutputFolderTest, AZipOfAnotherVariantIsNotReplacedByTheWay) {
   const auto publish = [&](const std::string& variant, const std::string& text, const std::string& number,
-                           OnForeign on_foreign = OnForeign::kRefuse) {
+                           ForeignFilePolicy on_foreign = ForeignFilePolicy::kRefuse) {
     PublishItem item = Item("toy.zip", text, "p-" + variant + text, 1);
     item.record.path = "zip/toy.zip";
     item.record.format = "zip";
@@ -154,8 +159,8 @@ TEST_F(OutputFolderTest, AZipOfAnotherVariantIsNotReplacedByTheWay) {
   ASSERT_OK(publish("toy-1.0-x_0", "one", "0"));
   EXPECT_THAT(publish("toy-1.0-y_0", "two", "0"),
               AllOf(FailsWith(ErrorCode::kAlreadyExists,
-                              HasSubstr("'toy-1.0-y_0' would replace the zip that 'toy-1.0-x_0' has")),
-                    HasHint(HasSubstr("another output folder"))));
+                              HasSubstr("'toy-1.0-y_0' would replace the zip published by 'toy-1.0-x_0'")),
+                    HasHint(HasSubstr("another output directory"))));
   EXPECT_THAT(Read("zip/toy.zip"), IsOkAndHolds(Eq("one")));
   ASSERT_OK(publish("toy-1.0-x_0", "two", "0")) << "its own";
   ASSERT_OK(publish("toy-1.0-x_12", "three", "12")) << "another build number of the same";
@@ -163,7 +168,7 @@ TEST_F(OutputFolderTest, AZipOfAnotherVariantIsNotReplacedByTheWay) {
       << "13 is no build number";
   EXPECT_THAT(Read("zip/toy.zip"), IsOkAndHolds(Eq("three")));
   ASSERT_OK(publish("toy-1.0-y_0", "three", "0")) << "the same bytes";
-  ASSERT_OK(publish("toy-1.0-x_0", "five", "0", OnForeign::kReplace));
+  ASSERT_OK(publish("toy-1.0-x_0", "five", "0", ForeignFilePolicy::kReplace));
   ASSERT_OK(env_->fs.Remove(root_ / "zip/toy.zip"));
   ASSERT_OK(publish("toy-1.0-y_0", "six", "0")) << "nothing is there";
 }
@@ -176,16 +181,16 @@ TEST_F(OutputFolderTest, OnePublishesAtATimeAndLosesNothing) {
     if (lock == nullptr) return;
     EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl"), IsOkAndHolds(false)) << "it waits";
     lock.reset();
-    EXPECT_THAT(other.Publish({Item("b.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+    EXPECT_THAT(other.Publish({Item("b.whl", "two", "p2", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   });
-  ASSERT_THAT(one.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
-  EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(SizeIs(1)));
-  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(1)));
+  ASSERT_THAT(one.Publish({Item("a.whl", "one", "p1", 1)}, ForeignFilePolicy::kRefuse), IsOk());
+  EXPECT_THAT(Open().ArtifactsOfPublication("p1"), IsOkAndHolds(SizeIs(1)));
+  EXPECT_THAT(Open().ArtifactsOfPublication("p2"), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST_F(OutputFolderTest, TimesReplaceThoseOfTheLastRunAndGoneFilesAreForgotten) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p1", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   ASSERT_THAT(env_->fs.Remove(root_ / "wheels/a.whl"), IsOk());
   ASSERT_THAT(output.WriteTimes({{.stage = "wheel", .subject = "x", .ran = true}}), IsOk());
   ASSERT_OK_AND_ASSIGN(const std::string text, Read("manifest.json"));
@@ -218,7 +223,7 @@ class InterruptedPublication : public OutputFolderTest {
  protected:
   /// "a" was published; a publication of a new "a" and of "b" was killed when "a" had its name.
   void SetUp() override {
-    ASSERT_THAT(Open().Publish({Item("a.whl", "old a", "p1", 1)}, OnForeign::kRefuse), IsOk());
+    ASSERT_THAT(Open().Publish({Item("a.whl", "old a", "p1", 1)}, ForeignFilePolicy::kRefuse), IsOk());
     for (const char* name : {"a.whl", "b.whl"})
       items_.push_back(Item(name, std::string("new ") + name, "p2"));
     Json list = Json::array();
@@ -240,14 +245,14 @@ class InterruptedPublication : public OutputFolderTest {
     EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("old a")));
     EXPECT_THAT(Exists(env_->fs, root_ / "wheels/b.whl"), IsOkAndHolds(false));
     EXPECT_THAT(Exists(env_->fs, Journal()), IsOkAndHolds(false));
-    EXPECT_THAT(Open().PublishedBy("p1"), IsOkAndHolds(SizeIs(1)));
+    EXPECT_THAT(Open().ArtifactsOfPublication("p1"), IsOkAndHolds(SizeIs(1)));
   }
 
   std::vector<PublishItem> items_;
 };
 
 TEST_F(InterruptedPublication, IsCompletedByTheNextRun) {
-  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(2)));
+  EXPECT_THAT(Open().ArtifactsOfPublication("p2"), IsOkAndHolds(SizeIs(2)));
   EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("new b.whl")));
   EXPECT_THAT(Exists(env_->fs, Journal()), IsOkAndHolds(false));
 }
@@ -255,20 +260,20 @@ TEST_F(InterruptedPublication, IsCompletedByTheNextRun) {
 TEST_F(InterruptedPublication, IsTakenBackWhenItsFilesAreGone) {
   ASSERT_THAT(env_->fs.Remove(Incoming(1)), IsOk());
   Open();
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("taken back")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("rolling back")));
   ExpectAsBefore();
 }
 
 TEST_F(InterruptedPublication, IsCompletedThoughTheCacheIsGone) {
   for (const PublishItem& item : items_) ASSERT_THAT(env_->fs.Remove(item.file), IsOk());
-  ASSERT_THAT(OutputFolder::CompleteIn(env_, root_), IsOk());
+  ASSERT_THAT(OutputFolder::RecoverPublication(env_, root_), IsOk());
   EXPECT_THAT(Read("wheels/a.whl"), IsOkAndHolds(Eq("new a.whl")));
   EXPECT_THAT(Read("wheels/b.whl"), IsOkAndHolds(Eq("new b.whl")));
   EXPECT_THAT(env_->fs.ListDir(root_ / ".ptpkg"), IsOkAndHolds(ElementsAre("lock")));
 }
 
 TEST_F(OutputFolderTest, WhereNothingWasInterruptedNothingIsWritten) {
-  ASSERT_THAT(OutputFolder::CompleteIn(env_, root_), IsOk());
+  ASSERT_THAT(OutputFolder::RecoverPublication(env_, root_), IsOk());
   EXPECT_THAT(Exists(env_->fs, root_), IsOkAndHolds(false));
 }
 
@@ -285,7 +290,7 @@ TEST_F(OutputFolderTest, EveryFileGetsTheModeOfANewOne) {
   const PublishItem item = Item("a.whl", "one", "p1", 1);
   for (const std::uint32_t mode : {0600U, 0755U, 0444U}) {
     ASSERT_THAT(env_->fs.SetMode(item.file, mode), IsOk());
-    ASSERT_THAT(output.Publish({item}, OnForeign::kRefuse), IsOk());
+    ASSERT_THAT(output.Publish({item}, ForeignFilePolicy::kRefuse), IsOk());
     ASSERT_OK_AND_ASSIGN(const FileStat artifact, env_->fs.Lstat(root_ / "wheels/a.whl"));
     ASSERT_OK_AND_ASSIGN(const FileStat manifest, env_->fs.Lstat(root_ / "manifest.json"));
     EXPECT_EQ(artifact.mode, manifest.mode);
@@ -312,33 +317,33 @@ TEST_F(OutputFolderTest, PreparingRemovesWhatAKilledRunLeft) {
 
 TEST_F(OutputFolderTest, WhatLiesBesideAReplacedArtifactGoesWithIt) {
   OutputFolder output = Open();
-  ASSERT_THAT(
-      output.Publish({Item("a.whl", "one"), Beside(Item("a.whl.sig", "about one"))}, OnForeign::kRefuse),
-      IsOk());
-  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Beside(Item("a.whl.sig", "about one"))},
+                             ForeignFilePolicy::kRefuse),
+              IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p2", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   EXPECT_THAT(Read("wheels/a.whl.sig"), IsOkAndHolds(Eq("about one"))) << "the artifact is the same";
-  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p3", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p3", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   EXPECT_THAT(Exists(env_->fs, root_ / "wheels/a.whl.sig"), IsOkAndHolds(false));
   EXPECT_THAT(Open().Listed(), IsOkAndHolds(SizeIs(1)));
 }
 
 TEST_F(OutputFolderTest, WhatIsNewBesideAReplacedArtifactStays) {
   OutputFolder output = Open();
-  ASSERT_THAT(
-      output.Publish({Item("a.whl", "one"), Beside(Item("a.whl.sig", "about one"))}, OnForeign::kRefuse),
-      IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one"), Beside(Item("a.whl.sig", "about one"))},
+                             ForeignFilePolicy::kRefuse),
+              IsOk());
   ASSERT_THAT(output.Publish({Item("a.whl", "two", "p2"), Beside(Item("a.whl.sig", "about two", "p2"))},
-                             OnForeign::kRefuse),
+                             ForeignFilePolicy::kRefuse),
               IsOk());
   EXPECT_THAT(Read("wheels/a.whl.sig"), IsOkAndHolds(Eq("about two")));
-  EXPECT_THAT(Open().PublishedBy("p2"), IsOkAndHolds(SizeIs(2)));
+  EXPECT_THAT(Open().ArtifactsOfPublication("p2"), IsOkAndHolds(SizeIs(2)));
 }
 
 TEST_F(OutputFolderTest, AFileOfSomebodyElseBesideAReplacedArtifactStays) {
   OutputFolder output = Open();
-  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p1", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "one", "p1", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   ASSERT_THAT(WriteFile(env_->fs, root_ / "wheels/a.whl.sig", "somebody's"), IsOk());
-  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p2", 1)}, OnForeign::kRefuse), IsOk());
+  ASSERT_THAT(output.Publish({Item("a.whl", "two", "p2", 1)}, ForeignFilePolicy::kRefuse), IsOk());
   EXPECT_THAT(Read("wheels/a.whl.sig"), IsOkAndHolds(Eq("somebody's")));
 }
 
@@ -348,7 +353,7 @@ TEST_F(OutputFolderTest, AnUnwritablePlaceIsNamed) {
   ASSERT_THAT(output, IsOk());
   const auto prepared = output->Prepare();
   ASSERT_FALSE(prepared.has_value());
-  EXPECT_THAT(FormatError(prepared.error()), HasSubstr("while preparing the output folder"));
+  EXPECT_THAT(FormatError(prepared.error()), HasSubstr("while preparing the output directory"));
 }
 
 /// Old "a" and a new publication of "a" and "b", on a file system that breaks at each operation in turn.
@@ -367,7 +372,7 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
     ASSERT_THAT(output->Prepare(), IsOk());
     ASSERT_THAT(output->Publish({Waiting(env, root, "a.whl", "old a"),
                                  Beside(Waiting(env, root, "a.whl.sig", "about old a"))},
-                                OnForeign::kRefuse),
+                                ForeignFilePolicy::kRefuse),
                 IsOk());
     Waiting(env, root, "a.whl", "new a");
     Waiting(env, root, "b.whl", "new b");
@@ -388,7 +393,7 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
                                   .publication = "p2",
                                   .publication_size = 2}});
     }
-    return output.Publish(std::move(items), OnForeign::kRefuse);
+    return output.Publish(std::move(items), ForeignFilePolicy::kRefuse);
   };
   loop.check = [](test::MemFs& fs, const Error& error) {
     SCOPED_TRACE(FormatError(error));
@@ -401,7 +406,7 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
     ASSERT_THAT(there, IsOk());
     EXPECT_EQ(fs.Content("/dist/wheels/a.whl"), *there ? "new a" : "old a");
     EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/wheels/a.whl.sig")), IsOkAndHolds(!*there));
-    EXPECT_THAT(output->PublishedBy(*there ? "p2" : "p1"), IsOkAndHolds(SizeIs(2)));
+    EXPECT_THAT(output->ArtifactsOfPublication(*there ? "p2" : "p1"), IsOkAndHolds(SizeIs(2)));
     EXPECT_THAT(Exists(fs, AbsPath::Literal("/dist/.ptpkg/publication.json")), IsOkAndHolds(false));
     EXPECT_THAT(fs.ListDir(AbsPath::Literal("/dist/.ptpkg")), IsOkAndHolds(ElementsAre("lock")));
     EXPECT_THAT(fs.ListDir(AbsPath::Literal("/waiting")), IsOkAndHolds(SizeIs(4))) << "what waits stays";

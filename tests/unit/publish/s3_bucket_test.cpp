@@ -1,5 +1,6 @@
 #include "publish/s3/s3_bucket.h"
 
+#include "publish/s3/s3.h"
 #include "unit/publish/fake_s3.h"
 
 namespace ptpkg::publish {
@@ -34,7 +35,8 @@ TEST_F(S3BucketTest, AddressesAreThoseOfAwsOrOfTheEndpoint) {
             "http://h:9000/s3/bbb/x/y/a/b%20c%2Bd");
   for (const S3Place& wrong :
        {S3Place{.bucket = "b"}, S3Place{.bucket = "a b"}, S3Place{.bucket = "bbb", .prefix = "a//b"},
-        S3Place{.bucket = "bbb", .prefix = "../b"}, S3Place{.bucket = "bbb", .region = "a/b"}})
+        S3Place{.bucket = "bbb", .prefix = "../b"}, S3Place{.bucket = "bbb", .region = "a/b"},
+        S3Place{.bucket = "bbb", .region = std::string(65, 'a')}})
     EXPECT_THAT(S3Bucket::Make(env_, wrong), FailsWith(ErrorCode::kUsage, ::testing::_));
   EXPECT_THAT(S3Bucket::Make(env_, {.bucket = "bbb", .endpoint = "h:9000"}),
               FailsWith(ErrorCode::kInvalidInput, ::testing::_));
@@ -86,6 +88,17 @@ TEST_F(S3BucketTest, ErrorsSayWhatToDo) {
   EXPECT_THAT(repeated.message(), HasSubstr("Signature=****, and so on"));
   EXPECT_THAT(repeated.message(), Not(HasSubstr("0a1b2c3d4e")));
   EXPECT_EQ(error({.status = 403, .headers = {}, .body = ""}).code(), ErrorCode::kRefused);
+}
+
+TEST(S3RemoteTest, AFileLargerThanOnePutIsRefusedByName) {
+  test::TestEnv env;
+  ASSERT_OK_AND_ASSIGN(const auto remote, MakeS3(env, {.bucket = "bucket", .endpoint = "http://h"}));
+  Upload upload{.file = AbsPath::Literal("/dist/wheels/big.whl"), .format = ArtifactFormat::kWheel};
+  upload.digests.size_bytes = std::uint64_t{5} << 30U;
+  EXPECT_THAT(remote->CheckRules(upload), IsOk());
+  upload.digests.size_bytes += 1;
+  EXPECT_THAT(remote->CheckRules(upload),
+              FailsWith(ErrorCode::kRefused, HasSubstr("'big.whl' is too large for S3")));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(ParseDocument, CutsTemplates) {
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[0]), "a ");
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[2]), "-");
   EXPECT_EQ(std::get<std::string>(summary.text.pieces[4]), " c");
-  EXPECT_EQ(summary.text.Sole(), nullptr);
+  EXPECT_EQ(summary.text.SoleExpression(), nullptr);
   EXPECT_FALSE(summary.text.IsLiteral());
   const SourceSpan& second = ExpressionAt(summary, 3).place().span;
   EXPECT_EQ(second.line, 5);
@@ -135,7 +135,8 @@ TEST(LoadDocument, SaysWhatToDoWithMetaYaml) {
   test::MemFs fs;
   fs.AddFile("/r/meta.yaml", "{% set version = '1' %}\n");
   const Result<Document> document = LoadDocument(fs, AbsPath::Literal("/r/meta.yaml"));
-  EXPECT_THAT(document, FailsWith(ErrorCode::kUnsupported, HasSubstr("is a recipe of the old format")));
+  EXPECT_THAT(document,
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("is a recipe in the old conda-build format")));
   EXPECT_THAT(document, HasHint(HasSubstr("migrate-recipe")));
 }
 

@@ -315,9 +315,9 @@ TEST_F(EvaluateTest, DeviceCode) {
     const char* says;
     int column;
   };
-  const std::vector<Row> rows = {{"Hopper", "'Hopper' is no GPU architecture", 18},
-                                 {"[8.0, libb.so=all]", "'all' is no GPU architecture", 24},
-                                 {"[8.0, any]", "'any' stands beside", 18},
+  const std::vector<Row> rows = {{"Hopper", "unknown GPU architecture 'Hopper'", 18},
+                                 {"[8.0, libb.so=all]", "unknown GPU architecture 'all'", 24},
+                                 {"[8.0, any]", "'any' is combined with", 18},
                                  {"\"\"", "'' lists no GPU architecture", 18},
                                  {"${{ '' }}", "'device_code' has no value", 18},
                                  {"[\"${{ '' }}\"]", "'device_code' has no value", 19}};
@@ -435,7 +435,7 @@ TEST_F(EvaluateTest, PtpkgExtra) {
 // Errors that a whole recipe file shows better are under fixtures/recipes/errors; these are the others.
 TEST_F(EvaluateTest, RefusesWithAPlace) {
   const std::pair<const char*, const char*> cases[] = {
-      {"source: {url: []}", "'source.url' names nothing"},
+      {"source: {url: []}", "'source.url' is empty"},
       {"source: {path: \"\"}", "'source.path' is empty"},
       {"source: {path: a, file_name: a/b}", "'file_name' is a name without '/'"},
       {"source: {path: a, file_name: ..}", "'file_name' takes a relative path without '..', found '..'"},
@@ -468,14 +468,14 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
        "'a$' is not a requirement: package name 'a$' may hold only a-z, 0-9, '-', '.' and '_'"},
       {"requirements: {ignore_run_exports: {by_name: [A]}}",
        "package name 'A' may hold only a-z, 0-9, '-', '.' and '_'"},
-      {"extra: {ptpkg: {formats: []}}", "'formats' lists nothing, so there is nothing to make"},
+      {"extra: {ptpkg: {formats: []}}", "'formats' is empty, so there is nothing to build"},
       {"extra: {ptpkg: {formats: [conda, conda]}}", "format 'conda' is listed twice"},
-      {"extra: {ptpkg: {layouts: {conda: [{rpath: []}]}}}", "a layout rule names no 'files'"},
+      {"extra: {ptpkg: {layouts: {conda: [{rpath: []}]}}}", "a layout rule has no 'files'"},
       {"extra: {ptpkg: {layouts: {conda: [{files: a}]}}}", "a layout rule has no 'rpath'"},
       {"extra: {ptpkg: {layouts: {conda: [{files: a, rpath: [\"$ORIGIN:$ORIGIN/x\"]}]}}}",
        "search path '$ORIGIN:$ORIGIN/x' does not begin with $ORIGIN"},
       {"extra: {ptpkg: {layouts: {conda: [{files: a, rpath: [\"$ORIGIN/x:/y\"]}]}}}",
-       "search path '$ORIGIN/x:/y' holds a ':'"},
+       "search path '$ORIGIN/x:/y' contains a ':'"},
   };
   for (const auto& [body, message] : cases) {
     SCOPED_TRACE(body);

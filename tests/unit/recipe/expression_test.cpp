@@ -447,13 +447,13 @@ TEST_F(ExpressionTest, RefusesOperands) {
       {"fail('1.1 has no ' ~ 'kineto')", "1.1 has no kineto"},
       {"'x' if false else fail('no')", "no"},
       {"env.get()", "env.get() takes 1 to 2 arguments, 0 given"},
-      {"stdlib('cxx')", "no standard library is known for language 'cxx'"},
+      {"stdlib('cxx')", "no standard library is set for the language 'cxx'"},
       {"match(nope, '1')", "undefined name 'nope'"},
       {"match('', '1')", "'' is not a version: it is empty"},
       {"match('1', 'x y')",
        "'x y' is not a version constraint: only letters, digits and . _ - + ! are allowed"},
-      {"pin_subpackage('x')", "pin_subpackage() is used before the package's build string is known"},
-      {"pin_compatible('x')", "pin_compatible() is used before the host requirements are known"},
+      {"pin_subpackage('x')", "pin_subpackage() needs the build string, which is not known here"},
+      {"pin_compatible('x')", "pin_compatible() needs the host requirements, which are not known here"},
       {"pin_subpackage('x', exact=1)", "exact takes true or false"},
       {"pin_subpackage('x', exact=true, upper_bound='x')", "a pin with 'exact' takes no other argument"},
       {"pin_subpackage('x', lower_bound=1)", "lower_bound takes text such as 'x.x', not a number"},
@@ -479,7 +479,7 @@ TEST_F(ExpressionTest, Pins) {
       {"pin_compatible('numpy')", R"("numpy >=1.26,<2.0a0")"},
       {"pin_compatible('numpy', exact=true)",
        "error: the build string of 'numpy' is not known before the environment is solved"},
-      {"pin_compatible('scipy')", "error: no version of 'scipy' is known to pin to"},
+      {"pin_compatible('scipy')", "error: cannot pin 'scipy': its version is not known"},
       {"pin_subpackage('other')", "error: 'other' is not an output of this recipe"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
@@ -491,7 +491,7 @@ TEST_F(ExpressionTest, PointsAtTheOperand) {
   EXPECT_EQ(value.error().span()->column, 9);
   EXPECT_EQ(value.error().span()->length, 4);
   EXPECT_THAT(Evaluate("cuda_versoin"), HasHint("did you mean 'cuda_version'?"));
-  EXPECT_THAT(Evaluate("hash"), HasHint("'hash' is known in 'build.string' only"));
+  EXPECT_THAT(Evaluate("hash"), HasHint("'hash' is only available in 'build.string'"));
   EXPECT_THAT(Evaluate("'a' | lwoer"), HasHint(HasSubstr("lower")));
 }
 

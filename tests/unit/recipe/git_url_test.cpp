@@ -27,7 +27,8 @@ TEST(ParseGitUrl, TakesWhatGitTakes) {
 TEST(ParseGitUrl, RefusesWhatRunsProgramsOrIsAnOption) {
   for (const char* url : {"ext::sh -c id", "ext::sh", "--upload-pack=x", "ssh://-oProxyCommand=x/a", "-h:a",
                           "ftp://h/a", "https:///a", "https://h/a b", "a\nb", ""}) {
-    EXPECT_THAT(ParseGitUrl(url, kBase), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no git repository")))
+    EXPECT_THAT(ParseGitUrl(url, kBase),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("not the URL of a git repository")))
         << url;
   }
 }
@@ -58,7 +59,7 @@ TEST(SubmoduleUrl, IsRelativeToItsParent) {
 TEST(SubmoduleUrl, OfAServerReadsNothingOfThisMachine) {
   EXPECT_THAT(SubmoduleUrl({.text = "https://u@h/a"}, "/etc/secret"),
               FailsWith(ErrorCode::kInvalidInput,
-                        "'https://h/a' has the submodule '/etc/secret', a repository of this machine"));
+                        "'https://h/a' has the submodule '/etc/secret', a repository on this machine"));
 }
 
 TEST(ShownGitUrl, HidesCredentialsAndQueries) {

@@ -42,7 +42,7 @@ class MappingsTest : public ::testing::Test {
     fs_.AddFile("/r/more/table.json", R"({"a": [1, 2.5, null, {"b": "c"}], "yes": true})");
     fs_.AddFile("/r/words.txt", "one\ntwo\n");
     fs_.AddFile("/beside.yml", "a: 1\n");
-    scope_.KnowFiles(&files_);
+    scope_.SetDataFiles(&files_);
   }
 
   Result<Value> Evaluate(const std::string& text) {
@@ -133,13 +133,13 @@ TEST_F(MappingsTest, RefusesWhatIsNotThere) {
   EXPECT_THAT(Evaluate("m.x"),
               HasHint("its keys are mkldnn; .get(key, default) takes one that may be missing"));
   EXPECT_THAT(Evaluate("load_from_file('data.toml')"),
-              FailsWith(ErrorCode::kUnsupported, "'data.toml': files in TOML are not read"));
+              FailsWith(ErrorCode::kUnsupported, "'data.toml': TOML files are not supported"));
   EXPECT_EQ(Evaluate("load_from_file('missing.yaml')").error().code(), ErrorCode::kNotFound);
   EXPECT_THAT(FormatError(Evaluate("load_from_file('broken.yaml')").error()), HasSubstr("/r/broken.yaml:"));
   EXPECT_THAT(FormatError(Evaluate("load_from_file('broken.json')").error()), HasSubstr("/r/broken.json:"));
   Scope bare{"linux-64", variants_, environment_};
   EXPECT_THAT(bare.Load("table.yaml"),
-              FailsWith(ErrorCode::kInvalidInput, "load_from_file() reads no files here"));
+              FailsWith(ErrorCode::kInvalidInput, "load_from_file() is not available here"));
 }
 
 TEST_F(MappingsTest, ARowHasWhatTheRowsAboveItSay) {

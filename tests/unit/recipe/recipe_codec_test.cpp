@@ -253,7 +253,7 @@ TEST(RecipeCodec, WhatItDidNotWriteIsRefused) {
   bad["sources"][0].erase("sha256");
   EXPECT_THAT(DecodeRecipe(bad, "a plan"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("sha256")));
   EXPECT_THAT(DecodeSources(Json::object(), "a plan"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("its sources are no list")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("its sources are not a list")));
 }
 
 TEST(RecipeCodec, WhatFilesAreCalledByIsANameOfAFile) {
@@ -261,7 +261,7 @@ TEST(RecipeCodec, WhatFilesAreCalledByIsANameOfAFile) {
     Json bad = EncodeRecipe(Filled());
     bad[field] = "../../x";
     EXPECT_THAT(DecodeRecipe(bad, "a plan"),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no name of a file")))
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a file name")))
         << field;
   }
 }

@@ -140,7 +140,7 @@ TEST_F(PlanFixTest, WhatCannotBeUnderstood) {
   EXPECT_THAT(PlanFix(env_, AbsPath::Literal("/junk/toy.whl")),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("toy.whl")));
   EXPECT_THAT(PlanFix(env_, Raw({{"toy.py", ""}})),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("it has no .dist-info folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("it has no .dist-info directory")));
   std::string cut = Glibc().Build();
   cut.resize(100);
   EXPECT_THAT(PlanFix(env_, Wheel({.members = {{"toy/a.so", cut}}})),

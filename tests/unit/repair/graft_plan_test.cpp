@@ -46,7 +46,7 @@ class GraftPlanTest : public testing::Test {
     std::vector<Finding> findings;
     const auto opened = Must(verify::DlopenTable::BuiltIn());
     const auto tree = Must(verify::ReadElfTree(env, AbsPath::Literal(ptpkg::test::kRoot), opened, findings));
-    const auto loads = Must(verify::Loads::Play(env, tree, elf::IsaLevel::kBaseline));
+    const auto loads = Must(verify::ResolvedLibraries::SimulateLoads(env, tree, elf::IsaLevel::kBaseline));
     const auto rules = Must(GraftRules::BuiltIn());
     const auto policies = Must(verify::PolicyLibraries::BuiltIn());
     const auto host = Must(HostLibraries::Read(env, std::move(search), options.musl));
@@ -160,8 +160,8 @@ TEST_F(GraftPlanTest, ANameThatIsAPathStaysOutsideByItsFileName) {
   EXPECT_THAT(change.dropped, ElementsAre("/lib/libpython3.11.so.1.0"));
   EXPECT_THAT(change.renamed,
               ElementsAre(Pair("/lib/libcuda.so.1", "libcuda.so.1"), Pair("/lib/libm.so.6", "libm.so.6")));
-  EXPECT_THAT(plan.left_out, ElementsAre(LeftOut{"/lib/libcuda.so.1", "never copied"},
-                                         LeftOut{"/lib/libleft.so.1", "--exclude"}));
+  EXPECT_THAT(plan.left_out, ElementsAre(ExcludedLibrary{"/lib/libcuda.so.1", "never bundled"},
+                                         ExcludedLibrary{"/lib/libleft.so.1", "--exclude"}));
 }
 
 TEST_F(GraftPlanTest, VersionsAreAskedOfACopyByItsNewName) {
@@ -208,7 +208,7 @@ TEST_F(GraftPlanTest, WhatIsAskedForIsCopiedIfSomebodyOpensIt) {
   tree_.Add("toy/a.so", Library({}));
   AddHost("/usr/lib/libplugin.so.3");
   EXPECT_THAT(Plan({.opened = {"libplugin.so.3"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name in it")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel contains that name")));
   ASSERT_OK_AND_ASSIGN(GraftPlan plan, Plan({.opened = {"libplugin.so.3"},
                                              .opened_by_text = {{"libplugin.so.3", {"toy/open.py"}}}}));
   ASSERT_EQ(plan.grafts.size(), 1U);
@@ -264,9 +264,8 @@ TEST_F(GraftPlanTest, ALinkThatSomebodyOpensIsANameToo) {
   ASSERT_OK_AND_ASSIGN(plan, Plan());
   EXPECT_EQ(plan.grafts.at(0).path, "toy.libs/libfoo.so.1");
   EXPECT_EQ(plan.grafts.at(0).opened_by, "toy/c.so");
-  EXPECT_THAT(
-      tree_.env().reporter.warnings(),
-      ElementsAre(HasSubstr("'toy/b.so' has 'libfoo.so' in it, here a link to '/usr/lib/libfoo.so.1'")));
+  EXPECT_THAT(tree_.env().reporter.warnings(),
+              ElementsAre(HasSubstr("'toy/b.so' opens 'libfoo.so', here a link to '/usr/lib/libfoo.so.1'")));
 }
 
 TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
@@ -278,9 +277,9 @@ TEST_F(GraftPlanTest, OneCopyHasNoTwoNames) {
   const auto asked = Plan({.opened = {"libfoo.so", "libfoo.so.1"}});
   EXPECT_THAT(asked,
               FailsWith(ErrorCode::kInvalidInput,
-                        AllOf(HasSubstr("'/usr/lib/libfoo.so.1' would be copied"),
+                        AllOf(HasSubstr("cannot bundle '/usr/lib/libfoo.so.1'"),
                               HasSubstr("'libfoo.so', by --graft"), HasSubstr("'libfoo.so.1', by --graft"))));
-  EXPECT_THAT(asked, HasHint(HasSubstr("let all of them open one name")));
+  EXPECT_THAT(asked, HasHint(HasSubstr("make all of them open one name")));
   tree_.AddText("toy/b.so", Naming(Library({}), "libfoo.so.1"));
   tree_.AddText("toy/c.so", Naming(Library({}), "libfoo.so"));
   EXPECT_THAT(Plan(), FailsWith(ErrorCode::kInvalidInput, AllOf(HasSubstr("'libfoo.so.1', by 'toy/b.so'"),
@@ -293,8 +292,8 @@ TEST_F(GraftPlanTest, WhatCannotBeAskedFor) {
   tree_.Add("toy/a.so", Library({}));
   for (const char* name : {"libcuda.so.1", "libmine.so.1"}) {
     const auto plan = Plan({.never_graft = {"libmine.*"}, .opened = {name}});
-    EXPECT_THAT(plan, FailsWith(ErrorCode::kInvalidInput, HasSubstr("is never copied"))) << name;
-    EXPECT_THAT(plan, HasHint(HasSubstr("leave --graft out"))) << name;
+    EXPECT_THAT(plan, FailsWith(ErrorCode::kInvalidInput, HasSubstr("never bundles it"))) << name;
+    EXPECT_THAT(plan, HasHint(HasSubstr("remove --graft"))) << name;
   }
   EXPECT_THAT(Plan({.opened = {"libplugin.so.3"}}),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'libplugin.so.3', which '--graft' needs")));
@@ -308,11 +307,12 @@ TEST_F(GraftPlanTest, WhatStaysOutside) {
                                                    .never_graft = {"libbackend.*"},
                                                    .dependencies = {"nvidia-cuda-runtime-cu12"}}));
   EXPECT_THAT(plan.grafts, IsEmpty());
-  EXPECT_THAT(
-      plan.left_out,
-      ElementsAre(LeftOut{"libbackend.so.1", "never copied"}, LeftOut{"libcuda.so.1", "never copied"},
-                  LeftOut{"libcudart.so.12", "a dependency brings it"}, LeftOut{"libleft.so.1", "--exclude"},
-                  LeftOut{"libwheel.so.1", "the wheel leaves it to the machine"}));
+  EXPECT_THAT(plan.left_out,
+              ElementsAre(ExcludedLibrary{"libbackend.so.1", "never bundled"},
+                          ExcludedLibrary{"libcuda.so.1", "never bundled"},
+                          ExcludedLibrary{"libcudart.so.12", "a dependency provides it"},
+                          ExcludedLibrary{"libleft.so.1", "--exclude"},
+                          ExcludedLibrary{"libwheel.so.1", "the wheel expects it on the machine"}));
 }
 
 TEST_F(GraftPlanTest, ALibraryThatTheWheelLeavesToTheMachineIsCopiedFromIt) {
@@ -322,7 +322,7 @@ TEST_F(GraftPlanTest, ALibraryThatTheWheelLeavesToTheMachineIsCopiedFromIt) {
   ASSERT_EQ(plan.grafts.size(), 1U);
   EXPECT_EQ(plan.grafts.front().source.str(), "/usr/lib/libwheel.so.1");
   EXPECT_THAT(plan.left_out,
-              ElementsAre(LeftOut{"libwheel_gone.so.1", "the wheel leaves it to the machine"}));
+              ElementsAre(ExcludedLibrary{"libwheel_gone.so.1", "the wheel leaves it to the machine"}));
 }
 
 TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {
@@ -332,7 +332,7 @@ TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {
   for (const char* glob : {"/opt/real/*", "/usr/lib/libx.*"}) {
     ASSERT_OK_AND_ASSIGN(const GraftPlan plan, Plan({.exclude = {glob}}));
     EXPECT_THAT(plan.grafts, IsEmpty()) << glob;
-    EXPECT_THAT(plan.left_out, ElementsAre(LeftOut{"libx.so.1", "--exclude"})) << glob;
+    EXPECT_THAT(plan.left_out, ElementsAre(ExcludedLibrary{"libx.so.1", "--exclude"})) << glob;
   }
 }
 
@@ -485,7 +485,7 @@ TEST_F(GraftPlanTest, NamesThatAreTakenAreRefused) {
   tree_.AddText("toy.libs/libx.so.1", "a text");
   const auto taken = Plan({.rename = Rename::kNone, .exclude = {"/opt/b/*"}});
   EXPECT_THAT(taken, FailsWith(ErrorCode::kInvalidInput,
-                               HasSubstr("the wheel has a file 'toy.libs/libx.so.1' already")));
+                               HasSubstr("the wheel already has a file 'toy.libs/libx.so.1'")));
   EXPECT_THAT(taken, HasHint(HasSubstr("--lib-folder")));
 }
 
@@ -494,7 +494,8 @@ TEST_F(GraftPlanTest, LibrariesThatCannotBeReadAreTold) {
   SyntheticElf object = Library({});
   object.dynamic = false;
   AddHost("/usr/lib/libx.so.1", object);
-  EXPECT_THAT(Plan(), FailsWith(ErrorCode::kCorrupt, HasSubstr("'/usr/lib/libx.so.1' is no shared library")));
+  EXPECT_THAT(Plan(),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("'/usr/lib/libx.so.1' is not a shared library")));
   SyntheticElf library = Library({"libc.so.6"});
   std::string cut = library.Build();
   elf::test::PokeWord(cut, library.codec(), library.places.dynamic + 8, 0xffffff);  // of the NEEDED

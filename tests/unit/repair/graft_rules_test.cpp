@@ -23,7 +23,7 @@ TEST(GraftRules, SomeLibrariesStayWhateverTheTag) {
   EXPECT_TRUE(rules.IsNeverGrafted("libcuda.so.1"));
   EXPECT_TRUE(rules.IsNeverGrafted("libtorch_cpu.so"));
   EXPECT_FALSE(rules.IsNeverGrafted("libtorchaudio_sox.so"));
-  EXPECT_TRUE(rules.IsDropped("libpython3.11.so.1.0"));
+  EXPECT_TRUE(rules.IsProvidedByInterpreter("libpython3.11.so.1.0"));
   EXPECT_TRUE(rules.IsNeverRenamed("libcudnn_ops.so.9"));
   EXPECT_FALSE(rules.IsNeverRenamed("libgomp.so.1"));
 }
@@ -35,10 +35,10 @@ TEST(GraftRules, LibrariesOfTheMachineStayWithAReason) {
         "libGLX.so.0", "libGLdispatch.so.0", "libOpenGL.so.0", "libvulkan.so.1", "libOpenCL.so.1",
         "libva.so.2", "libva-drm.so.2", "libnvoptix.so.1", "libudev.so.1", "libdrm.so.2",
         "libdrm_amdgpu.so.1", "libmpi.so.40", "libmpi_cxx.so.40"}) {
-    EXPECT_NE(rules.WhyOfMachine(name), "") << name;
+    EXPECT_NE(rules.MachineLibraryReason(name), "") << name;
   }
   for (const char* const name : {"libgomp.so.1", "libvalue.so.1", "libGLU.so.1", "libmpio.so.1"}) {
-    EXPECT_EQ(rules.WhyOfMachine(name), "") << name;
+    EXPECT_EQ(rules.MachineLibraryReason(name), "") << name;
   }
 }
 

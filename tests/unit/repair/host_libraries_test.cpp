@@ -95,7 +95,7 @@ TEST_F(HostLibrariesTest, AFolderThatIsNoneIsRefused) {
   EXPECT_THAT(HostLibraries::Read(env_, {AbsPath::Literal("/none")}, false),
               FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(HostLibraries::Read(env_, {AbsPath::Literal("/file.so")}, false),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a directory")));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ class MachineTest : public testing::Test {
   /// Path → content of the wheel that the edits make.
   std::map<std::string, std::string> Written(const AbsPath& wheel, const archive::ZipEdits& edits) {
     const AbsPath to = AbsPath::Literal("/out" + std::to_string(++count_) + ".zip");
-    EXPECT_OK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, edits));
+    EXPECT_OK(archive::WriteEditedZip(env_, wheel, to, ExistingFilePolicy::kRefuse, edits));
     std::map<std::string, std::string> content;
     const auto zip = Must(archive::ZipReader::Open(fs_, to));
     for (const auto& member : zip.members()) content[member.name] = Must(zip.ReadText(member.name));

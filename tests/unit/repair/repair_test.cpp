@@ -115,8 +115,9 @@ TEST_F(PlanRepairTest, AWheelForMuslTakesLibrariesOfAnUnpackedAlpine) {
   EXPECT_THAT(Written(wheel, repair.edits).at(kBill),
               HasSubstr("pkg:apk/alpine/libexpat@2.6.2-r0?arch=x86_64"));
   const auto refused = PlanRepair(env_, wheel, {.search = {AbsPath::Literal("/usr/lib")}});
-  EXPECT_THAT(refused, FailsWith(ErrorCode::kInvalidInput,
-                                 HasSubstr("'/usr/lib/libexpat.so.1' is for glibc, and the wheel for musl")));
+  EXPECT_THAT(refused,
+              FailsWith(ErrorCode::kInvalidInput,
+                        HasSubstr("'/usr/lib/libexpat.so.1' is for glibc, but the wheel is for musl")));
   EXPECT_THAT(refused, HasHint(HasSubstr("--search")));
 }
 
@@ -152,13 +153,13 @@ TEST_F(PlanRepairTest, PlatformsThatAreAskedFor) {
        {"manylinux_2_28_aarch64", "win_amd64", "any", "manylinux_2_28_x86_64.win_amd64"}) {
     const auto refused = after(other);
     EXPECT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr("are for Linux on x86_64"))) << other;
-    EXPECT_THAT(refused, HasHint(HasSubstr("leave --platform out"))) << other;
+    EXPECT_THAT(refused, HasHint(HasSubstr("remove --platform"))) << other;
   }
   const AbsPath pure = Wheel({.members = {{"toy.py", ""}}, .platform = "any", .pure = "true"});
   EXPECT_THAT(PlanRepair(env_, pure, {.platform = "linux_x86_64"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds no ELF file")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no ELF files")));
   EXPECT_THAT(PlanRepair(env_, pure, {.platform = "linux"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds no ELF file")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no ELF files")));
   EXPECT_THAT(PlanRepair(env_, pure, {.platform = "any"}), ptpkg::test::IsOk());
 }
 
@@ -213,7 +214,7 @@ TEST_F(PlanRepairTest, ABackendSaysFolderNamesPathsAndTag) {
   const AbsPath wheel = Module({"libx.so.1", "libkept.so.2", "libbrought.so.3"});
   ASSERT_OK_AND_ASSIGN(const WheelRepair repair, PlanRepair(env_, wheel, {.backend = backend}));
   EXPECT_EQ(repair.name.tag.platform, "manylinux_2_28_x86_64");
-  EXPECT_THAT(repair.left_out, ElementsAre(LeftOut{"libbrought.so.3", "never copied"}));
+  EXPECT_THAT(repair.left_out, ElementsAre(ExcludedLibrary{"libbrought.so.3", "never bundled"}));
   EXPECT_THAT(FactsOf(repair, "toy/a.so").needed,
               ElementsAre("libc.so.6", "libx.so", "libkept.so.2", "libbrought.so.3"));
   EXPECT_EQ(PathOf(FactsOf(repair, "toy/a.so")), "$ORIGIN/lib");
@@ -225,7 +226,7 @@ TEST_F(PlanRepairTest, ABackendSaysFolderNamesPathsAndTag) {
       PlanRepair(env_, wheel, {.backend = backend, .folder = "toy.libs", .rename = Rename::kNone}));
   EXPECT_EQ(other.grafts.at(1).path, "toy.libs/libx.so.1");
   EXPECT_THAT(PlanRepair(env_, Module({}, "other/a.so"), {.backend = backend}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file that the backend 'mine' is about")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the backend 'mine'")));
 }
 
 TEST_F(PlanRepairTest, KernelsOfACopyHaveToBeThere) {
@@ -254,7 +255,7 @@ TEST_F(PlanRepairTest, FoldersThatAreNoneOfAWheel) {
   const AbsPath wheel = Module({});
   for (const char* folder : {"../x", "/x", "toy-1.0.dist-info", "toy-1.0.data/platlib", "a//b"}) {
     EXPECT_THAT(PlanRepair(env_, wheel, {.folder = folder}),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no folder of a wheel for libraries")))
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a library directory of a wheel")))
         << folder;
   }
 }
@@ -293,7 +294,7 @@ TEST_F(PlanRepairTest, WhatPythonFilesOpenIsCopiedWhenAskedFor) {
   EXPECT_EQ(repair.grafts.at(0).opened_by, "toy/open.py");
   AddHost("/usr/lib/libother.so.1", Library({}));
   EXPECT_THAT(PlanRepair(env_, wheel, {.opened = {"libother.so.1"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel contains that name")));
 }
 
 TEST_F(PlanRepairTest, ANameWithinAnotherIsNone) {
@@ -302,7 +303,7 @@ TEST_F(PlanRepairTest, ANameWithinAnotherIsNone) {
        {"'libplugin.so.3'", "'mylibplugin.so'", "'libplugin.so_old'", "'libplugin.solo'"}) {
     const AbsPath wheel = Wheel({.members = {{"toy/a.so", Glibc().Build()}, {"toy/open.py", text}}});
     EXPECT_THAT(PlanRepair(env_, wheel, {.opened = {"libplugin.so"}}),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel has that name")))
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("no file of the wheel contains that name")))
         << text;
   }
   for (const char* text : {"libplugin.so", "x/libplugin.so\n", "libplugin.so.3 or libplugin.so."}) {
@@ -317,8 +318,9 @@ TEST_F(PlanRepairTest, WhatTheWheelAndItsDependenciesLeaveOutside) {
                                            {std::string(kInfo) + std::string(kPackageNoteName), note}},
                                .metadata = "Requires-Dist: nvidia-cuda-runtime-cu12\n"});
   ASSERT_OK_AND_ASSIGN(const WheelRepair repair, PlanRepair(env_, wheel, {}));
-  EXPECT_THAT(repair.left_out, ElementsAre(LeftOut{"libcudart.so.12", "a dependency brings it"},
-                                           LeftOut{"libmine.so.1", "the wheel leaves it to the machine"}));
+  EXPECT_THAT(repair.left_out,
+              ElementsAre(ExcludedLibrary{"libcudart.so.12", "a dependency provides it"},
+                          ExcludedLibrary{"libmine.so.1", "the wheel expects it on the machine"}));
 }
 
 TEST_F(PlanRepairTest, AnEarlierBillOfMaterialsStays) {
@@ -354,7 +356,7 @@ TEST_F(PlanRepairTest, WheelsThatCannotBeRepaired) {
   other.machine = 183;
   const auto both =
       PlanRepair(env_, Wheel({.members = {{"toy/a.so", Glibc().Build()}, {"toy/b.so", other.Build()}}}), {});
-  EXPECT_THAT(both, FailsWith(ErrorCode::kInvalidInput, HasSubstr("no platform tag says both")));
+  EXPECT_THAT(both, FailsWith(ErrorCode::kInvalidInput, HasSubstr("no platform tag covers both")));
   const AbsPath mixed = Wheel(
       {.members = {{"toy/a.so", Glibc().Build()}, {"toy/b.so", Library({"libc.musl-x86_64.so.1"}).Build()}}});
   EXPECT_THAT(PlanRepair(env_, mixed, {}),
@@ -390,7 +392,7 @@ TEST_F(PlanRepairTest, NoNewRowVouchesForDamage) {
   EXPECT_THAT(PlanRepair(env_, Raw(members), {}), ptpkg::test::IsOk());
   members[0].second = damaged;
   const auto refused = PlanRepair(env_, Raw(members), {});
-  EXPECT_THAT(refused, FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy/a.so' is not what RECORD says")));
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kCorrupt, HasSubstr("'toy/a.so' does not match RECORD")));
   EXPECT_THAT(refused, HasHint(HasSubstr("--fix")));
 }
 

@@ -128,8 +128,7 @@ TEST(Download, ReturnsTheErrorsOfAllMirrors) {
 
   EXPECT_THAT(Download(env, SourceOf("x", {kUrl, kOther})),
               FailsWith(ErrorCode::kNetwork,
-                        "none of the 2 mirrors of 'toy-1.0.tar.gz' gave the file: "
-                        "status 404; connection reset"));
+                        "cannot fetch 'toy-1.0.tar.gz' from any of 2 mirrors: status 404; connection reset"));
 }
 
 TEST(Download, FetchesADamagedCacheFileAgain) {

@@ -55,7 +55,7 @@ TEST(ParseOverride, UrlsAreMarkedAsGit) {
   EXPECT_THAT(ParseOverride(env, "https://h/a.git"),
               FailsWith(ErrorCode::kUsage, HasSubstr("takes a path or git+URL")));
   EXPECT_THAT(ParseOverride(env, "git+ftp://h/a"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("'ftp' is no scheme")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("'ftp' is not a URL scheme")));
   EXPECT_THAT(ParseOverride(env, "git+https://h/a@"),
               FailsWith(ErrorCode::kUsage, HasSubstr("nothing after")));
 }

@@ -56,8 +56,8 @@ TEST_F(PatchListTest, ASeriesStandsForItsMembers) {
 TEST_F(PatchListTest, AMissingMemberIsNamedWithItsLine) {
   Series("one\nthree\n");
   const auto list = List({"debian/patches"});
-  EXPECT_THAT(list,
-              FailsWith(ErrorCode::kNotFound, "the series names the patch 'three', which does not exist"));
+  EXPECT_THAT(
+      list, FailsWith(ErrorCode::kNotFound, "the series file lists the patch 'three', which does not exist"));
   EXPECT_EQ(list.error().span()->line, 2);
   EXPECT_EQ(list.error().span()->file, "debian/patches/series");
 }
@@ -65,12 +65,12 @@ TEST_F(PatchListTest, AMissingMemberIsNamedWithItsLine) {
 TEST_F(PatchListTest, WhatASeriesMayNotSay) {
   for (const char* line : {"one -p", "one -px", "one -p99", "one --fuzz=3", "one two"}) {
     Series(line);
-    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no option")))
+    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not an option")))
         << line;
   }
   for (const char* line : {"../../a.patch", "/etc/passwd"}) {
     Series(line);
-    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a patch below")))
+    EXPECT_THAT(List({"debian/patches"}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not below")))
         << line;
   }
   Series(std::string(limits::kPatchSeries + 1, '\n'));
@@ -80,8 +80,7 @@ TEST_F(PatchListTest, WhatASeriesMayNotSay) {
 
 TEST_F(PatchListTest, AFolderWithoutSeriesIsNoPatch) {
   const auto list = List({"debian"});
-  EXPECT_THAT(list,
-              FailsWith(ErrorCode::kInvalidInput, "the patch 'debian' is a folder without a file 'series'"));
+  EXPECT_THAT(list, FailsWith(ErrorCode::kInvalidInput, "the patch directory 'debian' has no file 'series'"));
   EXPECT_EQ(list.error().span()->line, 3);
 }
 

@@ -79,12 +79,12 @@ TEST(ReadPatch, KnowsANewFileByItsHunk) {
   EXPECT_THAT(Changes("--- a/x\t1970-01-01\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"), ElementsAre(">b/x"));
 }
 
-TEST(Stripped, TakesFoldersAway) {
-  EXPECT_EQ(Stripped("a/b/c", 0, false), "a/b/c");
-  EXPECT_EQ(Stripped("a/b/c", 1, false), "b/c");
-  EXPECT_EQ(Stripped("a/b/c", 1, true), "a/b/c");
-  EXPECT_EQ(Stripped("a/b/c", 2, false), "c");
-  EXPECT_EQ(Stripped("a/b/c", 3, false), "");
+TEST(StripComponents, TakesFoldersAway) {
+  EXPECT_EQ(StripComponents("a/b/c", 0, false), "a/b/c");
+  EXPECT_EQ(StripComponents("a/b/c", 1, false), "b/c");
+  EXPECT_EQ(StripComponents("a/b/c", 1, true), "a/b/c");
+  EXPECT_EQ(StripComponents("a/b/c", 2, false), "c");
+  EXPECT_EQ(StripComponents("a/b/c", 3, false), "");
 }
 
 struct BadPatch {
@@ -106,17 +106,17 @@ TEST_P(ReadPatchRefuses, WithAReason) {
 INSTANTIATE_TEST_SUITE_P(
     All, ReadPatchRefuses,
     ::testing::Values(BadPatch{"Climbs", "--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n",
-                               ErrorCode::kInvalidInput, "does not stay inside"},
+                               ErrorCode::kInvalidInput, "leaves the source tree"},
                       BadPatch{"Absolute", "--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n",
                                ErrorCode::kInvalidInput, "is absolute"},
                       BadPatch{"AbsoluteTarget", "--- /dev/null\n+++ /etc/x\n@@ -0,0 +1 @@\n+b\n",
                                ErrorCode::kInvalidInput, "is absolute"},
                       BadPatch{"RenameClimbs", "diff --git a/x b/y\nrename from x\nrename to ../y\n",
-                               ErrorCode::kInvalidInput, "does not stay inside"},
+                               ErrorCode::kInvalidInput, "leaves the source tree"},
                       BadPatch{"ModeOfUnknown", "diff --git a/x b/y\nold mode 100644\nnew mode 100755\n",
-                               ErrorCode::kUnsupported, "cannot be taken apart"},
+                               ErrorCode::kUnsupported, "is malformed"},
                       BadPatch{"CutShort", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n",
-                               ErrorCode::kInvalidInput, "cut short"},
+                               ErrorCode::kInvalidInput, "truncated"},
                       BadPatch{"ShorterThanItSays", "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--\n2.39\n",
                                ErrorCode::kInvalidInput, "shorter than its header"},
                       BadPatch{"NoHunk", "--- a/x\n+++ b/x\nnothing\n", ErrorCode::kInvalidInput,

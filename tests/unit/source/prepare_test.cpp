@@ -115,7 +115,7 @@ TEST_F(PrepareTest, RefusesTwoSourcesWithOneFile) {
   env_.dir().WriteFile("recipes/toys/extra/f", "2");
   recipe_.sources.emplace_back();
   recipe_.sources[1].path = "extra";
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe hold 'f'"));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, "two sources of the recipe contain 'f'"));
   ExpectNothingLeft();
 }
 
@@ -126,7 +126,8 @@ TEST_F(PrepareTest, RefusesATargetDirectoryThroughASymlink) {
   recipe_.sources.emplace_back();
   recipe_.sources[1].path = "extra";
   recipe_.sources[1].target_directory = "sub/deeper";
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("meets a file of an earlier source")));
+  EXPECT_THAT(Run(),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("collides with a file of an earlier source")));
   ExpectNothingLeft();
 }
 
@@ -196,7 +197,7 @@ TEST_F(PrepareTest, ARepositoryWithoutFilesIsNoSource) {
   options_.overrides.emplace("toy", bare);
   const auto key = Key();
   EXPECT_THAT(key, FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
-  EXPECT_THAT(key, HasHint(HasSubstr("name it by 'git'")));
+  EXPECT_THAT(key, HasHint(HasSubstr("use 'git'")));
   EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("bare git repository")));
   // A source that happens to have such names is one.
   ASSERT_THAT(WriteFile(env_->fs, bare / "HEAD", "int head;\n"), test::IsOk());
@@ -230,7 +231,7 @@ TEST_F(PrepareTest, KeysOfAFileAreRefusedForAFolder) {
     recipe_.sources[0].file_name = digest ? "" : "toy.tar.gz";
     const auto refused =
         FailsWith(ErrorCode::kInvalidInput,
-                  HasSubstr(digest ? "is a folder, which has no 'sha256'" : "no 'file_name'"));
+                  HasSubstr(digest ? "is a directory, so 'sha256' does not apply" : "no 'file_name'"));
     EXPECT_THAT(Key(), refused);
     EXPECT_THAT(Run(), refused);
     EXPECT_THAT(CheckInputs(env_, recipe_, options_), refused);
@@ -438,8 +439,7 @@ TEST(PrepareWhileOthersWrite, AFileThatVanishesIsAChange) {
     fs.Before(fs.count() + number, [&] { static_cast<void>(memory.Remove(victim)); });
     const auto result = Prepare(env, recipe, {.planned = planned}, AbsPath::Literal("/stage/src"));
     if (result) continue;  // it was copied before
-    EXPECT_THAT(result,
-                FailsWith(ErrorCode::kRefused, "the sources of 'toy' changed after the plan was made"));
+    EXPECT_THAT(result, FailsWith(ErrorCode::kRefused, "the sources of 'toy' changed after planning"));
     EXPECT_THAT(Exists(memory, AbsPath::Literal("/stage/src")), IsOkAndHolds(false));
     ++refused;
   }

@@ -77,15 +77,15 @@ TEST_F(RenderTest, DetectedVersionsComeWhenTheToolsAreKnown) {
 
 TEST_F(RenderTest, DetectedIsRefusedWhereNothingIsKnown) {
   const auto in_script = RenderBody("build: {script: \"${{ detected('cudnn') }}\"}\n");
-  EXPECT_THAT(in_script, FailsWith(ErrorCode::kInvalidInput, HasSubstr("outside of 'build.string'")));
+  EXPECT_THAT(in_script, FailsWith(ErrorCode::kInvalidInput, HasSubstr("only allowed in 'build.string'")));
   EXPECT_THAT(RenderBody("build: {string: \"${{ detected('gcc') }}\"}\n"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'gcc' is not a version that is detected")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'gcc' is not a version that ptpkg detects")));
   EXPECT_THAT(RenderBody("build: {string: \"${{ detected() }}\"}\n"),
               FailsWith(ErrorCode::kInvalidInput, ::testing::_));
   options_.detected.emplace();
   EXPECT_THAT(
       RenderBody("build: {string: \"${{ detected('nccl') }}\"}\n"),
-      FailsWith(ErrorCode::kInvalidInput, HasSubstr("no tool of this build tells the version of 'nccl'")));
+      FailsWith(ErrorCode::kInvalidInput, HasSubstr("no tool of this build provides the version of 'nccl'")));
 }
 
 TEST_F(RenderTest, OnlyUsedKeysUnfold) {

@@ -57,9 +57,8 @@ TEST(CheckArtifact, ADamagedWheelIsAFindingAndAMissingOneAnError) {
   EXPECT_THAT(report.findings, Contains(Field(&Finding::id, "artifact-unreadable")));
   EXPECT_THAT(CheckArtifact(env, env.dir() / "none-1.0-py3-none-any.whl"),
               FailsWith(ErrorCode::kNotFound, HasSubstr("none-1.0")));
-  EXPECT_THAT(
-      CheckArtifact(env, env.dir() / "a.tar"),
-      FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither a conda package nor a wheel nor a zip")));
+  EXPECT_THAT(CheckArtifact(env, env.dir() / "a.tar"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a conda package, wheel or zip")));
 }
 
 TEST(CheckArtifact, APackageThatIsNoArchiveIsAFinding) {

@@ -56,7 +56,7 @@ TEST(Target, DecidesTheProfile) {
               FailsWith(ErrorCode::kUsage, HasSubstr("--target pypi and --profile pytorch-index")));
   EXPECT_THAT(beside({Target::kUv}, Profile::kZip), FailsWith(ErrorCode::kUsage, HasSubstr("--profile zip")));
   EXPECT_THAT(beside({Target::kUv}, {}, "a-1-0.conda"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("'a-1-0.conda' is none")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("'a-1-0.conda' is not a wheel")));
 }
 
 TEST(Target, RulesAreSortedAndNarrowOnesComeFirst) {
@@ -129,7 +129,7 @@ TEST(Target, JudgesTheContainer) {
 TEST(Target, IsForWheels) {
   test::TestEnv env;
   EXPECT_THAT(Examine(env, env.dir().WriteFile("a.zip", "x"), {Target::kUv}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("--target is for wheels")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("--target works on wheels")));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST(FindCollision, ThreeCanExcludeEverythingWithoutAPair) {
   EXPECT_FALSE(FindCollision(constraints, choices).has_value());
 }
 
-TEST(CanMeet, KnowsWithoutPackages) {
+TEST(CanBeSatisfied, KnowsWithoutPackages) {
   for (const auto& pair : std::vector<std::vector<const char*>>{{"x 3.11.*", "x >=3.11,<3.12.0a0"},
                                                                 {"x >=1", "x <=1"},
                                                                 {"x >1", "x <1.0.0.1"},
@@ -76,7 +76,7 @@ TEST(CanMeet, KnowsWithoutPackages) {
                                                                 {"x * py*", "x * *_0"},
                                                                 {"x * py3_0", "x * py*"},
                                                                 {"x"}}) {
-    EXPECT_TRUE(CanMeet(All(pair))) << pair.front() << " and " << pair.back();
+    EXPECT_TRUE(CanBeSatisfied(All(pair))) << pair.front() << " and " << pair.back();
   }
   for (const auto& pair : std::vector<std::vector<const char*>>{{"x 3.11.*", "x >=3.12,<3.13.0a0"},
                                                                 {"x 3.13.*", "x >=3.12,<3.13.0a0"},
@@ -90,7 +90,7 @@ TEST(CanMeet, KnowsWithoutPackages) {
                                                                 {"x * py3_0", "x * py4*"},
                                                                 {"x * a", "x * b"},
                                                                 {"x >2,<1"}}) {
-    EXPECT_FALSE(CanMeet(All(pair))) << pair.front() << " and " << pair.back();
+    EXPECT_FALSE(CanBeSatisfied(All(pair))) << pair.front() << " and " << pair.back();
   }
 }
 

@@ -78,7 +78,7 @@ TEST(DeviceArchitectures, OtherWordsAreRefused) {
                            "gfx90a:",
                            "gfxa"}) {
     EXPECT_THAT(ParseDeviceArchitectures(text),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no GPU architecture")))
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU architecture")))
         << text;
   }
   for (const char* text : {"", " ; ", ",", "more"}) {
@@ -90,7 +90,7 @@ TEST(DeviceArchitectures, OtherWordsAreRefused) {
 
 TEST(DeviceCodeRequest, ListsForAllFilesAreOne) {
   ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest request, DeviceCodeRequest::Parse({"8.0", "9.0+PTX"}));
-  EXPECT_TRUE(request.AsksForCode());
+  EXPECT_TRUE(request.RequestsCode());
   ASSERT_NE(request.Of("lib/liba.so"), nullptr);
   EXPECT_EQ(*request.Of("lib/liba.so"),
             (DeviceArchitectures{.sass = {"sm_80", "sm_90"}, .ptx = {"compute_90"}}));
@@ -116,11 +116,11 @@ TEST(DeviceCodeRequest, AnyAsksForNothing) {
   for (const std::vector<std::string>& texts :
        {std::vector<std::string>{}, {"any"}, {" any "}, {"*.so=any"}}) {
     ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest request, DeviceCodeRequest::Parse(texts));
-    EXPECT_FALSE(request.AsksForCode());
+    EXPECT_FALSE(request.RequestsCode());
     EXPECT_EQ(request.Of("lib/liba.so"), nullptr);
   }
   ASSERT_OK_AND_ASSIGN(const DeviceCodeRequest some, DeviceCodeRequest::Parse({"any", "liba.so=8.0"}));
-  EXPECT_TRUE(some.AsksForCode());
+  EXPECT_TRUE(some.RequestsCode());
   EXPECT_EQ(some.Of("libb.so"), nullptr);
   EXPECT_NE(some.Of("liba.so"), nullptr);
 }
@@ -136,15 +136,15 @@ TEST(DeviceCodeRequest, MachineCodeOfAllLists) {
 
 TEST(DeviceCodeRequest, Refusals) {
   EXPECT_THAT(DeviceCodeRequest::Parse({"any", "8.0"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands beside")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is combined with")));
   EXPECT_THAT(DeviceCodeRequest::Parse({"=8.0"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("names no files")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no file glob")));
   EXPECT_THAT(DeviceCodeRequest::Parse({"liba.so="}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("lists no GPU")));
   EXPECT_THAT(DeviceCodeRequest::Parse({"liba.so=x"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'x' is no GPU")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU architecture 'x'")));
   EXPECT_THAT(DeviceCodeRequest::Parse({""}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any' asks for none")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("write 'any' for none")));
 }
 
 }  // namespace

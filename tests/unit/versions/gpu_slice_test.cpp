@@ -29,14 +29,15 @@ TEST(GpuSliceTexts, InEveryForm) {
 TEST(GpuSliceTexts, WhatIsNoGpuIsRefusedByName) {
   for (const char* text :
        {"", "hopper", "9.", ".9", "9.00", "0.9", "+", "8.0+", "8.0,8.6", "-9.0", "90000"}) {
-    EXPECT_THAT(ParseGpuSlice(text), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no GPU"))) << text;
+    EXPECT_THAT(ParseGpuSlice(text), FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU"))) << text;
   }
   EXPECT_THAT(ParseGpuSlice("9.7"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("capability 9.7 is known")));
-  EXPECT_THAT(ParseGpuSlice("9.0a"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is code, not a GPU")));
-  EXPECT_THAT(ParseGpuSlice("8.0+80"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("names 8.0 twice")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown compute capability 9.7")));
+  EXPECT_THAT(ParseGpuSlice("9.0a"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a code architecture, not a GPU")));
+  EXPECT_THAT(ParseGpuSlice("8.0+80"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("lists 8.0 twice")));
   EXPECT_THAT(ParseGpuSlices({"8.0+8.6", "86+80"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("slice for 8.0+8.6 is named twice")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("slice for 8.0+8.6 is given twice")));
 }
 
 TEST(GpuSliceTexts, NamesAndBack) {
@@ -60,15 +61,15 @@ TEST(CudaVersions, HaveTwoNumbers) {
     EXPECT_THAT(ParseCudaVersion(version), IsOkAndHolds(std::string(version)));
   for (const char* wrong : {"", "13", "13.", ".0", "13.0.1", "cu130", "1300.0"}) {
     EXPECT_THAT(ParseCudaVersion(wrong),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no version of CUDA")))
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a CUDA version")))
         << wrong;
   }
 }
 
 TEST(GpuSlice, OfAmdIsRefusedByName) {
   for (const char* text : {"gfx90a", "gfx90a:xnack-", "9.0+gfx1100"}) {
-    EXPECT_THAT(ParseGpuSlice(text),
-                FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a GPU of AMD, whose code is not sliced")));
+    EXPECT_THAT(ParseGpuSlice(text), FailsWith(ErrorCode::kInvalidInput,
+                                               HasSubstr("is an AMD GPU: ptpkg does not slice AMD code")));
   }
 }
 

@@ -50,7 +50,7 @@ TEST(MatchSpec, RefusesOthers) {
         << text;
   }
   EXPECT_THAT(MatchSpec::Parse("conda-forge::numpy"),
-              FailsWith(ErrorCode::kUnsupported, HasSubstr("names a channel")));
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("has a channel")));
   EXPECT_THAT(MatchSpec::Parse("numpy[build_number='>=1']"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("asks for 'build_number'")));
   EXPECT_THAT(MatchSpec::Parse("numpy[version"),

@@ -60,15 +60,15 @@ TEST(PinConstraint, RefusesBadBoundsAndVersions) {
               FailsWith(ErrorCode::kInvalidInput, "'xx' is not a bound of a pin"));
   EXPECT_THAT(PinConstraint("", {}), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a version")));
   EXPECT_THAT(PinConstraint("1.rc", {"", "x.x"}),
-              FailsWith(ErrorCode::kInvalidInput, "segment 'rc' of version '1.rc' cannot be counted up"));
+              FailsWith(ErrorCode::kInvalidInput, "segment 'rc' of version '1.rc' cannot be incremented"));
 }
 
 TEST(PinConstraint, CountsUpWhatIsANumberOfAVersion) {
   EXPECT_THAT(PinConstraint("2147483646", {"", "x"}), IsOkAndHolds(std::string("<2147483647.0a0")));
   EXPECT_THAT(PinConstraint("2147483647", {"", "x"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be counted up")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be incremented")));
   EXPECT_THAT(PinConstraint("99999999999999999999", {"", "x"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be counted up")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("cannot be incremented")));
 }
 
 TEST(PythonMinor, DropsThePatchRelease) {

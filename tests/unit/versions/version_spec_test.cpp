@@ -94,7 +94,7 @@ TEST(VersionSpec, RefusesOthers) {
       {"~=*", "'~=' needs a version, not '*'"},
       {"!=*", "'!=' needs a version, not '*'"},
       {"<*", "'<' needs a version, not '*'"},
-      {">=1.*.3", "after '>=' a '*' stands at the end only"},
+      {">=1.*.3", "after '>=', '*' is only allowed at the end"},
       {"1..*", "a segment between dots is empty"},
       {".*", "it is empty"},
       {"1.*/3", "only letters"},

@@ -30,7 +30,7 @@ TEST(EntryPoints, ReadsGroupsCommentsAndExtras) {
 
 TEST(EntryPoints, SaysWhereItIsMalformed) {
   for (const auto& [text, why] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"a = b:c\n", "before the first [group]"},
+           {"a = b:c\n", "precedes the first [group]"},
            {"[g\n", "not closed by ']'"},
            {"[ ]\n", "a group has no name"},
            {"[g]\na\n", "expected 'name = module:object'"},
@@ -41,14 +41,14 @@ TEST(EntryPoints, SaysWhereItIsMalformed) {
            {"[g]\na = b:c [x\n", "not closed by ']'"},
            {"[g]\na = b:c\na = b:d\n", "occurs twice in [g]"},
            {"[g]\na = b:c\n[g]\nd = b:c\n", "the group [g] occurs twice"},
-           {"[g]\n; a comment\n", "';' for a comment"},
+           {"[g]\n; a comment\n", "';' as a comment"},
            {"[g]\na = b:c\n  d = e:f\n", "an indented line"},
            {"[g]\na = b:c\n  [h]\n", "an indented line"},
            {"[DEFAULT]\na = b:c\n", "do not agree on the group"},
            {"[ g ]\na = b:c\n", "do not agree on the group"},
            {"[[g]]\na = b:c\n", "do not agree on the group"},
-           {"[g]\na = b:c\fd = e:f\n", "a break that only some readers see"},
-           {"[g]\na = b:c\xc2\x85\n", "a break that only some readers see"},
+           {"[g]\na = b:c\fd = e:f\n", "a line break that only some readers recognise"},
+           {"[g]\na = b:c\xc2\x85\n", "a line break that only some readers recognise"},
            {"[console_scripts]\na = b:c [x y]\n", "not names joined by commas"},
            {"[console_scripts]\na = b:c []\n", "not names joined by commas"}}) {
     EXPECT_THAT(ParseEntryPoints(text, "entry_points.txt"),

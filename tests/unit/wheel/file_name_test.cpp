@@ -52,7 +52,7 @@ TEST(FileName, NamesThePartThatIsWrong) {
            {"a-1-py3-none-any.zip", "does not end in '.whl'"},
            {"a-1-py3-none.whl", "4 parts"},
            {"a-1-1-py3-none-any-x-y.whl", "8 parts"},
-           {"a-1-1-py3-none-any-X.whl", "'X' is no label of a variant"},
+           {"a-1-1-py3-none-any-X.whl", "'X' is not a variant label"},
            {"a-1-1-py3-none.whl", "it has no platform"},
            {"a-1-x-py3-none-any-y.whl", "'x' does not begin with a digit"},
            {"-1-py3-none-any.whl", "'' is not a name"},

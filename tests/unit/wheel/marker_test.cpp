@@ -85,7 +85,7 @@ TEST(CheckMarker, SaysWhatIsWrong) {
            {"'a' == 'b'", "two constants"},
            {"colour == 'red'", "not a marker variable"},
            {"(os_name == 'a'", "')' is missing"},
-           {"os_name == 'a' xor os_name == 'b'", "out of place"},
+           {"os_name == 'a' xor os_name == 'b'", "unexpected"},
            {"os_name == 'a", "quote is not closed"},
            {"os_name == ", "ends too early"},
            {"os_name not 'a'", "expected a comparison"},

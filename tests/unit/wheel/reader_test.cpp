@@ -99,14 +99,14 @@ TEST_F(ReadWheelTest, SaysWhatIsMissing) {
         FailsWith(ErrorCode::kInvalidInput, HasSubstr(std::string("has no toy-1.0.dist-info/") + name)));
   }
   EXPECT_THAT(ReadWheelInfo(env_, Zip({{"a.py", ""}})),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no .dist-info folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no .dist-info directory")));
 }
 
 TEST_F(ReadWheelTest, RefusesADistInfoOfAnotherWheel) {
   EXPECT_THAT(ReadWheelInfo(env_, Zip(MinimalMembers(), "toy-1.1-py3-none-any.whl")),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("instead of 'toy-1.1.dist-info'")));
   EXPECT_THAT(ReadWheelInfo(env_, Zip(With("other-1.0.dist-info/METADATA", ""))),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("2 .dist-info folders")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("2 .dist-info directories")));
   EXPECT_THAT(ReadWheelInfo(env_, Zip(MinimalMembers(), "toy.whl")),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a wheel's file name")));
 }

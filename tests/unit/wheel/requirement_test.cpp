@@ -130,7 +130,7 @@ TEST(ParseRequirement, SaysWhatIsWrong) {
                                   {"a==2.*.*", "not a version"},
                                   {"a==*", "not a version"},
                                   {"a @ ", "no URL"},
-                                  {"a (>=1) b", "out of place"},
+                                  {"a (>=1) b", "unexpected"},
                                   {"a ; python_version", "expected a comparison"},
                                   {"a ;", "ends too early"}};
   for (const Bad& bad : cases) {

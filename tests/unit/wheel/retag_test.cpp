@@ -43,7 +43,7 @@ class RetagTest : public testing::Test {
   Result<AbsPath> Retag(const AbsPath& wheel, const RetagRequest& request) {
     PTPKG_TRY(const Retagging plan, PlanRetag(env_, wheel, request));
     const AbsPath to = env_.dir().MakeDir("to" + std::to_string(++count_)) / plan.name.str();
-    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, plan.edits));
+    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, ExistingFilePolicy::kRefuse, plan.edits));
     const auto unpacked = UnpackWheelTree(env_, to, env_.dir().MakeDir("tree" + std::to_string(++count_)));
     EXPECT_THAT(unpacked, test::IsOk());
     return to;
@@ -169,7 +169,7 @@ TEST_F(RetagTest, ARequirementOfAnExtraTakesTheRoomOfItsKindAlone) {
       after({"torch>=4; extra == 'big-one' and sys_platform == 'linux'", "torch==5"}),
       ElementsAre("torch==5", "torch>=4 ; extra == 'big-one' and sys_platform == 'linux'", "Big.One"));
   EXPECT_THAT(Retag(wheel, {.requirements = {"a; extra == 'no name'"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'no name' is no name of an extra")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'no name' is not the name of an extra")));
 }
 
 TEST_F(RetagTest, MetadataOfAnotherDistributionIsNotMadeThisOnes) {
@@ -194,12 +194,12 @@ TEST_F(RetagTest, TagsAreWrittenInLowerCase) {
 
 TEST_F(RetagTest, AVersionIsNoTag) {
   const auto version = Retag(Wheel(Toy()), {.python = "3.11"});
-  EXPECT_THAT(version, FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3.11' is no python tag")));
+  EXPECT_THAT(version, FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3.11' is not a valid python tag")));
   EXPECT_THAT(version, HasHint(HasSubstr("cp311")));
   EXPECT_THAT(Retag(Wheel(Toy()), {.abi = "3"}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3' is no ABI tag")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'3' is not a valid ABI tag")));
   EXPECT_THAT(Retag(Wheel(Toy()), {.platform = "any."}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is no platform tag")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'any.' is not a valid platform tag")));
 }
 
 TEST_F(RetagTest, WhatTheRequestDoesNotNameKeepsItsBytes) {
@@ -310,7 +310,7 @@ class NewContentTest : public RetagTest {
   Result<AbsPath> Edit(const AbsPath& wheel, const RetagRequest& request, const NewContent& content) {
     PTPKG_TRY(const Retagging plan, PlanRetag(env_, wheel, request, content));
     const AbsPath to = env_.dir().MakeDir("to" + std::to_string(++count_)) / plan.name.str();
-    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, OnExisting::kRefuse, plan.edits));
+    PTPKG_CHECK(archive::WriteEditedZip(env_, wheel, to, ExistingFilePolicy::kRefuse, plan.edits));
     EXPECT_THAT(UnpackWheelTree(env_, to, env_.dir().MakeDir("tree" + std::to_string(++count_))),
                 test::IsOk());
     return to;
@@ -427,7 +427,7 @@ TEST_F(RetagTest, RefusesWhatIsNone) {
   const AbsPath wheel = Wheel(Toy());
   const std::vector<std::pair<RetagRequest, const char*>> cases = {
       {{.platform = "linux-x86"}, "linux-x86"},
-      {{.python = ""}, "'' is no python tag"},
+      {{.python = ""}, "'' is not a valid python tag"},
       {{.build = "cu"}, "toy-1.0-cu-py3-none-any.whl"},
       {{.build = "1-2"}, "toy-1.0-1-2-py3-none-any.whl"},
       {{.local = "a b"}, "1.0+a b"},

@@ -34,11 +34,11 @@ TEST(ParseTag, LimitsWhatASetStandsFor) {
   for (int i = 1; i < 10; ++i) words += ".a";
   EXPECT_THAT(ParseTag(words + "-" + words + "-" + words), test::IsOk());  // 1000
   EXPECT_THAT(ParseTag(words + ".a-" + words + "-" + words),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands for more than 1000")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("expands to more than 1000")));
   std::string many = "a";
   for (int i = 0; i < 1'000'000; ++i) many += ".a";
   EXPECT_THAT(ParseTag(many + "-" + many + "-" + many),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stands for more than 1000")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("expands to more than 1000")));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(VariantDocument, WhatIsNoneIsRefused) {
   const std::string good = FormatVariantDocument(Hopper());
   const auto with = [&](const char* from, const char* to) { return ReplaceAll(good, from, to); };
   const std::vector<std::pair<std::string, const char*>> rows = {
-      {"[]", "is no object"},
+      {"[]", "is not an object"},
       {with("\"$schema\"", "\"schema\""), "$schema"},
       {with("\"default-priorities\"", "\"priorities\""), "the key 'priorities' is not of this format"},
       {with("\"namespace\"", "\"name\""), "has no list 'default-priorities.namespace'"},
@@ -68,9 +68,9 @@ TEST(VariantDocument, WhatIsNoneIsRefused) {
       {with("\"namespace\": [", "\"feature\": [], \"namespace\": ["),
        "the key 'default-priorities.feature' is not of"},
       {with("\n      \"nvidia\",\n      \"x86_64\"\n    ", ""), "the list of namespaces is empty"},
-      {with("\"sm90\"", "\"SM90\""), "'SM90' is no label"},
+      {with("\"sm90\"", "\"SM90\""), "'SM90' is not a label"},
       {with("\"sm90\"", "\"null\""), "the variant 'null' has some properties"},
-      {with("\"sm_arch\"", "\"sm-arch\""), "'sm-arch' is no feature"},
+      {with("\"sm_arch\"", "\"sm-arch\""), "'sm-arch' is not a feature"},
       {with("90_real", "90 real"), "'nvidia :: sm_arch' has no values, or wrong ones"},
       {with("\n          \"90_real\"\n        ", ""), "has no values, or wrong ones"},
       {with("[\n      \"nvidia\",", "["), "the namespace 'nvidia' is not in 'default-priorities'"},
@@ -86,9 +86,9 @@ TEST(VariantDocument, WhatIsNoneIsRefused) {
 TEST(WheelVariant, SaysTheLabelOfTheFileName) {
   const std::string text = FormatVariantDocument(Hopper());
   EXPECT_THAT(ParseWheelVariant(text, "sm90", "x"), IsOk());
-  EXPECT_THAT(
-      ParseWheelVariant(text, "sm80", "x"),
-      FailsWith(ErrorCode::kInvalidInput, HasSubstr("it says the variants 'sm90', the file name 'sm80'")));
+  EXPECT_THAT(ParseWheelVariant(text, "sm80", "x"),
+              FailsWith(ErrorCode::kInvalidInput,
+                        HasSubstr("it lists the variants 'sm90', but the file name has 'sm80'")));
   EXPECT_THAT(ParseWheelVariant("", "sm90", "x"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("the variant 'sm90' has no variant.json")));
 }

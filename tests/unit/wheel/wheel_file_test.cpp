@@ -53,7 +53,7 @@ TEST(WheelFile, SaysWhatIsWrong) {
   std::string tags;
   for (int i = 0; i < 600; ++i) tags += "Tag: py2.py3-none-any\n";
   EXPECT_THAT(ParseWheelFile(version + purelib + tags, "WHEEL"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("stand for more than 1000 plain ones")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("expand to more than 1000")));
 }
 
 TEST(WheelFile, InstallersLookAtTheVersionAlone) {

@@ -115,7 +115,7 @@ TEST_F(WriteWheelTest, RefusesALicenseFileThatIsNotThere) {
   project_.metadata.Set("Metadata-Version", "2.4");
   project_.metadata.Add("License-File", "MISSING");
   EXPECT_THAT(project_.Write(env_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'MISSING', which is not there")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'MISSING', which is missing")));
 }
 
 TEST_F(WriteWheelTest, LeavesOutWhatOnlyInstallersWrite) {
@@ -147,7 +147,8 @@ TEST_F(WriteWheelTest, RefusesToOverwriteUnlessTold) {
   ASSERT_OK_AND_ASSIGN(const Artifact wheel, project_.Write(env_));
   EXPECT_THAT(project_.Write(env_), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("already exists")));
   project_.dist_info["top_level.txt"] = "other\n";
-  ASSERT_OK_AND_ASSIGN(const Artifact again, project_.Write(env_, {.on_existing = OnExisting::kReplace}));
+  ASSERT_OK_AND_ASSIGN(const Artifact again,
+                       project_.Write(env_, {.on_existing = ExistingFilePolicy::kReplace}));
   EXPECT_NE(again.digests, wheel.digests);
 }
 
@@ -169,7 +170,7 @@ TEST_F(WriteWheelTest, RefusesBadNamesTagsAndFields) {
   project_.metadata = good.metadata;
   project_.entry_points = "toy = toy:main\n";
   EXPECT_THAT(project_.Write(env_),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("before the first [group]")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("precedes the first [group]")));
   project_.entry_points = good.entry_points;
   project_.dist_info["METADATA"] = "x";
   EXPECT_THAT(project_.Write(env_), FailsWith(ErrorCode::kInternal, HasSubstr("'METADATA'")));

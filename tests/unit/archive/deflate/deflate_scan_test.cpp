@@ -27,8 +27,8 @@ TEST(ScanDeflate, FindsTheBlocksThatTheWalkerFinds) {
       ASSERT_OK_AND_ASSIGN(const std::string packed, pool.Deflate(AsBytes(text), ChunkPlace::kLast));
       ASSERT_OK_AND_ASSIGN(const DeflateLayout layout, ScanDeflate(packed));
       deflate::BitReader reader{std::string_view(packed)};
-      deflate::NoSink none;
-      deflate::Walker<deflate::NoSink> walker(reader, none);
+      deflate::DiscardSymbols none;
+      deflate::Walker<deflate::DiscardSymbols> walker(reader, none);
       ASSERT_OK_AND_ASSIGN(deflate::Block block, walker.NextBlock());
       while (!block.is_last) {
         ASSERT_OK_AND_ASSIGN(block, walker.NextBlock());

@@ -150,7 +150,7 @@ TEST(DeflateSplice, ManyEditsAtOnce) {
 
 /// The borders of the blocks, in content.
 std::vector<std::uint64_t> Borders(const std::string& packed) {
-  struct Counter : deflate::NoSink {
+  struct Counter : deflate::DiscardSymbols {
     std::uint64_t count = 0;
     void Literal(std::uint16_t) { ++count; }
     bool Match(unsigned length, unsigned) {

@@ -110,18 +110,18 @@ std::vector<HostileZip> HostileZips() {
       {"nameless", one({.name = ""}), "has no name"},
       {"not_utf8", one({.name = "a\xff"}), "not UTF-8"},
       {"twice", two({.name = "a"}, {.name = "a"}), "'a' occurs twice"},
-      {"below_file", two({.name = "a"}, {.name = "a/b"}), "lies below 'a', which is a file"},
+      {"below_file", two({.name = "a"}, {.name = "a/b"}), "is below 'a', which is a file"},
       {"below_link", two({.name = "a", .content = "b", .unix_mode = 0120777}, {.name = "a/x"}),
-       "lies below the symlink 'a'"},
-      {"leaving_link", one({.name = "a", .content = "../x", .unix_mode = 0120777}), "leads out of the tree"},
+       "is below the symlink 'a'"},
+      {"leaving_link", one({.name = "a", .content = "../x", .unix_mode = 0120777}), "outside the tree"},
       {"absolute_link", one({.name = "a", .content = "/etc", .unix_mode = 0120777}), "absolute path '/etc'"},
       {"link_with_nul", one({.name = "a", .content = std::string("b\0c", 3), .unix_mode = 0120777}),
        "not text"},
       {"link_too_long", one({.name = "a", .content = std::string(4097, 'b'), .unix_mode = 0120777}),
        "no usable link target"},
       {"device", one({.name = "a", .unix_mode = 020644}), "is a device or pipe"},
-      {"folder_with_content", one({.name = "a/", .content = "x"}), "is a folder with content"},
-      {"other_local_name", one({.name = "a", .local_name = "b"}), "'a' is called 'b' in its local header"},
+      {"folder_with_content", one({.name = "a/", .content = "x"}), "is a directory with content"},
+      {"other_local_name", one({.name = "a", .local_name = "b"}), "'a' is named 'b' in its local header"},
       {"other_local_method", one({.name = "a", .content = "x", .local_method = 8}),
        "another compression method"},
       {"other_local_crc", one({.name = "a", .content = "x", .local_crc = 1}), "another CRC"},
@@ -216,7 +216,7 @@ TEST_F(OneViewTest, WhatReadersCannotReadIsUnsupported) {
   const auto newer = Refusal(ToText(ZipText{.members = {{.name = "a", .version_needed = 99}}}));
   ASSERT_TRUE(newer.has_value());
   EXPECT_EQ(newer->code(), ErrorCode::kUnsupported);
-  EXPECT_THAT(newer->message(), HasSubstr("'a' needs version 9.9 of the zip format; readers know 6.3"));
+  EXPECT_THAT(newer->message(), HasSubstr("'a' needs version 9.9 of the zip format; readers support 6.3"));
   EXPECT_EQ(RefusalText(ToText(ZipText{.members = {{.name = "a", .version_needed = 63}}})), "taken");
   EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .flags = 1U << 6U}}})),
               HasSubstr("patched or strongly encrypted"));
@@ -224,7 +224,7 @@ TEST_F(OneViewTest, WhatReadersCannotReadIsUnsupported) {
 
 TEST_F(OneViewTest, BrokenLocalHeadersAreSeenWithoutUnpacking) {
   EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .local_name = "b"}}})),
-              HasSubstr("is called 'b' in its local header"));
+              HasSubstr("is named 'b' in its local header"));
   EXPECT_THAT(RefusalText(ToText(ZipText{.members = {{.name = "a", .content = "xx", .offset = 2}}})),
               HasSubstr("a local header is missing"));
   // Longer than what is read of a header at once.

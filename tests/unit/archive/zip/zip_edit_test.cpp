@@ -33,7 +33,7 @@ class ZipEditTest : public ::testing::Test {
   AbsPath Write(const ZipText& zip) { return env_.dir().WriteFile("old.zip", ToText(zip)); }
   /// Writes new.zip, which every reader must take.
   Result<void> Edit(const AbsPath& zip, const ZipEdits& edits) {
-    PTPKG_CHECK(WriteEditedZip(env_, zip, target_, OnExisting::kReplace, edits));
+    PTPKG_CHECK(WriteEditedZip(env_, zip, target_, ExistingFilePolicy::kReplace, edits));
     PTPKG_TRY(const std::unique_ptr<File> file, env_->fs.Open(target_, OpenMode::kRead));
     EXPECT_THAT(StrictZipProblems(*file), IsOkAndHolds(IsEmpty()));
     return Ok();
@@ -187,7 +187,7 @@ TEST_F(ZipEditTest, RefusesToSpliceWhatIsNotThereOrDamaged) {
   EXPECT_THAT(Edit(zip, {.spliced = {{"b", {}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("not there")));
   EXPECT_THAT(Edit(zip, {.dropped = {"a"}, .spliced = {{"a", {}}}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("or dropped")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("or removed")));
   EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.edits = {.replaced = {{1, "2"}}}}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("an edit of 1 bytes at 1")));
 }
@@ -196,7 +196,7 @@ TEST_F(ZipEditTest, RefusesWhatNoCopyCanHold) {
   const std::vector<std::pair<ZipMemberText, const char*>> cases = {
       {{.name = "a", .method = 12}, "compression method 12"},
       {{.name = "a", .flags = zip::kFlagEncrypted}, "encrypted"},
-      {{.name = "a", .content = "b", .unix_mode = 0120777}, "no regular file"},
+      {{.name = "a", .content = "b", .unix_mode = 0120777}, "not a regular file"},
   };
   for (const auto& [member, why] : cases) {
     EXPECT_THAT(Edit(Write({.members = {member}}), {}), FailsWith(ErrorCode::kUnsupported, HasSubstr(why)));
@@ -225,9 +225,9 @@ TEST_F(ZipEditTest, FoldersAreLeftOut) {
 
 TEST_F(ZipEditTest, ReplacesItsOwnInputAndLeavesNothingBesides) {
   const AbsPath zip = Write({.members = {{.name = "a", .content = "1"}, {.name = "b", .content = "2"}}});
-  EXPECT_THAT(WriteEditedZip(env_, zip, zip, OnExisting::kRefuse, {.dropped = {"a"}}),
+  EXPECT_THAT(WriteEditedZip(env_, zip, zip, ExistingFilePolicy::kRefuse, {.dropped = {"a"}}),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("old.zip")));
-  ASSERT_OK(WriteEditedZip(env_, zip, zip, OnExisting::kReplace, {.dropped = {"a"}}));
+  ASSERT_OK(WriteEditedZip(env_, zip, zip, ExistingFilePolicy::kReplace, {.dropped = {"a"}}));
   ASSERT_OK_AND_ASSIGN(const ZipReader reader, ZipReader::Open(env_->fs, zip));
   EXPECT_EQ(reader.members().size(), 1U);
   EXPECT_THAT(env_->fs.ListDir(env_.dir().path()), IsOkAndHolds(ElementsAre("old.zip")));
@@ -240,7 +240,7 @@ TEST_F(ZipEditTest, EachFailureOfTheDiskLeavesTheOldOneAlone) {
       {.setup = [&](::ptpkg::test::MemFs& fs) { ASSERT_OK(WriteFile(fs, zip, before)); },
        .run = [&](Fs& fs) -> Result<void> {
          TestEnv env({.fs = &fs});
-         return WriteEditedZip(env, zip, zip, OnExisting::kReplace, {.added = {Text("b", "1")}});
+         return WriteEditedZip(env, zip, zip, ExistingFilePolicy::kReplace, {.added = {Text("b", "1")}});
        },
        .check =
            [&](::ptpkg::test::MemFs& fs, const Error&) {

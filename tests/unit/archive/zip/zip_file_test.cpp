@@ -69,14 +69,14 @@ TEST_F(ZipFileTest, RefusesANameThatIsTakenBeforeItPacks) {
     ADD_FAILURE() << "packed";
     return Ok();
   };
-  EXPECT_THAT(WriteZipFile(env_, target, OnExisting::kRefuse, never),
+  EXPECT_THAT(WriteZipFile(env_, target, ExistingFilePolicy::kRefuse, never),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("a.zip")));
   EXPECT_THAT(Bytes(target), IsOkAndHolds(std::string("other")));
 }
 
 TEST_F(ZipFileTest, LeavesNothingWhenItFails) {
   const auto fail = [](ZipWriter&) -> Result<void> { return Error(ErrorCode::kIo, "no more room"); };
-  EXPECT_THAT(WriteZipFile(env_, env_.dir() / "a.zip", OnExisting::kReplace, fail),
+  EXPECT_THAT(WriteZipFile(env_, env_.dir() / "a.zip", ExistingFilePolicy::kReplace, fail),
               FailsWith(ErrorCode::kIo, HasSubstr("no more room")));
   EXPECT_THAT(env_->fs.ListDir(env_.dir().path()), IsOkAndHolds(IsEmpty()));
 }

@@ -47,7 +47,7 @@ Result<std::vector<PackedMember>> WriteZip(Env& env, const AbsPath& target, cons
   Task task(env.reporter, {.stage = "zip", .subject = "test", .total_bytes = entries.TotalBytes()});
   PTPKG_TRY(auto members, WriteZipMembers(env, writer, entries.Sorted(), options, task));
   PTPKG_TRY([[maybe_unused]] const std::uint64_t size_bytes, writer.Finish());
-  PTPKG_CHECK(std::move(file).Commit(OnExisting::kReplace));
+  PTPKG_CHECK(std::move(file).Commit(ExistingFilePolicy::kReplace));
   task.Done();
   return members;
 }
@@ -337,7 +337,7 @@ TEST(WriteZipMembers, WritesSymlinksAsCopies) {
   const std::size_t central = zip::Get32(z, z.size() - 6);
   EXPECT_EQ(zip::Get32(z, central + 38) >> 16U, 0100755U) << "the mode of the target";
   EXPECT_THAT(WriteZip(env, AbsPath::Literal("/out/z.zip"), link("to_folder", "folder")),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'to_folder' leads to no regular file")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'to_folder' does not point to a regular file")));
   EXPECT_THAT(WriteZip(env, AbsPath::Literal("/out/z.zip"), link("dangling", "nowhere")),
               FailsWith(ErrorCode::kNotFound, HasSubstr("dangling")));
   EntrySet without_file;

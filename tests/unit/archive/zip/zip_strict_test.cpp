@@ -102,7 +102,7 @@ TEST(StrictZipProblems, TheWalkGoesOnBehindADescriptor) {
       ZipMemberText gap = member;
       gap.after += "gap";
       EXPECT_THAT(Problems(ToText({.members = {gap, {.name = "b"}}})),
-                  IsOkAndHolds(Contains(HasSubstr("there is no sound local header"))));
+                  IsOkAndHolds(Contains(HasSubstr("there is no valid local header"))));
       EXPECT_THAT(Problems(ToText({.members = {member, {.name = "b"}, {.name = "b", .in_central = false}}})),
                   IsOkAndHolds(Contains("member 'b' has two local headers")));
     }
@@ -156,7 +156,7 @@ TEST(StrictZipProblems, ADescriptorIsComparedWithTheCentralDirectory) {
 
 TEST(StrictZipProblems, ADescriptorThatIsWrongAllOverEndsTheWalk) {
   EXPECT_THAT(Problems(ToText({.members = {Described("nonsense"), {.name = "b"}}})),
-              IsOkAndHolds(Contains(HasSubstr("there is no sound local header"))));
+              IsOkAndHolds(Contains(HasSubstr("there is no valid local header"))));
   const ZipMemberText empty = {.name = "a", .flags = 8, .after = std::string(20, '\0')};
   EXPECT_THAT(Problems(ToText({.members = {empty, {.name = "b"}}})),
               IsOkAndHolds(Contains(HasSubstr("of the length that its local header does not announce"))))
@@ -198,13 +198,13 @@ std::vector<StrictCase> StrictCases() {
       {"offset", ZipText{.members = {{.name = "a"}, {.name = "b", .offset = 0}}},
        "'b' is not where the central"},
       {"prefix", ZipText{.members = {{.name = "a"}}, .prefix = "#!/bin/sh\n"},
-       "at offset 0 there is no sound local header"},
+       "at offset 0 there is no valid local header"},
       {"suffix", ZipText{.members = {{.name = "a"}}, .suffix = "x"},
        "does not end in an end-of-central-directory"},
       {"gap", ZipText{.members = {{.name = "a"}}, .before_end = "xxxx"}, "not where the end record says"},
       {"count", ZipText{.members = {{.name = "a"}}, .count = 3}, "has 1 members, not 3"},
       {"comment", one({.name = "a", .comment = "hello"}), "'a' has a comment in the central directory"},
-      {"folder", one({.name = "a/", .content = "x"}), "'a/' is a folder with content"},
+      {"folder", one({.name = "a/", .content = "x"}), "'a/' is a directory with content"},
       {"extra_cut", one({.name = "a", .local_extra = std::string("\x01\x00\x10\x00", 4)}),
        "'a' has a damaged extra field"},
       {"extra_twice", one({.name = "a", .local_extra = Zip64Sizes(0, 0) + Zip64Sizes(0, 0)}),

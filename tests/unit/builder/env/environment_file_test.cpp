@@ -25,8 +25,8 @@ TEST(EnvironmentFile, ExportsWhatAShellCanNameAndSaysWhoseItIs) {
       .unpack = {},
       .layout = {.root = AbsPath::Literal("/w")},
   };
-  const ScriptPlace place{.variables = {{"FLAGS", "-a 'b' $c"}, {"EMPTY", ""}, {"a-b", "x"}, {"1st", "x"}},
-                          .preamble = "activate\n"};
+  const ScriptContext place{.variables = {{"FLAGS", "-a 'b' $c"}, {"EMPTY", ""}, {"a-b", "x"}, {"1st", "x"}},
+                            .preamble = "activate\n"};
   ASSERT_OK(WriteEnvironmentFile(fs, input, place));
   const std::string text = fs.Content("/w/build_env_setup.sh");
   EXPECT_THAT(text, HasSubstr("export FLAGS='-a '\\''b'\\'' $c'\n"));

@@ -48,7 +48,7 @@ TEST(MakePythonPrefix, ReportsAnInterpreterThatKeepsItsPrefix) {
   base.version = "3.11.2";
   base.base_executable = AbsPath::Literal("/usr/bin/python3");
   EXPECT_THAT(MakePythonPrefix(env, base, env.dir().MakeDir("prefix")),
-              FailsWith(ErrorCode::kCommandFailed, HasSubstr("it calls its prefix '/usr'")));
+              FailsWith(ErrorCode::kCommandFailed, HasSubstr("it reports the prefix '/usr'")));
 }
 
 }  // namespace

@@ -147,9 +147,8 @@ TEST(ProbePython, LeavesAVersionManagersPageOut) {
                  "pyenv: python3.12: command not found\n\nThe `python3.12' command exists in: 3.12.1\n");
   EXPECT_THAT(
       ProbePython(env, AbsPath::Literal("/shims/python3.12"), {}),
-      FailsWith(
-          ErrorCode::kCommandFailed,
-          "'/shims/python3.12' is not a working Python 3.5 or later (there is no interpreter behind it)"));
+      FailsWith(ErrorCode::kCommandFailed,
+                "'/shims/python3.12' is not a working Python 3.5 or later (it points to no interpreter)"));
 }
 
 TEST(PythonCandidates, PreferTheWantedVersion) {

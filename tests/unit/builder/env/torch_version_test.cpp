@@ -13,16 +13,16 @@ Variables Given(const std::string& version, const std::string& number) {
 
 // As tools/generate_torch_version.py of PyTorch 2.13.0 answers with these variables.
 TEST(TorchVersion, NumbersAboveOneAppendAPostRelease) {
-  EXPECT_EQ(TorchVersionMade(Given("2.13.0", "0")), "2.13.0");
-  EXPECT_EQ(TorchVersionMade(Given("2.13.0", "1")), "2.13.0");
-  EXPECT_EQ(TorchVersionMade(Given("2.13.0", "2")), "2.13.0.post2");
-  EXPECT_EQ(TorchVersionMade(Given("2.13.0+cu130", "2")), "2.13.0+cu130.post2");
+  EXPECT_EQ(ComposeTorchVersion(Given("2.13.0", "0")), "2.13.0");
+  EXPECT_EQ(ComposeTorchVersion(Given("2.13.0", "1")), "2.13.0");
+  EXPECT_EQ(ComposeTorchVersion(Given("2.13.0", "2")), "2.13.0.post2");
+  EXPECT_EQ(ComposeTorchVersion(Given("2.13.0+cu130", "2")), "2.13.0+cu130.post2");
 }
 
 TEST(TorchVersion, NoneWhereTheBuildStops) {
-  EXPECT_EQ(TorchVersionMade({{"PYTORCH_BUILD_VERSION", "2.13.0"}}), std::nullopt);
-  EXPECT_EQ(TorchVersionMade(Given("2.13.0", "")), std::nullopt);
-  EXPECT_EQ(TorchVersionMade(Given("2.13.0", "1a")), std::nullopt);
+  EXPECT_EQ(ComposeTorchVersion({{"PYTORCH_BUILD_VERSION", "2.13.0"}}), std::nullopt);
+  EXPECT_EQ(ComposeTorchVersion(Given("2.13.0", "")), std::nullopt);
+  EXPECT_EQ(ComposeTorchVersion(Given("2.13.0", "1a")), std::nullopt);
 }
 
 TEST(TorchVersion, OnlyPyTorchsOwnPackagesGetOne) {
@@ -44,7 +44,7 @@ TEST(TorchVersion, AnEmptyOneIsNone) {
   recipe.version = "2.13.0";
   Variables variables = {{"PYTORCH_BUILD_VERSION", ""}, {"OVERRIDE_PACKAGE_VERSION", ""}};
   SetTorchVersion(recipe, variables);
-  EXPECT_EQ(TorchVersionMade(variables), "2.13.0");
+  EXPECT_EQ(ComposeTorchVersion(variables), "2.13.0");
 }
 
 TEST(TorchVersion, ARecipeWithoutLocalSegmentStandsForAll) {

@@ -25,7 +25,7 @@ class WheelIndexTest : public ::testing::Test {
   }
 
   Result<std::vector<WheelPin>> Ask(const std::string& requirement) {
-    return AskIndex(env_, access_, {.requirements = {requirement}});
+    return ResolveFromIndex(env_, access_, {.requirements = {requirement}});
   }
   AbsPath Kept(const WheelPin& pin) { return env_->cache_dir / "downloads" / pin.sha256.Hex() / pin.file; }
 
@@ -62,10 +62,11 @@ TEST_F(WheelIndexTest, SaysWhichVersionsExist) {
   index_.Fails("cuda-toolkit==13.9.*",
                "ERROR: Could not find a version that satisfies the requirement cuda-toolkit==13.9.* (from "
                "versions: 12.9.0, 13.0.0, 13.4.0rc1, 13.5.0)\nERROR: No matching distribution found\n");
-  EXPECT_THAT(Ask("cuda-toolkit==13.9.*"),
-              FailsWith(ErrorCode::kNotFound,
-                        "the Python index has no 'cuda-toolkit==13.9.*': it has the versions "
-                        "12.9.0, 13.0.0, 13.5.0"));
+  EXPECT_THAT(
+      Ask("cuda-toolkit==13.9.*"),
+      FailsWith(
+          ErrorCode::kNotFound,
+          "'cuda-toolkit==13.9.*' is not on the Python index: available versions: 12.9.0, 13.0.0, 13.5.0"));
   EXPECT_THAT(Ask("nope"), FailsWith(ErrorCode::kNotFound, HasSubstr("no package of that name")));
 }
 
@@ -74,7 +75,7 @@ TEST_F(WheelIndexTest, TellsAnIndexThatCannotBeReachedFromAPackageThatIsNotThere
       "ninja",
       "WARNING: Retrying (Retry(total=4)) after connection broken by NewConnectionError\n"
       "ERROR: Could not find a version that satisfies the requirement ninja (from versions: none)\n");
-  EXPECT_THAT(Ask("ninja"), FailsWith(ErrorCode::kNetwork, HasSubstr("cannot be reached")));
+  EXPECT_THAT(Ask("ninja"), FailsWith(ErrorCode::kNetwork, HasSubstr("cannot reach the Python index")));
   index_.Fails("a", "ERROR: ResolutionImpossible\nbecause of this\n");
   EXPECT_THAT(Ask("a"), FailsWith(ErrorCode::kCommandFailed, HasSubstr("because of this")));
 }
@@ -108,11 +109,11 @@ TEST_F(WheelIndexTest, OfflineGivesWhatIsKeptAndNamesTheRest) {
   ASSERT_OK_AND_ASSIGN(const auto pins, Ask("ninja"));
   env_->offline = true;
   ASSERT_OK(Ask("ninja"));
-  ASSERT_OK(TakeWheel(env_, access_, pins[0]));
+  ASSERT_OK(LeaseWheel(env_, access_, pins[0]));
   EXPECT_THAT(Ask("cmake"), FailsWith(ErrorCode::kNotFound, HasSubstr("asked for cmake")));
   EXPECT_THAT(Ask("cmake"), HasHint(HasSubstr("without --offline")));
   ASSERT_OK(RemoveTree(env_->fs, Kept(pins[0]).Parent()));
-  EXPECT_THAT(TakeWheel(env_, access_, pins[0]),
+  EXPECT_THAT(LeaseWheel(env_, access_, pins[0]),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja-1.13.2-py3-none-manylinux2014_x86_64.whl'")));
   EXPECT_THAT(index_.asked, SizeIs(1));
 }
@@ -123,12 +124,12 @@ TEST_F(WheelIndexTest, ADamagedWheelIsFetchedAgain) {
   ASSERT_OK(WriteFile(env_->fs, Kept(pins[0]), "damaged"));
   index_.Has("ninja==1.13.2", {kNinja});
   {
-    ASSERT_OK_AND_ASSIGN(const TakenWheel wheel, TakeWheel(env_, access_, pins[0]));
+    ASSERT_OK_AND_ASSIGN(const LeasedWheel wheel, LeaseWheel(env_, access_, pins[0]));
     EXPECT_EQ(HashFile(env_->fs, wheel.file)->sha256, pins[0].sha256);
   }
   EXPECT_THAT(index_.asked, ElementsAre("ninja", "ninja==1.13.2"));
   EXPECT_THAT(index_.options, ElementsAre("--no-deps"));
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("is damaged and is fetched again")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("is damaged; fetching it again")));
 }
 
 TEST_F(WheelIndexTest, RefusesOtherBytesUnderThePinnedName) {
@@ -136,7 +137,7 @@ TEST_F(WheelIndexTest, RefusesOtherBytesUnderThePinnedName) {
   ASSERT_OK_AND_ASSIGN(const auto pins, Ask("ninja"));
   ASSERT_OK(RemoveTree(env_->fs, Kept(pins[0]).Parent()));
   index_.HasBytes("ninja==1.13.2", kNinja, "other bytes");
-  EXPECT_THAT(TakeWheel(env_, access_, pins[0]),
+  EXPECT_THAT(LeaseWheel(env_, access_, pins[0]),
               FailsWith(ErrorCode::kHashMismatch, HasSubstr(pins[0].sha256.Hex())));
 }
 
@@ -146,17 +147,17 @@ TEST_F(WheelIndexTest, StopsWhenInterrupted) {
   EXPECT_THAT(*env_->fs.ListDir(env_->cache_dir / "wheels"), IsEmpty()) << "no scratch stays";
 }
 
-TEST(GivenWheels, ComesBackFromJson) {
-  const GivenWheels given{.names = {"cmake"},
-                          .pins = {{.use = WheelUse::kHost,
-                                    .name = "typing-extensions",
-                                    .version = "4.15",
-                                    .file = "typing_extensions-4.15-py3-none-any.whl",
-                                    .sha256 = HashText("x")}}};
-  ASSERT_OK_AND_ASSIGN(const GivenWheels back, GivenWheelsFromJson(GivenWheelsToJson(given), "x"));
+TEST(LockedWheels, ComesBackFromJson) {
+  const LockedWheels given{.names = {"cmake"},
+                           .pins = {{.use = WheelRole::kHost,
+                                     .name = "typing-extensions",
+                                     .version = "4.15",
+                                     .file = "typing_extensions-4.15-py3-none-any.whl",
+                                     .sha256 = HashText("x")}}};
+  ASSERT_OK_AND_ASSIGN(const LockedWheels back, LockedWheelsFromJson(LockedWheelsToJson(given), "x"));
   EXPECT_EQ(back.names, given.names);
   EXPECT_EQ(back.pins, given.pins);
-  EXPECT_THAT(GivenWheelsFromJson(Json::array(), "the plan"),
+  EXPECT_THAT(LockedWheelsFromJson(Json::array(), "the plan"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("the plan")));
 }
 

@@ -52,14 +52,16 @@ class WheelPrefixTest : public ::testing::Test {
     AddBytes(file, Zip(env_, members));
   }
   void AddBytes(const std::string& file, const std::string& bytes) {
-    WheelPin pin = *PinOfFile(file);
+    WheelPin pin = *PinFromFileName(file);
     pin.sha256 = HashText(bytes);
     const AbsPath place = env_->cache_dir / "downloads" / pin.sha256.Hex();
     ASSERT_OK(env_->fs.MakeDirs(place));
     ASSERT_OK(WriteFile(env_->fs, place / file, bytes));
     plan_.wheels.pins.push_back(pin);
   }
-  Result<void> Lay() { return LayBuildWheels(env_, {.plan = plan_, .layout = layout_, .log_file = log_}); }
+  Result<void> Lay() {
+    return InstallBuildWheels(env_, {.plan = plan_, .layout = layout_, .log_file = log_});
+  }
   std::string In(const std::string& name) { return env_.dir().ReadFile("tools/" + name); }
 
   test::FakeProcess process_;
@@ -104,7 +106,7 @@ TEST_F(WheelPrefixTest, TwoWheelsWithOneFileAreRefused) {
   Add("nvidia_a", {{"nvidia/cu13/include/x.h", "a"}});
   Add("nvidia_b", {{"nvidia/cu13/include/x.h", "b"}});
   const auto result = Lay();
-  EXPECT_THAT(result, FailsWith(ErrorCode::kAlreadyExists, HasSubstr("cuda/include/x.h' is there already")));
+  EXPECT_THAT(result, FailsWith(ErrorCode::kAlreadyExists, HasSubstr("cuda/include/x.h' already exists")));
   EXPECT_THAT(result.error().context(), Contains(HasSubstr("nvidia_b-13.0.88")));
 }
 
@@ -113,7 +115,7 @@ TEST_F(WheelPrefixTest, AProgramThatNoWheelHoldsIsMissed) {
   plan_.programs = {
       {.requirement = "cuda-nvcc", .path = "cuda/bin/nvcc", .variable = "CUDACXX", .version = "12.9"}};
   EXPECT_THAT(Lay(),
-              FailsWith(ErrorCode::kCorrupt, "the wheels for 'cuda-nvcc' hold no program 'cuda/bin/nvcc'"));
+              FailsWith(ErrorCode::kCorrupt, "the wheels for 'cuda-nvcc' have no program 'cuda/bin/nvcc'"));
 }
 
 TEST_F(WheelPrefixTest, AFileThatIsNoArchiveIsRefused) {
@@ -123,20 +125,20 @@ TEST_F(WheelPrefixTest, AFileThatIsNoArchiveIsRefused) {
 
 TEST_F(WheelPrefixTest, HostPackagesGoToThePrefixesOwnPython) {
   AddBytes("numpy-13.0.88-py3-none-any.whl", "x");
-  plan_.wheels.pins[0].use = WheelUse::kHost;
+  plan_.wheels.pins[0].use = WheelRole::kHost;
   const WheelPrefixInput input{.plan = plan_, .layout = layout_, .log_file = log_};
   EXPECT_EQ(BuildPackagesFolder(input), std::nullopt);
   ASSERT_OK(env_->fs.MakeDirs(layout_.build_prefix / "wheels"));  // the environment is there already
-  ASSERT_OK(LayHostWheels(env_, input, layout_.prefix / "bin/python"));
+  ASSERT_OK(InstallHostWheels(env_, input, layout_.prefix / "bin/python"));
   const Command& own = process_.commands().back();
   EXPECT_EQ(own.argv[0], (layout_.prefix / "bin/python").str());
   EXPECT_THAT(own.argv, Contains("--no-index"));
   EXPECT_THAT(own.argv, Not(Contains("--prefix")));
   EXPECT_EQ(own.env.at("PIP_CONFIG_FILE"), "/dev/null");
-  ASSERT_OK(LayHostWheels(env_, input, std::nullopt));
+  ASSERT_OK(InstallHostWheels(env_, input, std::nullopt));
   EXPECT_THAT(process_.commands().back().argv, Contains(layout_.prefix.str()));
   process_.Answer("python", 1, "ERROR: not a supported wheel\n");
-  EXPECT_THAT(LayHostWheels(env_, input, std::nullopt),
+  EXPECT_THAT(InstallHostWheels(env_, input, std::nullopt),
               FailsWith(ErrorCode::kCommandFailed, HasSubstr("not a supported wheel")));
 }
 

@@ -61,7 +61,7 @@ class WheelResolveTest : public ::testing::Test {
   test::TestEnv env_;
   test::FakeIndex index_;
   recipe::Recipe recipe_;
-  std::optional<GivenWheels> given_;
+  std::optional<LockedWheels> given_;
 };
 
 TEST(WheelTable, IsWholeAndNamesWhatItDoesNotKnow) {
@@ -114,10 +114,10 @@ TEST_F(WheelResolveTest, AVersionThatDoesNotExistIsKnownBeforeAnythingLargeIsFet
                "ERROR: Could not find a version that satisfies the requirement cuda-toolkit==13.9.* (from "
                "versions: 13.0.2, 13.5.0)\n");
   recipe_.requirements.build = {Spec("cuda-nvcc", "13.9.*")};
-  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("it has the versions 13.0.2, 13.5.0")));
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("available versions: 13.0.2, 13.5.0")));
   EXPECT_THAT(index_.asked, SizeIs(1));
   recipe_.requirements.build = {Spec("cuda-nvcc", "12.6.*")};
-  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("from 13.0 on")));
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("from version 13.0 on")));
   EXPECT_THAT(index_.asked, SizeIs(1));
 }
 
@@ -135,10 +135,9 @@ TEST_F(WheelResolveTest, ARangeAsksTheIndexForTheRelease) {
 TEST_F(WheelResolveTest, RefusesRequirementsOfTwoToolkits) {
   recipe_.requirements.build = {Spec("cuda-nvcc", "13.0.*")};
   recipe_.requirements.host = {Spec("cuda-cudart-dev", "13.5.*")};
-  EXPECT_THAT(Check(),
-              FailsWith(ErrorCode::kInvalidInput,
-                        "'cuda-nvcc 13.0.*' and 'cuda-cudart-dev 13.5.*' are of two CUDA toolkits, and a "
-                        "build has one"));
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kInvalidInput,
+                                 "'cuda-nvcc 13.0.*' and 'cuda-cudart-dev 13.5.*' belong to different CUDA "
+                                 "toolkits, but a build uses one"));
   EXPECT_THAT(index_.asked, IsEmpty());
 }
 
@@ -149,8 +148,8 @@ TEST_F(WheelResolveTest, RefusesPartsThatDisagree) {
               Wheel("nvidia_nvvm", "13.2.86"), Wheel("nvidia_cuda_cccl", "13.1.78")});
   recipe_.requirements.build = {Spec("cuda-nvcc", "13.1.*")};
   EXPECT_THAT(Check(), FailsWith(ErrorCode::kInvalidInput,
-                                 "the parts of the CUDA toolkit disagree: 'nvidia-cuda-nvcc' is 13.1.80 and "
-                                 "'nvidia-nvvm' is 13.2.86"));
+                                 "the parts of the CUDA toolkit have different versions: 'nvidia-cuda-nvcc' "
+                                 "is 13.1.80 and 'nvidia-nvvm' is 13.2.86"));
 }
 
 TEST_F(WheelResolveTest, APartThatAReleaseDoesNotHaveIsNamed) {
@@ -234,8 +233,9 @@ TEST_F(WheelResolveTest, AutoTellsWhyTheIndexDidNotHelpAndTakesAClient) {
   recipe_.requirements.build = {Spec("cmake", "99")};
   EXPECT_THAT(
       Check(HostEnv::kAuto),
-      FailsWith(ErrorCode::kNotFound,
-                HasSubstr("--env wheels: the Python index has no 'cmake==99': it has the versions 4.4.4")));
+      FailsWith(
+          ErrorCode::kNotFound,
+          HasSubstr("--env wheels: 'cmake==99' is not on the Python index: available versions: 4.4.4")));
   Install("micromamba");
   ASSERT_OK_AND_ASSIGN(const HostPlan plan, Check(HostEnv::kAuto));
   EXPECT_EQ(plan.host_env, HostEnv::kConda);
@@ -250,7 +250,7 @@ TEST_F(WheelResolveTest, AutoAsksTheIndexForNothingThatWouldNotHelp) {
 TEST_F(WheelResolveTest, NeedsAPythonWithPip) {
   env_->variables["PATH"] = env_.dir().MakeDir("empty").str();
   recipe_.requirements.build = {Spec("cmake")};
-  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("a Python that has pip")));
+  EXPECT_THAT(Check(), FailsWith(ErrorCode::kNotFound, HasSubstr("a Python with pip")));
 }
 
 // The machine lacks a compiler, the toolkit's release does not exist, and neither do two of three packages.
@@ -269,7 +269,7 @@ TEST_F(WheelResolveTest, ReportsAllThatIsMissingAtOnce) {
   const auto plan = Check();
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code(), ErrorCode::kNotFound);
-  for (const char* missing : {"'gfortran", "'cuda-toolkit==13.9.*': it has the versions 1.0, 2.0",
+  for (const char* missing : {"'gfortran", "'cuda-toolkit==13.9.*': available versions: 1.0, 2.0",
                               "'cmake==99'", "'meson==98'", "'nvidia-cudnn-cu13==7'"}) {
     EXPECT_THAT(plan.error().message(), HasSubstr(missing));
   }
@@ -282,14 +282,14 @@ TEST_F(WheelResolveTest, ReportsAMissingPipBesideWhatTheMachineLacks) {
   recipe_.requirements.build = {Spec("gfortran_linux-64"), Spec("cmake")};
   const auto plan = Check();
   EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("'gfortran")));
-  EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("a Python that has pip")));
+  EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound, HasSubstr("a Python with pip")));
 }
 
 TEST_F(WheelResolveTest, OfflineNamesEveryQuestionOnce) {
   env_->offline = true;
   recipe_.requirements.build = {Spec("cmake"), Spec("meson")};
   EXPECT_THAT(Check(),
-              FailsWith(ErrorCode::kNotFound, "the Python index would have to be asked for cmake, meson"));
+              FailsWith(ErrorCode::kNotFound, "cannot query the Python index for  offlinecmake, meson"));
 }
 
 // Packages that exist, but not together: pip's own words say more than any of ours.
@@ -324,8 +324,8 @@ TEST_F(WheelResolveTest, BuildAndHostPackagesAreTwoEnvironments) {
   recipe_.requirements.host = {Spec("python"), Spec("numpy", ">=2")};
   ASSERT_OK_AND_ASSIGN(const HostPlan plan, Check());
   ASSERT_THAT(plan.wheels->wheels.pins, SizeIs(2));
-  EXPECT_EQ(plan.wheels->wheels.pins[0].use, WheelUse::kBuild);
-  EXPECT_EQ(plan.wheels->wheels.pins[1].use, WheelUse::kHost);
+  EXPECT_EQ(plan.wheels->wheels.pins[0].use, WheelRole::kBuild);
+  EXPECT_EQ(plan.wheels->wheels.pins[1].use, WheelRole::kHost);
   EXPECT_TRUE(plan.tools.python.has_value());
   EXPECT_THAT(ToolOrigins(env_, plan),
               IsOkAndHolds(HasSubstr("cython 3.1.0 from wheels, numpy 2.3.0 from wheels")));

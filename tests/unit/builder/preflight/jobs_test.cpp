@@ -53,8 +53,7 @@ TEST(ChooseJobs, ControlGroupsLimitBoth) {
   const JobChoice choice =
       ChooseJobs({.granted = 4, .of_run = 4, .bytes_per_job = kGb * 3 / 2, .machine = machine});
   EXPECT_EQ(choice.jobs, 2);
-  EXPECT_EQ(choice.told,
-            "2 jobs: 4 of 64 cores by the control group's limit, memory for 2 by the control group's limit");
+  EXPECT_EQ(choice.told, "2 jobs: 4 of 64 cores, limited by the cgroup, memory for 2, limited by the cgroup");
   EXPECT_EQ(choice.free_bytes, 4 * kGb);
 }
 
@@ -74,7 +73,7 @@ TEST(ChooseJobs, TheUsersNumberIsKept) {
   EXPECT_EQ(choice.jobs, 16);
   EXPECT_EQ(choice.told, "16 jobs: --jobs 16");
   EXPECT_EQ(choice.warning,
-            "16 jobs of 3.0 GB each may need more memory than the 9.0 GB that are free: --jobs 3 would fit");
+            "16 jobs of 3.0 GB each can need more than the 9.0 GB of free memory: use --jobs 3");
   EXPECT_EQ(
       ChooseJobs({.granted = 2, .of_run = 2, .given = true, .bytes_per_job = 3 * kGb, .machine = machine})
           .warning,

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 /// A machine and a recipe with which nothing is wrong.
 Facts Sound() {
   Facts facts;
-  AddNoRecipe(facts);
+  AddEmptyRecipeFacts(facts);
   facts["cores"] = Value(std::int64_t{8});
   facts["memory_gib"] = Value(64.0);
   facts["memory_of_group"] = Value(false);
@@ -77,11 +77,11 @@ std::vector<Case> Cases() {
        "12.4.131 does not take"},
       {"cuda-host-compiler-missing",
        {{"nvcc", Value("11.8.89")}, {"gxx", Value("12.2.0")}, {"nvcc_gxx_missing", Value(true)}},
-       "finds no g++ that it takes"},
+       "finds no g++ that it supports"},
       {"cuda-too-old", torch("2.13.0", {{"nvcc", Value("12.0.76")}}), "nvcc is 12.0.76"},
       {"cuda-parts",
-       {{"nvcc", Value("13.0.88")}, {"foreign_cuda_parts", Texts({"'/i/cuda.h' is of CUDA 12.4"})}},
-       "nvcc is 13.0.88, and '/i/cuda.h' is of CUDA 12.4"},
+       {{"nvcc", Value("13.0.88")}, {"foreign_cuda_parts", Texts({"'/i/cuda.h' belongs to CUDA 12.4"})}},
+       "nvcc is 13.0.88, but '/i/cuda.h' belongs to CUDA 12.4"},
       {"cuda-cudnn", {{"nvcc", Value("13")}, {"foreign_cudnn", Value("'/l' is for 12")}}, "'/l' is for"},
       {"cuda-architecture-dropped",
        {{"nvcc", Value("13.0.88")}, {"architectures", Numbers({70, 90})}},
@@ -100,7 +100,7 @@ std::vector<Case> Cases() {
        {{"nvcc", Value("13.0.88")},
         {"script", Value("ccache -s")},
         {"script_variables", Texts({"CCACHE_DISABLE"})}},
-       "turns ccache on"},
+       "enables ccache"},
       {"memory-per-job",
        {{"memory_gib", Value(1.0)}, {"memory_per_job_gib", Value(1.5)}},
        "may need 1.5 GiB"},
@@ -114,10 +114,10 @@ std::vector<Case> Cases() {
        "exclude each other"},
       {"version-without-number", torch("2.13.0", {{"script_variables", Texts({"PYTORCH_BUILD_VERSION"})}}),
        "assertion"},
-      {"build-number", {{"build_number_invalid", Value(true)}}, "no whole number"},
+      {"build-number", {{"build_number_invalid", Value(true)}}, "not a whole number"},
       {"version-of-the-recipe",
        torch("2.13.0", {{"version_made", Value("2.13.0.post2")}, {"version_made_differs", Value(true)}}),
-       "make version 2.13.0.post2, and the recipe says 2.13.0"},
+       "produce version 2.13.0.post2, but the recipe says 2.13.0"},
       {"variable-of-the-caller",
        {{"package", Value("x")}, {"caller_variables", Texts({"USE_CUDA"})}},
        "'USE_CUDA'"},
@@ -238,13 +238,13 @@ TEST(PreflightRules, ATableThatIsNoneIsRefused) {
     return PreflightRules::Parse("names: {}\nrules:\n  a:\n" + rule, "t.yaml");
   };
   EXPECT_THAT(PreflightRules::Parse("rules: {}\n", "t.yaml"),
-              FailsWith(ErrorCode::kInvalidInput, "the table of rules has no 'names'"));
+              FailsWith(ErrorCode::kInvalidInput, "the rule table has no 'names'"));
   EXPECT_THAT(parse("    when: 'true'\n"), FailsWith(ErrorCode::kInvalidInput, "the rule has no 'severity'"));
   EXPECT_THAT(parse("    severity: bad\n"),
-              FailsWith(ErrorCode::kInvalidInput, "'bad' is none of error, warning, info"));
-  EXPECT_THAT(
-      parse("    whn: 'true'\n"),
-      FailsWith(ErrorCode::kInvalidInput, "'whn' is none of each, when, severity, message, fix, source"));
+              FailsWith(ErrorCode::kInvalidInput, "'bad' is not error, warning or info"));
+  EXPECT_THAT(parse("    whn: 'true'\n"),
+              FailsWith(ErrorCode::kInvalidInput,
+                        "unknown key 'whn': the keys are each, when, severity, message, fix, source"));
   EXPECT_THAT(parse("    when: [a]\n"), FailsWith(ErrorCode::kInvalidInput, "'when' is a text"));
 }
 
@@ -259,10 +259,10 @@ TEST_F(RefusalTest, ErrorsStopABuildAndWarningsAreTold) {
   recipe_.name = "pytorch";
   recipe_.version = "2.13.0";
   recipe_.script.env = {{"NO_CUDA", "1"}};
-  EXPECT_OK(RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_}}));
+  EXPECT_OK(CheckPreflight(env_, {{.recipe = recipe_, .host = host_}}));
   EXPECT_THAT(env_.reporter.warnings(), ::testing::Contains(HasSubstr("[variable-ignored]")));
   recipe_.script.env = {{"USE_NIGHTLY", "1"}, {"PYTORCH_BUILD_VERSION", "2.13.0"}};
-  const Result<void> refused = RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_}});
+  const Result<void> refused = CheckPreflight(env_, {{.recipe = recipe_, .host = host_}});
   ASSERT_THAT(refused, FailsWith(ErrorCode::kRefused, HasSubstr("the build would fail: ")));
   EXPECT_THAT(refused.error().message(), HasSubstr("[variable-fatal]; PYTORCH_BUILD_VERSION without"));
   EXPECT_THAT(refused.error().hint(), HasSubstr("--no-preflight"));
@@ -273,16 +273,16 @@ TEST_F(RefusalTest, AVersionThatTheWheelWouldBeRefusedForIsRefusedBeforeTheBuild
   recipe_.version = "2.13.0";
   recipe_.script.env = {{"PYTORCH_BUILD_VERSION", "2.13.0"}, {"PYTORCH_BUILD_NUMBER", "2"}};
   const auto judge = [&](const std::string& script) {
-    return RefuseWhatWillFail(env_, {{.recipe = recipe_, .host = host_, .script = script}});
+    return CheckPreflight(env_, {{.recipe = recipe_, .host = host_, .script = script}});
   };
   EXPECT_THAT(
       judge("pip install ."),
-      FailsWith(ErrorCode::kRefused, HasSubstr("make version 2.13.0.post2, and the recipe says 2.13.0 ")));
+      FailsWith(ErrorCode::kRefused, HasSubstr("produce version 2.13.0.post2, but the recipe says 2.13.0 ")));
   EXPECT_OK(judge("export PYTORCH_BUILD_VERSION=2.13.0 PYTORCH_BUILD_NUMBER=1")) << "the script knows better";
   recipe_.version = "2.13.0.post2";
   EXPECT_OK(judge("pip install ."));
   recipe_.script.env["PYTORCH_BUILD_NUMBER"] = "two";
-  EXPECT_THAT(judge("pip install ."), FailsWith(ErrorCode::kRefused, HasSubstr("no whole number")));
+  EXPECT_THAT(judge("pip install ."), FailsWith(ErrorCode::kRefused, HasSubstr("not a whole number")));
 }
 
 TEST_F(RefusalTest, WhatHoldsForSeveralBuildsIsSaidOnceWithTheirNames) {
@@ -292,7 +292,7 @@ TEST_F(RefusalTest, WhatHoldsForSeveralBuildsIsSaidOnceWithTheirNames) {
   recipe::Recipe sound = recipe_;
   sound.script.env = {};
   const auto refused_of = [&](std::vector<RecipeFactsInput> builds) {
-    const Result<void> refused = RefuseWhatWillFail(env_, builds);
+    const Result<void> refused = CheckPreflight(env_, builds);
     return refused ? std::string() : refused.error().message();
   };
   const RecipeFactsInput a{.recipe = recipe_, .host = host_, .subject = "pytorch-2.13.0-a"};

@@ -77,7 +77,7 @@ TEST_F(FactsTest, OfTheToolsThatTheBuildGets) {
   env_.dir().WriteFile("cuda/lib64/libcudnn.so", "");
   facts = Read();
   EXPECT_EQ(TextOf(facts, "foreign_cuda_parts"),
-            "[\"'" + (env_.dir() / "cuda/include/cuda.h").str() + "' is of CUDA 12.8\"]");
+            "[\"'" + (env_.dir() / "cuda/include/cuda.h").str() + "' belongs to CUDA 12.8\"]");
   EXPECT_EQ(TextOf(facts, "cudnn_without_link"), "null");
 }
 

@@ -40,8 +40,8 @@ class InFlightTest : public ::testing::Test {
     EXPECT_THAT(files, test::IsOk());
     return files ? *std::move(files) : std::vector<source::WalkEntry>();
   }
-  std::vector<std::string> Outputs(EndKind end = EndKind::kProcesses) {
-    const auto found = FindInFlight(env_, root_, Files(), record_, {end, failed_});
+  std::vector<std::string> Outputs(RunEndKind end = RunEndKind::kProcesses) {
+    const auto found = FindPartialOutputs(env_, root_, Files(), record_, {end, failed_});
     EXPECT_THAT(found, test::IsOk());
     std::vector<std::string> names;
     if (!found) return names;
@@ -117,7 +117,7 @@ TEST_F(InFlightTest, UnderMakeWhatWasWrittenLastIsInFlight) {
   Put("sub/near.txt", 11.9);
   Put("sub/far.txt", 12.1);
   EXPECT_THAT(Outputs(), ElementsAre("last.o", "sub/near.txt"));
-  EXPECT_THAT(Outputs(EndKind::kMachine), ElementsAre("last.o", "old.o", "sub/far.txt", "sub/near.txt"));
+  EXPECT_THAT(Outputs(RunEndKind::kMachine), ElementsAre("last.o", "old.o", "sub/far.txt", "sub/near.txt"));
 }
 
 TEST_F(InFlightTest, OtherJobsRunOnAfterAFailure) {
@@ -138,8 +138,8 @@ TEST_F(InFlightTest, OtherJobsRunOnAfterAFailure) {
   failed_ = {.first_ns = NowNs(env_) - 60'000'000'000, .targets = {"changed.c"}};
   Put("changed.c", 500, "other");
   Put("named.c", 65, "by the script");
-  ASSERT_OK_AND_ASSIGN(const InFlight found,
-                       FindInFlight(env_, root_, Files(), record_, {EndKind::kProcesses, failed_}));
+  ASSERT_OK_AND_ASSIGN(const PartialOutputs found,
+                       FindPartialOutputs(env_, root_, Files(), record_, {RunEndKind::kProcesses, failed_}));
   EXPECT_THAT(found.sources, ElementsAre(RelPath::Literal("changed.c")));
 }
 
@@ -168,7 +168,7 @@ TEST_F(InFlightTest, NinjaKnowsItsOwn) {
   Put("build/external/deep/b.txt", 1);
   Put("c.txt", 1);
   EXPECT_THAT(Outputs(), ElementsAre("build/cut.o", "build/external/deep/b.txt", "c.txt"));
-  EXPECT_THAT(Outputs(EndKind::kMachine),
+  EXPECT_THAT(Outputs(RunEndKind::kMachine),
               ElementsAre("build/a.o", "build/cut.o", "build/external/deep/b.txt", "c.txt"));
 }
 
@@ -178,8 +178,8 @@ TEST_F(InFlightTest, ASourceThatWasBeingChangedIsTold) {
   Prepare();
   Put("early.c", 100);
   Put("late.c", 1);
-  ASSERT_OK_AND_ASSIGN(const InFlight found,
-                       FindInFlight(env_, root_, Files(), record_, {EndKind::kProcesses}));
+  ASSERT_OK_AND_ASSIGN(const PartialOutputs found,
+                       FindPartialOutputs(env_, root_, Files(), record_, {RunEndKind::kProcesses}));
   EXPECT_THAT(found.sources, ElementsAre(RelPath::Literal("late.c")));
   EXPECT_THAT(found.outputs, IsEmpty());
 }
@@ -207,21 +207,21 @@ TEST_F(InFlightTest, EveryPrefixOfAnObjectIsCut) {
   const AbsPath file = AbsPath::Literal("/s/a.o");
   const std::string whole = Object();
   fs_.AddFile("/s/a.o", whole);
-  EXPECT_THAT(IsCutObject(fs_, file, false), IsOkAndHolds(false));
+  EXPECT_THAT(IsTruncatedObject(fs_, file, false), IsOkAndHolds(false));
   for (std::size_t length = 4; length < whole.size(); ++length) {
     fs_.AddFile("/s/a.o", whole.substr(0, length));
-    EXPECT_THAT(IsCutObject(fs_, file, false), IsOkAndHolds(true)) << length;
+    EXPECT_THAT(IsTruncatedObject(fs_, file, false), IsOkAndHolds(true)) << length;
   }
   for (const std::string& text : {std::string(), std::string(4096, '\0')}) {
     fs_.AddFile("/s/a.o", text);
-    EXPECT_THAT(IsCutObject(fs_, file, false), IsOkAndHolds(true));
+    EXPECT_THAT(IsTruncatedObject(fs_, file, false), IsOkAndHolds(true));
   }
   // Its last section lies behind the table, as g++ writes it: only that section knows the end.
   std::string behind = whole + std::string(8, 'x');
   behind[64 + 16 + 64 + 24] = static_cast<char>(whole.size());
   behind[64 + 16 + 64 + 32] = 9;
   fs_.AddFile("/s/a.o", behind);
-  EXPECT_THAT(IsCutObject(fs_, file, false), IsOkAndHolds(true));
+  EXPECT_THAT(IsTruncatedObject(fs_, file, false), IsOkAndHolds(true));
 }
 
 TEST_F(InFlightTest, EveryPrefixOfAnArchiveBetweenMembersIsWhole) {
@@ -234,20 +234,20 @@ TEST_F(InFlightTest, EveryPrefixOfAnArchiveBetweenMembersIsWhole) {
     // The byte that pads an odd member may be missing at the end.
     const std::size_t rest = (length - 8) % member.size();
     const bool cut = rest != 0 && rest != member.size() - 1;
-    EXPECT_THAT(IsCutObject(fs_, file, false), IsOkAndHolds(cut)) << length;
+    EXPECT_THAT(IsTruncatedObject(fs_, file, false), IsOkAndHolds(cut)) << length;
   }
   fs_.AddFile("/s/lib.a", "!<arch>\n" + member.substr(0, 48) + "5x        `\nhello\n");
-  EXPECT_THAT(IsCutObject(fs_, file, false), IsOkAndHolds(true));
+  EXPECT_THAT(IsTruncatedObject(fs_, file, false), IsOkAndHolds(true));
 }
 
 TEST_F(InFlightTest, OtherFormatsAndNamesAreNotJudged) {
   fs_.AddFile("/s/libc.so", "/* GNU ld script */\n");
   fs_.AddFile("/s/stamp", "");
   fs_.AddFile("/s/program", Object().substr(0, 100), 0755);
-  EXPECT_THAT(IsCutObject(fs_, root_ / "libc.so", false), IsOkAndHolds(false));
-  EXPECT_THAT(IsCutObject(fs_, root_ / "stamp", true), IsOkAndHolds(false));
-  EXPECT_THAT(IsCutObject(fs_, root_ / "program", false), IsOkAndHolds(false));
-  EXPECT_THAT(IsCutObject(fs_, root_ / "program", true), IsOkAndHolds(true));
+  EXPECT_THAT(IsTruncatedObject(fs_, root_ / "libc.so", false), IsOkAndHolds(false));
+  EXPECT_THAT(IsTruncatedObject(fs_, root_ / "stamp", true), IsOkAndHolds(false));
+  EXPECT_THAT(IsTruncatedObject(fs_, root_ / "program", false), IsOkAndHolds(false));
+  EXPECT_THAT(IsTruncatedObject(fs_, root_ / "program", true), IsOkAndHolds(true));
 }
 
 }  // namespace

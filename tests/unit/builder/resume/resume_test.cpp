@@ -39,10 +39,10 @@ class ResumeTest : public ::testing::Test {
     fs_.AddFile((layout_.source / name).str(), text);
     ASSERT_OK(fs_.SetMtime(layout_.source / name, NowNs(env_) - seconds_ago * kSecond));
   }
-  LeftFolder Take() {
-    auto left = TakeLeftSources(env_, layout_, record_, state_);
+  ResumableWorkDir Take() {
+    auto left = RecoverSources(env_, layout_, record_, state_);
     EXPECT_THAT(left, test::IsOk());
-    return left ? *std::move(left) : LeftFolder{};
+    return left ? *std::move(left) : ResumableWorkDir{};
   }
   bool There(const std::string& name) { return *Exists(fs_, layout_.source / name); }
 
@@ -54,7 +54,7 @@ class ResumeTest : public ::testing::Test {
 };
 
 TEST_F(ResumeTest, AKilledScriptLeavesAllButWhatWasInFlight) {
-  const LeftFolder left = Take();
+  const ResumableWorkDir left = Take();
   ASSERT_TRUE(left.sources.has_value()) << left.why_not;
   EXPECT_TRUE(left.sources->script_ran);
   EXPECT_EQ(left.sources->removed_outputs, 1U);
@@ -100,7 +100,7 @@ TEST_F(ResumeTest, SourcesThatMayNotHaveReachedTheDiskAreNotTrusted) {
 
 TEST_F(ResumeTest, WithoutAScriptTheSourcesMustBeAsPrepared) {
   state_.phase = WorkPhase::kPrepared;
-  const LeftFolder good = Take();
+  const ResumableWorkDir good = Take();
   ASSERT_TRUE(good.sources.has_value());
   EXPECT_FALSE(good.sources->script_ran);
   EXPECT_TRUE(There("last.txt"));
@@ -114,7 +114,7 @@ TEST_F(ResumeTest, WhatIsMissingOrDamagedStartsAnew) {
   ASSERT_OK(fs_.Remove(record_));
   EXPECT_THAT(Take().why_not, HasSubstr("/w/sources"));
   ASSERT_OK(RemoveTree(fs_, layout_.source));
-  EXPECT_THAT(Take().why_not, HasSubstr("sources are gone"));
+  EXPECT_THAT(Take().why_not, HasSubstr("sources are missing"));
   state_.phase = WorkPhase::kStarted;
   EXPECT_THAT(Take().why_not, IsEmpty());
 }
@@ -126,13 +126,15 @@ TEST_F(ResumeTest, ASourceInFlightStartsAnew) {
 
 TEST_F(ResumeTest, AScriptMustChangeTheSourcesInTheSameWayAgain) {
   Put("a.c", 100, "int a; // edited");
-  const LeftFolder left = Take();
+  const ResumableWorkDir left = Take();
   ASSERT_TRUE(left.sources.has_value());
-  EXPECT_THAT(FirstOtherChange(env_, layout_.source, *left.sources), IsOkAndHolds(std::optional<RelPath>()));
+  EXPECT_THAT(FirstConflictingChange(env_, layout_.source, *left.sources),
+              IsOkAndHolds(std::optional<RelPath>()));
   Put("a.c", 0, "int a; // edited");
-  EXPECT_THAT(FirstOtherChange(env_, layout_.source, *left.sources), IsOkAndHolds(std::optional<RelPath>()));
+  EXPECT_THAT(FirstConflictingChange(env_, layout_.source, *left.sources),
+              IsOkAndHolds(std::optional<RelPath>()));
   Put("a.c", 0, "int a; // edited // edited");
-  EXPECT_THAT(FirstOtherChange(env_, layout_.source, *left.sources),
+  EXPECT_THAT(FirstConflictingChange(env_, layout_.source, *left.sources),
               IsOkAndHolds(std::optional(RelPath::Literal("a.c"))));
 }
 
@@ -152,12 +154,12 @@ TEST_F(ResumeTest, ProcessesOfAnEarlierScriptAreWaitedFor) {
     if (++sleeps < 20) return;
     EXPECT_TRUE(RemoveTree(fs_, AbsPath::Literal("/proc/77")).has_value());
   });
-  ASSERT_OK(AwaitEarlierScript(env_, layout_));
+  ASSERT_OK(WaitForEarlierScript(env_, layout_));
   EXPECT_EQ(sleeps, 20);
-  EXPECT_THAT(env_.reporter.notes(), ::testing::ElementsAre(HasSubstr("waiting for the end of process 77")));
+  EXPECT_THAT(env_.reporter.notes(), ::testing::ElementsAre(HasSubstr("waiting for process 77")));
   fs_.AddFile("/proc/79/environ", environ_of(layout_.source.str()));
   env_.cancel.Cancel();
-  EXPECT_THAT(AwaitEarlierScript(env_, layout_), test::FailsWith(ErrorCode::kCancelled, "interrupted"));
+  EXPECT_THAT(WaitForEarlierScript(env_, layout_), test::FailsWith(ErrorCode::kCancelled, "interrupted"));
 }
 
 TEST_F(ResumeTest, EverythingButTheSourcesIsMadeAnew) {
@@ -165,7 +167,7 @@ TEST_F(ResumeTest, EverythingButTheSourcesIsMadeAnew) {
                                 layout_.recipe_copy, layout_.root / "script"}) {
     fs_.AddFile((folder / "left").str(), "x");
   }
-  ASSERT_OK(EmptyAllButSource(env_, layout_));
+  ASSERT_OK(EmptyAllExceptSource(env_, layout_));
   for (const std::string& path : fs_.List("/w")) EXPECT_FALSE(path.ends_with("/left")) << path;
   EXPECT_TRUE(There("a.c"));
   EXPECT_THAT(Exists(fs_, layout_.prefix), IsOkAndHolds(true));
@@ -187,7 +189,7 @@ TEST_F(ResumeTest, WhatIsMadeAnewHasTheSameTimesEachTime) {
   put(AbsPath::Literal("/pkgs/cached"), now);
   ASSERT_OK(fs_.CreateHardLink(AbsPath::Literal("/pkgs/cached"), layout_.prefix / "cached"));
   fs_.AddSymlink("new.h", (layout_.prefix / "include/link.h").str());
-  ASSERT_OK(SetStableTimes(env_, layout_, now));
+  ASSERT_OK(ClampMtimes(env_, layout_, now));
   EXPECT_EQ(time(layout_.prefix / "include/new.h"), stable);
   EXPECT_EQ(time(layout_.prefix / "include/old.h"), now - 5);
   EXPECT_EQ(time(layout_.build_prefix / "bin/tool"), stable);

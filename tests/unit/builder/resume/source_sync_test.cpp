@@ -181,7 +181,7 @@ TEST_F(SourceSyncTest, SymlinksAreCopiedAndNeverFollowed) {
   EXPECT_THAT(env_->fs.ReadLink(copy_ / "link.c"), IsOkAndHolds("lib/b.c"));
   ASSERT_OK(env_->fs.Remove(source_ / "link.c"));
   ASSERT_OK(env_->fs.CreateSymlink("/etc/passwd", source_ / "link.c"));
-  EXPECT_THAT(Sync(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves the source folder")));
+  EXPECT_THAT(Sync(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("points outside the source directory")));
 }
 
 TEST_F(SourceSyncTest, AFileBecomesAFolderAndBack) {
@@ -203,8 +203,8 @@ TEST_F(SourceSyncTest, NothingIsWrittenOrRemovedBehindALinkThatTheBuildMade) {
   ASSERT_OK(RemoveTree(env_->fs, copy_ / "third"));
   ASSERT_OK(env_->fs.CreateSymlink(outside.str(), copy_ / "third"));
   Edit("third/y.c", "new");
-  EXPECT_THAT(Sync(), FailsWith(ErrorCode::kRefused, HasSubstr("has 'third/y.c' now, and the build has made "
-                                                               "something else of 'third'")));
+  EXPECT_THAT(Sync(), FailsWith(ErrorCode::kRefused, HasSubstr("now has 'third/y.c', but the build created "
+                                                               "something else at 'third'")));
   EXPECT_THAT(Sync(), HasHint(HasSubstr("--fresh")));
   ASSERT_OK(RemoveTree(env_->fs, source_ / "third"));
   // y.c was recorded before it was to be copied.
@@ -269,7 +269,7 @@ TEST_F(SourceSyncTest, WhatWasBeingWrittenIsCopiedAgain) {
   PutAt(copy_ / "other", "object", NowNs(env_));
   const auto distrusted = [&]() -> Result<std::size_t> {
     PTPKG_TRY(const std::vector<source::WalkEntry> files, source::Walk(env_, copy_));
-    return DistrustWritten(env_, copy_, files, since, record_);
+    return DistrustFilesWrittenSince(env_, copy_, files, since, record_);
   };
   EXPECT_THAT(distrusted(), IsOkAndHolds(1U));
   EXPECT_THAT(Copied(), ElementsAre("a.c"));
@@ -290,7 +290,7 @@ TEST_F(SourceSyncTest, TwoSourcesInTwoFoldersOfTheCopy) {
                        record_);
   };
   EXPECT_THAT(sync("", true),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe hold 'a.c'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe contain 'a.c'")));
   ASSERT_THAT(sync("sub", true), IsOk());
   EXPECT_THAT(Text("sub/a.c"), IsOkAndHolds("other"));
   EXPECT_THAT(Text("a.c"), IsOkAndHolds("int a;"));
@@ -412,7 +412,7 @@ TEST_F(SourceSyncFaults, AFileThatNeverStandsStillIsRefused) {
   };
   fs.Before(next, [&write] { write(); });
   EXPECT_THAT(Sync(fs),
-              FailsWith(ErrorCode::kRefused, HasSubstr("'/source/a.c' changes while it is copied")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("'/source/a.c' changed while it was copied")));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(MakeWorkLayout, WarnsOfAPathThatIsTooLong) {
   EXPECT_GE(layout.prefix.str().size(), kPrefixLength);
   EXPECT_EQ(layout.RootPlaceholder().size(), layout.root.str().size());
   EXPECT_EQ(layout.PrefixPlaceholder().size(), layout.prefix.str().size());
-  EXPECT_THAT(env.reporter.warnings(), ::testing::ElementsAre(HasSubstr("may depend on it")));
+  EXPECT_THAT(env.reporter.warnings(), ::testing::ElementsAre(HasSubstr("build results can depend on it")));
 }
 
 TEST(SearchPathPad, IsOneLongAbsoluteFolderWithUsableNames) {
@@ -77,7 +77,7 @@ TEST(CheckWorkFolder, RefusesWhatToolsWouldSplit) {
   EXPECT_OK(CheckWorkFolder(AbsPath::Literal("/home/j.doe/.cache/ptpkg-1_2/w+x@y~/\xc3\xbc")));
   const auto blank = CheckWorkFolder(AbsPath::Literal("/home/j doe/w"));
   EXPECT_THAT(blank, test::FailsWith(ErrorCode::kInvalidInput,
-                                     ::testing::HasSubstr("'/home/j doe/w', holds a blank")));
+                                     ::testing::HasSubstr("'/home/j doe/w', contains a blank")));
   EXPECT_THAT(blank, test::HasHint(::testing::HasSubstr("--cache-dir")));
   for (const char* path : {"/a:b", "/a,b", "/a=b", "/a;b", "/a$b", "/a'b", "/a\tb", "/a%b", "/a#b"}) {
     EXPECT_THAT(CheckWorkFolder(AbsPath::Literal(path)),

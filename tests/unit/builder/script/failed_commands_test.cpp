@@ -57,13 +57,13 @@ TEST_F(FailedCommandsTest, AreOnTheDiskAsSoonAsTheyAreTold) {
   EXPECT_FALSE(Read().first_ns.has_value());
   ASSERT_OK_AND_ASSIGN(FailedCommandsWriter writer, FailedCommandsWriter::Start(env_, file_));
   const std::size_t room = fs_.Content(file_.str()).size();
-  writer.Look("cc -c a.c");
+  writer.ReadOutputLine("cc -c a.c");
   EXPECT_FALSE(Read().first_ns.has_value());
   const std::int64_t first = NowNs(env_);
-  writer.Look("make[1]: *** [Makefile:3: ./sub/../table.txt] Error 1");
+  writer.ReadOutputLine("make[1]: *** [Makefile:3: ./sub/../table.txt] Error 1");
   env_.clock.Advance(std::chrono::seconds(30));
   EXPECT_EQ(Read().first_ns, first);
-  writer.Look("FAILED: a.o b.o ");
+  writer.ReadOutputLine("FAILED: a.o b.o ");
   writer.Add({"/p/lib/data.txt"});
   EXPECT_TRUE(writer.is_complete());
   EXPECT_EQ(Read().first_ns, first);

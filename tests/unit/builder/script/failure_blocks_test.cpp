@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 FailureBlocks Read(const std::string& text) {
   FailureBlocks blocks;
-  for (const std::string& line : SplitLines(text)) blocks.Look(line);
+  for (const std::string& line : SplitLines(text)) blocks.ReadOutputLine(line);
   return blocks;
 }
 
@@ -136,7 +136,7 @@ TEST(FailureBlocks, AToolInsideOfAnotherStepDoesNotHideTheFailure) {
       Read("[9/90] a\nFAILED: a.o\na.cpp:1: error: the cause\n[10/90] Performing build step\n");
   blocks.Restart();
   for (const char* line : {"[1/40] x", "[40/40] y", "ninja: build stopped: subcommand failed."})
-    blocks.Look(line);
+    blocks.ReadOutputLine(line);
   EXPECT_THAT(blocks.Block(), HasSubstr("the cause"));
 }
 

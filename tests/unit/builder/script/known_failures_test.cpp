@@ -49,7 +49,7 @@ TEST(KnownFailures, ATableWithMistakesIsRefused) {
   const auto parse = [](const char* text) { return KnownFailures::Parse(text, "t.yaml"); };
   EXPECT_THAT(parse("[]"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no 'failures'")));
   EXPECT_THAT(parse("failures: {a: {line: [x]}}"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'a' lacks")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'a' has no line")));
   EXPECT_THAT(parse("failures: {a: {lines: [x]}}"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'lines'")));
   EXPECT_THAT(parse("failures: {a: {line: x}}"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("a list")));

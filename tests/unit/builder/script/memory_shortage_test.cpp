@@ -36,7 +36,7 @@ TEST(MemorySigns, KnowsWhatToolsPrint) {
            {"Killed by the user", Kind::kNone, ""},
            {"tests: 3 passed, Killed mutants: 7", Kind::kNone, ""}}) {
     MemorySigns signs;
-    signs.Look(one.line);
+    signs.ReadOutputLine(one.line);
     EXPECT_EQ(signs.kind(), one.kind) << one.line;
     EXPECT_EQ(signs.program(), one.program) << one.line;
   }
@@ -44,15 +44,15 @@ TEST(MemorySigns, KnowsWhatToolsPrint) {
 
 TEST(MemorySigns, AProgramsNameOutweighsAStatus) {
   MemorySigns signs;
-  signs.Look("FAILED: [code=137] a.o");
-  signs.Look("c++: fatal error: Killed signal terminated program cc1plus");
-  signs.Look("collect2: fatal error: ld terminated with signal 9 [Killed]");
+  signs.ReadOutputLine("FAILED: [code=137] a.o");
+  signs.ReadOutputLine("c++: fatal error: Killed signal terminated program cc1plus");
+  signs.ReadOutputLine("collect2: fatal error: ld terminated with signal 9 [Killed]");
   EXPECT_EQ(signs.program(), "cc1plus");
 }
 
 MemorySigns Signs(const char* line) {
   MemorySigns signs;
-  signs.Look(line);
+  signs.ReadOutputLine(line);
   return signs;
 }
 
@@ -65,57 +65,62 @@ ExitStatus Ended(int code, int signal = 0) {
 
 constexpr const char* kKilled = "c++: fatal error: Killed signal terminated program cc1plus";
 
-TEST(JudgeMemory, TheKernelsCounterMakesItCertain) {
+TEST(DiagnoseMemoryShortage, TheKernelsCounterMakesItCertain) {
   const MemoryFacts facts{.before = {.of_group = 1, .of_machine = 5},
                           .after = {.of_group = 3, .of_machine = 9},
                           .jobs = 6,
                           .bytes_per_job = 1'500'000'000,
                           .free_bytes = 4'000'000'000};
-  const MemoryVerdict verdict = JudgeMemory(Signs(kKilled), Ended(1), facts);
-  EXPECT_EQ(verdict.what, "'cc1plus' was killed for lack of memory (meanwhile the kernel ended 4 processes)");
+  const MemoryDiagnosis verdict = DiagnoseMemoryShortage(Signs(kKilled), Ended(1), facts);
+  EXPECT_EQ(verdict.what, "'cc1plus' was killed: out of memory (the kernel ended 4 processes)");
   EXPECT_EQ(verdict.hint,
-            "it ran with 6 jobs within 4.0 GB: try --jobs 2, and let the recipe say what a job needs "
+            "it ran with 6 jobs within 4.0 GB: try --jobs 2, and set the memory per job in the recipe "
             "(extra.ptpkg.memory_per_job)");
 }
 
-TEST(JudgeMemory, WithoutCountersItIsLikely) {
-  EXPECT_EQ(JudgeMemory(Signs(kKilled), Ended(1), {.jobs = 8}).what,
-            "'cc1plus' was killed (signal 9), as the kernel does when memory runs out");
+TEST(DiagnoseMemoryShortage, WithoutCountersItIsLikely) {
+  EXPECT_EQ(DiagnoseMemoryShortage(Signs(kKilled), Ended(1), {.jobs = 8}).what,
+            "'cc1plus' was killed (signal 9), probably because memory ran out");
 }
 
-TEST(JudgeMemory, CountersThatStandStillSpeakAgainstIt) {
+TEST(DiagnoseMemoryShortage, CountersThatStandStillSpeakAgainstIt) {
   const MemoryFacts facts{.before = {.of_machine = 5}, .after = {.of_machine = 5}, .jobs = 8};
-  const MemoryVerdict verdict = JudgeMemory(Signs(kKilled), Ended(1), facts);
+  const MemoryDiagnosis verdict = DiagnoseMemoryShortage(Signs(kKilled), Ended(1), facts);
   EXPECT_EQ(verdict.what, "'cc1plus' was killed (signal 9)");
-  EXPECT_THAT(verdict.hint, HasSubstr("counts no process"));
+  EXPECT_THAT(verdict.hint, HasSubstr("ended no process"));
 }
 
-TEST(JudgeMemory, AKillInTheOwnGroupCountsWithoutASign) {
+TEST(DiagnoseMemoryShortage, AKillInTheOwnGroupCountsWithoutASign) {
   EXPECT_THAT(
-      JudgeMemory({}, Ended(1), {.before = {.of_group = 0}, .after = {.of_group = 1}, .jobs = 2}).what,
-      HasSubstr("killed for lack of memory (meanwhile the kernel ended 1 process)"));
-  EXPECT_EQ(JudgeMemory({}, Ended(1), {.before = {.of_machine = 0}, .after = {.of_machine = 1}}).what, "")
+      DiagnoseMemoryShortage({}, Ended(1), {.before = {.of_group = 0}, .after = {.of_group = 1}, .jobs = 2})
+          .what,
+      HasSubstr("killed: out of memory (the kernel ended 1 process)"));
+  EXPECT_EQ(
+      DiagnoseMemoryShortage({}, Ended(1), {.before = {.of_machine = 0}, .after = {.of_machine = 1}}).what,
+      "")
       << "another container's, as far as anybody knows";
 }
 
-TEST(JudgeMemory, TheScriptItselfMayBeKilled) {
-  EXPECT_THAT(JudgeMemory({}, Ended(0, 9), {.jobs = 2}).what, HasSubstr("was killed"));
-  EXPECT_THAT(JudgeMemory({}, Ended(137), {.jobs = 2}).what, HasSubstr("was killed"));
-  EXPECT_EQ(JudgeMemory({}, Ended(0, 15), {.jobs = 2}).what, "");
-  EXPECT_EQ(JudgeMemory({}, Ended(1), {.jobs = 2}).what, "");
+TEST(DiagnoseMemoryShortage, TheScriptItselfMayBeKilled) {
+  EXPECT_THAT(DiagnoseMemoryShortage({}, Ended(0, 9), {.jobs = 2}).what, HasSubstr("was killed"));
+  EXPECT_THAT(DiagnoseMemoryShortage({}, Ended(137), {.jobs = 2}).what, HasSubstr("was killed"));
+  EXPECT_EQ(DiagnoseMemoryShortage({}, Ended(0, 15), {.jobs = 2}).what, "");
+  EXPECT_EQ(DiagnoseMemoryShortage({}, Ended(1), {.jobs = 2}).what, "");
 }
 
-TEST(JudgeMemory, RefusedMemory) {
-  EXPECT_EQ(JudgeMemory(Signs("cc1plus: out of memory allocating 65536 bytes"), Ended(1), {.jobs = 1}).what,
-            "'cc1plus' got no more memory");
+TEST(DiagnoseMemoryShortage, RefusedMemory) {
+  EXPECT_EQ(
+      DiagnoseMemoryShortage(Signs("cc1plus: out of memory allocating 65536 bytes"), Ended(1), {.jobs = 1})
+          .what,
+      "'cc1plus' ran out of memory");
 }
 
-TEST(JobsThatFit, IsUnderHalfAndWithinMemory) {
-  EXPECT_EQ(JobsThatFit({.jobs = 8}), 4);
-  EXPECT_EQ(JobsThatFit({.jobs = 8, .bytes_per_job = 3, .free_bytes = 7}), 2);
-  EXPECT_EQ(JobsThatFit({.jobs = 8, .bytes_per_job = 9, .free_bytes = 7}), 1);
-  EXPECT_EQ(JobsThatFit({.jobs = 2}), 1);
-  EXPECT_EQ(JobsThatFit({.jobs = 1}), 0) << "no number would do";
+TEST(JobsForMemory, IsUnderHalfAndWithinMemory) {
+  EXPECT_EQ(JobsForMemory({.jobs = 8}), 4);
+  EXPECT_EQ(JobsForMemory({.jobs = 8, .bytes_per_job = 3, .free_bytes = 7}), 2);
+  EXPECT_EQ(JobsForMemory({.jobs = 8, .bytes_per_job = 9, .free_bytes = 7}), 1);
+  EXPECT_EQ(JobsForMemory({.jobs = 2}), 1);
+  EXPECT_EQ(JobsForMemory({.jobs = 1}), 0) << "no number would do";
 }
 
 }  // namespace

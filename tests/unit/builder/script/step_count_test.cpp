@@ -14,7 +14,7 @@ std::vector<std::string> Follow(const std::vector<std::string>& lines) {
   StepCount count;
   std::vector<std::string> states;
   for (const std::string& line : lines) {
-    count.Look(line);
+    count.ReadOutputLine(line);
     const auto& state = count.state();
     states.push_back(std::to_string(state.part) + ": " + std::to_string(state.done) + "/" +
                      std::to_string(state.total));
@@ -114,11 +114,11 @@ TEST(StepCount, CommandsAreCountedWithoutTotal) {
 
 TEST(StepCount, SaysWhenAToolStartsAnew) {
   StepCount count;
-  EXPECT_EQ(count.Look("x"), Change::kNone);
-  EXPECT_EQ(count.Look("[1/90] a"), Change::kRestarted);
-  EXPECT_EQ(count.Look("[2/90] a"), Change::kAdvanced);
-  EXPECT_EQ(count.Look("[1/2] hidden"), Change::kRestarted);
-  EXPECT_EQ(count.Look("[2/2] hidden"), Change::kNone);
+  EXPECT_EQ(count.ReadOutputLine("x"), Change::kNone);
+  EXPECT_EQ(count.ReadOutputLine("[1/90] a"), Change::kRestarted);
+  EXPECT_EQ(count.ReadOutputLine("[2/90] a"), Change::kAdvanced);
+  EXPECT_EQ(count.ReadOutputLine("[1/2] hidden"), Change::kRestarted);
+  EXPECT_EQ(count.ReadOutputLine("[2/2] hidden"), Change::kNone);
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ TEST(StepRecord, OneThatCannotBeWrittenIsWarnedOf) {
   EXPECT_OK(WriteFile(env->fs, env->cache_dir / "stages", "a file, no folder"));
   WriteStepRecord(env, "toy", Uneven());
   ASSERT_THAT(env.reporter.warnings(), SizeIs(1));
-  EXPECT_THAT(env.reporter.warnings()[0], HasSubstr("how long 'toy' will take"));
+  EXPECT_THAT(env.reporter.warnings()[0], HasSubstr("the time of 'toy'"));
 }
 
 }  // namespace

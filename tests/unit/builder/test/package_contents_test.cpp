@@ -38,7 +38,7 @@ TEST(CheckContents, FindsEveryKind) {
   std::vector<RelPath> more = files;
   more.push_back(RelPath::Literal("lib/extra"));
   EXPECT_THAT(CheckContents(test, more, kSite),
-              ElementsAre("package_contents.strict: nothing names 'lib/extra'"));
+              ElementsAre("package_contents.strict: no rule lists 'lib/extra'"));
 }
 
 TEST(CheckContents, NamesWhatIsMissingOrTooMuch) {

@@ -163,13 +163,13 @@ TEST_F(PackageTestTest, AFailureShowsTheCommandAndTheLast40Lines) {
   const Finding& finding = report.findings[0];
   EXPECT_EQ(finding.id, "package-test");
   EXPECT_THAT(finding.message,
-              HasSubstr("test 2: 'for i in $(seq 1 60); do echo line $i; done …' ended with status 7"));
+              HasSubstr("test 2: 'for i in $(seq 1 60); do echo line $i; done …' exited with status 7"));
   EXPECT_THAT(finding.message, HasSubstr("\n  line 21\n"));
   EXPECT_THAT(finding.message, ::testing::EndsWith("\n  line 60"));
   EXPECT_THAT(finding.message, Not(HasSubstr("line 20\n")));
   EXPECT_THAT(finding.message, HasSubstr((env_.dir() / "log").str()));
   EXPECT_THAT(finding.fix, HasSubstr("--test skip"));
-  EXPECT_THAT(report.findings[1].message, HasSubstr("test 3: 'exit 8' ended with status 8"));
+  EXPECT_THAT(report.findings[1].message, HasSubstr("test 3: 'exit 8' exited with status 8"));
 }
 
 TEST_F(PackageTestTest, TakesAScriptFromTheRecipesFolderWithItsOwnEnvironment) {
@@ -204,7 +204,7 @@ TEST_F(PackageTestTest, ImportsFromThePrefixAndNotFromTheFolder) {
   ASSERT_OK_AND_ASSIGN(const Report report, Run());
   ASSERT_THAT(report.findings, SizeIs(1));
   EXPECT_THAT(report.findings[0].message,
-              HasSubstr("test 2: 'import json, toy_missing' ended with status 1"));
+              HasSubstr("test 2: 'import json, toy_missing' exited with status 1"));
   EXPECT_THAT(report.findings[0].message, HasSubstr("import: 'json'\n"));
   EXPECT_THAT(report.findings[0].message, HasSubstr("No module named 'toy_missing'"));
 }
@@ -236,7 +236,7 @@ TEST_F(PackageTestTest, PipCheckSpeaksOfThePackageOnly) {
   };
   ASSERT_OK_AND_ASSIGN(const Report missing, run());
   ASSERT_THAT(missing.findings, SizeIs(1));
-  EXPECT_THAT(missing.findings[0].message, HasSubstr("'pip check' ended with status 1"));
+  EXPECT_THAT(missing.findings[0].message, HasSubstr("'pip check' exited with status 1"));
   EXPECT_THAT(missing.findings[0].message, HasSubstr("requires no-such-thing"));
   // What the package asks for need not be on this machine.
   recipe_.requirements.run = {{.name = "no_such_thing", .version = "", .build = ""}};

@@ -50,7 +50,7 @@ class CompilerCacheTest : public ::testing::Test {
                          0755);
   }
   Result<CompilerCache> Lay() {
-    return LayCompilerCache(
+    return WrapCompilers(
         env_, {.program = program_, .recipe = recipe_, .layout = layout_, .variables = variables_});
   }
   /// What a run of the launcher recorded.
@@ -301,7 +301,7 @@ TEST_F(CompilerCacheTest, WithoutCcacheTheProgramsRunTheCompiler) {
 
 TEST_F(CompilerCacheTest, RemembersThatItWasLaid) {
   EXPECT_THAT(HasCompilerCache(env_, layout_), test::IsOkAndHolds(false));
-  ASSERT_THAT(ExpectCompilerCache(env_, layout_), IsOk());
+  ASSERT_THAT(MarkCompilerCacheUsed(env_, layout_), IsOk());
   EXPECT_THAT(HasCompilerCache(env_, layout_), test::IsOkAndHolds(true));
 }
 
@@ -323,10 +323,11 @@ TEST_F(CompilerCacheTest, RefusesAResultThatNamesItsPrograms) {
   const AbsPath out = env_.dir() / "out";
   ASSERT_THAT(env_->fs.CreateSymlink(program, out / "link"), IsOk());
   const auto look = [&](const char* name) {
-    return RefuseTracesOfCompilerCache(env_, layout_, out, {RelPath::Literal(name)});
+    return CheckNoCompilerCachePaths(env_, layout_, out, {RelPath::Literal(name)});
   };
   EXPECT_THAT(look("good"), IsOk());
-  EXPECT_THAT(look("bad"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'bad' names a compiler")));
+  EXPECT_THAT(look("bad"), FailsWith(ErrorCode::kInvalidInput,
+                                     HasSubstr("'bad' contains the path of a --ccache compiler")));
   EXPECT_THAT(look("bad"), HasHint(HasSubstr("without --ccache")));
   EXPECT_THAT(look("link"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'link'")));
 }
@@ -336,18 +337,18 @@ TEST_F(CompilerCacheTest, SaysWhatKeepsCcacheFromWorking) {
   EXPECT_THAT(FindCompilerCache(env_), FailsWith(ErrorCode::kNotFound, HasSubstr("'ccache' is not on PATH")));
   EXPECT_THAT(FindCompilerCache(env_), HasHint(HasSubstr("apt-get install ccache")));
   env_->variables["PATH"] = (env_.dir() / "bin").str();
-  EXPECT_THAT(OpenTheCompilerCache(env_), IsOk());
+  EXPECT_THAT(PrepareCompilerCache(env_), IsOk());
   env_.dir().WriteFile("bin/ccache", "#!/bin/sh\necho 'ccache: error: no'\nexit 1\n", 0755);
-  EXPECT_THAT(OpenTheCompilerCache(env_),
+  EXPECT_THAT(PrepareCompilerCache(env_),
               FailsWith(ErrorCode::kUsage, HasSubstr("does not work: ccache: error: no")));
   env_->variables["CCACHE_REMOTE_STORAGE"] = std::string("http://u:") + "secret@h:x|timeout=1";
   env_.dir().WriteFile("bin/ccache", "#!/bin/sh\necho \"bad ${CCACHE_REMOTE_STORAGE%|*}\"\nexit 1\n", 0755);
-  EXPECT_THAT(OpenTheCompilerCache(env_),
+  EXPECT_THAT(PrepareCompilerCache(env_),
               FailsWith(ErrorCode::kUsage,
                         AllOf(HasSubstr("bad (CCACHE_REMOTE_STORAGE)"), Not(HasSubstr("secret")))));
   ASSERT_THAT(RemoveTree(env_->fs, CompilerCacheFolder(env_)), IsOk());
   ASSERT_THAT(WriteFile(env_->fs, CompilerCacheFolder(env_), "a file"), IsOk());
-  EXPECT_THAT(OpenTheCompilerCache(env_), Not(IsOk()));
+  EXPECT_THAT(PrepareCompilerCache(env_), Not(IsOk()));
 }
 
 }  // namespace

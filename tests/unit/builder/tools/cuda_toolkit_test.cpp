@@ -73,8 +73,8 @@ TEST_F(CudaToolkitTest, OfDebiansPackage) {
   EXPECT_THAT(toolkit.host_compiler, Optional(AbsPath::Literal("/usr/lib/nvidia-cuda-toolkit/bin/gcc")));
   EXPECT_THAT(ForeignCudaParts(env_, toolkit, "11.8.89"), IsEmpty());
   EXPECT_THAT(ForeignCudaParts(env_, toolkit, "12.4.131"),
-              ElementsAre("'/usr/include/cuda.h' is of CUDA 11.8",
-                          "'/usr/lib/x86_64-linux-gnu/libcudart.so' is of CUDA 11.8"));
+              ElementsAre("'/usr/include/cuda.h' belongs to CUDA 11.8",
+                          "'/usr/lib/x86_64-linux-gnu/libcudart.so' belongs to CUDA 11.8"));
 }
 
 TEST_F(CudaToolkitTest, PartsOfAnotherToolkit) {
@@ -82,11 +82,11 @@ TEST_F(CudaToolkitTest, PartsOfAnotherToolkit) {
   EXPECT_THAT(Foreign("12.4.131"), IsEmpty());
   EXPECT_THAT(Foreign("12.40.1"), testing::SizeIs(3));
   fs_.AddFile("/c/include/cuda_runtime_api.h", "#define CUDART_VERSION 11080\n");
-  EXPECT_THAT(Foreign("12.4.131"), ElementsAre("'/c/include/cuda_runtime_api.h' is of CUDA 11.8"));
+  EXPECT_THAT(Foreign("12.4.131"), ElementsAre("'/c/include/cuda_runtime_api.h' belongs to CUDA 11.8"));
   AddToolkit();
   fs_.AddFile("/c/targets/x86_64-linux/include/cublas_api.h", "#define CUBLAS_VER_MAJOR 13\n");
   EXPECT_THAT(Foreign("12.4.131"),
-              ElementsAre("'/c/targets/x86_64-linux/include/cublas_api.h' is of CUDA 13"));
+              ElementsAre("'/c/targets/x86_64-linux/include/cublas_api.h' belongs to CUDA 13"));
 }
 
 TEST_F(CudaToolkitTest, TheNameOfALibraryMaySayTheMajorVersionAlone) {
@@ -96,7 +96,7 @@ TEST_F(CudaToolkitTest, TheNameOfALibraryMaySayTheMajorVersionAlone) {
   EXPECT_THAT(Foreign("12.4.131"), IsEmpty());
   fs_.AddFile("/l/libcudart.so.11.0", "");
   Link("/l/libcudart.so.11.0", "/c/lib64/libcudart.so");
-  EXPECT_THAT(Foreign("12.4.131"), ElementsAre("'/c/lib64/libcudart.so' is of CUDA 11"));
+  EXPECT_THAT(Foreign("12.4.131"), ElementsAre("'/c/lib64/libcudart.so' belongs to CUDA 11"));
 }
 
 TEST_F(CudaToolkitTest, CudnnOfAnotherCuda) {

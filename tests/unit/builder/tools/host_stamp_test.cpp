@@ -22,7 +22,7 @@ class HostStampTest : public ::testing::Test {
     recipe_.requirements.build = {{.name = "gcc", .version = {}, .build = {}}};
   }
   std::string Stamp() {
-    const auto stamp = HostStamp(env_, recipe_, request_, StampedFiles(env_, plan_));
+    const auto stamp = ToolFingerprint(env_, recipe_, request_, FingerprintedFiles(env_, plan_));
     EXPECT_THAT(stamp, test::IsOk());
     return stamp ? *stamp : "";
   }
@@ -61,10 +61,10 @@ TEST_F(HostStampTest, IsTheSameUntilSomethingThatToolsComeFromChanges) {
 }
 
 TEST_F(HostStampTest, WhatIsNotOfTheMachineIsNeverTakenOnTrust) {
-  EXPECT_THAT(StampedFiles(env_, plan_), Contains("/bin/cc"));
-  EXPECT_THAT(StampedFiles(env_, plan_), Not(Contains("relative")));
+  EXPECT_THAT(FingerprintedFiles(env_, plan_), Contains("/bin/cc"));
+  EXPECT_THAT(FingerprintedFiles(env_, plan_), Not(Contains("relative")));
   plan_.host_env = HostEnv::kConda;
-  EXPECT_THAT(StampedFiles(env_, plan_), IsEmpty());
+  EXPECT_THAT(FingerprintedFiles(env_, plan_), IsEmpty());
 }
 
 }  // namespace

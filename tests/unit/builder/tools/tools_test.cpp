@@ -86,9 +86,9 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
   const Result<void> error = MissingToolsError(recipe_, tools);
 
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja' (program 'ninja' is not on PATH)")));
-  EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound,
-                               HasSubstr("'no-such-thing' (it is not a package of the output channel, and "
-                                         "not one that '/v/bin/python' has installed)")));
+  EXPECT_THAT(error,
+              FailsWith(ErrorCode::kNotFound, HasSubstr("'no-such-thing' (it is not in the output channel, "
+                                                        "and '/v/bin/python' has not installed it)")));
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'/v/bin/python' has no package 'pip'")));
   EXPECT_THAT(error, HasHint("install: apt-get install ninja-build && /v/bin/python -m pip install pip"));
 }
@@ -96,7 +96,8 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
 TEST_F(FindToolsTest, PointsToTheChannelWhenNoCommandHelps) {
   recipe_.requirements.host = {Spec("toymagma-cpu")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)), HasHint(HasSubstr("build the package first")));
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+              HasHint(HasSubstr("build that package first")));
 }
 
 TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
@@ -110,19 +111,19 @@ TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
   ASSERT_OK_AND_ASSIGN(const ToolSet old, Find());
   EXPECT_THAT(old.missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 3.25.1"))));
   EXPECT_THAT(Result<void>(MissingToolsError(recipe_, old)),
-              HasHint("put a version that fits first on PATH: cmake"))
+              HasHint("put a suitable version first on PATH: cmake"))
       << "apt-get would say that it is installed";
   recipe_.requirements.build.push_back(Spec("ninja"));
   ASSERT_OK_AND_ASSIGN(const ToolSet both, Find());
   EXPECT_THAT(Result<void>(MissingToolsError(recipe_, both)),
-              HasHint("install: apt-get install ninja-build; put a version that fits first on PATH: cmake"));
+              HasHint("install: apt-get install ninja-build; put a suitable version first on PATH: cmake"));
 }
 
 TEST_F(FindToolsTest, SaysWhichKeyNamesACompiler) {
   recipe_.requirements.build = {Spec("fpga_linux-64")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
   EXPECT_THAT(tools.missing,
-              ElementsAre(Field(&MissingTool::reason, HasSubstr("'fpga_compiler' in variants.yaml"))));
+              ElementsAre(Field(&MissingTool::reason, HasSubstr("set 'fpga_compiler' in variants.yaml"))));
 }
 
 TEST_F(FindToolsTest, ReadsTheWholeVersionOfNvcc) {
@@ -185,11 +186,10 @@ TEST_F(FindToolsTest, FindsPartsOfTheToolkitBesideNvcc) {
   recipe_.requirements.host = {Spec("cuda-cudart-dev", "13.0.*")};
   EXPECT_THAT(Find()->missing, IsEmpty());
   recipe_.requirements.host = {Spec("cuda-cudart-dev", "12.6.*"), Spec("libcublas-dev", ">=12")};
-  EXPECT_THAT(
-      Find()->missing,
-      ElementsAre(Field(&MissingTool::reason,
-                        ::testing::AllOf(HasSubstr("is version 13.0.88"), HasSubstr("; --env wheels"))),
-                  Field(&MissingTool::reason, HasSubstr("'libcublas-dev' is installed cannot be told"))));
+  EXPECT_THAT(Find()->missing,
+              ElementsAre(Field(&MissingTool::reason, ::testing::AllOf(HasSubstr("is version 13.0.88"),
+                                                                       HasSubstr("; --env wheels"))),
+                          Field(&MissingTool::reason, HasSubstr("installed version of 'libcublas-dev'"))));
 }
 
 /// Three toolkits with the headers of the runtime, of which one is named; their nvcc say their versions.
@@ -243,7 +243,7 @@ TEST_F(ToolkitsTest, NamesThoseThatDoNotFit) {
   EXPECT_THAT(none, FailsWith(ErrorCode::kNotFound,
                               HasSubstr("cuda-11.8/bin/nvcc' is version 11.8.88, '" +
                                         (env_.dir() / "cuda-13.0/bin/nvcc").str() + "' 13.0.88")));
-  EXPECT_THAT(none, HasHint("install that CUDA, and name its directory with --cuda-home"));
+  EXPECT_THAT(none, HasHint("install that CUDA, and give its directory with --cuda-home DIR"));
 }
 
 TEST_F(ToolkitsTest, RefusesADirectoryThatIsNoToolkit) {
@@ -262,7 +262,7 @@ TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("PTPKG_PYTHON"));
   EXPECT_EQ(tools.missing[0].debian_package, "");
   EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
-              HasHint(HasSubstr("install that Python and name it")));
+              HasHint(HasSubstr("install that Python and set PTPKG_PYTHON")));
 }
 
 TEST_F(FindToolsTest, OffersAPythonThatDebianHas) {

@@ -33,7 +33,7 @@ Result<std::optional<DeviceCode>> ReadSection(const std::string& content) {
 }
 
 /// "gfx90a 1x8" for each architecture, and "other 8".
-std::vector<std::string> Told(const DeviceShare& share) {
+std::vector<std::string> Told(const DeviceCodeStats& share) {
   std::vector<std::string> told;
   const auto add = [&](const DeviceAmounts& amounts, std::string (DeviceArchitecture::*name)() const) {
     for (const auto& [architecture, amount] : amounts)
@@ -75,7 +75,7 @@ TEST(DeviceBundles, FollowEachOther) {
   const auto code = ReadSection(content + Bundle(kTwo, 4096) + Bundle({}) + std::string(9000, '\0'));
   ASSERT_OK(code);
   ASSERT_TRUE(*code);
-  EXPECT_THAT(Told((**code).Judged()), ElementsAre("gfx1100 2x8", "gfx90a:sramecc+:xnack- 2x16"));
+  EXPECT_THAT(Told((**code).EffectiveCode()), ElementsAre("gfx1100 2x8", "gfx90a:sramecc+:xnack- 2x16"));
   EXPECT_EQ((**code).embedded.containers, 3U);
   EXPECT_TRUE((**code).HasAmd());
 }
@@ -108,7 +108,7 @@ TEST(DeviceBundles, ObjectsToLinkHaveASectionForEachEntry) {
     ASSERT_OK(code);
     ASSERT_TRUE(*code);
     EXPECT_THAT(Told((**code).relocatable), ElementsAre("gfx90a 1x2"));
-    EXPECT_THAT(Told((**code).Judged()), ElementsAre("gfx90a 1x2"));
+    EXPECT_THAT(Told((**code).EffectiveCode()), ElementsAre("gfx90a 1x2"));
   }
   EXPECT_THAT(ReadAmdCode(LibraryWith({{".llvm.offloading", "x"}}, kTypeRel)),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("LLVM's offload packager")));
@@ -127,7 +127,7 @@ TEST(DeviceBundles, LiesAreTold) {
     const char* what;
   };
   const std::vector<Row> rows = {
-      {"ELF", "no offload bundle begins here"},
+      {"ELF", "there is no offload bundle here"},
       {plain.substr(0, 30), "a bundle of 30 bytes"},
       {Poked(plain, 24, kHuge), "entries, more than 65536"},
       {Poked(plain, 24, 9), "the table of the bundle passes its end"},
@@ -137,7 +137,7 @@ TEST(DeviceBundles, LiesAreTold) {
       {Poked(plain, 48, kHuge), "an id of"},
       {Poked(plain, 48, 1025), "an id of"},
       {plain.substr(0, plain.size() - 1), "entry 0 has 8 bytes"},
-      {plain + "x", "no offload bundle begins here"},
+      {plain + "x", "there is no offload bundle here"},
       {PackedBundle(2, 1, StoredZstd(plain), plain.size()).substr(0, 40), "where 40 are left"},
       {PackedBundle(2, 1, "", plain.size()), "where 24 are left"},
       {PackedBundle(2, 1, StoredZstd("x" + plain), plain.size()), "no offload bundle was compressed"},

@@ -112,7 +112,7 @@ TEST(ChooseElements, AGapKeepsTheContainerWhole) {
   const DeviceChoice choice = ChooseElements(container, {.gpus = {80, 62, 60}});
   EXPECT_THAT(choice.kept, ElementsAre(0, 1, 2));
   EXPECT_THAT(choice.gaps, ElementsAre(60, 62));
-  EXPECT_FALSE(choice.DropsFrom(container));
+  EXPECT_FALSE(choice.DropsElements(container));
 }
 
 TEST(ChooseElements, WhatIsNotKnownStays) {

@@ -40,7 +40,7 @@ DeviceCode Code(const std::string& bytes) {
   return code && *code ? **code : DeviceCode();
 }
 
-std::vector<std::string> Names(const DeviceShare& share) {
+std::vector<std::string> Names(const DeviceCodeStats& share) {
   std::vector<std::string> names;
   for (const auto& [architecture, amount] : share.sass) names.push_back(architecture.SassName());
   for (const auto& [architecture, amount] : share.ptx) names.push_back(architecture.PtxName());
@@ -54,7 +54,7 @@ TEST(DeviceCode, MachineCodeAndPtxApart) {
             (DeviceAmounts{{{.number = 80}, {1, kElementBytes}}, {{.number = 90}, {1, kElementBytes}}}));
   EXPECT_EQ(code.embedded.ptx, (DeviceAmounts{{{.number = 90}, {1, 64 + 24}}}));
   EXPECT_EQ(code.embedded.containers, 1U);
-  EXPECT_EQ(code.relocatable, DeviceShare());
+  EXPECT_EQ(code.relocatable, DeviceCodeStats());
   EXPECT_TRUE(code.is_linked);
 }
 
@@ -90,10 +90,11 @@ TEST(DeviceCode, ContainersAddUpOverPadding) {
 TEST(DeviceCode, OfALinkedFileWhatAProcessCanRunCounts) {
   const std::string embedded = Container({{.number = 90}});
   const std::string relocatable = Container({{.number = 75}, {.kind = 1, .number = 121}});
-  EXPECT_THAT(Names(Code(DeviceLibrary(embedded, relocatable)).Judged()), testing::ElementsAre("sm_90"));
-  EXPECT_THAT(Names(Code(DeviceLibrary("", relocatable)).Judged()),
+  EXPECT_THAT(Names(Code(DeviceLibrary(embedded, relocatable)).EffectiveCode()),
+              testing::ElementsAre("sm_90"));
+  EXPECT_THAT(Names(Code(DeviceLibrary("", relocatable)).EffectiveCode()),
               testing::ElementsAre("sm_75", "compute_121"));
-  EXPECT_THAT(Names(Code(DeviceLibrary(embedded, relocatable, kTypeRel)).Judged()),
+  EXPECT_THAT(Names(Code(DeviceLibrary(embedded, relocatable, kTypeRel)).EffectiveCode()),
               testing::ElementsAre("sm_75", "sm_90", "compute_121"));
 }
 
@@ -103,7 +104,8 @@ TEST(DeviceCode, PtxThatTheDriverCanLinkCounts) {
   const std::string library = Container({{.number = 75}, {.number = 80}, {.kind = 1, .number = 121}});
   const DeviceCode code =
       Code(DeviceLibrary(embedded, own + library + Container({{.kind = 1, .number = 80}})));
-  EXPECT_THAT(Names(code.Judged()), testing::ElementsAre("sm_80", "sm_90", "compute_80", "compute_90"));
+  EXPECT_THAT(Names(code.EffectiveCode()),
+              testing::ElementsAre("sm_80", "sm_90", "compute_80", "compute_90"));
   EXPECT_THAT(Names(code.relocatable),
               testing::ElementsAre("sm_75", "sm_80", "sm_90", "compute_80", "compute_90", "compute_121"));
 }
@@ -131,8 +133,8 @@ TEST(DeviceCode, OfAnArchiveTheSum) {
   EXPECT_FALSE(code.is_linked);
   EXPECT_EQ(code.embedded.sass, (DeviceAmounts{{{.number = 80}, {1, kElementBytes}}}));
   EXPECT_EQ(code.relocatable.containers, 1U);
-  EXPECT_EQ(code.Judged().sass, (DeviceAmounts{{{.number = 80}, {2, 2 * kElementBytes}}}));
-  EXPECT_THAT(Names(code.Judged()), testing::ElementsAre("sm_80", "compute_80"));
+  EXPECT_EQ(code.EffectiveCode().sass, (DeviceAmounts{{{.number = 80}, {2, 2 * kElementBytes}}}));
+  EXPECT_THAT(Names(code.EffectiveCode()), testing::ElementsAre("sm_80", "compute_80"));
 }
 
 TEST(DeviceCode, ContainersThatLie) {

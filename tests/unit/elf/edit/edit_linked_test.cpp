@@ -7,6 +7,7 @@
 
 #include "elf/edit/edit.h"
 #include "elf/read/model.h"
+#include "support/digest/hash.h"
 #include "support/matchers.h"
 #include "unit/elf/fixtures/edits_of.h"
 #include "unit/elf/fixtures/linked_toys.h"
@@ -300,7 +301,7 @@ TEST_P(LinkedEdit, DeepVerificationLooksAtTheCodeNotAtTheHeadersBesideIt) {
   const auto code = std::find_if(image->sections.begin(), image->sections.end(),
                                  [](const Section& s) { return (s.flags & 4U) != 0 && s.size != 0; });
   ASSERT_NE(code, image->sections.end());
-  const Sha256 before = hash({});
+  const auto before = hash({});
   poke(image->strings.offset + 1);
   EXPECT_EQ(hash({}), before) << "a name is not code, whatever segment it lies in";
   poke(code->offset);

@@ -332,10 +332,10 @@ TEST(EditRefused, WithReasonAndUntouched) {
                     HasHint(HasSubstr("statically linked"))));
   Edits interpreter;
   interpreter.interpreter = "/ld.so";
-  EXPECT_THAT(fixed.Edit(interpreter), FailsWith(ErrorCode::kUnsupported, HasSubstr("names no interpreter")));
+  EXPECT_THAT(fixed.Edit(interpreter), FailsWith(ErrorCode::kUnsupported, HasSubstr("has no interpreter")));
   Edits nul;
   nul.soname = std::string("a\0b", 3);
-  EXPECT_THAT(fixed.Edit(nul), FailsWith(ErrorCode::kInvalidInput, HasSubstr("SONAME holds a NUL")));
+  EXPECT_THAT(fixed.Edit(nul), FailsWith(ErrorCode::kInvalidInput, HasSubstr("SONAME contains a NUL")));
   EXPECT_EQ(fixed.Content(), before);
   fixed.fs.AddFile("/tree/text.so", "INPUT(libm.so.6)\n");
   EXPECT_THAT(EditFile(fixed.fs, AbsPath::Literal("/tree/text.so"), SetPath("x")),

@@ -100,7 +100,7 @@ TEST(LiefWriter, RefusesWhatItDoesNotDo) {
   for (const Edits& edits : {stack, requirement}) {
     EXPECT_THAT(EditFile(toys.fs(), library, edits, kByLief),
                 AllOf(FailsWith(ErrorCode::kUnsupported, HasSubstr("LIEF's writer")),
-                      HasHint(HasSubstr("leave out --writer lief"))));
+                      HasHint(HasSubstr("remove --writer lief"))));
   }
   EXPECT_EQ(toys.Bytes("libanswer.so"), before);
 }

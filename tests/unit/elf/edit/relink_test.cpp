@@ -211,12 +211,12 @@ TEST_F(Relink, StalePlanIsRefused) {
   StagedTree tree = Scan();
   ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, {}));
   Add("liba.so", "/elsewhere");
-  EXPECT_THAT(
-      ApplyRelink(env_, tree, plan),
-      AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("'liba.so' was changed after")), HasHint("plan again")));
+  EXPECT_THAT(ApplyRelink(env_, tree, plan),
+              AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("'liba.so' changed after")),
+                    HasHint("run the command again")));
   fs_.AddFile("/tree/liba.so", "text now");
   EXPECT_THAT(ApplyRelink(env_, tree, plan),
-              FailsWith(ErrorCode::kRefused, HasSubstr("not a dynamic ELF file any more")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("no longer a dynamic ELF file")));
   tree.entries.clear();
   EXPECT_THAT(ApplyRelink(env_, tree, plan),
               FailsWith(ErrorCode::kNotFound, HasSubstr("'liba.so' is not in the tree")));

@@ -214,7 +214,7 @@ TEST(ForeignFolder, FileThatHasToBeReplacedIsRefusedWithReason) {
   EXPECT_TRUE(AsSomebody([&] {
     const auto edited = EditFile(toys.fs(), toys.library, LongPath());
     EXPECT_THAT(edited, AllOf(FailsWith(ErrorCode::kIo, HasSubstr("Permission denied")),
-                              HasHint(HasSubstr("needs a folder that you may write to"))));
+                              HasHint(HasSubstr("its directory is not writable"))));
     return !::testing::Test::HasFailure();
   }));
   EXPECT_TRUE(toys.Bytes("libanswer.so") == before);

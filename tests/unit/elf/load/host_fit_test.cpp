@@ -14,9 +14,9 @@ using test::SyntheticElf;
 
 const Host kX86 = {.elf_class = ElfClass::k64, .order = ByteOrder::kLittle, .machine = kMachineX8664};
 
-HostFit Judge(std::string image, const Host& host = kX86) {
-  image.resize(std::min(image.size(), kHostFitBytes));
-  return JudgeHeader(AsBytes(image), host);
+LoaderCompatibility Judge(std::string image, const Host& host = kX86) {
+  image.resize(std::min(image.size(), kCompatibilityHeaderBytes));
+  return CompatibilityFromHeader(AsBytes(image), host);
 }
 
 std::string Elf(ElfClass elf_class, ByteOrder order, std::uint16_t machine, std::uint16_t type = kTypeDyn) {
@@ -34,29 +34,29 @@ std::string With(std::size_t at, char value) {
   return image;
 }
 
-TEST(HostFit, TakesItsOwnKind) {
-  EXPECT_EQ(Judge(SyntheticElf().Build()).fit, Fit::kLoads);
-  EXPECT_EQ(Judge(With(7, 3)).fit, Fit::kLoads);  // GNU
+TEST(LoaderCompatibility, TakesItsOwnKind) {
+  EXPECT_EQ(Judge(SyntheticElf().Build()).fit, CompatibilityKind::kLoads);
+  EXPECT_EQ(Judge(With(7, 3)).fit, CompatibilityKind::kLoads);  // GNU
   std::string gnu = With(7, 3);
   gnu[8] = 3;  // as absolute symbols ask
-  EXPECT_EQ(Judge(gnu).fit, Fit::kLoads);
+  EXPECT_EQ(Judge(gnu).fit, CompatibilityKind::kLoads);
   EXPECT_EQ(Judge(Elf(ElfClass::k32, ByteOrder::kLittle, 3),
                   {.elf_class = ElfClass::k32, .order = ByteOrder::kLittle, .machine = 3})
                 .fit,
-            Fit::kLoads);
+            CompatibilityKind::kLoads);
 }
 
-TEST(HostFit, PassesOverAnotherClassOrProcessor) {
-  EXPECT_EQ(Judge(Elf(ElfClass::k32, ByteOrder::kLittle, 62)).fit, Fit::kPassedOver);
-  EXPECT_EQ(Judge(Elf(ElfClass::k64, ByteOrder::kLittle, 183)).fit, Fit::kPassedOver);
+TEST(LoaderCompatibility, PassesOverAnotherClassOrProcessor) {
+  EXPECT_EQ(Judge(Elf(ElfClass::k32, ByteOrder::kLittle, 62)).fit, CompatibilityKind::kPassedOver);
+  EXPECT_EQ(Judge(Elf(ElfClass::k64, ByteOrder::kLittle, 183)).fit, CompatibilityKind::kPassedOver);
   // The class is looked at before the byte order.
-  EXPECT_EQ(Judge(Elf(ElfClass::k32, ByteOrder::kBig, 62)).fit, Fit::kPassedOver);
+  EXPECT_EQ(Judge(Elf(ElfClass::k32, ByteOrder::kBig, 62)).fit, CompatibilityKind::kPassedOver);
 }
 
-TEST(HostFit, RefusesTheRest) {
+TEST(LoaderCompatibility, RefusesTheRest) {
   const auto refused = [](const std::string& image) {
-    const HostFit fit = Judge(image);
-    EXPECT_EQ(fit.fit, Fit::kRefused);
+    const LoaderCompatibility fit = Judge(image);
+    EXPECT_EQ(fit.fit, CompatibilityKind::kRefused);
     return fit.reason;
   };
   EXPECT_EQ(refused(""), "file too short");
@@ -79,11 +79,11 @@ TEST(HostFit, RefusesTheRest) {
             "ELF file data encoding not big-endian");
 }
 
-TEST(HostFit, RefusesProgramsThatLookLikeLibraries) {
-  EXPECT_EQ(JudgeFlags({}).fit, Fit::kLoads);
+TEST(LoaderCompatibility, RefusesProgramsThatLookLikeLibraries) {
+  EXPECT_EQ(CompatibilityFromFlags({}).fit, CompatibilityKind::kLoads);
   LinkFacts pie;
   pie.flags_1 = kFlag1Pie;
-  EXPECT_EQ(JudgeFlags(pie).reason, "cannot dynamically load position-independent executable");
+  EXPECT_EQ(CompatibilityFromFlags(pie).reason, "cannot dynamically load position-independent executable");
 }
 
 }  // namespace

@@ -85,10 +85,10 @@ void PokeDynamic(SyntheticElf& elf, std::string& bytes, std::uint64_t index, Dyn
 // size-limit: 90 lines, because it is one table
 std::vector<Damage> Damages() {
   return {
-      {"ident", [](auto&, auto& b) { b.resize(10); }, "identification is cut short"},
+      {"ident", [](auto&, auto& b) { b.resize(10); }, "identification is truncated"},
       {"class", [](auto&, auto& b) { b[4] = 7; }, "ELF class 7 is neither"},
       {"order", [](auto&, auto& b) { b[5] = 0; }, "ELF byte order 0 is neither"},
-      {"header", [](auto&, auto& b) { b.resize(40); }, "the ELF header is cut short"},
+      {"header", [](auto&, auto& b) { b.resize(40); }, "the ELF header is truncated"},
       {"phentsize", [](auto& e, auto& b) { PokeU16(b, e.codec(), 54, 55); },
        "program headers of 55 bytes each"},
       {"phoff", [](auto& e, auto& b) { PokeWord(b, e.codec(), 32, 1U << 30U); },

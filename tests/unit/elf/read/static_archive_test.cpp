@@ -95,16 +95,16 @@ TEST(StaticArchive, HeadersThatLie) {
     return member.replace(at, text.size(), text);
   };
   const std::vector<Row> rows = {
-      {good.substr(0, 59), "file offset 8: the header of a member is cut short"},
-      {good + "\n", "file offset 76: the header of a member is cut short"},
-      {changed(58, "x"), "this is no header of a member"},
-      {changed(48, "7x        "), "this is no header of a member"},
-      {changed(48, "          "), "this is no header of a member"},
-      {changed(48, "-1        "), "this is no header of a member"},
+      {good.substr(0, 59), "file offset 8: the header of a member is truncated"},
+      {good + "\n", "file offset 76: the header of a member is truncated"},
+      {changed(58, "x"), "there is no member header here"},
+      {changed(48, "7x        "), "there is no member header here"},
+      {changed(48, "          "), "there is no member header here"},
+      {changed(48, "-1        "), "there is no member header here"},
       {changed(48, "9         "), "a member of 9 bytes, where 8 are left"},
       {changed(48, "9999999999"), "a member of 9999999999 bytes"},
-      {changed(0, "/0  "), "a name that the table of names does not hold"},
-      {changed(0, "/x  "), "a name that the table of names does not hold"},
+      {changed(0, "/0  "), "a name that is not in the table of names"},
+      {changed(0, "/x  "), "a name that is not in the table of names"},
       {changed(0, "#1/8"), "a name longer than its member"},
       {changed(0, "#1/x"), "a name longer than its member"},
   };
@@ -119,9 +119,9 @@ TEST(StaticArchive, AMemberIsOnlyRead) {
   int seen = 0;
   EXPECT_OK(ForEachMember(archive.file(), [&](const MemberPlace&, File& member) -> Result<void> {
     ++seen;
-    EXPECT_THAT(member.WriteAt(0, AsBytes("y")), FailsWith(ErrorCode::kInternal, HasSubstr("only be read")));
-    EXPECT_THAT(member.Truncate(0), FailsWith(ErrorCode::kInternal, HasSubstr("only be read")));
-    EXPECT_THAT(member.Sync(), FailsWith(ErrorCode::kInternal, HasSubstr("only be read")));
+    EXPECT_THAT(member.WriteAt(0, AsBytes("y")), FailsWith(ErrorCode::kInternal, HasSubstr("is read-only")));
+    EXPECT_THAT(member.Truncate(0), FailsWith(ErrorCode::kInternal, HasSubstr("is read-only")));
+    EXPECT_THAT(member.Sync(), FailsWith(ErrorCode::kInternal, HasSubstr("is read-only")));
     return member.Close();
   }));
   EXPECT_EQ(seen, 1);

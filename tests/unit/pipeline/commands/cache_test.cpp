@@ -68,7 +68,7 @@ TEST_F(CacheTest, ListsEveryKindWithItsSizeUseAndState) {
   fs_.AddFile("/c/check-4711-0/f", "123");
   fs_.AddFile("/c/envs/python", "12");
   ASSERT_OK_AND_ASSIGN(const TempDir live, TempDir::Create(fs_, AbsPath::Literal("/c/work"), "tree"));
-  ASSERT_OK_AND_ASSIGN(const auto reader, TakeShared(env_, AbsPath::Literal("/c/downloads/d1")));
+  ASSERT_OK_AND_ASSIGN(const auto reader, LeaseShared(env_, AbsPath::Literal("/c/downloads/d1")));
 
   ASSERT_OK_AND_ASSIGN(const std::vector<CacheItem> items, ListCache(env_));
   std::vector<std::string> lines;
@@ -130,7 +130,7 @@ TEST_F(CacheTest, CleanWithoutLimitsTakesAllThatNobodyHolds) {
   fs_.AddFile("/c/stages/records/toy-1.0-0/.build.json.4711-0.ptpkg-tmp", "x");
   fs_.AddFile("/c/stages/records/toy-1.0-0/build.json", "{}");
   fs_.AddFile("/c/envs/python", "12");
-  ASSERT_OK_AND_ASSIGN(const auto reader, TakeShared(env_, AbsPath::Literal("/c/stages/results/build/bbb")));
+  ASSERT_OK_AND_ASSIGN(const auto reader, LeaseShared(env_, AbsPath::Literal("/c/stages/results/build/bbb")));
   ASSERT_OK_AND_ASSIGN(const CacheCleanOutcome outcome, CleanCache(env_, {}));
   EXPECT_THAT(outcome.failures, IsEmpty());
   EXPECT_EQ(outcome.removed.size(), 5U);
@@ -153,7 +153,7 @@ TEST_F(CacheTest, OlderThanTakesOnlyWhatWasLastUsedBefore) {
   EXPECT_THAT(Clean({.older_than = std::chrono::hours(30 * 24)}), IsEmpty());
   env_.clock.Advance(std::chrono::hours(48));
   // A use makes it young again.
-  { ASSERT_OK(TakeShared(env_, AbsPath::Literal("/c/stages/results/build/bbb"))); }
+  { ASSERT_OK(LeaseShared(env_, AbsPath::Literal("/c/stages/results/build/bbb"))); }
   EXPECT_THAT(Clean({.older_than = std::chrono::hours(30 * 24)}), IsEmpty());
 }
 
@@ -216,7 +216,7 @@ TEST_F(CacheTest, AReaderAtAnyMomentHasTheWholeResultOrNone) {
     std::optional<Lease> reader;
     fs.Before(number, [&] {
       reached = true;
-      auto taken = TakeShared(env_, AbsPath::Literal("/c/stages/results/build/aaa"));
+      auto taken = LeaseShared(env_, AbsPath::Literal("/c/stages/results/build/aaa"));
       ASSERT_OK(taken);
       if (*taken) reader.emplace(**std::move(taken));
     });

@@ -83,7 +83,7 @@ TEST_F(CiTest, CheckFindsWhatIsNotCurrent) {
   ASSERT_OK(Run());
   request_.check = true;
   Write("recipes/toy/variants.yaml", "backend: [cpu, cuda, rocm]\n");
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kCheckFailed, HasSubstr("is not what the recipes give today")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kCheckFailed, HasSubstr("is out of date with the recipes")));
   request_.check = false;
   EXPECT_THAT(Run(), IsOk());  // ours, and nobody edited it
   Write(".github/workflows/toy.yml", Text() + "# mine\n");
@@ -106,7 +106,7 @@ TEST_F(CiTest, ReplacesWhatIsNotItsOwnOnlyByForce) {
   }
   ASSERT_OK(env_->fs.Remove(file_));
   ASSERT_OK(env_->fs.CreateSymlink("elsewhere", file_));
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is no plain file")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is not a regular file")));
 }
 
 TEST_F(CiTest, DryRunAndPrintWriteNothing) {
@@ -159,13 +159,13 @@ TEST_F(CiTest, PathsAreThoseOfAnyCheckout) {
   EXPECT_THAT(Text(), Not(HasSubstr(env_.dir().path().str())));
   ASSERT_OK(WriteFile(env_->fs, env_.dir() / "outside.yaml", "backend: [omp]\n"));
   request_.build.variant_files = {env_.dir() / "outside.yaml"};
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside of the repository")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
 }
 
 TEST_F(CiTest, ASourceMustBeInTheCheckout) {
   Write("recipes/toy/recipe.yaml",
         std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "../../.."));
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside of the repository")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
   Write("recipes/toy/recipe.yaml",
         std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "../.."));
   request_.service = CiService::kGitlab;
@@ -192,7 +192,7 @@ TEST_F(CiTest, SourcesAreOnesThatJobsReach) {
   ASSERT_THAT(folder, IsOk());
   EXPECT_THAT(folder->jobs[0].arguments, Contains("--source=toy=recipes"));
   EXPECT_THAT(with("git+https://me:example@example.org/toy@v1"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("has a user or a password")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
   EXPECT_THAT(with(env_.dir().path().str()), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside")));
 }
 
@@ -203,7 +203,8 @@ TEST_F(CiTest, ImagesNameTheirDigestAndFitSomeVariant) {
   };
   EXPECT_THAT(image("debian:12"), FailsWith(ErrorCode::kUsage, HasSubstr("names no digest")));
   EXPECT_THAT(image("a@sha256:12"), FailsWith(ErrorCode::kUsage, HasSubstr("names no digest")));
-  EXPECT_THAT(image("backend=rocm:a" + kDigest), FailsWith(ErrorCode::kUsage, HasSubstr("fits no variant")));
+  EXPECT_THAT(image("backend=rocm:a" + kDigest),
+              FailsWith(ErrorCode::kUsage, HasSubstr("matches no variant")));
   EXPECT_THAT(image("localhost:5000/a" + kDigest), IsOk());
   const auto one = image("backend=cuda:cuda" + kDigest);
   ASSERT_THAT(one, IsOk());
@@ -219,12 +220,12 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
     request_.server = server;
     return Run();
   };
-  EXPECT_THAT(to("anacodna:me"), FailsWith(ErrorCode::kUsage, HasSubstr("is 'anaconda:' meant?")));
+  EXPECT_THAT(to("anacodna:me"), FailsWith(ErrorCode::kUsage, HasSubstr("did you mean 'anaconda:'?")));
   EXPECT_THAT(to(""), FailsWith(ErrorCode::kUsage, HasSubstr("--to TARGET is missing")));
   EXPECT_THAT(to("pypi:ours", "https://example.org/legacy"),
               FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
   EXPECT_THAT(to("quetz:c", "https://me:example@example.org"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("has a user or a password")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
   struct Case {
     const char* target;
     const char* server;
@@ -245,24 +246,26 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
 
 TEST_F(CiTest, AFolderNeedsARunnerThatStays) {
   request_.to = "file:///srv/x";
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x without --runner")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x needs --runner")));
   request_.runners = {{.key = "backend", .value = "cuda", .text = "gpu"}};
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("without --runner")));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("needs --runner")));
   request_.runners = {{.text = "channel"}};
   request_.images = {{.text = "a" + kDigest}};
   EXPECT_THAT(Text(), Not(HasSubstr("secrets.")));
   request_.service = CiService::kGitlab;
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x with --image")));
+  EXPECT_THAT(Run(),
+              FailsWith(ErrorCode::kUsage, HasSubstr("--to file:///srv/x cannot be combined with --image")));
   request_.images = {{.key = "backend", .value = "cuda", .text = "a" + kDigest}};
   EXPECT_THAT(Run(), IsOk());
 }
 
 TEST_F(CiTest, ValuesWithLineBreaksAreRefused) {
   Write("recipes/toy/variants.yaml", "backend: [cpu, \"a\\nb\"]\n");
-  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no line of text")));
-  EXPECT_THAT(CheckWord("x", "a\u2028b"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x 'a")));
-  EXPECT_THAT(CheckWord("x", "\xff"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no line of text")));
-  EXPECT_OK(CheckWord("x", "a $(b) ${{ c }} ü"));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a single line of text")));
+  EXPECT_THAT(CheckSingleLine("x", "a\u2028b"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("x 'a")));
+  EXPECT_THAT(CheckSingleLine("x", "\xff"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a single line of text")));
+  EXPECT_OK(CheckSingleLine("x", "a $(b) ${{ c }} ü"));
 }
 
 TEST_F(CiTest, KeysWithLineBreaksAreRefused) {

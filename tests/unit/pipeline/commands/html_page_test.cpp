@@ -41,10 +41,11 @@ TEST_F(WriteHtmlPageTest, ReplacesNothingElse) {
   for (const std::string content : {"PK\x03\x04", "", "<!DOCTYPE html>\n<html>"}) {
     fs_.AddFile("/out/page.html", content);
     EXPECT_THAT(WriteHtmlPage(env_, file_, DocumentOf("toy")),
-                AllOf(FailsWith(ErrorCode::kAlreadyExists, HasSubstr("'/out/page.html' is no page of ptpkg")),
-                      HasHint(HasSubstr("name another file with --html"))));
+                AllOf(FailsWith(ErrorCode::kAlreadyExists,
+                                HasSubstr("'/out/page.html' is not a page written by ptpkg")),
+                      HasHint(HasSubstr("choose another file with --html"))));
     EXPECT_THAT(CheckPageFile(env_, file_),
-                FailsWith(ErrorCode::kAlreadyExists, HasSubstr("no page of ptpkg")));
+                FailsWith(ErrorCode::kAlreadyExists, HasSubstr("not a page written by ptpkg")));
     EXPECT_EQ(fs_.Content("/out/page.html"), content);
   }
 }

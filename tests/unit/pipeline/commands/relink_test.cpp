@@ -106,7 +106,7 @@ TEST_F(RelinkRequests, FileNamedTwice) {
   RelinkRequest request = SetPath("/x");
   request.paths = {toys_.root(), library_};
   EXPECT_THAT(Relink(toys_.env(), request),
-              FailsWith(ErrorCode::kUsage, HasSubstr("libanswer.so' is named twice")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("libanswer.so' is given twice")));
   EXPECT_EQ(toys_.Bytes("libanswer.so"), before);
 }
 
@@ -118,7 +118,7 @@ TEST_F(RelinkRequests, FileOutsideTheRoot) {
 TEST_F(RelinkRequests, NamesOfOneLibraryAreNoEditForAFolder) {
   RelinkRequest request{.paths = {toys_.root()}, .edits = elf::EditRequest{.soname = "x"}};
   EXPECT_THAT(Relink(toys_.env(), request),
-              AllOf(FailsWith(ErrorCode::kUsage, HasSubstr("is a folder")), HasHint("name the file")));
+              AllOf(FailsWith(ErrorCode::kUsage, HasSubstr("is a directory")), HasHint("name the file")));
 }
 
 TEST_F(RelinkRequests, LayoutAndEditsExcludeEachOther) {

@@ -126,8 +126,7 @@ TEST_F(RepairTest, WhatIsExcludedByItsPathIsAllowedByItsName) {
                       .output = output_};
   EXPECT_EQ(RefusalOf(run), "");
   EXPECT_THAT(Exists(env_->fs, new_wheel_), IsOkAndHolds(true));
-  EXPECT_THAT(env_.reporter.warnings(),
-              ElementsAre(HasSubstr("--exclude 'libnone.*' leaves nothing outside")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("--exclude 'libnone.*' has no effect")));
 }
 
 TEST_F(RepairTest, TwoWheelsOfOneNewNameAreNotBothWritten) {
@@ -135,7 +134,7 @@ TEST_F(RepairTest, TwoWheelsOfOneNewNameAreNotBothWritten) {
                        Repair(env_, {.wheels = {Sick("a"), Sick("b")}, .output = output_}));
   EXPECT_THAT(Written(summary), ElementsAre(new_wheel_.str()));
   ASSERT_TRUE(summary.failure);
-  EXPECT_THAT(Result<void>(*summary.failure), FailsWith(ErrorCode::kUsage, HasSubstr("two of the wheels")));
+  EXPECT_THAT(Result<void>(*summary.failure), FailsWith(ErrorCode::kUsage, HasSubstr("two wheels")));
 }
 
 TEST_F(RepairTest, ANameThatIsTakenStopsTheRunBeforeAnythingIsWritten) {
@@ -164,7 +163,7 @@ TEST_F(RepairTest, WhatIsWrongBeforeTheFirstWheelIsNoFailureOfOne) {
   EXPECT_THAT(Repair(env_, {.wheels = {Sick("a")}, .backend = "pytorch-cuda99", .output = output_}),
               FailsWith(ErrorCode::kUsage, HasSubstr("pytorch-cuda99")));
   EXPECT_THAT(Repair(env_, {.wheels = {Sick("b")}, .platform = "many linux", .output = output_}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("is no platform tag")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("is not a platform tag")));
   EXPECT_THAT(Repair(env_, {.wheels = {Sick("c")}, .rename = "sha", .output = output_}),
               FailsWith(ErrorCode::kUsage, HasSubstr("'sha'")));
   EXPECT_THAT(Exists(env_->fs, output_), IsOkAndHolds(false));

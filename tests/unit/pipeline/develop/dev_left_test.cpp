@@ -94,7 +94,7 @@ TEST_F(DevHalfWrittenTest, WhatAProcessWasLeftWritingInThePrefixGoes) {
   WriteToy("", "[ -e " + (env_.dir() / "allowed").str() + " ] || { (exec sleep 300 > " + half + ") & }\n" +
                    "until [ -e " + half + " ] || [ -e " + (env_.dir() / "allowed").str() +
                    " ]; do sleep 0.01; done");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was writing '$PREFIX/half'")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was still writing '$PREFIX/half'")));
   Put("allowed", "");
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
   EXPECT_FALSE(second.anew) << second.why_anew;
@@ -105,7 +105,7 @@ TEST_F(DevHalfWrittenTest, APowerCutSoonAfterTheFolderWasMadeMakesItAnew) {
   MakeAndTear();
   Leave(WorkPhase::kInstalled, "another");
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
-  EXPECT_EQ(second.why_anew, "the machine went down soon after it was made");
+  EXPECT_EQ(second.why_anew, "the machine went down soon after it was created");
 }
 
 TEST_F(DevHalfWrittenTest, AfterARebootAScriptThatFailedIsGoneOnWith) {

@@ -47,7 +47,7 @@ TEST_F(DevTest, AnEditIsCopiedAndTheScriptAndTestsRunAgainInTheSameFolder) {
 
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_THAT(third.copied, IsEmpty());
-  EXPECT_THAT(Notes(), Not(Contains(HasSubstr("starts anew"))));
+  EXPECT_THAT(Notes(), Not(Contains(HasSubstr("starts over"))));
 }
 
 TEST_F(DevTest, AFailedTestIsAFinding) {
@@ -77,7 +77,7 @@ TEST_F(DevTest, TestsThatCannotRunHereAreNamed) {
   ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
   EXPECT_THAT(summary.tests.ran, IsEmpty());
   EXPECT_THAT(summary.tests.skipped,
-              ElementsAre("import toy: the build has no Python", "pip check: for the package alone",
+              ElementsAre("import toy: the build has no Python", "pip check: only for the package",
                           AllOf(HasSubstr("true: "), HasSubstr("no-such-tool"))));
 }
 
@@ -188,7 +188,7 @@ TEST_F(DevTest, WhatWasChangedByHandIsTakenFromTheSourcesAgain) {
   WriteToy();
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   // As `ptpkg shell` leaves it when a person has changed something there.
-  const AbsPath entered = builder::EnteredFile(Root());
+  const AbsPath entered = builder::ShellRecordFile(Root());
   ASSERT_OK_AND_ASSIGN(const auto before, builder::SourceRecord::Take(env_, first.layout.source));
   ASSERT_OK(before.Write(env_->fs, entered));
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;"));
@@ -224,8 +224,8 @@ TEST_F(DevTest, InItsOwnEnvironmentItIsRefused) {
   WriteToy();
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   env_->variables["SRC_DIR"] = first.layout.source.str();
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("'toy-1.0-0', whose work folder is held")));
-  EXPECT_THAT(RunDev(), HasHint("leave the shell first"));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, HasSubstr("uses the work directory of 'toy-1.0-0'")));
+  EXPECT_THAT(RunDev(), HasHint("exit the shell first"));
   env_->variables["PTPKG_ENVIRONMENT_READ"] = "1";
   EXPECT_THAT(RunDev(), IsOk());
 }
@@ -234,8 +234,8 @@ TEST_F(DevTest, AFailedScriptLeavesTheFolderAndIsGoneOnWith) {
   PutSource("a.c", "int a;");
   WriteToy("", "touch made; [ ! -e bad ] || exit 3");
   PutSource("bad", "");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("ended with status 3")));
-  EXPECT_THAT(Notes(), Contains(HasSubstr("the folder stays, and the same command goes on there")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("exited with status 3")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("rerun the same command to continue")));
   // A compiler that was killed makes a script fail like any other.
   ASSERT_OK_AND_ASSIGN(const builder::WorkState state, builder::ReadWorkState(env_->fs, Root()));
   EXPECT_EQ(state.phase, WorkPhase::kScript);
@@ -265,7 +265,7 @@ TEST_F(DevTest, WhatElseChangesMakesTheFolderAnewAndIsNamed) {
   EXPECT_TRUE(summary.anew);
   EXPECT_THAT(summary.why_anew, AllOf(HasSubstr("'recipe.requirements'"), HasSubstr("changed")));
   EXPECT_THAT(Notes(),
-              Contains(AllOf(HasSubstr("'toy-1.0-0' starts anew: "), HasSubstr("'recipe.requirements'"))));
+              Contains(AllOf(HasSubstr("'toy-1.0-0' starts over: "), HasSubstr("'recipe.requirements'"))));
   NativeRequest request = DevRequest();
   request.build.fresh = true;
   ASSERT_OK_AND_ASSIGN(const DevSummary fresh, Dev(env_, request));
@@ -322,7 +322,7 @@ TEST_F(DevTest, APatchedSourceIsTakenAnewWhenItChangesAndOnlyThen) {
   PutSource("b.c", "int b;\n");
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_TRUE(third.anew);
-  EXPECT_THAT(third.why_anew, HasSubstr("a source changed that is patched"));
+  EXPECT_THAT(third.why_anew, HasSubstr("a source that is patched"));
 }
 
 TEST_F(DevTest, WhatWasChangedByHandInAFixedSourceMakesTheFolderAnew) {
@@ -331,15 +331,15 @@ TEST_F(DevTest, WhatWasChangedByHandInAFixedSourceMakesTheFolderAnew) {
   WriteRecipe("toy", Script(), "source: {path: src, patches: [p.patch]}\n");
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   ASSERT_OK_AND_ASSIGN(const auto before, builder::SourceRecord::Take(env_, first.layout.source));
-  ASSERT_OK(before.Write(env_->fs, builder::EnteredFile(Root())));
+  ASSERT_OK(before.Write(env_->fs, builder::ShellRecordFile(Root())));
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "built.o", "by hand, but no source"));
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
   EXPECT_FALSE(second.anew);
-  ASSERT_OK(before.Write(env_->fs, builder::EnteredFile(Root())));
+  ASSERT_OK(before.Write(env_->fs, builder::ShellRecordFile(Root())));
   ASSERT_OK(WriteFile(env_->fs, first.layout.source / "a.c", "int by_hand;\n"));
   ASSERT_OK_AND_ASSIGN(const DevSummary third, RunDev());
   EXPECT_THAT(third.why_anew,
-              HasSubstr("'a.c' of a source that is patched, unpacked or from git was changed"));
+              HasSubstr("'a.c', from a source that is patched, unpacked or from git, was changed"));
   EXPECT_THAT(ReadFile(env_->fs, third.layout.source / "a.c"), IsOkAndHolds("int patched;\n"));
 }
 
@@ -367,7 +367,7 @@ TEST_F(DevTest, AFileThatAnotherSourceHasIsRefusedAsInABuild) {
   ASSERT_OK_AND_ASSIGN(const DevSummary first, RunDev());
   Put("toy/more/a.c", "int mine;\n");
   EXPECT_THAT(RunDev(),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe hold 'a.c'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("two sources of the recipe contain 'a.c'")));
   EXPECT_THAT(ReadFile(env_->fs, first.layout.source / "a.c"), IsOkAndHolds("int patched;\n"));
   ASSERT_OK(env_->fs.Remove(env_.dir() / "toy/more/a.c"));
   Put("toy/more/c.c", "int c;\n");
@@ -397,7 +397,7 @@ TEST_F(DevTest, SeveralVariantsAreRefusedWithTheFlagThatPicksOne) {
   EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, AllOf(HasSubstr("'toy' has 2 variants"),
                                                            HasSubstr("toy-1-sweet (--select flavour=sweet)"),
                                                            HasSubstr("toy-1-sour (--select flavour=sour)"))));
-  EXPECT_THAT(RunDev(), HasHint("pick one: --select flavour=sweet"));
+  EXPECT_THAT(RunDev(), HasHint("choose one: --select flavour=sweet"));
   EXPECT_THAT(Exists(env_->fs, env_->cache_dir / "dev"), IsOkAndHolds(false));
 }
 
@@ -409,10 +409,9 @@ TEST_F(DevTest, SeveralOutputsAreRefusedAndOneIsNamed) {
       "touch $PREFIX/share/base]}}\n"
       "- {package: {name: one}, inherit: base, build: {string: \"0\", script: ['test -e made', cp a.c "
       "$PREFIX/share/]}, about: {license: MIT}}\n");
-  EXPECT_THAT(RunDev(),
-              FailsWith(ErrorCode::kUsage, HasSubstr("has 2 native builds, and this command works on "
-                                                     "one: one, base")));
-  EXPECT_THAT(RunDev(), HasHint("name one: --name one"));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage,
+                                  HasSubstr("works on one native build, but the recipe has 2: one, base")));
+  EXPECT_THAT(RunDev(), HasHint("choose one: --name one"));
   EXPECT_THAT(Dev(env_, DevRequest("two")), FailsWith(ErrorCode::kUsage, HasSubstr("no output 'two'")));
   ASSERT_OK_AND_ASSIGN(const DevSummary base, Dev(env_, DevRequest("base")));
   EXPECT_THAT(Exists(env_->fs, base.layout.prefix / "share/base"), IsOkAndHolds(true));
@@ -425,14 +424,14 @@ TEST_F(DevTest, SeveralOutputsAreRefusedAndOneIsNamed) {
   state.phase = WorkPhase::kScript;
   ASSERT_OK(builder::WriteWorkState(env_->fs, root, state));
   ASSERT_OK_AND_ASSIGN(const DevSummary killed, Dev(env_, DevRequest("one")));
-  EXPECT_THAT(killed.why_anew, HasSubstr("its script was cut off, and what it inherits"));
+  EXPECT_THAT(killed.why_anew, HasSubstr("its script was interrupted, and its output"));
   EXPECT_THAT(Exists(env_->fs, killed.layout.prefix / "share/base"), IsOkAndHolds(true));
 }
 
 TEST_F(DevTest, ARecipeThatSkipsEverythingIsRefused) {
   PutSource("a.c", "int a;");
   Put("toy/recipe.yaml", "schema_version: 1\npackage: {name: toy, version: \"1\"}\nbuild: {skip: true}\n");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("skips every variant")));
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("skips every selected variant")));
 }
 
 TEST_F(DevTest, AShellWithoutBashSaysSo) {

@@ -30,30 +30,30 @@ TEST(WriteEditedWheel, WhatTheOldWheelHadMayStayAndNothingElseOfItsKind) {
   const AbsPath to = env.dir().path() / "new/toy-1.0-py3-none-any.whl";
   const archive::ZipEdits edits{.added = {EntryOf("toy/another.py", "y = 2\n")}};
   const EditedWheel wheel{.from = from, .to = to, .edits = edits};
-  Judgement judgement{.refused = {"wheel-record-unlisted"}, .hint = "list it", .can_be_skipped = false};
+  RegressionCheck judgement{.refused = {"wheel-record-unlisted"}, .hint = "list it", .can_be_skipped = false};
 
-  const auto both = WriteEditedWheel(env, wheel, OnExisting::kRefuse, judgement);
+  const auto both = WriteEditedWheel(env, wheel, ExistingFilePolicy::kRefuse, judgement);
   EXPECT_THAT(both, FailsWith(ErrorCode::kCheckFailed,
                               AllOf(HasSubstr("toy/unlisted.py"), HasSubstr("toy/another.py"))));
   EXPECT_EQ(both.error().hint(), "list it");
 
   ASSERT_OK_AND_ASSIGN(const Report before, verify::CheckArtifact(env, from, {}));
-  judgement.had = OldFindings(before.findings);
-  EXPECT_THAT(WriteEditedWheel(env, wheel, OnExisting::kRefuse, judgement),
+  judgement.had = BaselineFindings(before.findings);
+  EXPECT_THAT(WriteEditedWheel(env, wheel, ExistingFilePolicy::kRefuse, judgement),
               FailsWith(ErrorCode::kCheckFailed,
                         AllOf(HasSubstr("toy/another.py"), Not(HasSubstr("toy/unlisted.py")))));
   EXPECT_THAT(Exists(env->fs, to), test::IsOkAndHolds(false));
 
   const archive::ZipEdits nothing;
-  EXPECT_THAT(
-      WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing}, OnExisting::kRefuse, judgement),
-      test::IsOk());
+  EXPECT_THAT(WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing}, ExistingFilePolicy::kRefuse,
+                               judgement),
+              test::IsOk());
   judgement.had = {};
   judgement.can_be_skipped = true;
-  const auto refused =
-      WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing}, OnExisting::kReplace, judgement);
+  const auto refused = WriteEditedWheel(env, {.from = from, .to = to, .edits = nothing},
+                                        ExistingFilePolicy::kReplace, judgement);
   ASSERT_THAT(refused, FailsWith(ErrorCode::kCheckFailed, HasSubstr("toy/unlisted.py")));
-  EXPECT_EQ(refused.error().hint(), "list it; --no-check writes the wheel all the same");
+  EXPECT_EQ(refused.error().hint(), "list it; write the wheel anyway: --no-check");
 }
 
 }  // namespace

@@ -27,54 +27,54 @@ AbsPath BadWheel(test::TestEnv& env) {
   return wheel::WriteRawZip(env, env.dir() / "toy-1.0-py3-none-any.whl", members);
 }
 
-TEST(JudgeArtifact, EveryErrorCountsThatIsNotOld) {
+TEST(CheckForRegressions, EveryErrorCountsThatIsNotOld) {
   test::TestEnv env;
   const AbsPath wheel = BadWheel(env);
-  Judgement judgement{.refuses_all = true, .hint = "mend it", .can_be_skipped = false};
-  const auto all = JudgeArtifact(env, wheel, judgement);
+  RegressionCheck judgement{.refuses_all = true, .hint = "mend it", .can_be_skipped = false};
+  const auto all = CheckForRegressions(env, wheel, judgement);
   EXPECT_THAT(all, FailsWith(ErrorCode::kCheckFailed,
                              AllOf(HasSubstr("toy/unlisted.py"), HasSubstr("[wheel-record-digest]"))));
   EXPECT_EQ(all.error().hint(), "mend it");
   ASSERT_OK_AND_ASSIGN(const Report report, verify::CheckArtifact(env, wheel));
   std::vector<Finding> old = report.findings;
   std::erase_if(old, [](const Finding& finding) { return finding.id == "wheel-record-digest"; });
-  judgement.had = OldFindings(old);
-  EXPECT_THAT(JudgeArtifact(env, wheel, judgement),
+  judgement.had = BaselineFindings(old);
+  EXPECT_THAT(CheckForRegressions(env, wheel, judgement),
               FailsWith(ErrorCode::kCheckFailed,
                         AllOf(HasSubstr("[wheel-record-digest]"), Not(HasSubstr("toy/unlisted.py")))));
-  judgement.had = OldFindings(report.findings);
-  EXPECT_THAT(JudgeArtifact(env, wheel, judgement),
+  judgement.had = BaselineFindings(report.findings);
+  EXPECT_THAT(CheckForRegressions(env, wheel, judgement),
               test::IsOkAndHolds(CountFindings(report.findings, Severity::kError)));
 }
 
-TEST(JudgeArtifact, OfAKindOfWhichNotAllWereListedNobodyKnowsWhatIsNew) {
+TEST(CheckForRegressions, OfAKindOfWhichNotAllWereListedNobodyKnowsWhatIsNew) {
   test::TestEnv env;
   const AbsPath wheel = BadWheel(env);
-  Judgement judgement{.refused = {"wheel-record-unlisted"}};
-  ASSERT_FALSE(JudgeArtifact(env, wheel, judgement));
+  RegressionCheck judgement{.refused = {"wheel-record-unlisted"}};
+  ASSERT_FALSE(CheckForRegressions(env, wheel, judgement));
   Finding capped{"wheel-record-unlisted", Severity::kError, "", "and others", ""};
   capped.more = 7;
-  judgement.had = OldFindings({capped});
-  EXPECT_THAT(JudgeArtifact(env, wheel, judgement), test::IsOk());
+  judgement.had = BaselineFindings({capped});
+  EXPECT_THAT(CheckForRegressions(env, wheel, judgement), test::IsOk());
 }
 
-TEST(OldFindings, OfAKindAreOneIdAndOneSeverity) {
+TEST(BaselineFindings, OfAKindAreOneIdAndOneSeverity) {
   Finding capped{"x", Severity::kWarning, "", "and others", ""};
   capped.more = 7;
-  const OldFindings old({capped});
+  const BaselineFindings old({capped});
   EXPECT_TRUE(old.Has({"x", Severity::kWarning, "a", "m", ""}));
   EXPECT_FALSE(old.Has({"x", Severity::kError, "a", "m", ""}));
 }
 
-TEST(OldFindings, AreTheSameUnderOtherNames) {
-  const std::set<std::string> names =
-      NamesOfBoth("Toy-1.0-py3-none-any.whl", Must(wheel::FileName::Parse("toy-1.0+sm90-py3-none-any.whl")),
-                  {.renamed = {{"Toy-1.0.data/a", "toy-1.0+sm90.data/a"}}});
+TEST(BaselineFindings, AreTheSameUnderOtherNames) {
+  const std::set<std::string> names = OldAndNewNames(
+      "Toy-1.0-py3-none-any.whl", Must(wheel::FileName::Parse("toy-1.0+sm90-py3-none-any.whl")),
+      {.renamed = {{"Toy-1.0.data/a", "toy-1.0+sm90.data/a"}}});
   const auto finding = [](const std::string& file, const std::string& message = "m") {
     return Finding{"x", Severity::kError, file, message, ""};
   };
   const auto is_old = [&](const Finding& before, const Finding& now) {
-    return OldFindings({before}, names).Has(now);
+    return BaselineFindings({before}, names).Has(now);
   };
   EXPECT_TRUE(is_old(finding("toy-1.0.dist-info/WHEEL"), finding("toy-1.0+sm90.dist-info/WHEEL")));
   EXPECT_TRUE(is_old(finding("Toy-1.0.data/run"), finding("toy-1.0+sm90.data/run")));

@@ -66,7 +66,7 @@ TEST_F(ForeseeTest, TheListOfArchitecturesIsJudgedByTheCompilerThatIsThere) {
     return Run(request);
   };
   ASSERT_THAT(run_for("9.0+PTX"), IsOk());
-  EXPECT_THAT(run_for("6.0;9.0"), FailsWith(ErrorCode::kRefused, HasSubstr("makes no code for sm_60 any more "
+  EXPECT_THAT(run_for("6.0;9.0"), FailsWith(ErrorCode::kRefused, HasSubstr("no longer supports sm_60 "
                                                                            "[cuda-architecture-dropped]")));
 }
 
@@ -89,7 +89,7 @@ TEST(ForeseeWheels, ACompilerOfThePythonIndexIsJudgedByItsPin) {
   EXPECT_THAT(Build(env, {.recipes = {env.dir() / "gpu"},
                           .output = env.dir() / "dist",
                           .host_env = builder::HostEnv::kWheels}),
-              FailsWith(ErrorCode::kRefused, HasSubstr("nvcc 13.0.88 makes no code for sm_60 any more")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("nvcc 13.0.88 no longer supports sm_60")));
 }
 
 TEST_F(ForeseeTest, WhatNeedNotRunIsNotJudged) {

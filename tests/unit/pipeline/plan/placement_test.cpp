@@ -32,7 +32,7 @@ class PlacementTest : public testing::Test {
 };
 
 TEST_F(PlacementTest, AllFilesGetTheirNames) {
-  Placement placement(env_, OnExisting::kRefuse);
+  AtomicPlacement placement(env_, ExistingFilePolicy::kRefuse);
   ASSERT_THAT(placement.MakeDirs(out_), IsOk());
   placement.Add(Put("staged/one", "1"), out_ / "one");
   placement.Add(Put("staged/two", "2"), out_ / "deep/two");
@@ -45,7 +45,7 @@ TEST_F(PlacementTest, AllFilesGetTheirNames) {
 TEST_F(PlacementTest, OrNone) {
   const AbsPath taken = Put("a/taken", "another");
   {
-    Placement placement(env_, OnExisting::kRefuse);
+    AtomicPlacement placement(env_, ExistingFilePolicy::kRefuse);
     ASSERT_THAT(placement.MakeDirs(out_), IsOk());
     placement.Add(Put("staged/one", "1"), out_ / "sm90/one");
     placement.Add(Put("staged/two", "2"), taken);
@@ -65,7 +65,7 @@ TEST_F(PlacementTest, WhatVouchedForAReplacedFileGoes) {
   Put("a/toy-1.0-py3-none-any.whl.sig", "signature");
   Put("a/toy-1.0-0.conda.sig", "signature");
   const AbsPath other = Put("a/other-1.0-py3-none-any.whl.sig", "signature");
-  Placement placement(env_, OnExisting::kReplace);
+  AtomicPlacement placement(env_, ExistingFilePolicy::kReplace);
   for (const AbsPath& file : {wheel, package, library})
     placement.Add(Put("staged/" + std::string(file.Name()), "new"), file);
   ASSERT_THAT(placement.Place(env_.dir() / "scratch"), IsOk());
@@ -78,7 +78,7 @@ TEST_F(PlacementTest, WhatWasReplacedComesBackWithWhatVouchedForIt) {
   const AbsPath old = Put("a/toy-1.0-py3-none-any.whl", "old");
   const AbsPath signature = Put("a/toy-1.0-py3-none-any.whl.sig", "signature");
   const AbsPath last = Put("a/last", "last");
-  Placement placement(env_, OnExisting::kReplace);
+  AtomicPlacement placement(env_, ExistingFilePolicy::kReplace);
   placement.Add(Put("staged/one", "1"), old);
   placement.Add(Put("staged/two", "2"), env_.dir() / "a/two");
   placement.Add(Put("staged/three", "3"), last);
@@ -94,7 +94,7 @@ TEST_F(PlacementTest, WhatWasReplacedComesBackWithWhatVouchedForIt) {
 TEST_F(PlacementTest, AFolderIsNeverReplaced) {
   const AbsPath folder = env_.dir() / "a/taken";
   Must(env_->fs.MakeDirs(folder));
-  Placement placement(env_, OnExisting::kReplace);
+  AtomicPlacement placement(env_, ExistingFilePolicy::kReplace);
   placement.Add(Put("staged/one", "1"), env_.dir() / "a/one");
   placement.Add(Put("staged/two", "2"), folder);
   EXPECT_FALSE(placement.Place(env_.dir() / "scratch"));

@@ -30,34 +30,36 @@ class PlacesTest : public ::testing::Test {
 };
 
 TEST_F(PlacesTest, AFolderThatIsNotThereYetLiesBehindTheLinksThatAre) {
-  EXPECT_EQ(RealPlace(env_, env_.dir() / "door/a/b"), RealPlace(env_, env_.dir() / "toy/src/deep") / "a/b");
-  EXPECT_EQ(RealPlace(env_, AbsPath::Literal("/no-such/folder")), AbsPath::Literal("/no-such/folder"));
-  EXPECT_EQ(RealPlace(env_, AbsPath::Literal("/")), AbsPath::Literal("/"));
+  EXPECT_EQ(ResolveExistingPart(env_, env_.dir() / "door/a/b"),
+            ResolveExistingPart(env_, env_.dir() / "toy/src/deep") / "a/b");
+  EXPECT_EQ(ResolveExistingPart(env_, AbsPath::Literal("/no-such/folder")),
+            AbsPath::Literal("/no-such/folder"));
+  EXPECT_EQ(ResolveExistingPart(env_, AbsPath::Literal("/")), AbsPath::Literal("/"));
 }
 
 TEST_F(PlacesTest, NeitherOutputNorCacheIsASource) {
   for (const char* output : {"toy/dist", "toy/src/dist", "door/dist", "way/src/x"}) {
-    EXPECT_OK(CheckPlaces(env_, env_.dir() / output, recipe_, std::nullopt)) << output;
+    EXPECT_OK(CheckOutputOutsideInputs(env_, env_.dir() / output, recipe_, std::nullopt)) << output;
   }
   for (const char* output : {"toy/src", "way/src"}) {
-    const auto checked = CheckPlaces(env_, env_.dir() / output, recipe_, std::nullopt);
-    EXPECT_THAT(checked, FailsWith(ErrorCode::kUsage, HasSubstr("the output folder"))) << output;
+    const auto checked = CheckOutputOutsideInputs(env_, env_.dir() / output, recipe_, std::nullopt);
+    EXPECT_THAT(checked, FailsWith(ErrorCode::kUsage, HasSubstr("the output directory"))) << output;
     EXPECT_THAT(checked, HasHint(HasSubstr("--output DIR")));
   }
   // An override replaces the first source, and may be named through a link itself.
-  EXPECT_OK(CheckPlaces(env_, env_.dir() / "toy/src", recipe_, env_.dir() / "other"));
-  EXPECT_THAT(CheckPlaces(env_, env_.dir() / "toy/src/deep", recipe_, env_.dir() / "door"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("the output folder")));
+  EXPECT_OK(CheckOutputOutsideInputs(env_, env_.dir() / "toy/src", recipe_, env_.dir() / "other"));
+  EXPECT_THAT(CheckOutputOutsideInputs(env_, env_.dir() / "toy/src/deep", recipe_, env_.dir() / "door"),
+              FailsWith(ErrorCode::kUsage, HasSubstr("the output directory")));
   env_->cache_dir = env_.dir() / "way/src";
-  EXPECT_THAT(CheckPlaces(env_, env_.dir() / "dist", recipe_, std::nullopt),
-              FailsWith(ErrorCode::kUsage, HasSubstr("the cache folder")));
+  EXPECT_THAT(CheckOutputOutsideInputs(env_, env_.dir() / "dist", recipe_, std::nullopt),
+              FailsWith(ErrorCode::kUsage, HasSubstr("the cache directory")));
 }
 
 TEST_F(PlacesTest, WhatLiesInAFolderIsNamedAsTheFolderIs) {
   env_->cache_dir = env_.dir() / "way/cache";
-  EXPECT_THAT(RealPlaces(env_, env_.dir() / "toy", env_.dir() / "door/dist"),
+  EXPECT_THAT(OutputPlacesBelow(env_, env_.dir() / "toy", env_.dir() / "door/dist"),
               ElementsAre(env_.dir() / "toy/src/deep/dist", env_.dir() / "toy/cache"));
-  EXPECT_THAT(RealPlaces(env_, env_.dir() / "way", env_.dir() / "toy"),
+  EXPECT_THAT(OutputPlacesBelow(env_, env_.dir() / "way", env_.dir() / "toy"),
               ElementsAre(env_.dir() / "way", env_.dir() / "way/cache"));
 }
 

@@ -109,13 +109,13 @@ TEST(RunRepack, WhatChangedInAnUnpackedWheelSinceThePlanIsRefused) {
     EXPECT_THAT(change([&](test::TestEnv& env, const AbsPath& tree) {
                   EXPECT_OK(WriteFile(env->fs, tree / RelPath::Literal(file), "x = 2\n"));
                 }),
-                HasSubstr("changed after the plan was made"))
+                HasSubstr("changed after planning"))
         << file;
   }
   EXPECT_THAT(change([](test::TestEnv& env, const AbsPath& tree) {
                 EXPECT_OK(env->fs.SetMode(tree / "toy.py", 0755));
               }),
-              HasSubstr("changed after the plan was made"));
+              HasSubstr("changed after planning"));
 }
 
 TEST(PlanRepack, NothingIsRepackedAsAZip) {
@@ -141,7 +141,7 @@ TEST(RunRepack, AnArtifactThatChangedSinceThePlanIsRefused) {
     ASSERT_OK_AND_ASSIGN(const BuildSummary summary, RunPlan(env, plan, request.output, {}));
     ASSERT_TRUE(summary.failure.has_value());
     EXPECT_EQ(summary.failure->code(), ErrorCode::kRefused);
-    EXPECT_THAT(summary.failure->message(), HasSubstr("changed after the plan was made"));
+    EXPECT_THAT(summary.failure->message(), HasSubstr("changed after planning"));
   }
 }
 

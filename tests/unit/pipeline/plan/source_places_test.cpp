@@ -128,7 +128,7 @@ TEST_F(SourcePlacesTest, OfTwoSourcesOfOneNameNoneIsTaken) {
   ASSERT_THAT(AddSource(env_, "toy", Place("here/clone"), request), IsOk());
   for (const std::string& again : {Place("here/clone"), Place("here/clone") + "@v1"}) {
     EXPECT_THAT(AddSource(env_, "toy", again, request),
-                test::FailsWith(ErrorCode::kUsage, "--source names 'toy' twice"));
+                test::FailsWith(ErrorCode::kUsage, "--source gives 'toy' twice"));
   }
 }
 
@@ -138,7 +138,7 @@ TEST_F(SourcePlacesTest, ACacheFolderInWhichNothingBuildsIsRefusedAtOnce) {
   for (const bool dry_run : {true, false}) {
     BuildRequest request = Request({"toy"});
     request.dry_run = dry_run;
-    EXPECT_THAT(Run(request), test::FailsWith(ErrorCode::kInvalidInput, HasSubstr("holds a blank")));
+    EXPECT_THAT(Run(request), test::FailsWith(ErrorCode::kInvalidInput, HasSubstr("contains a blank")));
   }
   EXPECT_THAT(Artifacts(), ::testing::IsEmpty());
 }

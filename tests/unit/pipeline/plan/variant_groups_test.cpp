@@ -98,7 +98,7 @@ TEST(GroupVariants, RefusesAVariantThatNoSelectionReaches) {
       GroupVariants({Make("toy", {{"a", "1"}}), Make("toy", {{"a", "1"}, {"b", "1"}}),
                      Make("toy", {{"a", "1"}, {"b", "2"}})},
                     false),
-      FailsWith(ErrorCode::kUnsupported, HasSubstr("no selection of variants reaches 'toy-1.0-0_1'")));
+      FailsWith(ErrorCode::kUnsupported, HasSubstr("no selection of variants includes 'toy-1.0-0_1'")));
 }
 
 TEST(GroupVariants, RefusesMoreThanAWorkflowTakes) {

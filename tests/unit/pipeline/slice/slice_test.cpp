@@ -107,7 +107,7 @@ TEST(Variants, TakeTheVersionOfCudaFromTheLocalOne) {
   EXPECT_EQ(CudaOfLocal({}), "");
   EXPECT_THAT(ParseCuda("12.8"), IsOkAndHolds(std::string("12.8")));
   for (const char* wrong : {"", "13", "13.", ".0", "13.0.1", "cu130"})
-    EXPECT_THAT(ParseCuda(wrong), FailsWith(ErrorCode::kUsage, HasSubstr("is no version of CUDA"))) << wrong;
+    EXPECT_THAT(ParseCuda(wrong), FailsWith(ErrorCode::kUsage, HasSubstr("is not a CUDA version"))) << wrong;
 }
 
 TEST(NotesOfSlices, AskForNoArchitectures) {

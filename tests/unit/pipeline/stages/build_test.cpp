@@ -125,7 +125,7 @@ TEST_F(BuildPipelineTest, ALayoutRuleThatDecidesNoFileIsWarnedOf) {
               "extra: {ptpkg: {formats: [conda], layouts: {conda: [{files: \"lib/*\", rpath: []}]}}}\n");
   ASSERT_OK(Run(Request({"toy"})));
   EXPECT_THAT(env_.reporter.warnings(),
-              Contains("'lib/*' of extra.ptpkg.layouts.conda decides no file of 'toy-1.0-0'"));
+              Contains("'lib/*' of extra.ptpkg.layouts.conda matches no file of 'toy-1.0-0'"));
 }
 
 /// A library with a versioned name, and one that needs it.
@@ -343,7 +343,7 @@ TEST_F(BuildPipelineTest, AFormatThatTheRecipeDoesNotOfferIsAnError) {
   WriteRecipe("toy", kMake, kCondaOnly);
   BuildRequest request = Request({"toy"});
   request.formats = {ArtifactFormat::kWheel};
-  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("'toy' makes no wheel")));
+  EXPECT_THAT(Run(request), FailsWith(ErrorCode::kUsage, HasSubstr("'toy' does not make wheel")));
 }
 
 TEST_F(BuildPipelineTest, WithoutFormatsACLibraryMakesNoWheel) {
@@ -376,7 +376,7 @@ TEST_F(BuildPipelineTest, WhatAKilledRunLeftGoesThoughEveryResultIsThere) {
   const std::vector<AbsPath> left = {
       stages / "records/toy-1.0-0" / NewScratchFileName("publish.json"),
       stages / "results/build" / NewScratchFolderName("attempt") / "file",
-      WaitingRoot(env_, output_) / "results/conda" / NewScratchFolderName("attempt") / "file",
+      PendingRoot(env_, output_) / "results/conda" / NewScratchFolderName("attempt") / "file",
       env_->cache_dir / "work" / NewScratchFolderName("node") / "file",
       env_->cache_dir / NewScratchFolderName("check") / "file",
   };
@@ -459,7 +459,7 @@ TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedBeforeTheyAreBuilt) {
   Put("toy/recipe.yaml", kOneZipForTwo);
   EXPECT_THAT(PlanBuild(env_, Request({"toy"})),
               FailsWith(ErrorCode::kInvalidInput,
-                        HasSubstr("'toy-1.0-v1_0' and 'toy-1.0-v2_0' would both make 'toy.zip'")));
+                        HasSubstr("'toy-1.0-v1_0' and 'toy-1.0-v2_0' would both write 'toy.zip'")));
 }
 
 TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedOneAfterTheOtherToo) {
@@ -472,8 +472,8 @@ TEST_F(BuildPipelineTest, TwoVariantsWithOneZipAreRefusedOneAfterTheOtherToo) {
   ASSERT_OK(Run(one));
   EXPECT_THAT(Run(two),
               AllOf(FailsWith(ErrorCode::kAlreadyExists,
-                              HasSubstr("'toy-1.0-v2_0' would replace the zip that 'toy-1.0-v1_0' has")),
-                    HasHint(HasSubstr("another output folder"))));
+                              HasSubstr("'toy-1.0-v2_0' would replace the zip published by 'toy-1.0-v1_0'")),
+                    HasHint(HasSubstr("another output directory"))));
   EXPECT_THAT(Artifacts(), ElementsAre("toy-1.0-v1_0.conda", "toy.zip")) << "nothing was built";
   two.formats = {ArtifactFormat::kConda};
   ASSERT_OK(Run(two)) << "it makes no zip now";
@@ -501,7 +501,7 @@ TEST_F(BuildPipelineTest, AVariantWithoutTheFormatAskedForIsLeftOut) {
   request.select = {{"v", {"2"}}};
   EXPECT_THAT(
       PlanBuild(env_, request),
-      FailsWith(ErrorCode::kUsage, HasSubstr("'toy' makes no zip: its recipe names the formats conda")));
+      FailsWith(ErrorCode::kUsage, HasSubstr("'toy' does not make zip: its recipe lists the formats conda")));
 }
 
 TEST_F(BuildPipelineTest, AZipWithABuildPathIsNotPublished) {

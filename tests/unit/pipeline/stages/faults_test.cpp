@@ -403,7 +403,7 @@ TEST(BuildFaults, AFolderOfOthersInsideTheSourceIsNoOutputFolder) {
   test::TestEnv env({.fs = &mem, .jobs = 1});
   env->cache_dir = AbsPath::Literal("/cache");
   EXPECT_THAT(PlanBuild(env, RequestInto("/recipes/toy/src/dist")),
-              FailsWith(ErrorCode::kUsage, HasSubstr("holds files of others")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("contains other files")));
   ASSERT_OK(mem.Remove(AbsPath::Literal("/recipes/toy/src/dist/app.js")));
   EXPECT_OK(PlanBuild(env, RequestInto("/recipes/toy/src/dist")));
 }
@@ -420,7 +420,7 @@ TEST(BuildFaults, AFileOfTheRecipeThatCannotBeReadIsNotCalledChanged) {
   EXPECT_THAT(RunNode(env, file, "build/toy-1.0-0"), FailsWith(ErrorCode::kIo, HasSubstr("toy/LICENSE")));
   ASSERT_OK(mem.Remove(AbsPath::Literal("/recipes/toy/LICENSE")));
   EXPECT_THAT(RunNode(env, file, "build/toy-1.0-0"),
-              FailsWith(ErrorCode::kRefused, HasSubstr("LICENSE' changed after the plan was made")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("LICENSE' changed after planning")));
 }
 
 TEST(BuildFaults, WhatFailsAfterAFailureDoesNotHideIt) {

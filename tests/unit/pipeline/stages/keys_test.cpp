@@ -222,7 +222,7 @@ TEST_F(KeysTest, ContentAtAPlaceIsComparedWithTheKey) {
     node->inputs["another"] = true;  // a key without a result
     ASSERT_OK_AND_ASSIGN(const std::string before, ReadFile(env_->fs, project_.root() / edit.file));
     project_.Put(edit.file, before + "\n");
-    EXPECT_THAT(RunIn(plan, edit.id), FailsWith(ErrorCode::kRefused, HasSubstr("after the plan was made")));
+    EXPECT_THAT(RunIn(plan, edit.id), FailsWith(ErrorCode::kRefused, HasSubstr("after planning")));
     project_.Put(edit.file, before);
   }
 }

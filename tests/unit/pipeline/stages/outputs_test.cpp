@@ -173,13 +173,13 @@ TEST_F(OutputsTest, FilesThatNoneOrTwoOfThemPackAreWarnedOf) {
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
               Contains(AllOf(HasSubstr("no output packs 1 file"), HasSubstr("share/unused"))));
-  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("both hold"))));
+  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("both contain"))));
   Recipe("bin/**, lib/libtoy, share/**");
   BuildRequest request = Request({"toy"});
   request.test = false;  // it would install both
   ASSERT_THAT(Run(request), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
-              Contains(AllOf(HasSubstr("'libtoy' and 'toy' both hold 'lib/libtoy'"))));
+              Contains(AllOf(HasSubstr("'libtoy' and 'toy' both contain 'lib/libtoy'"))));
 }
 
 TEST_F(OutputsTest, TwoThatAreInstalledTogetherHoldNoFileWithOtherContent) {
@@ -196,15 +196,17 @@ TEST_F(OutputsTest, TwoThatAreInstalledTogetherHoldNoFileWithOtherContent) {
   const std::string pinned = "  requirements: {run: [\"${{ pin_subpackage('one', exact=true) }}\"]}\n";
   recipe("2", "");
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
-  EXPECT_THAT(env_.reporter.warnings(),
-              Contains(HasSubstr("'one' and 'two' both hold 'share/f': they cannot be installed together")));
+  EXPECT_THAT(
+      env_.reporter.warnings(),
+      Contains(HasSubstr("'one' and 'two' both contain 'share/f', so they cannot be installed together")));
   recipe("1", pinned);
   EXPECT_THAT(Run(Request({"toy"})), IsOk()) << "one file with one content";
   recipe("3", pinned);
   BuildRequest forced = Request({"toy"});
   forced.force = true;
-  EXPECT_THAT(Run(forced), FailsWith(ErrorCode::kInvalidInput,
-                                     HasSubstr("'two' requires 'one' to run, and both hold 'share/f'")));
+  EXPECT_THAT(Run(forced),
+              FailsWith(ErrorCode::kInvalidInput,
+                        HasSubstr("'two' requires 'one' at run time, but both contain 'share/f'")));
 }
 
 TEST_F(OutputsTest, WhatAZipLeavesOutIsPackedByNone) {
@@ -242,7 +244,7 @@ TEST_F(OutputsTest, AHostPackageKeepsTheFilesThatItHasToo) {
   Recipe("bin/**", "  requirements: {run:", "  requirements: {host: [libtoy], run:");
   Recipe("bin/**, lib/**", "  requirements: {run:", "  requirements: {host: [libtoy], run:");
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
-  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("both hold"))));
+  EXPECT_THAT(env_.reporter.warnings(), Not(Contains(HasSubstr("both contain"))));
 }
 
 TEST_F(OutputsTest, RunExportsOfWhatItIsBuiltWithComeAlong) {
@@ -274,7 +276,7 @@ TEST_F(OutputsTest, AnOwnSourceGoesOverTheInheritedFolder) {
   Put("toy/app.sh", "test -f Makefile\ntest \"$(cat in)\" = 1\nmkdir $PREFIX/bin\ntouch $PREFIX/bin/toy\n");
   Recipe("bin/**", "  inherit: native\n  build:\n", "  inherit: native\n  source: {path: more}\n  build:\n");
   ASSERT_THAT(Run(Request({"toy"})), IsOk());
-  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("replaces 'in' of the inherited work folder")));
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("replaces 'in' of the inherited work directory")));
 }
 
 TEST_F(OutputsTest, AStagingOutputGoesOnFromAnother) {
@@ -299,7 +301,7 @@ TEST_F(OutputsTest, OneThatMakesNothingOfTheFormatIsLeftOut) {
   EXPECT_NE(Find(planned.plan, "conda/libtoy-"), nullptr);  // the test of toy needs it
   EXPECT_EQ(Find(planned.plan, "publish/libtoy-"), nullptr);
   request.formats = {ArtifactFormat::kTarBz2};
-  EXPECT_THAT(PlanBuild(env_, request), FailsWith(ErrorCode::kUsage, HasSubstr("makes no tar.bz2")));
+  EXPECT_THAT(PlanBuild(env_, request), FailsWith(ErrorCode::kUsage, HasSubstr("does not make tar.bz2")));
 }
 
 TEST_F(OutputsTest, SourceOverridesMeanTheStagingOutput) {
@@ -329,9 +331,8 @@ extra: {ptpkg: {formats: [conda]}}
   BuildRequest request = Request({"o"});
   request.sources.emplace("lib", env_.dir().path());
   const auto planned = PlanBuild(env_, request);
-  EXPECT_THAT(planned,
-              FailsWith(ErrorCode::kUsage, "--source 'lib' names an output that has no sources of its own"));
-  EXPECT_THAT(planned, HasHint("it inherits 'native': name the recipe, --source opus=…"));
+  EXPECT_THAT(planned, FailsWith(ErrorCode::kUsage, "--source 'lib': this output has no sources"));
+  EXPECT_THAT(planned, HasHint("it inherits 'native': use --source opus=…"));
   request.sources = {{"opsu", env_.dir().path()}};
   EXPECT_THAT(PlanBuild(env_, request), HasHint("did you mean 'opus'?"));
 }
@@ -345,7 +346,7 @@ outputs:
 )");
   ASSERT_THAT(Run(Request({"o"})), IsOk());
   EXPECT_THAT(env_.reporter.warnings(),
-              Contains(HasSubstr("makes no package: it has staging outputs alone, which nothing inherits")));
+              Contains(HasSubstr("makes no package: it only has staging outputs that no output inherits")));
 }
 
 }  // namespace

@@ -77,15 +77,15 @@ class ResumePipelineTest : public BuildFixture {
 TEST_F(ResumePipelineTest, AFailedBuildGoesOnAndEndsInTheSameBytes) {
   WriteToy();
   Interrupt();
-  EXPECT_THAT(Notes(), Contains(HasSubstr("the work folder stays")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("kept work directory")));
   Interrupt();
   EXPECT_THAT(
       Notes(),
       Contains(HasSubstr(
-          "goes on where an interrupted run was ended; what may be half-written is made again (1 file)")));
+          "resuming the interrupted build of 'toy-1.0-0'; redoing files that may be half-written (1 file)")));
   const auto third = Run(Request({"toy"}));
-  EXPECT_THAT(third, HasHint(HasSubstr("the whole output is in")));
-  EXPECT_THAT(third, HasHint(HasSubstr("--fresh starts from the beginning")));
+  EXPECT_THAT(third, HasHint(HasSubstr("full output:")));
+  EXPECT_THAT(third, HasHint(HasSubstr("start over with --fresh")));
   Allow();
   ASSERT_OK_AND_ASSIGN(const BuildSummary resumed, Run(Request({"toy"})));
   EXPECT_EQ(Compilations(), 1);
@@ -106,7 +106,7 @@ TEST_F(ResumePipelineTest, AFileThatAProcessWasLeftWritingIsMadeAgain) {
                env_.dir().path().str() + "/allowed || exit 0\ncp half $PREFIX/share/");
   const auto first = Run(Request({"toy"}));
   EXPECT_THAT(first, FailsWith(ErrorCode::kCommandFailed,
-                               HasSubstr("'sleep 300', which it had started, was writing '$SRC_DIR/half'")));
+                               HasSubstr("its process 'sleep 300' was still writing '$SRC_DIR/half'")));
   // Made anew, and so left half-written again: were it taken for whole, this would end well.
   EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was writing")));
 }
@@ -121,7 +121,7 @@ TEST_F(ResumePipelineTest, AShellThatWasKilledCostsNoLaterRun) {
                                  [](const std::string& name) { return name.starts_with("w_"); });
   ASSERT_NE(root, names.end());
   ASSERT_OK_AND_ASSIGN(const auto entered, builder::SourceRecord::Take(env_, work / "d" / *root / "work"));
-  ASSERT_OK(entered.Write(env_->fs, builder::EnteredFile(work)));
+  ASSERT_OK(entered.Write(env_->fs, builder::ShellRecordFile(work)));
   Interrupt();  // goes on, and writes "progress" again
   Allow();
   ASSERT_OK(Run(Request({"toy"})));
@@ -136,12 +136,12 @@ TEST_F(ResumePipelineTest, FreshAndResumeFalseStartFromTheBeginning) {
   fresh.fresh = true;
   EXPECT_THAT(Run(fresh), Not(HasHint(HasSubstr("--fresh"))));
   EXPECT_EQ(Compilations(), 2);
-  EXPECT_THAT(Notes(), Contains(HasSubstr("starts anew; what an interrupted run left of it is removed")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("starts over; removing the files of the interrupted run")));
   WriteToy("about: {license: MIT}\nextra: {ptpkg: {formats: [conda], resume: false}}\n");
   Interrupt();
   EXPECT_EQ(Compilations(), 3);
   EXPECT_THAT(Folders(), SizeIs(1)) << "the key is the same";
-  EXPECT_THAT(Notes().back(), Not(HasSubstr("goes on there")));
+  EXPECT_THAT(Notes().back(), Not(HasSubstr("rerun the same command to resume")));
 }
 
 TEST_F(ResumePipelineTest, AMistakeThatShowsAfterTheScriptCostsNoCompilation) {
@@ -166,7 +166,7 @@ TEST_F(ResumePipelineTest, AMissingLicenceIsToldBeforeTheScriptAndOnlySourcesCou
   const std::string rest =
       "about: {license: MIT, license_file: \"*.txt\"}\nextra: {ptpkg: {formats: [conda]}}\n";
   WriteToy(rest, "echo made > made.txt\n" + Script());
-  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kNotFound, HasSubstr("'*.txt' matches nothing")));
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kNotFound, HasSubstr("'*.txt' matches no file")));
   EXPECT_EQ(Compilations(), 0);
   Put("toy/src/b.txt", "free");
   Interrupt();
@@ -191,7 +191,7 @@ TEST_F(ResumePipelineTest, WhatIsSupersededIsRemoved) {
   EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCommandFailed, HasSubstr("3")));
   EXPECT_THAT(Folders(), SizeIs(2));
   EXPECT_THAT(Folders(), Not(Contains(std::string(first.Name()))));
-  EXPECT_THAT(Notes(), Contains(HasSubstr("its inputs have changed since")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("its inputs have changed")));
 }
 
 TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderIsThatOfTheName) {
@@ -200,21 +200,22 @@ TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderIsThatOfTheName) {
   const AbsPath lasting = OnlyFolder();
   InterruptWith(true);
   EXPECT_EQ(Compilations(), 1);
-  EXPECT_THAT(Notes(), Contains(HasSubstr("goes on where an interrupted run was ended")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("resuming the interrupted build of")));
   InterruptWith(false);
   EXPECT_THAT(Folders(), SizeIs(2)) << "each command goes on in its own";
   Put("toy/src/a.c", "int another;");
   InterruptWith(true);
   EXPECT_EQ(OnlyFolder(), lasting);
   EXPECT_EQ(Compilations(), 3);
-  EXPECT_THAT(Notes(), Contains(HasSubstr("interrupted build of 'toy-1.0-0' left is removed: its inputs")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("removing an interrupted build of 'toy-1.0-0': its inputs")));
 
   std::optional<Lease> held = *Lease::Try(env_->fs, lasting, LockKind::kExclusive);
   Put("toy/src/a.c", "int a_third;");
   InterruptWith(true);
   EXPECT_THAT(Folders(), SizeIs(2));
   EXPECT_THAT(Notes(),
-              Contains(HasSubstr("another build of this name runs; 'toy-1.0-0' is built in a folder")));
+              Contains(HasSubstr(
+                  "another build of this name is running; building 'toy-1.0-0' in a separate directory")));
   EXPECT_EQ(Compilations(), 4);
   held.reset();
   InterruptWith(true);
@@ -239,8 +240,9 @@ TEST_F(ResumePipelineTest, WithACompilerCacheUnfinishedWorkOfOthersStays) {
   ASSERT_OK(env_->fs.CopyFile(env_.dir() / "toy/recipe.yaml", env_.dir() / "other/toy/recipe.yaml"));
   InterruptWith(true, "other/toy");
   EXPECT_THAT(Folders(), SizeIs(2));
-  EXPECT_THAT(Notes(),
-              Contains(HasSubstr("can still go on in the folder of this name; 'toy-1.0-0' is built")));
+  EXPECT_THAT(
+      Notes(),
+      Contains(HasSubstr("can still be resumed in the directory of this name; building 'toy-1.0-0'")));
   EXPECT_EQ(Compilations(), 2);
   InterruptWith(true);
   InterruptWith(true, "other/toy");
@@ -260,7 +262,7 @@ TEST_F(ResumePipelineTest, TheSameBuildWithACompilerCacheWaitsForOneWithout) {
   InterruptWith(true);
   EXPECT_EQ(sleeps, 7);
   EXPECT_EQ(Compilations(), 1);
-  EXPECT_THAT(Notes(), Contains("'toy-1.0-0' is being built by another run; waiting for it"));
+  EXPECT_THAT(Notes(), Contains("another run is building 'toy-1.0-0'; waiting for it"));
 }
 
 TEST_F(ResumePipelineTest, WithACompilerCacheTheFolderOfTheInputsIsHeldAsWell) {
@@ -292,7 +294,7 @@ TEST_F(ResumePipelineTest, AStateThatCannotBeUsedStartsAnewWithAWarning) {
   moved.place = "/elsewhere";
   ASSERT_OK(builder::WriteWorkState(env_->fs, OnlyFolder(), moved));
   Interrupt();
-  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("it was made as '/elsewhere'")));
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("it was created as '/elsewhere'")));
   ASSERT_OK(RemoveTree(env_->fs, OnlyFolder() / "sources"));
   Interrupt();
   EXPECT_EQ(Compilations(), 4);
@@ -306,7 +308,7 @@ TEST_F(ResumePipelineTest, AScriptThatAppendsToItsSourcesStartsAnew) {
   Interrupt();
   Put("again", "");
   ASSERT_OK(Run(Request({"toy"})));
-  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("changes 'a.c' of its sources in another way")));
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("changes its source 'a.c' differently")));
   ASSERT_OK_AND_ASSIGN(const auto keys, env_->fs.ListDir(env_->cache_dir / "stages/results/build"));
   EXPECT_THAT(
       ReadFile(env_->fs, env_->cache_dir / "stages/results/build" / keys.front() / "files/tree/share/toy"),
@@ -326,7 +328,7 @@ TEST_F(ResumePipelineTest, ABuildThatAnotherRunMakesIsWaitedFor) {
   });
   ASSERT_OK(Run(Request({"toy"})));
   EXPECT_EQ(sleeps, 7);
-  EXPECT_THAT(Notes(), Contains("'toy-1.0-0' is being built by another run; waiting for it"));
+  EXPECT_THAT(Notes(), Contains("another run is building 'toy-1.0-0'; waiting for it"));
 }
 
 TEST_F(ResumePipelineTest, WaitingCanBeInterrupted) {
@@ -367,14 +369,14 @@ TEST_F(ResumePipelineTest, OnlyWhatNobodyNeedsIsSwept) {
   ASSERT_OK(env_->fs.MakeDirs(work / "somebody's"));
   bool done = false;
   const auto has_result = [&](const std::string& key) -> Result<bool> { return done && key.size() == 64; };
-  ASSERT_OK(SweepBuildFolders(env_, has_result));
+  ASSERT_OK(PruneWorkDirs(env_, has_result));
   EXPECT_THAT(Folders(), ElementsAre(left, "somebody's"));
   ASSERT_OK_AND_ASSIGN(std::optional<Lease> held, Lease::Try(env_->fs, work / left, LockKind::kExclusive));
   done = true;
-  ASSERT_OK(SweepBuildFolders(env_, has_result));
+  ASSERT_OK(PruneWorkDirs(env_, has_result));
   EXPECT_THAT(Folders(), ElementsAre(left, "somebody's"));
   held.reset();
-  ASSERT_OK(SweepBuildFolders(env_, has_result));
+  ASSERT_OK(PruneWorkDirs(env_, has_result));
   EXPECT_THAT(Folders(), ElementsAre("somebody's"));
 }
 
@@ -387,12 +389,12 @@ TEST_F(ResumePipelineTest, AForgottenFolderGoesWithANote) {
     EXPECT_THAT(env_->fs.SetMtime(OnlyFolder() / "state.json", time), IsOk());
   };
   set_age(kForgottenAfter - std::chrono::hours(1));
-  ASSERT_OK(SweepBuildFolders(env_, never));
+  ASSERT_OK(PruneWorkDirs(env_, never));
   EXPECT_THAT(Folders(), SizeIs(1));
   set_age(kForgottenAfter + std::chrono::hours(1));
-  ASSERT_OK(SweepBuildFolders(env_, never));
+  ASSERT_OK(PruneWorkDirs(env_, never));
   EXPECT_THAT(Folders(), IsEmpty());
-  EXPECT_THAT(Notes(), Contains(HasSubstr("nobody went on with it for 14 days")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("it was not resumed for 14 days")));
 }
 
 TEST_F(ResumePipelineTest, TheCacheShowsAndCleansIt) {
@@ -419,7 +421,7 @@ TEST_F(ResumePipelineTest, AKeptFolderIsThatOfTheBuild) {
   ASSERT_OK(Run(request));
   EXPECT_EQ(Compilations(), 1);
   EXPECT_THAT(Folders(), IsEmpty());
-  EXPECT_THAT(Notes(), Contains(HasSubstr("work folder kept: ")));
+  EXPECT_THAT(Notes(), Contains(HasSubstr("kept work directory: ")));
 }
 
 TEST_F(ResumePipelineTest, AKeptFolderThatSomebodyIsInStays) {
@@ -474,7 +476,7 @@ TEST(ResumeWithoutLocks, ABuildWorksInAFolderOfItsOwnAndSaysSo) {
                                                                .output = AbsPath::Literal("/dist"),
                                                                .host_env = builder::HostEnv::kSystem}));
   EXPECT_FALSE(summary.failure.has_value());
-  EXPECT_THAT(env.reporter.warnings(), Contains(HasSubstr("cannot go on where one was interrupted")));
+  EXPECT_THAT(env.reporter.warnings(), Contains(HasSubstr("cannot resume interrupted builds")));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_F(SignTest, TheStatementSaysWhatTheBuildRead) {
   EXPECT_THAT(dependencies, Contains(digest("recipe/helper.txt", "help")));
   EXPECT_THAT(dependencies,
               Contains(digest("recipe/recipe.yaml", Text(env_.dir().path() / "toy/recipe.yaml"))));
-  EXPECT_EQ(provenance::LackingInSlsa(statement["predicate"]), "");
+  EXPECT_EQ(provenance::MissingSlsaField(statement["predicate"]), "");
   EXPECT_THAT(statement.dump(), Not(HasSubstr(env_.dir().path().str()))) << "a place of this machine";
 }
 
@@ -119,7 +119,8 @@ TEST_F(SignTest, NoTokenOfAUrlIsInTheStatement) {
   graph::Plan plan;
   plan.nodes.push_back({.id = "build/toy", .stage = "build", .subject = "toy"});
 
-  ASSERT_OK_AND_ASSIGN(const Making making, MakingOfBuild(env_, plan, "build/toy", Signed(), recipe));
+  ASSERT_OK_AND_ASSIGN(const BuildDescription making,
+                       DescribeBuild(env_, plan, "build/toy", Signed(), recipe));
 
   std::vector<std::string> said;
   for (const Json& item : (*making.definition)["resolvedDependencies"])
@@ -220,13 +221,13 @@ TEST_F(SignTest, AnotherKeyThanThatOfThePlanIsRefused) {
   ASSERT_THAT(WriteFile(env_->fs, plan, DumpJson(graph::PlanToJson(planned.plan))), IsOk());
   test::MakeKeyPair(env_, folder_);
   EXPECT_THAT(RunNode(env_, plan, "sign/conda/toy-1.0-0"),
-              FailsWith(ErrorCode::kRefused, HasSubstr("changed after the plan was made")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("changed after planning")));
 }
 
 TEST_F(SignTest, AFolderOfFilesHasNothingBesideIt) {
   Put("files/a", "x");
   EXPECT_THAT(Check(env_, {.paths = {env_.dir().path() / "files"}, .verify_key = folder_ / "key.pub"}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("is a folder of files")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("is a directory of plain files")));
 }
 
 }  // namespace

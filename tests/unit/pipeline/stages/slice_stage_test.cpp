@@ -97,7 +97,7 @@ TEST_F(SliceStageTest, OneThatCannotBeMadeKeepsAllBack) {
       "source: {path: files}\nabout: {license: MIT}\nextra: {ptpkg: {formats: [conda], slices: 9.0}}\n");
   const auto without = Run(Request({"toy"}));
   EXPECT_THAT(without, FailsWith(ErrorCode::kRefused, HasSubstr("'toy-1.0-0.conda' has no GPU code")));
-  EXPECT_THAT(without, HasHint(HasSubstr("leave extra.ptpkg.slices empty")));
+  EXPECT_THAT(without, HasHint(HasSubstr("make extra.ptpkg.slices empty")));
   EXPECT_THAT(Artifacts(), IsEmpty());
 }
 

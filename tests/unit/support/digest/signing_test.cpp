@@ -88,8 +88,8 @@ TEST_F(SigningTest, OpenSslVerifiesFilesThatAreSigned) {
     } else {
       EXPECT_EQ(OpenSsl({"dgst", "-sha256", "-verify", "key.pub", "-signature", "signature", "file"}), 0);
     }
-    EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "file", signature), IsOkAndHolds(true));
-    EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "key.pub", signature), IsOkAndHolds(false));
+    EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "file", signature), IsOkAndHolds(true));
+    EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "key.pub", signature), IsOkAndHolds(false));
   }
 }
 
@@ -99,7 +99,7 @@ TEST_F(SigningTest, WhatOpenSslSignedIsVerified) {
   ASSERT_EQ(OpenSsl({"dgst", "-sha256", "-sign", "key.pem", "-out", "signature", "file"}), 0);
   ASSERT_OK_AND_ASSIGN(const PublicKey public_key, Public());
   EXPECT_TRUE(public_key.Fits("content", Read("signature")));
-  EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "file", Read("signature")), IsOkAndHolds(true));
+  EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "file", Read("signature")), IsOkAndHolds(true));
 }
 
 TEST_F(SigningTest, TheIdIsTheDigestOfTheKeyInDer) {
@@ -149,10 +149,12 @@ TEST_F(SigningTest, RefusesFilesThatAreNoKeyOrTheOtherHalf) {
   EXPECT_THAT(PublicKey::Parse(pem, "key.pem"),
               AllOf(FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a private key")),
                     HasHint(HasSubstr("-pubout"))));
-  EXPECT_THAT(Parse("no key"), FailsWith(ErrorCode::kInvalidInput, "'key.pem' is no private key in PEM"));
+  EXPECT_THAT(Parse("no key"),
+              FailsWith(ErrorCode::kInvalidInput, "'key.pem' is not a private key in PEM format"));
   EXPECT_THAT(Parse(pem.substr(0, pem.size() / 2)),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("no private key")));
-  EXPECT_THAT(PublicKey::Parse("", "x"), FailsWith(ErrorCode::kInvalidInput, "'x' is no public key in PEM"));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a private key")));
+  EXPECT_THAT(PublicKey::Parse("", "x"),
+              FailsWith(ErrorCode::kInvalidInput, "'x' is not a public key in PEM format"));
   EXPECT_THAT(PublicKey::Parse("-----BEGIN CERTIFICATE-----", "x"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a certificate")));
 }
@@ -162,7 +164,7 @@ TEST_F(SigningTest, AFileThatCannotBeReadIsAnError) {
     ASSERT_OK_AND_ASSIGN(const SigningKey key, Parse(MakeKey(kKinds[kind])));
     ASSERT_OK_AND_ASSIGN(const PublicKey public_key, Public());
     EXPECT_THAT(key.SignFile(env_->fs, folder_ / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
-    EXPECT_THAT(public_key.FitsFile(env_->fs, folder_ / "none", ""),
+    EXPECT_THAT(public_key.VerifyFile(env_->fs, folder_ / "none", ""),
                 FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   }
 }

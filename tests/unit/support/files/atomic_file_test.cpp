@@ -26,7 +26,7 @@ const AbsPath& Target() {
   return kTarget;
 }
 
-Result<void> WriteAtomically(Fs& fs, std::string_view text, OnExisting on_existing) {
+Result<void> WriteAtomically(Fs& fs, std::string_view text, ExistingFilePolicy on_existing) {
   PTPKG_TRY(AtomicFile file, AtomicFile::Create(fs, Target()));
   PTPKG_CHECK(file.file().WriteAt(0, AsBytes(text)));
   return std::move(file).Commit(on_existing);
@@ -38,7 +38,7 @@ TEST(AtomicFile, AppearsOnlyAtCommit) {
   ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(fs, Target()));
   ASSERT_OK(file.file().WriteAt(0, AsBytes("data")));
   EXPECT_THAT(fs.List("/out"), ElementsAre(MatchesRegex("\\.pkg\\.conda\\.[0-9a-f]+\\.ptpkg-tmp")));
-  ASSERT_OK(std::move(file).Commit(OnExisting::kRefuse));
+  ASSERT_OK(std::move(file).Commit(ExistingFilePolicy::kRefuse));
   EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
   EXPECT_EQ(fs.Content("/out/pkg.conda"), "data");
   EXPECT_EQ(fs.open_files(), 0);
@@ -47,7 +47,7 @@ TEST(AtomicFile, AppearsOnlyAtCommit) {
 TEST(AtomicFile, SyncsTheFileBeforeTheRenameAndTheFolderAfter) {
   MemFs fs;
   fs.AddDir("/out");
-  ASSERT_OK(WriteAtomically(fs, "data", OnExisting::kReplace));
+  ASSERT_OK(WriteAtomically(fs, "data", ExistingFilePolicy::kReplace));
   std::vector<std::string> operations;
   for (const FsCall& call : fs.calls()) operations.push_back(call.operation);
   EXPECT_THAT(operations,
@@ -70,11 +70,11 @@ TEST(AtomicFile, WithoutCommitNothingStays) {
 TEST(AtomicFile, ReplacesOrRefuses) {
   MemFs fs;
   fs.AddFile("/out/pkg.conda", "old");
-  EXPECT_THAT(WriteAtomically(fs, "new", OnExisting::kRefuse),
+  EXPECT_THAT(WriteAtomically(fs, "new", ExistingFilePolicy::kRefuse),
               FailsWith(ErrorCode::kAlreadyExists, "'/out/pkg.conda' already exists"));
   EXPECT_EQ(fs.Content("/out/pkg.conda"), "old");
   EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
-  ASSERT_OK(WriteAtomically(fs, "new", OnExisting::kReplace));
+  ASSERT_OK(WriteAtomically(fs, "new", ExistingFilePolicy::kReplace));
   EXPECT_EQ(fs.Content("/out/pkg.conda"), "new");
 }
 
@@ -82,7 +82,7 @@ TEST(AtomicFile, ReplacesASymlinkNotWhatItLeadsTo) {
   MemFs fs;
   fs.AddFile("/elsewhere", "kept");
   fs.AddSymlink("../elsewhere", "/out/pkg.conda");
-  ASSERT_OK(WriteAtomically(fs, "new", OnExisting::kReplace));
+  ASSERT_OK(WriteAtomically(fs, "new", ExistingFilePolicy::kReplace));
   EXPECT_EQ(fs.Content("/elsewhere"), "kept");
   EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
 }
@@ -100,17 +100,18 @@ TEST(AtomicFile, LongestLegalNameWorks) {
   const auto fs = MakeOsFs();
   const AbsPath target = dir / std::string(255, 'n');
   ASSERT_OK_AND_ASSIGN(AtomicFile file, AtomicFile::Create(*fs, target));
-  ASSERT_OK(std::move(file).Commit(OnExisting::kRefuse));
+  ASSERT_OK(std::move(file).Commit(ExistingFilePolicy::kRefuse));
   EXPECT_THAT(dir.List(), ElementsAre(std::string(255, 'n')));
 }
 
 TEST(AtomicFile, EveryFaultLeavesOldOrNewAndNoTemp) {
-  for (const OnExisting on_existing : {OnExisting::kReplace, OnExisting::kRefuse}) {
+  for (const ExistingFilePolicy on_existing : {ExistingFilePolicy::kReplace, ExistingFilePolicy::kRefuse}) {
     const int faults =
         RunFaultLoop({.setup =
                           [&](MemFs& fs) {
                             fs.AddDir("/out");
-                            if (on_existing == OnExisting::kReplace) fs.AddFile("/out/pkg.conda", "old");
+                            if (on_existing == ExistingFilePolicy::kReplace)
+                              fs.AddFile("/out/pkg.conda", "old");
                           },
                       .run = [&](Fs& fs) { return WriteAtomically(fs, "new", on_existing); },
                       .check =
@@ -122,7 +123,7 @@ TEST(AtomicFile, EveryFaultLeavesOldOrNewAndNoTemp) {
                                       is_write ? std::vector<std::string>{}
                                                : std::vector<std::string>{"while writing '/out/pkg.conda'"});
                             const auto left = fs.List("/out");
-                            if (on_existing == OnExisting::kReplace) {
+                            if (on_existing == ExistingFilePolicy::kReplace) {
                               EXPECT_THAT(left, ElementsAre("pkg.conda"));
                               EXPECT_THAT(fs.Content("/out/pkg.conda"), AnyOf("old", "new"));
                             } else {
@@ -140,7 +141,7 @@ TEST(AtomicFile, CrashAnywhereLeavesTheTargetWholeAndAtMostATemp) {
   const int faults =
       RunFaultLoop({.after = FaultAfter::kDead,
                     .setup = [](MemFs& fs) { fs.AddFile("/out/pkg.conda", "old"); },
-                    .run = [](Fs& fs) { return WriteAtomically(fs, "new", OnExisting::kReplace); },
+                    .run = [](Fs& fs) { return WriteAtomically(fs, "new", ExistingFilePolicy::kReplace); },
                     .check =
                         [](MemFs& fs, const Error&) {
                           EXPECT_THAT(fs.Content("/out/pkg.conda"), AnyOf("old", "new"));
@@ -176,7 +177,7 @@ TEST(AtomicFile, WhoCleansAtAnyMomentLeavesItAlone) {
     mem.AddDir("/out");
     FaultFs fs(mem, {});
     fs.Before(number, [&] { ASSERT_OK(RemoveAbandoned(mem, AbsPath::Literal("/out"))); });
-    ASSERT_OK(WriteAtomically(fs, "data", OnExisting::kRefuse));
+    ASSERT_OK(WriteAtomically(fs, "data", ExistingFilePolicy::kRefuse));
     EXPECT_THAT(mem.List("/out"), ElementsAre("pkg.conda"));
     EXPECT_EQ(mem.Content("/out/pkg.conda"), "data");
   }
@@ -186,7 +187,7 @@ TEST(AtomicFile, WorksWithoutLocks) {
   MemFs fs;
   fs.AddDir("/out");
   fs.DisableLocks();
-  ASSERT_OK(WriteAtomically(fs, "data", OnExisting::kReplace));
+  ASSERT_OK(WriteAtomically(fs, "data", ExistingFilePolicy::kReplace));
   EXPECT_THAT(fs.List("/out"), ElementsAre("pkg.conda"));
 }
 

@@ -55,7 +55,7 @@ TEST_F(CopyRangeTest, PutsBytesWhereTheyAreWanted) {
 TEST_F(CopyRangeTest, ASourceThatEndsBeforeIsAnError) {
   MemFs memory;
   const CopiedRange range{.from = 8, .to = 0, .size_bytes = 3};
-  const auto ends = FailsWith(ErrorCode::kIo, HasSubstr("has 10 bytes only"));
+  const auto ends = FailsWith(ErrorCode::kIo, HasSubstr("has only 10 bytes"));
   EXPECT_THAT(Copied(*os_, dir_.path(), range), ends);
   EXPECT_THAT(Copied(memory, AbsPath::Literal("/"), range), ends);
 }

@@ -94,7 +94,7 @@ TEST_P(FindFiles, ManyInOneFolderAreSorted) {
 
 TEST_P(FindFiles, RootMustBeAFolder) {
   Add("file", "\177ELF");
-  EXPECT_THAT(Find("file"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a folder")));
+  EXPECT_THAT(Find("file"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a directory")));
   EXPECT_THAT(Find("missing"), FailsWith(ErrorCode::kNotFound, HasSubstr("missing")));
 }
 

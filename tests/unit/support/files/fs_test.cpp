@@ -146,7 +146,7 @@ TYPED_TEST(FsContract, ListDirSortsByBytes) {
   EXPECT_THAT(this->fs().ListDir(this->At("none")),
               FailsWith(ErrorCode::kNotFound, HasSubstr("cannot list")));
   EXPECT_THAT(this->fs().ListDir(this->At("a")),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a folder")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a directory")));
 }
 
 TYPED_TEST(FsContract, MakeDirsMakesParentsAndAcceptsExistingFolders) {
@@ -162,9 +162,9 @@ TYPED_TEST(FsContract, MakeDirsFailsWhereAFileOrDanglingLinkIs) {
   ASSERT_OK(this->fs().CreateSymlink("nowhere", this->At("dangling")));
   EXPECT_THAT(this->fs().MakeDirs(this->At("file")), FailsWith(ErrorCode::kAlreadyExists, HasSubstr("file")));
   EXPECT_THAT(this->fs().MakeDirs(this->At("file/x/y")),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("file' is not a folder")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("file' is not a directory")));
   EXPECT_THAT(this->fs().MakeDirs(this->At("dangling")),
-              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("dangling' is not a folder")));
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("dangling' is not a directory")));
 }
 
 TYPED_TEST(FsContract, MakeDirIsExclusive) {

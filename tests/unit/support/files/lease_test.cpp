@@ -165,25 +165,25 @@ TEST(Lease, WithoutLocksIsGrantedAndSaysSo) {
   EXPECT_FALSE(first->is_locked());
 }
 
-TEST(TakeShared, ProtectsAndRemembersTheUse) {
+TEST(LeaseShared, ProtectsAndRemembersTheUse) {
   MemFs fs;
   TestEnv env({.fs = &fs});
   fs.AddFile("/r/key/.lease", "");
-  ASSERT_OK_AND_ASSIGN(const auto lease, TakeShared(env, Folder()));
+  ASSERT_OK_AND_ASSIGN(const auto lease, LeaseShared(env, Folder()));
   ASSERT_TRUE(lease.has_value());
   EXPECT_FALSE(CanTake(fs, LockKind::kExclusive));
   const auto now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(env.clock.WallNow().time_since_epoch());
   EXPECT_EQ(fs.Lstat(Folder() / kLeaseName)->mtime_ns, now.count());
-  ASSERT_OK_AND_ASSIGN(const auto none, TakeShared(env, AbsPath::Literal("/r/none")));
+  ASSERT_OK_AND_ASSIGN(const auto none, LeaseShared(env, AbsPath::Literal("/r/none")));
   EXPECT_FALSE(none.has_value());
 }
 
-TEST(TakeShared, AReadOnlyResultIsServed) {
+TEST(LeaseShared, AReadOnlyResultIsServed) {
   MemFs fs;
   TestEnv env({.fs = &fs});
   fs.AddDir("/r/key", 0555);
-  ASSERT_OK_AND_ASSIGN(const auto lease, TakeShared(env, Folder()));
+  ASSERT_OK_AND_ASSIGN(const auto lease, LeaseShared(env, Folder()));
   EXPECT_TRUE(lease.has_value());
 }
 
@@ -240,10 +240,10 @@ TEST(RealLocks, AreSharedAndExclusiveBetweenHandles) {
   EXPECT_THAT(second->TryLock(LockKind::kExclusive), IsOkAndHolds(LockOutcome::kBusy));
   ASSERT_OK(first->Close());
   EXPECT_THAT(second->TryLock(LockKind::kExclusive), IsOkAndHolds(LockOutcome::kHeld));
-  ASSERT_OK_AND_ASSIGN(const HeldFile busy, TryHold(*fs, file, LockKind::kShared));
-  EXPECT_EQ(busy.state, HoldState::kBusy);
-  ASSERT_OK_AND_ASSIGN(const HeldFile none, TryHold(*fs, dir / "none", LockKind::kShared));
-  EXPECT_EQ(none.state, HoldState::kGone);
+  ASSERT_OK_AND_ASSIGN(const LockedFile busy, TryLockFile(*fs, file, LockKind::kShared));
+  EXPECT_EQ(busy.state, LockState::kBusy);
+  ASSERT_OK_AND_ASSIGN(const LockedFile none, TryLockFile(*fs, dir / "none", LockKind::kShared));
+  EXPECT_EQ(none.state, LockState::kGone);
 }
 
 }  // namespace

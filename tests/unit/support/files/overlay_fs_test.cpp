@@ -27,7 +27,7 @@ class MadeFiles : public ::testing::Test {
   const AbsPath kMade = AbsPath::Literal("/w/made");
   const AbsPath kBeside = AbsPath::Literal("/w/beside");
   MemFs mem_;
-  MadeFilesFs made_{mem_};
+  VirtualFilesFs made_{mem_};
 };
 
 TEST_F(MadeFiles, AreReadLikeOthers) {
@@ -36,8 +36,8 @@ TEST_F(MadeFiles, AreReadLikeOthers) {
   EXPECT_EQ(made_.Stat(kMade)->mode, 0755U);
   EXPECT_EQ(made_.Lstat(kMade)->size_bytes, kText.size());
   EXPECT_FALSE(*Exists(mem_, kMade));
-  EXPECT_THAT(made_.ReadLink(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is no symlink")));
-  EXPECT_THAT(made_.ListDir(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a folder")));
+  EXPECT_THAT(made_.ReadLink(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a symlink")));
+  EXPECT_THAT(made_.ListDir(kMade), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a directory")));
 }
 
 TEST_F(MadeFiles, CannotBeChanged) {

@@ -401,6 +401,89 @@ TEST_F(HttpCallTest, MethodsAndBodiesThatDoNotFitAreRefused) {
   EXPECT_THAT(stub_.requests(), IsEmpty());
 }
 
+constexpr const char* kDigestOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// The keys, host and time of the examples in the S3 API Reference, "Signature Calculations for the
+/// Authorization Header". In parts: the tree holds nothing that looks like a key.
+HttpCall ExampleOfAws(HttpCall call) {
+  const std::string id = std::string("AKIA") + "IOSFODNN7EXAMPLE";
+  call.aws = {.keys = {.id = Secret(id), .key = Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")},
+              .region = "us-east-1"};
+  call.headers["Host"] = "examplebucket.s3.amazonaws.com";
+  call.headers["x-amz-date"] = "20130524T000000Z";
+  call.headers["x-amz-content-sha256"] = kDigestOfNothing;
+  return call;
+}
+
+TEST_F(HttpCallTest, SignsAsTheExamplesOfAws) {
+  stub_.Serve("/test.txt", StubReply{});
+  stub_.Serve("/", StubReply{});
+  HttpCall get = ExampleOfAws(CallOf("GET", "/test.txt"));
+  get.headers["Range"] = "bytes=0-9";
+  ASSERT_OK(http_->Call(get));
+  ASSERT_OK(http_->Call(ExampleOfAws(CallOf("GET", "/?lifecycle="))));
+  ASSERT_OK(http_->Call(ExampleOfAws(CallOf("GET", "/?max-keys=2&prefix=J"))));
+  const auto said = [&](std::size_t number) {
+    return stub_.requests().at(number).headers.at("authorization");
+  };
+  EXPECT_EQ(said(0), std::string("AWS4-HMAC-SHA256 Credential=AKIA") +
+                         "IOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
+                         "SignedHeaders=host;range;x-amz-content-sha256;x-amz-date, "
+                         "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
+  EXPECT_THAT(said(1), HasSubstr("=fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"));
+  EXPECT_THAT(said(2), HasSubstr("=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"));
+}
+
+TEST_F(HttpCallTest, SignsASessionAndNothingThatAProxyChanges) {
+  stub_.Serve("/f", StubReply{});
+  for (const char* method : {"PUT", "POST", "GET", "HEAD", "DELETE"}) {
+    const bool has_body = std::string_view(method).starts_with('P');
+    HttpCall call = has_body ? CallWithBody(method, "/f", 1000) : CallOf(method, "/f");
+    call.aws = {.keys = {.id = Secret("theid"), .key = Secret("thekey"), .session_token = Secret("thetoken")},
+                .region = "eu-1"};
+    call.headers = {{"x-amz-content-sha256", kDigestOfNothing}, {"Content-Type", "text/plain"}};
+    ASSERT_OK(http_->Call(call));
+    const StubRequest request = stub_.requests().back();
+    EXPECT_EQ(request.method, method);
+    EXPECT_THAT(request.headers.at("authorization"),
+                AllOf(HasSubstr("Credential=theid/"), HasSubstr("/eu-1/s3/aws4_request, "),
+                      HasSubstr("SignedHeaders=content-type;host;x-amz-content-sha256;x-amz-date;"
+                                "x-amz-security-token, ")));
+    EXPECT_EQ(request.headers.at("x-amz-security-token"), "thetoken");
+    EXPECT_EQ(request.headers.at("content-type"), "text/plain");
+    EXPECT_FALSE(request.headers.contains("expect")) << method;
+    EXPECT_EQ(request.body, has_body ? PatternText(1000) : "");
+  }
+}
+
+TEST_F(HttpCallTest, ALargeSignedBodyWaitsForAContinueWhereTheServerKnowsIt) {
+  stub_.ServeInTurn("/f",
+                    {StubReply{}, {.status = 417, .body = "what?", .answer_after = 0}, {.body = "taken"}});
+  HttpCall call = CallWithBody("PUT", "/f", kBig);
+  call.aws = {.keys = {.id = Secret("theid"), .key = Secret("thekey")}, .region = "eu-1"};
+  call.headers = {{"x-amz-content-sha256", kDigestOfNothing}, {"Content-Type", "text/plain"}};
+  ASSERT_OK(http_->Call(call));
+  EXPECT_EQ(stub_.requests().back().headers.at("expect"), "100-continue");
+  EXPECT_TRUE(stub_.requests().back().body == PatternText(kBig));
+  ASSERT_OK_AND_ASSIGN(const HttpAnswer answer, http_->Call(call));
+  EXPECT_EQ(answer.body, "taken");
+  EXPECT_FALSE(stub_.requests().back().headers.contains("expect"));
+  EXPECT_TRUE(stub_.requests().back().body == PatternText(kBig));
+}
+
+TEST_F(HttpCallTest, WhatLibcurlWouldSignWronglyIsRefused) {
+  const auto refused = [&](HttpCall call, const char* why) {
+    EXPECT_THAT(http_->Call(call), FailsWith(ErrorCode::kInvalidInput, HasSubstr(why)));
+  };
+  refused(ExampleOfAws(CallOf("GET", "/?prefix=J&max-keys=2")), "is not in order");
+  refused(ExampleOfAws(CallOf("GET", "/?lifecycle")), "without '='");
+  refused(ExampleOfAws(CallWithBody("PUT", "/f", 5)), "Content-Type");
+  HttpCall without = ExampleOfAws(CallOf("GET", "/f"));
+  without.headers.erase("x-amz-content-sha256");
+  refused(without, "needs x-amz-content-sha256");
+  EXPECT_THAT(stub_.requests(), IsEmpty());
+}
+
 TEST_F(HttpCallTest, OnlyHttpIsCalled) {
   const TempDir dir;
   const std::string host = "127.0.0.1:" + std::to_string(stub_.port()) + "/f";

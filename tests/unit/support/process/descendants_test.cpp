@@ -135,9 +135,9 @@ TEST_F(DescendantsTest, WhereProcIsAnotherNamespacesTheRunIsWarned) {
                            ->Run(Sh("setsid sh -c 'echo $$ > daemon; exec sleep 100' & "
                                     "while ! [ -s daemon ]; do sleep 0.01; done"))
                            .has_value();
-      const bool warned =
-          reporter.warnings().size() == 1 &&
-          reporter.warnings()[0].find("'sh' has started may still run: /proc does not") != std::string::npos;
+      const bool warned = reporter.warnings().size() == 1 &&
+                          reporter.warnings()[0].find(
+                              "started by 'sh' may still be running: /proc does not") != std::string::npos;
       ::_exit((clean ? 0 : 1) + (ran ? 0 : 2) + (warned ? 0 : 4));
     }
     int status = 0;

@@ -201,7 +201,7 @@ TEST_F(ProcessTest, WhatCannotBeExecutedSaysWhy) {
 TEST_F(ProcessTest, MissingFolderIsNamed) {
   Command command = Sh("true");
   command.cwd = dir_ / "missing";
-  EXPECT_THAT(Run(command), FailsWith(ErrorCode::kNotFound, HasSubstr("cannot enter folder")));
+  EXPECT_THAT(Run(command), FailsWith(ErrorCode::kNotFound, HasSubstr("cannot enter directory")));
 }
 
 TEST_F(ProcessTest, InvalidCommandsAreRefused) {
@@ -283,7 +283,7 @@ TEST_F(ProcessTest, WhatIsLeftIsToldWithTheFilesThatItWrites) {
   EXPECT_TRUE(status.ok());
   EXPECT_EQ(status.output, "done\n");
   std::map<std::string, std::vector<AbsPath>> left;
-  for (const LeftProcess& each : status.left) left.emplace(each.command, each.writing);
+  for (const OrphanProcess& each : status.left) left.emplace(each.command, each.writing);
   EXPECT_THAT(left,
               ElementsAre(Pair("sleep 301", ElementsAre(dir_ / "link/file")), Pair("sleep 302", IsEmpty())));
   EXPECT_LT(status.elapsed, std::chrono::seconds(10));

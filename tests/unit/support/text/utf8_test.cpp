@@ -36,7 +36,7 @@ TEST(NameProblem, AllowsWhatFileSystemsTake) {
   std::string deep;
   for (std::size_t i = 0; i < limits::kFolderDepth; ++i) deep += "d/";
   EXPECT_EQ(NameProblem(deep + "f"), std::nullopt);
-  EXPECT_THAT(NameProblem(deep + "d/f"), Optional(HasSubstr("129 folders deep")));
+  EXPECT_THAT(NameProblem(deep + "d/f"), Optional(HasSubstr("129 directories deep")));
 }
 
 TEST(NameProblem, NamesTheRule) {
@@ -44,7 +44,7 @@ TEST(NameProblem, NamesTheRule) {
   EXPECT_THAT(NameProblem("a\u009b31m"), Optional(HasSubstr("control character"))) << "CSI in one character";
   EXPECT_THAT(NameProblem("a\xff"), Optional(HasSubstr("not UTF-8")));
   EXPECT_THAT(NameProblem("a/" + std::string(300, 'x') + "/b"),
-              Optional(std::string("has a part of 300 bytes in its name; file systems take 255")));
+              Optional(std::string("has a component of 300 bytes in its name; file systems allow 255")));
   std::string path = "x";
   while (path.size() <= limits::kName) path += "/" + std::string(200, 'x');
   EXPECT_THAT(NameProblem(path), Optional(HasSubstr("more than 4096 bytes")));

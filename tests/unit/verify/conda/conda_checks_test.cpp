@@ -126,7 +126,7 @@ TEST_F(CondaChecksTest, DependenciesPromiseThePlatform) {
     std::vector<std::string> found;
     const auto artifacts =
         conda::WritePackages(env_, {.metadata = metadata, .tree = tree, .prefix_placeholder = ""},
-                             env_.dir().MakeDir("out"), {.on_existing = OnExisting::kReplace});
+                             env_.dir().MakeDir("out"), {.on_existing = ExistingFilePolicy::kReplace});
     EXPECT_THAT(artifacts, test::IsOk());
     if (!artifacts) return found;
     for (const Artifact& artifact : *artifacts) {
@@ -288,7 +288,7 @@ TEST_F(CondaChecksTest, NamesThatCannotBeUnpackedAreFindings) {
         {.name = std::string(90, 'x') + "/y", .content = "1"}},
        "which is a file"},
       {{{.name = "a/b", .content = "1"}, {.name = "a", .content = "1"}},
-       "'a' is also the folder of other members"},
+       "'a' is also the directory of other members"},
       {{{.name = "a\xff", .content = "1"}}, "has a name that is not UTF-8"}};
   for (const auto& [members, message] : cases) {
     const std::vector<Finding> findings = CheckPayload({}, members);
@@ -399,9 +399,8 @@ TEST_F(CondaChecksTest, FileNames) {
   EXPECT_THAT(Check(odd), ElementsAre(AllOf(HasId("conda-file-name"),
                                             Field(&Finding::message, HasSubstr("not of the form")))));
   const AbsPath disguised = env_.dir().WriteFile("demo-1.0-0.conda", MakeTarBz2(DemoInfo({})));
-  EXPECT_THAT(Check(disguised),
-              ElementsAre(AllOf(HasId("conda-file-name"),
-                                Field(&Finding::message, HasSubstr("is a .tar.bz2 inside")))));
+  EXPECT_THAT(Check(disguised), ElementsAre(AllOf(HasId("conda-file-name"),
+                                                  Field(&Finding::message, HasSubstr("is a .tar.bz2")))));
   const AbsPath long_name =
       env_.dir().WriteFile("demo-1.0-" + std::string(220, '0') + ".tar.bz2", MakeTarBz2(DemoInfo({})));
   EXPECT_THAT(Check(long_name),
@@ -431,8 +430,8 @@ TEST_F(CondaChecksTest, ZipLayout) {
   const test::RawConda good{.info = DemoInfo({}), .payload = {}};
   test::RawConda raw = good;
   raw.metadata = "";
-  EXPECT_THAT(CheckConda(raw), ElementsAre(AllOf(HasId("conda-zip-metadata"),
-                                                 Field(&Finding::message, HasSubstr("holds no")))));
+  EXPECT_THAT(CheckConda(raw),
+              ElementsAre(AllOf(HasId("conda-zip-metadata"), Field(&Finding::message, HasSubstr("has no")))));
   raw.metadata = "{\"conda_pkg_format_version\": 3}";
   EXPECT_THAT(CheckConda(raw), ElementsAre(HasId("conda-zip-metadata")));
   raw = good;

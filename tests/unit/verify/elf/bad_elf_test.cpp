@@ -174,7 +174,7 @@ TEST(BadElf, NoByteThatChangesIsMoreThanAFinding) {
   ASSERT_OK_AND_ASSIGN(const DlopenTable opened, DlopenTable::BuiltIn());
   ASSERT_OK_AND_ASSIGN(const PlatformPolicies policies, PlatformPolicies::BuiltIn());
   ASSERT_OK_AND_ASSIGN(const auto libraries, PolicyLibraries::BuiltIn());
-  const PlatformPromise promise = PromiseOfTags(policies, {"manylinux_2_17_x86_64"});
+  const DeclaredPlatform promise = DeclaredByTags(policies, {"manylinux_2_17_x86_64"});
   for (std::size_t at = 4; at < whole.size(); ++at) {
     // Padding between the segments says nothing; one byte in seven of it is enough.
     if (whole[at] == '\0' && at % 7 != 0) continue;
@@ -186,8 +186,8 @@ TEST(BadElf, NoByteThatChangesIsMoreThanAFinding) {
       ASSERT_OK_AND_ASSIGN(const ElfTree read,
                            ReadElfTree(tree.env(), AbsPath::Literal(test::kRoot), opened, findings));
       std::vector<FileNeeds> needs = MeasureNeeds(read, policies, libraries);
-      ASSERT_OK(CheckFloors({.env = tree.env(), .tree = read, .policies = policies, .promise = promise},
-                            needs, findings))
+      ASSERT_OK(CheckMinimumVersions(
+          {.env = tree.env(), .tree = read, .policies = policies, .promise = promise}, needs, findings))
           << at;
     }
   }

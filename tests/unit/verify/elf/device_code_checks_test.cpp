@@ -48,8 +48,8 @@ TEST(DeviceCodeChecks, EachFileHasWhatIsAskedFor) {
   EXPECT_THAT(
       tree.Check({.device_code = {"8.0;9.0"}}),
       ElementsAre(
-          Is("device-code-mismatch", Severity::kError, "lib/a.so", "PTX for compute_90 was not asked for"),
-          Is("device-code-mismatch", Severity::kError, "lib/b.a", "PTX for compute_90 was not asked for")));
+          Is("device-code-mismatch", Severity::kError, "lib/a.so", "PTX for compute_90 was not requested"),
+          Is("device-code-mismatch", Severity::kError, "lib/b.a", "PTX for compute_90 was not requested")));
   EXPECT_THAT(tree.Check({.device_code = {"8.0;9.0+PTX;9.0a;10.0+PTX"}}),
               ElementsAre(Is("device-code-mismatch", Severity::kError, "lib/a.so",
                              "machine code for sm_90a, sm_100 is missing; PTX for compute_100 is missing"),
@@ -60,11 +60,10 @@ TEST(DeviceCodeChecks, OneFileOfSeveral) {
   Tree tree;
   tree.AddText("lib/a.so", kBoth);
   tree.AddText("lib/sub/b.o", kOnly80);
-  EXPECT_THAT(
-      tree.Check({.device_code = {"8.0;9.0+PTX"}}),
-      ElementsAre(Is("device-code-mismatch", Severity::kError, "lib/sub/b.o",
-                     "machine code for sm_90 is missing; PTX for compute_90 is missing; PTX for compute_80 "
-                     "was not asked for")));
+  EXPECT_THAT(tree.Check({.device_code = {"8.0;9.0+PTX"}}),
+              ElementsAre(Is("device-code-mismatch", Severity::kError, "lib/sub/b.o",
+                             "machine code for sm_90 is missing; PTX for compute_90 is missing; PTX for "
+                             "compute_80 was not requested")));
   EXPECT_THAT(tree.Check({.device_code = {"8.0;9.0+PTX", "sub/b.o=8.0+PTX"}}), IsEmpty());
   EXPECT_THAT(tree.Check({.device_code = {"8.0;9.0+PTX", "b.*=any"}}), IsEmpty());
   EXPECT_THAT(tree.Check({.device_code = {"any"}}), IsEmpty());
@@ -73,9 +72,9 @@ TEST(DeviceCodeChecks, OneFileOfSeveral) {
 TEST(DeviceCodeChecks, NoneAnywhereIsAnErrorWhereSomeIsAskedFor) {
   Tree tree;
   tree.Add("lib/host.so", test::Library({}));
-  const auto absent = Is("device-code-absent", Severity::kError, "", "none of the libraries");
+  const auto absent = Is("device-code-absent", Severity::kError, "", "no library, program or static archive");
   EXPECT_THAT(tree.Check({.device_code = {"8.0"}}), ElementsAre(absent));
-  const auto absent_in_a = Is("device-code-absent", Severity::kError, "", "asked of 'liba.so'");
+  const auto absent_in_a = Is("device-code-absent", Severity::kError, "", "no file 'liba.so' has GPU code");
   EXPECT_THAT(tree.Check({.device_code = {"any", "liba.so=8.0"}}), ElementsAre(absent_in_a));
   EXPECT_THAT(tree.Check({.device_code = {"any"}}), IsEmpty());
   EXPECT_THAT(tree.Check(), IsEmpty());
@@ -90,8 +89,8 @@ TEST(DeviceCodeChecks, EachGlobHasAFileWithCode) {
   tree.Add("lib/libb.so", test::Library({}));
   EXPECT_THAT(
       tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "libb.so=8.0", "libbb.so=8.0", "libc.so=any"}}),
-      ElementsAre(Is("device-code-absent", Severity::kError, "", "asked of 'libb.so'"),
-                  Is("device-code-absent", Severity::kError, "", "asked of 'libbb.so'")));
+      ElementsAre(Is("device-code-absent", Severity::kError, "", "no file 'libb.so' has GPU code"),
+                  Is("device-code-absent", Severity::kError, "", "no file 'libbb.so' has GPU code")));
   EXPECT_THAT(tree.Check({.device_code = {"liba.so=8.0;9.0+PTX", "10.0"}}), IsEmpty())
       << "the list for all others, where there are none";
 }
@@ -105,11 +104,11 @@ TEST(DeviceCodeChecks, CodeOfAmdByItsTargets) {
                                                        {"hip-spirv64-amd-amdhsa--amdgcnspirv"}})}}));
   EXPECT_THAT(tree.Check({.device_code = {"gfx90a:xnack-;gfx1100;amdgcnspirv"}}), IsEmpty());
   EXPECT_THAT(tree.Check({.device_code = {"gfx1100;more"}}), IsEmpty());
-  EXPECT_THAT(tree.Check({.device_code = {"gfx90a;gfx1100;9.0+PTX"}}),
-              ElementsAre(Is(
-                  "device-code-mismatch", Severity::kError, "lib/a.so",
-                  "machine code for gfx90a, sm_90 is missing; machine code for gfx90a:xnack- was not asked "
-                  "for; PTX for compute_90 is missing; SPIR-V for amdgcnspirv was not asked for")));
+  EXPECT_THAT(
+      tree.Check({.device_code = {"gfx90a;gfx1100;9.0+PTX"}}),
+      ElementsAre(Is("device-code-mismatch", Severity::kError, "lib/a.so",
+                     "machine code for gfx90a, sm_90 is missing; machine code for gfx90a:xnack- was not "
+                     "requested; PTX for compute_90 is missing; SPIR-V for amdgcnspirv was not requested")));
 }
 
 TEST(DeviceCodeChecks, MoreTakesWhatTheProjectAddsAndMissesWhatItLost) {
@@ -165,7 +164,7 @@ TEST(DeviceCodeChecks, APackageSaysWhatItsFilesHold) {
 TEST(DeviceCodeChecks, AListThatIsNoneIsRefused) {
   Tree tree;
   EXPECT_THAT(ExamineTree(tree.env(), AbsPath::Literal(kRoot), {.device_code = {"all"}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'all' is no GPU architecture")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown GPU architecture 'all'")));
 }
 
 }  // namespace

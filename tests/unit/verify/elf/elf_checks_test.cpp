@@ -36,7 +36,7 @@ TEST(ElfChecks, MissingLibraryIsAnError) {
   Tree tree;
   tree.Add("lib/liba.so", Library({"libnowhere.so.3"}, "$ORIGIN"));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "lib/liba.so",
-                                           "needs 'libnowhere.so.3', which neither the tree")));
+                                           "needs 'libnowhere.so.3', which the tree")));
   EXPECT_THAT(tree.Check({.allow_unresolved = {"libnowhere.so.*"}}), IsEmpty());
 }
 
@@ -51,7 +51,7 @@ TEST(ElfChecks, DeclaredDependenciesProvide) {
               ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "libother.so.1")));
   tree.AddText("info/index.json", R"({"depends": ["mystery >=1", "python 3.11.*"]})");
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kWarning, "pkg/liba.so",
-                                           "one of the dependencies has to provide it")));
+                                           "a dependency must provide it")));
   EXPECT_THAT(Tree().Check({.dependencies = {"mkl"}}), IsEmpty());
 }
 
@@ -62,9 +62,8 @@ TEST(ElfChecks, WhatADependencyIsKnownToInstallProvides) {
     EXPECT_THAT(tree.Check(), testing::SizeIs(3)) << library;
     tree.AddText("pkg-1.dist-info/METADATA",
                  "Metadata-Version: 2.1\nName: pkg\nVersion: 1\nRequires-Dist: torch==2.15.0\n");
-    EXPECT_THAT(tree.Check(),
-                ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so",
-                               "needs 'libnowhere.so.1', which neither the tree nor a dependency")))
+    EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so",
+                                             "needs 'libnowhere.so.1', which the tree, its dependencies")))
         << library;
   }
   // The CUDA of another torch than the newest, which is what installers take.
@@ -94,7 +93,7 @@ TEST(ElfChecks, ThePackageMayLeaveLibrariesToTheMachine) {
     EXPECT_THAT(tree.Check(),
                 testing::UnorderedElementsAre(
                     Is("elf-allowed-needed", Severity::kInfo, "pkg/liba.so",
-                       "'libgomp.so.1', which the package leaves"),
+                       "'libgomp.so.1', which the package expects"),
                     Is("elf-unresolved-needed", Severity::kError, "pkg/liba.so", "libnone.so")));
     EXPECT_THAT(tree.Check({.allow_unresolved = {"lib*"}}), IsEmpty());
     tree.AddText(place, "{");
@@ -147,7 +146,7 @@ TEST(ElfChecks, LibraryInTheTreeThatThePathMisses) {
   tree.Add("lib/liba.so", Library({"libb.so"}, "$ORIGIN"));
   tree.Add("lib/sub/libb.so", Library({}));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unreachable-needed", Severity::kError, "lib/liba.so",
-                                           "'libb.so', which is at 'lib/sub/libb.so'")));
+                                           "'libb.so': it is at 'lib/sub/libb.so'")));
 }
 
 TEST(ElfChecks, RpathOfTheLoaderCountsUnlessRunpathIsThere) {
@@ -180,7 +179,7 @@ TEST(ElfChecks, EachKindOfBadEntry) {
               ElementsAre(Is("elf-search-path-absolute", Severity::kError, "lib/liba.so",
                              "'/opt/build/lib' is absolute"),
                           Is("elf-search-path-dead", Severity::kWarning, "lib/liba.so", "'$ORIGIN/none'"),
-                          Is("elf-search-path-empty", Severity::kError, "lib/liba.so", "working folder"),
+                          Is("elf-search-path-empty", Severity::kError, "lib/liba.so", "working directory"),
                           Is("elf-search-path-escapes", Severity::kError, "lib/liba.so", "'$ORIGIN/../..'"),
                           Is("elf-search-path-relative", Severity::kError, "lib/liba.so", "'lib'"),
                           Is("elf-search-path-stubs", Severity::kError, "lib/liba.so", "'$ORIGIN/stubs'"),
@@ -191,11 +190,11 @@ TEST(ElfChecks, ForbiddenTextInAnEntryAndInAnyFile) {
   Tree tree;
   tree.Add("liba.so", Library({}, "/b/scratch/lib"));
   tree.AddText("notes.txt", "built in /b/scratch/x");
-  EXPECT_THAT(tree.Check({.forbidden_paths = {"/b/scratch"}}),
-              ElementsAre(Is("artifact-build-path", Severity::kError, "liba.so", "'/b/scratch'"),
-                          Is("elf-search-path-forbidden", Severity::kError, "liba.so",
-                             "'/b/scratch', a path of the build"),
-                          Is("artifact-build-path", Severity::kError, "notes.txt", "'/b/scratch'")));
+  EXPECT_THAT(
+      tree.Check({.forbidden_paths = {"/b/scratch"}}),
+      ElementsAre(Is("artifact-build-path", Severity::kError, "liba.so", "'/b/scratch'"),
+                  Is("elf-search-path-forbidden", Severity::kError, "liba.so", "build path '/b/scratch'"),
+                  Is("artifact-build-path", Severity::kError, "notes.txt", "'/b/scratch'")));
 }
 
 TEST(ElfChecks, WheelMayClimbInsideItsEnvironment) {
@@ -221,8 +220,8 @@ TEST(ElfChecks, TwoTags) {
 TEST(ElfChecks, NeededByPath) {
   Tree tree;
   tree.Add("liba.so", Library({"/b/libb.so"}));
-  EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-needed-path", Severity::kError, "liba.so", "'/b/libb.so' by path")));
+  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-needed-path", Severity::kError, "liba.so",
+                                           "'/b/libb.so' by absolute path")));
 }
 
 TEST(ElfChecks, UnreadableTreeIsAnError) {
@@ -240,7 +239,7 @@ TEST(ElfChecks, DeepNestingEnds) {
   for (int i = 0; i < 140; ++i) path += "/d";
   tree.fs().AddDir(path);
   EXPECT_THAT(ExamineTree(tree.env(), AbsPath::Literal(kRoot), {}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("lies more than 128 folders deep")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is more than 128 directories deep")));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ SyntheticElf Foreign() {
   return elf;
 }
 
-TEST(Loads, RpathServesDownTheWholeChain) {
+TEST(ResolvedLibraries, RpathServesDownTheWholeChain) {
   Tree tree;
   tree.Add("faiss/_swig.so", WithRpath({"libfaiss.so"}, "$ORIGIN/libs"));
   tree.Add("faiss/libs/libfaiss.so", Library({"libopenblas.so"}));
@@ -41,7 +41,7 @@ TEST(Loads, RpathServesDownTheWholeChain) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, FilesOfDataFoldersAreWhereTheyAreInstalled) {
+TEST(ResolvedLibraries, FilesOfDataFoldersAreWhereTheyAreInstalled) {
   Tree tree;
   tree.AddWheel({"py3-none-any"});
   tree.Add("toy-1.data/platlib/toy/a.so", WithRpath({"libx.so"}, "$ORIGIN/../toy.libs"));
@@ -57,10 +57,10 @@ TEST(Loads, FilesOfDataFoldersAreWhereTheyAreInstalled) {
   // From the archive's layout it would lead there.
   tree.Add("toy-1.data/purelib/other/b.so", Library({"libx.so"}, "$ORIGIN/../../../toy.libs"));
   EXPECT_THAT(about_paths(), Contains(Is("elf-unreachable-needed", Severity::kError,
-                                         "toy-1.data/purelib/other/b.so", "does not lead there")));
+                                         "toy-1.data/purelib/other/b.so", "is not on the search path")));
 }
 
-TEST(Loads, RunpathInTheChainHidesOnlyItsOwnRpath) {
+TEST(ResolvedLibraries, RunpathInTheChainHidesOnlyItsOwnRpath) {
   Tree tree;
   tree.Add("ext.so", WithRpath({"liba.so"}, "$ORIGIN/libs"));
   SyntheticElf both = Library({"libb.so"}, "$ORIGIN");
@@ -72,17 +72,17 @@ TEST(Loads, RunpathInTheChainHidesOnlyItsOwnRpath) {
               ElementsAre(Is("elf-search-path-two-tags", Severity::kWarning, "libs/liba.so", "")));
 }
 
-TEST(Loads, ServesOnlyAlongChainsThatExist) {
+TEST(ResolvedLibraries, ServesOnlyAlongChainsThatExist) {
   Tree tree;
   tree.Add("one.so", WithRpath({"libb.so"}, "$ORIGIN/libs"));
   tree.Add("two.so", Library({"libb.so"}, "$ORIGIN/libs"));
   tree.Add("libs/libb.so", Library({"libc1.so"}));
   tree.Add("libs/libc1.so", Library({}));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unreachable-needed", Severity::kError, "libs/libb.so",
-                                           "does not lead there when 'two.so' is loaded first")));
+                                           "is not on the search path when 'two.so' is loaded first")));
 }
 
-TEST(Loads, AProgramBeginsEvenIfALibraryNeedsIt) {
+TEST(ResolvedLibraries, AProgramBeginsEvenIfALibraryNeedsIt) {
   Tree tree;
   SyntheticElf program = Library({"liba.so"});
   program.interpreter = "/lib64/ld-linux-x86-64.so.2";
@@ -93,24 +93,24 @@ TEST(Loads, AProgramBeginsEvenIfALibraryNeedsIt) {
               ElementsAre(Is("elf-unreachable-needed", Severity::kError, "bin/program", "'lib/liba.so'")));
 }
 
-TEST(Loads, PassesOverOtherProcessors) {
+TEST(ResolvedLibraries, PassesOverOtherProcessors) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/arm:$ORIGIN/x86"));
   tree.Add("arm/libb.so", Foreign());
   EXPECT_THAT(tree.Check(), Contains(Is("elf-unreachable-needed", Severity::kError, "ext.so",
-                                        "'arm/libb.so' is for another processor: ld.so passes over it")));
+                                        "'arm/libb.so' is for another architecture, so ld.so skips it")));
   tree.Add("x86/libb.so", Library({}));
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, AnotherProcessorsFileIsNoPlaceToLeadTo) {
+TEST(ResolvedLibraries, AnotherProcessorsFileIsNoPlaceToLeadTo) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}));
   tree.Add("arm/libb.so", Foreign());
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "neither")));
 }
 
-TEST(Loads, EndsAtWhatIsNoLibrary) {
+TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
   const auto shadowed_by = [](const std::function<void(Tree&, const std::string&)>& put) {
     Tree tree;
     tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/first:$ORIGIN"));
@@ -121,7 +121,7 @@ TEST(Loads, EndsAtWhatIsNoLibrary) {
       if (finding.id != "elf-shadowed-needed") continue;
       EXPECT_EQ(finding.severity, Severity::kError);
       EXPECT_EQ(finding.file, "ext.so");
-      EXPECT_THAT(finding.message, HasSubstr("leads to 'first/libb.so' first"));
+      EXPECT_THAT(finding.message, HasSubstr("finds 'first/libb.so' first"));
       words = finding.message.substr(finding.message.find("ends with"));
     }
     return words;
@@ -132,7 +132,7 @@ TEST(Loads, EndsAtWhatIsNoLibrary) {
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) { tree.AddText(path, "version 1"); }),
             "ends with 'file too short'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) { tree.fs().AddDir("/tree/" + path); }),
-            "ends with 'cannot read file data: Is a directory'");
+            "fails with 'cannot read file data: Is a directory'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) {
               SyntheticElf program = Library({});
               program.type = elf::kTypeExec;
@@ -144,7 +144,7 @@ TEST(Loads, EndsAtWhatIsNoLibrary) {
               bare.dynamic = false;
               tree.Add(path, bare);
             }),
-            "ends with 'object file has no dynamic section'");
+            "fails with 'object file has no dynamic section'");
   // A damaged one has a finding of its own.
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) {
               tree.AddText(path, Library({}).Build().substr(0, 400));
@@ -158,7 +158,7 @@ TEST(Loads, EndsAtWhatIsNoLibrary) {
             "");
 }
 
-TEST(Loads, ALoopOfLinksEndsOneSearchPath) {
+TEST(ResolvedLibraries, ALoopOfLinksEndsOneSearchPath) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/loop:$ORIGIN"));
   tree.Add("libb.so", Library({}));
@@ -167,7 +167,7 @@ TEST(Loads, ALoopOfLinksEndsOneSearchPath) {
               ElementsAre(Is("elf-unreachable-needed", Severity::kError, "ext.so", "'libb.so'")));
 }
 
-TEST(Loads, OriginIsTheFolderOfTheLink) {
+TEST(ResolvedLibraries, OriginIsTheFolderOfTheLink) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/lib"));
   tree.Add("real/libb.so", Library({"libc1.so"}, "$ORIGIN"));
@@ -179,7 +179,7 @@ TEST(Loads, OriginIsTheFolderOfTheLink) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, AFileIsLoadedOnceWhateverItsNames) {
+TEST(ResolvedLibraries, AFileIsLoadedOnceWhateverItsNames) {
   Tree tree;
   // The second name finds what the first has loaded, and with it the first folder.
   tree.Add("ext.so", Library({"libb.so.1", "libb.so"}, "$ORIGIN/one:$ORIGIN/two"));
@@ -189,7 +189,7 @@ TEST(Loads, AFileIsLoadedOnceWhateverItsNames) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, HardLinksAreOneFile) {
+TEST(ResolvedLibraries, HardLinksAreOneFile) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so.1", "libb.so"}, "$ORIGIN/one:$ORIGIN/two"));
   tree.Add("two/libb.so", Library({"libc1.so"}, "$ORIGIN"));
@@ -200,7 +200,7 @@ TEST(Loads, HardLinksAreOneFile) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, DotsBehindAMissingFolderLeadNowhere) {
+TEST(ResolvedLibraries, DotsBehindAMissingFolderLeadNowhere) {
   Tree tree;
   tree.Add("lib/ext.so", Library({"libb.so"}, "$ORIGIN/none/../../p"));
   tree.Add("p/libb.so", Library({}));
@@ -211,7 +211,7 @@ TEST(Loads, DotsBehindAMissingFolderLeadNowhere) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, ANameLoadedEarlierServes) {
+TEST(ResolvedLibraries, ANameLoadedEarlierServes) {
   Tree tree;
   tree.Add("ext.so", Library({"libfirst.so", "liblater.so"}, "$ORIGIN/libs"));
   SyntheticElf renamed = Library({});
@@ -222,7 +222,7 @@ TEST(Loads, ANameLoadedEarlierServes) {
               ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "ext.so", "'libhidden.so'")));
 }
 
-TEST(Loads, GoesByBreadthFirst) {
+TEST(ResolvedLibraries, GoesByBreadthFirst) {
   // liba's own needs come after all of ext.so's: libshared is found by ext.so's path, then known to liba.
   Tree tree;
   tree.Add("ext.so", Library({"liba.so", "libshared.so"}, "$ORIGIN/libs"));
@@ -231,7 +231,7 @@ TEST(Loads, GoesByBreadthFirst) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, LibAndPlatformDependOnTheMachine) {
+TEST(ResolvedLibraries, LibAndPlatformDependOnTheMachine) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN/$LIB"));
   tree.Add("lib/x86_64-linux-gnu/libb.so", Library({}));
@@ -246,7 +246,7 @@ TEST(Loads, LibAndPlatformDependOnTheMachine) {
                                            "where $PLATFORM is 'x86_64'")));
 }
 
-TEST(Loads, LibOfOtherMachines) {
+TEST(ResolvedLibraries, LibOfOtherMachines) {
   const auto libs = [](std::uint16_t machine, elf::ElfClass elf_class) {
     Tree tree;
     SyntheticElf elf = Library({}, "$ORIGIN/$LIB");
@@ -271,7 +271,7 @@ TEST(Loads, LibOfOtherMachines) {
   EXPECT_THAT(libs(9999, elf::ElfClass::k64), ElementsAre("lib64", "lib"));
 }
 
-TEST(Loads, LibrariesForBetterProcessors) {
+TEST(ResolvedLibraries, LibrariesForBetterProcessors) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN"));
   tree.Add("glibc-hwcaps/x86-64-v3/libb.so", Library({"libc1.so"}, "$ORIGIN"));
@@ -288,7 +288,7 @@ TEST(Loads, LibrariesForBetterProcessors) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, NeededByAPathFromTheOrigin) {
+TEST(ResolvedLibraries, NeededByAPathFromTheOrigin) {
   Tree tree;
   tree.Add("ext.so", Library({"$ORIGIN/libs/libb.so"}));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "$ORIGIN")));
@@ -299,17 +299,17 @@ TEST(Loads, NeededByAPathFromTheOrigin) {
   EXPECT_THAT(tree.Check(), IsEmpty());
   tree.Add("ext.so", Library({"$ORIGIN/libs/.."}));
   EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-shadowed-needed", Severity::kError, "ext.so", "leads to '.' first")));
+              ElementsAre(Is("elf-shadowed-needed", Severity::kError, "ext.so", "finds '.' first")));
 }
 
-TEST(Loads, CirclesAreLoadedOnce) {
+TEST(ResolvedLibraries, CirclesAreLoadedOnce) {
   Tree tree;
   tree.Add("liba.so", Library({"libb.so"}, "$ORIGIN"));
   tree.Add("libb.so", Library({"liba.so", "libnone.so"}, "$ORIGIN"));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "libb.so", "libnone")));
 }
 
-TEST(Loads, ALinkToALibraryOfTheMachine) {
+TEST(ResolvedLibraries, ALinkToALibraryOfTheMachine) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}, "$ORIGIN"));
   tree.fs().AddSymlink("/opt/libb.so", "/tree/libb.so");
@@ -318,7 +318,7 @@ TEST(Loads, ALinkToALibraryOfTheMachine) {
   EXPECT_THAT(tree.Check(), IsEmpty());
 }
 
-TEST(Loads, ManyNeedsHaveAnEnd) {
+TEST(ResolvedLibraries, ManyNeedsHaveAnEnd) {
   Tree tree;
   tree.Add("a.so", Library({"libb.so", "libc.so.6"}, "$ORIGIN"));
   tree.Add("libb.so", Library({"libc.so.6"}));
@@ -334,7 +334,7 @@ TEST(Loads, ManyNeedsHaveAnEnd) {
   EXPECT_THAT(Loader(tree.env(), read).Run(0, {}), FailsWith(ErrorCode::kCancelled, testing::_));
 }
 
-TEST(Loads, FailsWithTheFileSystem) {
+TEST(ResolvedLibraries, FailsWithTheFileSystem) {
   const int faults = ptpkg::test::RunFaultLoop(
       {.setup =
            [](ptpkg::test::MemFs& fs) {

@@ -100,9 +100,10 @@ TEST(AgreementChecks, RepeatedSonames) {
   tree.Add("arm/libsame.so.1", other);
   EXPECT_THAT(tree.Check(), IsEmpty());
   tree.Add("lib/libsame.so.1.0", named);
-  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-duplicate-soname", Severity::kWarning, "lib/libsame.so.1.0",
-                                           "2 files call themselves 'libsame.so.1': 'lib/libsame.so.1', "
-                                           "'lib/libsame.so.1.0'")));
+  EXPECT_THAT(
+      tree.Check(),
+      ElementsAre(Is("elf-duplicate-soname", Severity::kWarning, "lib/libsame.so.1.0",
+                     "2 files have the SONAME 'libsame.so.1': 'lib/libsame.so.1', 'lib/libsame.so.1.0'")));
 }
 
 }  // namespace

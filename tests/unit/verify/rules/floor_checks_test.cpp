@@ -50,10 +50,10 @@ TEST(Floors, WheelThatPromisesLess) {
   EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_34_x86_64"}, elf), IsEmpty());
   EXPECT_THAT(
       InWheel({"cp311-cp311-manylinux_2_17_x86_64", "cp311-cp311-manylinux2014_x86_64"}, elf),
-      ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
-                     "needs 'manylinux_2_34_x86_64', because of 'pthread_create@GLIBC_2.34', "
-                     "'dlopen@GLIBC_2.34', 'dlsym@GLIBC_2.34', but the tag 'manylinux_2_17_x86_64' promises "
-                     "less")));
+      ElementsAre(
+          Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
+             "needs 'manylinux_2_34_x86_64', because of 'pthread_create@GLIBC_2.34', 'dlopen@GLIBC_2.34', "
+             "'dlsym@GLIBC_2.34', but the tag 'manylinux_2_17_x86_64' declares less")));
   // Installers take the wheel where any of its tags fits.
   EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_28_x86_64.manylinux_2_34_x86_64"}, elf), testing::SizeIs(1));
   EXPECT_THAT(InWheel({"cp311-cp311-linux_x86_64"}, elf), IsEmpty());
@@ -65,7 +65,7 @@ TEST(Floors, OtherFamiliesCountInWheels) {
       ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so", "needs 'manylinux_2_35_x86_64'")));
   EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_28_x86_64"}, Requiring("libc.so.6", "GLIBC_PRIVATE")),
               ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
-                             "requires 'used@GLIBC_PRIVATE', which no manylinux policy admits")));
+                             "requires 'used@GLIBC_PRIVATE', which no manylinux policy allows")));
 }
 
 TEST(Floors, LibrariesOfTheTreeTravelWithTheFile) {
@@ -106,7 +106,7 @@ TEST(Floors, SymbolsThatAreNoInterfaceFitNoPolicy) {
   elf.needed = {"libz.so.1", "libc.musl-x86_64.so.1"};
   EXPECT_THAT(InWheel({"cp311-cp311-musllinux_1_2_x86_64"}, elf),
               ElementsAre(Is("elf-glibc-floor", Severity::kError, "pkg/a.so",
-                             "uses 'uncompress2 of libz.so.1', which no musllinux policy admits")));
+                             "uses 'uncompress2 of libz.so.1', which no musllinux policy allows")));
   Tree own;
   own.AddWheel({"cp311-cp311-manylinux_2_5_x86_64"});
   elf = Library({"libz.so.1"}, "$ORIGIN");
@@ -122,8 +122,8 @@ TEST(Floors, CondaPackages) {
   EXPECT_THAT(InConda(R"("__glibc >=2.17,<3.0.a0", "__glibc >=2.34")", elf), IsEmpty());
   EXPECT_THAT(InConda(R"("__glibc >=2.17,<3.0.a0")", elf),
               ElementsAre(Is("elf-glibc-floor", Severity::kError, "lib/a.so",
-                             "needs glibc 2.28, because of 'fcntl64@GLIBC_2.28', but the dependency "
-                             "'__glibc >=2.17,<3.0.a0' promises less")));
+                             "needs glibc 2.28, because of 'fcntl64@GLIBC_2.28', but the dependency '__glibc "
+                             ">=2.17,<3.0.a0' declares less")));
   EXPECT_THAT(InConda("", elf),
               ElementsAre(Is("elf-glibc-undeclared", Severity::kWarning, "lib/a.so",
                              "needs glibc 2.28, because of 'fcntl64@GLIBC_2.28', and no '__glibc'")));
@@ -199,7 +199,7 @@ TEST(Floors, ProcessorLevel) {
   Tree tree;
   tree.AddText("a.so", IsaImage(7));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-isa-level", Severity::kWarning, "a.so",
-                                           "says that it needs x86-64-v3, but only x86-64-v1")));
+                                           "requires x86-64-v3, but only x86-64-v1")));
   tree.AddWheel({"cp311-cp311-manylinux_2_17_x86_64"});
   EXPECT_THAT(tree.Check({.profile = Profile::kWheel}),
               ElementsAre(Is("elf-isa-level", Severity::kError, "a.so", "x86-64-v3")));
@@ -268,10 +268,10 @@ TEST(Floors, EveryReadThatFailsIsAnError) {
          ptpkg::test::TestEnv env({.fs = &fs, .jobs = 1});
          std::vector<Finding> findings;
          PTPKG_TRY(const ElfTree tree, ReadElfTree(env, root, opened, findings));
-         PTPKG_TRY(const PlatformPromise promise, PromiseOfTree(env, tree, policies));
+         PTPKG_TRY(const DeclaredPlatform promise, DeclaredByTree(env, tree, policies));
          std::vector<FileNeeds> needs = MeasureNeeds(tree, policies, libraries);
-         PTPKG_CHECK(CheckFloors({.env = env, .tree = tree, .policies = policies, .promise = promise}, needs,
-                                 findings));
+         PTPKG_CHECK(CheckMinimumVersions(
+             {.env = env, .tree = tree, .policies = policies, .promise = promise}, needs, findings));
          EXPECT_EQ(findings.size(), 2U);
          EXPECT_THAT(needs.at(0).symbols, ElementsAre("used@GLIBC_2.34"));
          return Ok();

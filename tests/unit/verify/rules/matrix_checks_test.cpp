@@ -36,11 +36,11 @@ class MatrixTest : public testing::Test {
   }
   /// "id: message" of the findings, all of which are with the wheel of that tag.
   std::vector<std::string> Differences(const std::string& platform) {
-    const auto all = CheckMatrix(env_, wheels_);
+    const auto all = CheckAcrossWheels(env_, wheels_);
     EXPECT_THAT(all, test::IsOk());
     std::vector<std::string> texts;
     if (!all) return texts;
-    for (const MatrixFindings& one : *all) {
+    for (const CrossWheelFindings& one : *all) {
       EXPECT_THAT(std::string(one.wheel.Name()), HasSubstr(platform));
       for (const Finding& finding : one.findings) texts.push_back(finding.id + ": " + finding.message);
     }
@@ -113,7 +113,7 @@ TEST_F(MatrixTest, OnesThatCannotBeComparedAreNamed) {
 TEST_F(MatrixTest, StopsWhenCancelled) {
   Add("linux_aarch64", "");
   env_.cancel.Cancel();
-  EXPECT_THAT(CheckMatrix(env_, wheels_), test::FailsWith(ErrorCode::kCancelled, testing::_));
+  EXPECT_THAT(CheckAcrossWheels(env_, wheels_), test::FailsWith(ErrorCode::kCancelled, testing::_));
 }
 
 }  // namespace

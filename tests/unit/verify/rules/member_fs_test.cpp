@@ -72,9 +72,9 @@ TEST_F(MemberFsTest, RefusesWhatIsNotThereAndChanges) {
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("regular")));
   EXPECT_THAT(
       zip_.Open(At("/pkg/a.txt"), OpenMode::kReadWrite),
-      FailsWith(ErrorCode::kInternal, HasSubstr("pkg/a.txt' is a member of a zip, which is only read")));
-  EXPECT_THAT(zip_.ListDir(At("/link")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no folder")));
-  EXPECT_THAT(zip_.ReadLink(At("/pkg")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no symlink")));
+      FailsWith(ErrorCode::kInternal, HasSubstr("pkg/a.txt' is a member of a zip, which is read-only")));
+  EXPECT_THAT(zip_.ListDir(At("/link")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a directory")));
+  EXPECT_THAT(zip_.ReadLink(At("/pkg")), FailsWith(ErrorCode::kInvalidInput, HasSubstr("not a symlink")));
   const AbsPath here = At("/pkg/a.txt");
   const AbsPath there = AbsPath::Literal("/w/new");
   for (const Result<void>& change :
@@ -82,7 +82,7 @@ TEST_F(MemberFsTest, RefusesWhatIsNotThereAndChanges) {
         zip_.CreateHardLink(here, there), zip_.Rename(here, there), zip_.RenameNoReplace(there, here),
         zip_.Remove(here), zip_.SetMode(here, 0644), zip_.SetMtime(here, 0), zip_.CopyFile(here, there),
         zip_.SyncDir(here)}) {
-    EXPECT_THAT(change, FailsWith(ErrorCode::kInternal, HasSubstr("a zip, which is only read")));
+    EXPECT_THAT(change, FailsWith(ErrorCode::kInternal, HasSubstr("a zip, which is read-only")));
   }
   EXPECT_OK(zip_.MakeDirs(there));
   EXPECT_OK(zip_.Remove(there));

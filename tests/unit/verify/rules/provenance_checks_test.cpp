@@ -84,18 +84,18 @@ TEST_F(ProvenanceTest, WhatTheKeySignedIsFine) { EXPECT_THAT(Check(), IsOkAndHol
 
 TEST_F(ProvenanceTest, NoStatement) {
   ASSERT_THAT(env_->fs.Remove(folder_ / (std::string(kSignedArtifact) + ".intoto.jsonl")), IsOk());
-  ExpectFinding("provenance-missing", "no signed statement beside it: 'toy-1.0-0.conda.intoto.jsonl'");
+  ExpectFinding("provenance-missing", "signed statement is missing: 'toy-1.0-0.conda.intoto.jsonl'");
 }
 
 TEST_F(ProvenanceTest, NoSignature) {
   ASSERT_THAT(env_->fs.Remove(folder_ / (std::string(kSignedArtifact) + ".sig")), IsOk());
-  ExpectFinding("provenance-missing", "no signature beside it: 'toy-1.0-0.conda.sig'");
+  ExpectFinding("provenance-missing", "signature is missing: 'toy-1.0-0.conda.sig'");
 }
 
 TEST_F(ProvenanceTest, AnotherKey) {
   test::MakeKeyPair(env_, folder_, "other");
   SignAll("content", "other");
-  ExpectFinding("provenance-signature", "signed by another key");
+  ExpectFinding("provenance-signature", "signed by a different key");
 }
 
 TEST_F(ProvenanceTest, AnotherKeyThatClaimsToBeThisOne) {
@@ -129,7 +129,7 @@ TEST_F(ProvenanceTest, AnotherSubject) {
 
 TEST_F(ProvenanceTest, AnotherPayload) {
   WriteStatement(Envelope(StatementOf("content"), "key", "text/plain"));
-  ExpectFinding("provenance-type", "no statement, but 'text/plain'");
+  ExpectFinding("provenance-type", "not a statement but 'text/plain'");
 }
 
 TEST_F(ProvenanceTest, AnotherVersionOfTheStatement) {
@@ -145,7 +145,7 @@ TEST_F(ProvenanceTest, AnotherPredicate) {
 
 TEST_F(ProvenanceTest, APredicateWithoutWhatSlsaRequires) {
   WriteStatement(Envelope(StatementOf("content", Json::object())));
-  ExpectFinding("provenance-type", "lacks 'buildDefinition.buildType'");
+  ExpectFinding("provenance-type", "has no 'buildDefinition.buildType'");
 }
 
 TEST_F(ProvenanceTest, EveryTruncationOfTheStatement) {
@@ -158,7 +158,7 @@ TEST_F(ProvenanceTest, EveryTruncationOfTheStatement) {
 
 TEST_F(ProvenanceTest, ASignedPayloadThatIsNoStatement) {
   WriteStatement(Envelope("[]"));
-  ExpectFinding("provenance-unreadable", "its statement is no object");
+  ExpectFinding("provenance-unreadable", "its statement is not an object");
 }
 
 TEST_F(ProvenanceTest, AHugeStatementOrSignature) {
@@ -171,7 +171,7 @@ TEST_F(ProvenanceTest, AHugeStatementOrSignature) {
 
 TEST_F(ProvenanceTest, ASignatureOfAnotherFile) {
   Write(std::string(kSignedArtifact) + ".sig", "no signature");
-  ExpectFinding("provenance-signature", "the signature 'toy-1.0-0.conda.sig' does not fit it");
+  ExpectFinding("provenance-signature", "the signature 'toy-1.0-0.conda.sig' does not match it");
 }
 
 TEST_F(ProvenanceTest, OneLineThatFitsIsEnough) {

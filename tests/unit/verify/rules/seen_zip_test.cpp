@@ -103,7 +103,7 @@ TEST_F(KnownContentTest, AFileThatAMemberHasToBeIsComparedWithIt) {
   const AbsPath now = Write("new", WithLibraries(changed));
   const Examination whole = Examine(env_, now, {});
   const AbsPath made = env_.dir() / "not-on-disk";
-  MadeFilesFs files(env_->fs);
+  VirtualFilesFs files(env_->fs);
   std::string content = changed;
   int opened = 0;
   files.Show(made, {.size_bytes = content.size()}, [&]() -> Result<std::unique_ptr<File>> {

@@ -117,7 +117,7 @@ TEST(PolicyTable, TagsThatThePublicIndexTakes) {
                                   "android_21_armeabi_v7a",
                                   "ios_13_0_x86_64_iphonesimulator",
                                   "pyemscripten_2025_0_wasm32"}) {
-    EXPECT_TRUE(PublicIndexTakes(taken)) << taken;
+    EXPECT_TRUE(PyPiAcceptsPlatform(taken)) << taken;
   }
   for (const char* const refused : {"linux_x86_64",
                                     "linux_aarch64",
@@ -144,7 +144,7 @@ TEST(PolicyTable, TagsThatThePublicIndexTakes) {
                                     "pyodide_2025_0_wasm32",
                                     "emscripten_3_1_58_wasm32",
                                     "pyemscripten_2025_0_x86_64"}) {
-    EXPECT_FALSE(PublicIndexTakes(refused)) << refused;
+    EXPECT_FALSE(PyPiAcceptsPlatform(refused)) << refused;
   }
 }
 

@@ -35,11 +35,11 @@ TEST(PolicyLibraries, SymbolsThatAreNoInterface) {
   ASSERT_OK_AND_ASSIGN(const auto libraries, PolicyLibraries::BuiltIn());
   EXPECT_THAT(libraries.InternalSymbols("libz.so.1"), testing::Contains("zcalloc"));
   EXPECT_THAT(libraries.InternalSymbols("libc.so.6"), testing::IsEmpty());
-  EXPECT_TRUE(libraries.JudgeSymbol("libz.so.1", "zcalloc", false).forbidden);
-  EXPECT_EQ(libraries.JudgeSymbol("libz.so.1", "zcalloc", false).until, std::nullopt);
-  EXPECT_EQ(libraries.JudgeSymbol("libz.so.1", "uncompress2", false).until, (GlibcVersion{2, 34}));
-  EXPECT_EQ(libraries.JudgeSymbol("libz.so.1", "uncompress2", true).until, std::nullopt);
-  EXPECT_FALSE(libraries.JudgeSymbol("libz.so.1", "inflate", false).forbidden);
+  EXPECT_TRUE(libraries.FindForbiddenSymbol("libz.so.1", "zcalloc", false).forbidden);
+  EXPECT_EQ(libraries.FindForbiddenSymbol("libz.so.1", "zcalloc", false).until, std::nullopt);
+  EXPECT_EQ(libraries.FindForbiddenSymbol("libz.so.1", "uncompress2", false).until, (GlibcVersion{2, 34}));
+  EXPECT_EQ(libraries.FindForbiddenSymbol("libz.so.1", "uncompress2", true).until, std::nullopt);
+  EXPECT_FALSE(libraries.FindForbiddenSymbol("libz.so.1", "inflate", false).forbidden);
 }
 
 TEST(PolicyLibraries, TablesOfAnotherShapeAreRefused) {
@@ -47,9 +47,9 @@ TEST(PolicyLibraries, TablesOfAnotherShapeAreRefused) {
   EXPECT_OK(parse("manylinux: {\"2.5\": a}\nmusllinux: b\n"));
   EXPECT_THAT(parse("manylinux: {}\n"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'musllinux'")));
   EXPECT_THAT(parse("manylinux: {new: a}\nmusllinux: b\n"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'new' is no version of glibc")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'new' is not a glibc version")));
   EXPECT_THAT(parse("manylinux: {\"2.5\": a}\nmusllinux: b\ninternal_symbols: {manylinux: {a: {ever: f}}}\n"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'ever' is no version of glibc")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'ever' is not a glibc version")));
 }
 
 }  // namespace

@@ -82,12 +82,12 @@ TEST(MetadataFields, LabelsAreCountedInCharacters) {
 
 TEST(MetadataFields, AddressesThatTheIndexTakes) {
   for (const char* const address : {"", "A <>", "a'b+c@example.org", "\xC3\xA4@\xC3\xB6.org", "a@b@c.org"}) {
-    EXPECT_TRUE(IsTakenAddress(address)) << address;
+    EXPECT_TRUE(IsAcceptedAddress(address)) << address;
   }
   for (const char* const address : {"UNKNOWN", "A, B <a@x.org>", "root@localhost", "a@x.local", "a@x.test",
                                     "a b@x.org", "a@x..org", "a@-x.org", "a@x_y.org", ".a@x.org", "a.@x.org",
                                     "a..b@x.org", "a@[127.0.0.1]", "a@x.123", "@x.org"}) {
-    EXPECT_FALSE(IsTakenAddress(address)) << address;
+    EXPECT_FALSE(IsAcceptedAddress(address)) << address;
   }
 }
 
@@ -95,8 +95,9 @@ TEST(MetadataFields, Classifiers) {
   EXPECT_EQ(ClassifierProblem("Development Status :: 1 - Planning"), "");  // the first of the list
   EXPECT_EQ(ClassifierProblem("Typing :: Typed"), "");                     // the last one
   EXPECT_EQ(ClassifierProblem("Natural Language :: Ukranian"),
-            "is no longer taken; take 'Natural Language :: Ukrainian'");
-  EXPECT_EQ(ClassifierProblem("License :: OSI Approved :: Jabber Open Source License"), "is no longer taken");
+            "is no longer accepted; use 'Natural Language :: Ukrainian'");
+  EXPECT_EQ(ClassifierProblem("License :: OSI Approved :: Jabber Open Source License"),
+            "is no longer accepted");
   for (const char* const unknown :
        {"", "Topic", "Typing :: Typ", "Private :: Do Not Upload", "# trove-classifiers"})
     EXPECT_THAT(ClassifierProblem(unknown), HasSubstr("is not among those of trove-classifiers 20"))

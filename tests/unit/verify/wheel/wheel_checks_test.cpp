@@ -205,7 +205,7 @@ TEST_F(WheelChecksTest, AFileInTheWayOfAFolderIsAFinding) {
   const auto unreadable = std::find_if(findings.begin(), findings.end(),
                                        [](const Finding& f) { return f.id == "artifact-unreadable"; });
   ASSERT_NE(unreadable, findings.end());
-  EXPECT_THAT(unreadable->message, testing::HasSubstr("lies below 'toy.py', which is a file"));
+  EXPECT_THAT(unreadable->message, testing::HasSubstr("is below 'toy.py', which is a file"));
 }
 
 TEST_F(WheelChecksTest, Licenses) {
@@ -302,7 +302,7 @@ TEST_F(WheelChecksTest, PlatformTagThatPublicIndexesRefuse) {
   const auto is = [](Severity severity) {
     return ElementsAre(testing::AllOf(
         testing::Field(&Finding::id, "wheel-platform-tag"), testing::Field(&Finding::severity, severity),
-        testing::Field(&Finding::message, HasSubstr("refuse the platform tag 'linux_x86_64'"))));
+        testing::Field(&Finding::message, HasSubstr("reject the platform tag 'linux_x86_64'"))));
   };
   EXPECT_THAT(findings("1.0", {}), is(Severity::kWarning)) << "as the gate of a build says";
   EXPECT_THAT(findings("1.0+cpu", {}), is(Severity::kInfo));

@@ -65,7 +65,7 @@ TEST_F(WheelTagChecksTest, AModuleForOnePythonIsNotForAnother) {
     EXPECT_THAT(CheckFiles(std::string(tag) + "-linux_x86_64", {file}),
                 ElementsAre(AllOf(Field(&Finding::id, "wheel-extension-tag"), Field(&Finding::file, file),
                                   Field(&Finding::severity, Severity::kError),
-                                  Field(&Finding::message, HasSubstr("is for cp311 alone")))))
+                                  Field(&Finding::message, HasSubstr("is named for cp311 only")))))
         << tag;
   }
 }
