@@ -54,7 +54,7 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   if (conda && roots) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is a conda channel, which has no index of a backend", root.str()))
-        .WithHint("leave --roots out: conda tells backends apart by build strings");
+        .WithHint("leave --per-backend out: conda tells backends apart by build strings");
   }
   if (conda) return IndexConda(env, root);
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {

@@ -116,7 +116,7 @@ class Changer {
                                                     store_.Title()))
           .WithHint(standing.sha256.empty()
                         ? "--yes removes whatever has the name"
-                        : fmt::format("--name {}#sha256={}, or --yes for whatever has the name", name,
+                        : fmt::format("--artifact {}#sha256={}, or --yes for whatever has the name", name,
                                       standing.sha256));
     }
     // From here on it is this file, and no other one of the name.

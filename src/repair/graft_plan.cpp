@@ -210,7 +210,7 @@ class GraftPlanner {
     PTPKG_TRY(const auto image, elf::ReadImage(*file));
     if (!image || !image->dynamic) {
       return Error(ErrorCode::kCorrupt, fmt::format("'{}' is no shared library", source.str()))
-          .WithHint("name a folder that has the library with --search, or leave it out with --exclude");
+          .WithHint("name a folder that has the library with --lib-dir, or leave it out with --exclude");
     }
     HostFile read{.facts = {},
                   .host = {.elf_class = image->codec.elf_class(),
@@ -221,7 +221,7 @@ class GraftPlanner {
     if (options_.musl && std::find(needed.begin(), needed.end(), "libc.so.6") != needed.end()) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' is for glibc, and the wheel for musl", source.str()))
-          .WithHint("name a folder of libraries for musl with --search, usr/lib of an unpacked Alpine say");
+          .WithHint("name a folder of libraries for musl with --lib-dir, usr/lib of an unpacked Alpine say");
     }
     FoundLibrary found{.graft = {.source = source}, .soname = read.facts.soname, .asker = asker};
     PTPKG_TRY(found.mentions, elf::ScanLibraryNames(*file, *image));
@@ -308,7 +308,7 @@ class GraftPlanner {
     }
     return Error(ErrorCode::kNotFound, fmt::format("these libraries are not on this machine:{}", lines))
         .WithHint(
-            "name their folder with --search, or leave them out with --exclude if users have them anyway");
+            "name their folder with --lib-dir, or leave them out with --exclude if users have them anyway");
   }
 
   /// `openers`: of NameGrafts.

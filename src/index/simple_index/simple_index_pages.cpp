@@ -414,10 +414,11 @@ class Indexing {
     return Ok();
   }
 
-  /// `folders`: those that were there before. `may_do_without`: a run without --roots would make none.
+  /// `folders`: those that were there before. `may_do_without`: a run without --per-backend would make none.
   Result<void> CheckRootPlaces(const WheelRoots& found, const std::vector<WheelFolder>& folders,
                                bool may_do_without) {
-    const std::string way_out = may_do_without ? "move it away, or index without --roots" : "move it away";
+    const std::string way_out =
+        may_do_without ? "move it away, or index without --per-backend" : "move it away";
     for (const auto& [backend, projects] : found.roots) {
       const std::string& name = backend;  // a structured binding goes into no lambda
       const auto known = std::find_if(folders.begin(), folders.end(),
@@ -502,7 +503,7 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
       });
       if (folder == folders.end()) {
         return Error(ErrorCode::kNotFound, fmt::format("'{}' has no index of '{}'", root.str(), yank.folder))
-            .WithHint("make it: ptpkg index --roots " + root.str());
+            .WithHint("make it: ptpkg index --per-backend " + root.str());
       }
       PTPKG_CHECK(YankOnPages(env, index, folder->pages / project, yank, /*may_lack=*/false));
       continue;

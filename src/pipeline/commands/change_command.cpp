@@ -23,7 +23,7 @@ Result<publish::Change> NamedChange(const std::string& text) {
   const auto digest =
       Sha256::FromHex(fragment.starts_with(kMark) ? fragment.substr(kMark.size()) : std::string());
   if (!digest) {
-    return Error(ErrorCode::kUsage, fmt::format("--name {}: no SHA-256 behind '#'", text))
+    return Error(ErrorCode::kUsage, fmt::format("--artifact {}: no SHA-256 behind '#'", text))
         .WithHint("write it as NAME#sha256=HEX, 64 digits");
   }
   change.sha256 = digest->Hex();
@@ -73,7 +73,7 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
   }
   if (changes.empty()) {
     return Error(ErrorCode::kUsage, "no artifact is named")
-        .WithHint("name files, output folders, or what the target has: --name linux-64/toy-1.0-0.conda");
+        .WithHint("name files, output folders, or what the target has: --artifact linux-64/toy-1.0-0.conda");
   }
   return OfEachOne(changes);
 }

@@ -67,9 +67,11 @@ class Slicing {
       return Error(ErrorCode::kUsage, "--cuda is said of variants alone").WithHint("give --variant with it");
     }
     if (run_.each != run_.gpus.empty()) {
-      return Error(ErrorCode::kUsage, run_.each ? "--each stands beside --gpu" : "no GPU is asked for")
+      return Error(ErrorCode::kUsage,
+                   run_.each ? "--all-archs and --gpu exclude each other" : "no GPU is asked for")
           .WithHint(
-              "give --gpu 9.0, once for each slice, or --each for one slice for each GPU that there is code "
+              "give --gpu 9.0, once for each slice, or --all-archs for one slice for each GPU that there is "
+              "code "
               "of");
     }
     const auto slices = versions::ParseGpuSlices(run_.gpus);
@@ -171,7 +173,7 @@ class Slicing {
                   " those that you have the right to change");
   }
 
-  /// --each, and whether there is code for every GPU.
+  /// --all-archs, and whether there is code for every GPU.
   Result<void> ChooseSlices() {
     std::set<std::uint32_t> gpus;
     for (std::size_t i = 0; i < files_.size(); ++i) {

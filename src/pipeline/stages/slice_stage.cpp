@@ -100,7 +100,8 @@ void WarnOfOneIndex(Env& env, const SliceRun& request) {
   if (request.variant) return;
   env.reporter.Warn(fmt::format(
       "slices of '{}' stand in one index with it: pip and uv take one of them, for any GPU, where no "
-      "version is named; serve them from an index of their own, as 'ptpkg index --roots' makes, or make "
+      "version is named; serve them from an index of their own, as 'ptpkg index --per-backend' makes, or "
+      "make "
       "variant wheels "
       "(extra.ptpkg.slices.variant)",
       request.artifact.Name()));

@@ -117,7 +117,7 @@ TEST_F(PlanRepairTest, AWheelForMuslTakesLibrariesOfAnUnpackedAlpine) {
   const auto refused = PlanRepair(env_, wheel, {.search = {AbsPath::Literal("/usr/lib")}});
   EXPECT_THAT(refused, FailsWith(ErrorCode::kInvalidInput,
                                  HasSubstr("'/usr/lib/libexpat.so.1' is for glibc, and the wheel for musl")));
-  EXPECT_THAT(refused, HasHint(HasSubstr("--search")));
+  EXPECT_THAT(refused, HasHint(HasSubstr("--lib-dir")));
 }
 
 TEST_F(PlanRepairTest, EqualInputsGiveEqualEdits) {
