@@ -1,338 +1,326 @@
+// CLI11 finds and converts the words of the line. Its options write straight to the targets; validators,
+// bounds and requirements are CLI11's, with our words for its errors. A verb's options are bound when the
+// verb is met, so that a run pays for one verb only. Settings of configuration files enter as CLI11's
+// configuration: after the words, so that these win, and before requirements are checked, so that a file can
+// fulfil them.
+
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <deque>
 #include <fmt/core.h>
+#include <sstream>
 
+#include "cli/help.h"
+#include "cli/help_formatter.h"
+#include "cli/suggestions.h"
 #include "support/text/text.h"
 
 namespace ptpkg::cli {
 
 namespace {
 
-std::string Called(const Program& program, const Verb* verb) {
-  return verb == nullptr ? program.name : fmt::format("{} {}", program.name, verb->name);
-}
+/// Settings that were read already, as CLI11's configuration.
+class StoredSettings : public CLI::Config {
+ public:
+  explicit StoredSettings(std::vector<CLI::ConfigItem> items) : items_(std::move(items)) {}
+  std::string to_config(const CLI::App* /*app*/, bool /*default_also*/, bool /*write_description*/,
+                        std::string /*prefix*/) const override {
+    return "";
+  }
+  std::vector<CLI::ConfigItem> from_config(std::istream& /*input*/) const override { return items_; }
 
-Error Usage(const Program& program, const Verb* verb, std::string message) {
-  return Error(ErrorCode::kUsage, std::move(message))
-      .WithHint(fmt::format("see '{} --help'", Called(program, verb)));
-}
-
-std::string OneOf(std::vector<std::string> words) {
-  if (words.size() < 2) return Join(words, "");
-  const std::string last = std::move(words.back());
-  words.pop_back();
-  return fmt::format("{} or {}", Join(words, ", "), last);
-}
-
-// CLI11 takes "[a,b]" for two values, and the next word for the value of "--option=". Such a value gets this
-// byte in front, which no argument begins with.
-constexpr char kGuard = '\x01';
-
-bool NeedsGuard(std::string_view value) {
-  return value.empty() || (value.starts_with('[') && value.ends_with(']'));
-}
-
-void Guard(std::string& word) {
-  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-  const std::size_t value = equals == std::string::npos ? 0 : equals + 1;
-  if (NeedsGuard(std::string_view(word).substr(value))) word.insert(value, 1, kGuard);
-}
-
-void Unguard(std::string& text) {
-  const std::size_t at = text.find(kGuard);
-  if (at != std::string::npos) text.erase(at, 1);
-}
-
-/// An option, and CLI11's view of it. CLI11 finds the words; what they mean is judged here, so that every
-/// message is ours.
-struct Bound {
-  const Option* option;
-  CLI::Option* parsed;
-  std::vector<std::string> texts = {};
-
-  [[nodiscard]] bool Given() const { return parsed->count() > 0; }
+ private:
+  std::vector<CLI::ConfigItem> items_;
 };
+
+Error TakesNoValue(const Option& option) {
+  return Error(ErrorCode::kUsage, fmt::format("'{}' takes no value", option.LongName()));
+}
+
+/// An empty value comes from a variable that is not set, and would switch off a check or a change silently.
+Error EmptyValue(const Option& option, const std::string& text) {
+  const std::string name = option.LongName();
+  Error error(ErrorCode::kUsage, text.empty()
+                                     ? fmt::format("the value of '{}' is empty", name)
+                                     : fmt::format("the list '{}' of '{}' has an empty item", text, name));
+  if (!option.instead_of_empty.empty()) return std::move(error).WithHint(option.instead_of_empty);
+  return std::move(error).WithHint(option.IsPositional()
+                                       ? "set the shell variable that it came from"
+                                       : "set the shell variable that it came from, or leave the option out");
+}
+
+bool HasEmptyItem(const std::string& list) {
+  return std::ranges::any_of(Split(list, ','), [](const std::string& item) { return item.empty(); });
+}
+
+Result<void> CheckChoice(const Option& option, const std::string& text) {
+  const std::vector<std::string>& choices = option.choices;
+  if (choices.empty() || std::ranges::find(choices, text) != choices.end()) return Ok();
+  // One positional word stands for itself: "'clean' takes clean" would be odd.
+  const bool is_word = option.IsPositional() && choices.size() == 1;
+  Error error(ErrorCode::kUsage,
+              is_word ? fmt::format("only '{}' can stand there, not '{}'", choices.front(), text)
+                      : fmt::format("'{}' takes {}, not '{}'", option.LongName(), OneOf(choices), text));
+  const std::string hint = DidYouMean(text, choices);
+  if (hint.empty()) return error;
+  return std::move(error).WithHint(hint);
+}
+
+Result<void> CheckNumber(const Option& option, const Number& bounds, const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = status == std::errc() && end == text.data() + text.size();
+  if (whole && value >= bounds.least && value <= bounds.most) return Ok();
+  const bool bounded = bounds.most != std::numeric_limits<std::uint64_t>::max();
+  return Error(ErrorCode::kUsage,
+               fmt::format("'{}' takes a whole number {}, not '{}'", option.LongName(),
+                           bounded ? fmt::format("from {} to {}", bounds.least, bounds.most)
+                                   : fmt::format("of at least {}", bounds.least),
+                           text));
+}
+
+bool HasName(const Option& option, std::string_view name) {
+  const std::vector<std::string> names = option.Names();
+  return std::ranges::find(names, name) != names.end();
+}
 
 class LineParser {
  public:
-  explicit LineParser(const Program& program) : program_(program), app_(program.summary, program.name) {
+  LineParser(const Program& program, std::size_t help_width)
+      : program_(program), app_(program.summary, program.name), help_width_(help_width) {
     app_.require_subcommand(0, 1);
     app_.fallthrough();
+    app_.set_help_flag("-h,--help", "Print this help");
+    app_.formatter(MakeHelpFormatter(help_width));
+    app_.footer(HelpFooter(program, nullptr, help_width));
     for (const Option& option : program.common) Bind(app_, option);
     for (const Verb& verb : program.verbs) {
-      CLI::App& sub = *app_.add_subcommand(verb.name, verb.summary);
-      for (const Option& option : verb.options) Bind(sub, option);
+      CLI::App* sub = app_.add_subcommand(verb.name, verb.summary)->group("Commands");
+      sub->preparse_callback([this, sub, &verb](std::size_t /*words_left*/) { BindVerb(*sub, verb); });
     }
   }
 
-  Result<ParsedLine> Run(std::vector<std::string> words) {
-    if (!words.empty() && words.front() == "version") words.front() = "--version";
-    if (!words.empty() && words.front() == "help") return Help(words);
-    SpellOut(words);
-    for (std::string& word : words) Guard(word);
-    std::reverse(words.begin(), words.end());  // the order that CLI11 takes a vector in
+  Result<ParsedLine> Run(const std::vector<std::string>& words, const SettingsOf& settings) {
     try {
-      app_.parse(std::move(words));
-    } catch (const CLI::CallForHelp&) {
-      return ParsedLine{.verb = Chosen(), .help = true};
+      return Parse(words, settings);
     } catch (const CLI::ParseError& failure) {
-      return Explain(failure);
+      // Help comes before any complaint about the rest of the line.
+      if (WantsHelp()) return ParsedLine{.verb = Chosen(), .help = std::string(Trim(app_.help()))};
+      return refusal_ ? *refusal_ : Explain(failure);
     }
-    const Verb* verb = Chosen();
-    for (Bound& bound : bound_) {
-      for (std::string& text : bound.texts) Unguard(text);
-      if (!Concerns(bound, verb)) continue;
-      PTPKG_CHECK(Store(bound, verb));
-    }
-    return ParsedLine{.verb = verb};
   }
 
  private:
+  struct Bound {
+    const Option* option;
+    CLI::Option* parsed;
+  };
+
+  Result<ParsedLine> Parse(const std::vector<std::string>& words, const SettingsOf& settings) {
+    PTPKG_TRY(std::vector<std::string> spelled, Spelled(words));
+    std::ranges::reverse(spelled);  // the order that CLI11 takes a vector in
+    const bool complete = Take(std::move(spelled), settings != nullptr);
+    for (const Bound& bound : bound_) {
+      if (bound.option->given != nullptr && bound.parsed->count() > 0)
+        bound.option->given->insert(bound.option->LongName());
+    }
+    const Verb* verb = Chosen();
+    std::vector<Setting> stored;
+    if (verb != nullptr && settings) {
+      PTPKG_TRY(stored, settings(*verb, Positional()));
+    }
+    if (!complete || !stored.empty()) TakeSettings(*verb, stored);
+    return ParsedLine{.verb = verb};
+  }
+
+  /// False where the line lacks something that settings may bring.
+  bool Take(std::vector<std::string> words, bool may_lack) {
+    try {
+      app_.parse(std::move(words));
+      return true;
+    } catch (const CLI::RequiredError&) {
+      if (!may_lack || Chosen() == nullptr || HasUnknownWords()) throw;  // allowed: rethrown in the adapter
+    } catch (const CLI::RequiresError&) {
+      if (!may_lack || Chosen() == nullptr || HasUnknownWords()) throw;  // allowed: rethrown in the adapter
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool HasUnknownWords() const { return app_.remaining_size(/*recurse=*/true) > 0; }
+
+  void TakeSettings(const Verb& verb, const std::vector<Setting>& settings) {
+    const auto is_set = [&](const std::string& name) {
+      const Bound* bound = FindBound(name);
+      return (bound != nullptr && bound->parsed->count() > 0) ||
+             std::ranges::any_of(settings, [&](const Setting& setting) { return setting.option == name; });
+    };
+    std::vector<CLI::ConfigItem> items;
+    for (const Setting& setting : settings) {
+      const Option* own = FindOption(verb.options, setting.option);
+      const Option* option = own != nullptr ? own : FindOption(program_.common, setting.option);
+      if (option == nullptr || (!option->needs.empty() && !is_set(option->needs))) continue;
+      if (option->IsFlag() && setting.values.front() != "true") continue;  // so it is without a setting
+      CLI::ConfigItem item;
+      if (own != nullptr) item.parents = {verb.name};
+      item.name = setting.option.substr(2);
+      item.inputs = setting.values;
+      items.push_back(std::move(item));
+    }
+    // CLI11 keeps it, and hands it to the verb.
+    app_.config_formatter(std::make_shared<StoredSettings>(std::move(items)));
+    std::istringstream nothing;
+    app_.parse_from_stream(nothing);
+  }
+
+  /// Our words for what CheckValue() refuses are kept here; CLI11 has to be told of a failure only.
+  CLI::Validator ValidatorOf(const Option& option) {
+    const auto check = [this, &option](const std::string& text) -> std::string {
+      const auto checked = CheckValue(option, text);
+      if (checked) return "";
+      refusal_ = checked.error();
+      return refusal_->message();
+    };
+    return CLI::Validator(check, "");
+  }
+
   void Bind(CLI::App& app, const Option& option) {
-    Bound& bound = bound_.emplace_back(Bound{.option = &option, .parsed = nullptr});
-    if (option.IsFlag()) {
-      bound.parsed = app.add_flag(option.names)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    } else {
-      // A positional argument takes all words, and is counted later; of "--select a=b recipe", the last is a
-      // recipe.
-      bound.parsed = app.add_option(option.names, bound.texts)
-                         ->allow_extra_args(option.IsPositional() && option.words == 0);
-      if (option.words > 0) bound.parsed->expected(option.words);
+    CLI::Option* parsed =
+        std::visit([&](auto target) { return Add(app, option.names, target); }, option.target);
+    parsed->description(OptionText(option))->option_text(OptionHead(option));
+    if (!option.group.empty()) parsed->group(option.group);
+    if (!option.IsFlag()) parsed->check(ValidatorOf(option))->allow_extra_args(false);
+    if (option.IsPositional()) parsed->required(!option.MayBeMissing());
+    if (option.IsPositional() && option.Repeats()) {
+      // All words that are left. With extra arguments, CLI11 would take "[a,b]" for two of them.
+      constexpr int kMany = 1 << 20;
+      parsed->expected(kMany)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+    bound_.push_back({.option = &option, .parsed = parsed});
+  }
+
+  static CLI::Option* Add(CLI::App& app, const std::string& names, bool* target) {
+    return app.add_flag(names, *target)
+        ->disable_flag_override()
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+  static CLI::Option* Add(CLI::App& app, const std::string& names, Number target) {
+    return app.add_option(names, *target.value);
+  }
+  template <class Text>
+  static CLI::Option* Add(CLI::App& app, const std::string& names, Text* target) {
+    return app.add_option(names, *target);
+  }
+
+  void BindVerb(CLI::App& app, const Verb& verb) {
+    app.footer(HelpFooter(program_, &verb, help_width_));
+    for (const Option& option : verb.options) Bind(app, option);
+    for (const Option& option : verb.options) {
+      if (option.needs.empty()) continue;
+      FindBound(option.LongName())->parsed->needs(FindBound(option.needs)->parsed);
     }
   }
 
-  /// "-o=x" as "--output=x": CLI11 would take "=x" for the value.
-  void SpellOut(std::vector<std::string>& words) const {
+  /// CLI11 takes "=x" of "-o=x" for the value, and the next word for the value of "--option=".
+  [[nodiscard]] Result<std::vector<std::string>> Spelled(std::vector<std::string> words) const {
+    const auto named = std::ranges::find_if(
+        words, [&](const std::string& word) { return FindVerb(program_, word) != nullptr; });
+    const Verb* verb = named == words.end() ? nullptr : FindVerb(program_, *named);
     for (std::string& word : words) {
-      if (word == "--") return;
-      if (word.size() < 3 || word[0] != '-' || word[2] != '=') continue;
-      const std::string name = word.substr(0, 2);
-      for (const Bound& bound : bound_) {
-        const std::vector<std::string> names = bound.option->Names();
-        if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-        word.replace(0, 2, bound.option->LongName());
-        break;
-      }
+      if (word == "--") break;
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos || !word.starts_with('-')) continue;
+      const std::string name = word.substr(0, equals);
+      const Option* option = verb == nullptr ? nullptr : FindOption(verb->options, name);
+      if (option == nullptr) option = FindOption(program_.common, name);
+      if (option == nullptr) continue;
+      if (equals + 1 == word.size())
+        return option->IsFlag() ? TakesNoValue(*option) : EmptyValue(*option, "");
+      word.replace(0, equals, option->LongName());
     }
+    return words;
   }
 
-  /// "help" and "help VERB".
-  [[nodiscard]] Result<ParsedLine> Help(const std::vector<std::string>& words) const {
-    ParsedLine line{.help = true};
-    if (words.size() == 1 || words[1].starts_with('-')) return line;
-    line.verb = FindVerb(words[1]);
-    if (line.verb == nullptr) return UnknownWord(words[1], nullptr);
-    return line;
-  }
-
-  [[nodiscard]] const Verb* FindVerb(const std::string& name) const {
-    const auto verb = std::find_if(program_.verbs.begin(), program_.verbs.end(),
-                                   [&](const Verb& candidate) { return candidate.name == name; });
-    return verb == program_.verbs.end() ? nullptr : &*verb;
+  [[nodiscard]] bool WantsHelp() const {
+    const auto chosen = app_.get_subcommands();
+    const CLI::App* app = chosen.empty() ? &app_ : chosen.front();
+    return app_.get_help_ptr()->count() > 0 || app->get_help_ptr()->count() > 0;
   }
 
   [[nodiscard]] const Verb* Chosen() const {
     const auto chosen = app_.get_subcommands();
-    return chosen.empty() ? nullptr : FindVerb(chosen.front()->get_name());
+    return chosen.empty() ? nullptr : FindVerb(program_, chosen.front()->get_name());
   }
 
-  [[nodiscard]] bool Concerns(const Bound& bound, const Verb* verb) const {
-    const auto holds = [&](const std::vector<Option>& options) {
-      return std::any_of(options.begin(), options.end(),
-                         [&](const Option& option) { return &option == bound.option; });
-    };
-    return holds(program_.common) || (verb != nullptr && holds(verb->options));
-  }
-
-  Result<void> Store(const Bound& bound, const Verb* verb) {
-    const Option& option = *bound.option;
-    PTPKG_CHECK(CheckCount(bound, verb));
-    if (!bound.Given()) return Ok();
-    const auto given = [&](const Bound& other) {
-      const std::vector<std::string> names = other.option->Names();
-      return other.Given() && std::find(names.begin(), names.end(), option.needs) != names.end();
-    };
-    if (!option.needs.empty() && std::none_of(bound_.begin(), bound_.end(), given)) {
-      return Usage(program_, verb, fmt::format("'{}' needs '{}' too", option.LongName(), option.needs));
+  [[nodiscard]] std::vector<std::string> Positional() const {
+    std::vector<std::string> words;
+    for (const Bound& bound : bound_) {
+      if (!bound.option->IsPositional()) continue;
+      words.insert(words.end(), bound.parsed->results().begin(), bound.parsed->results().end());
     }
-    for (const std::string& text : bound.texts) {
-      if (text.empty() || (option.value == "LIST" && HasEmptyItem(text))) return Empty(option, text);
-      PTPKG_CHECK(CheckChoice(option, text));
-    }
-    if (option.given != nullptr) option.given->insert(option.LongName());
-    return std::visit([&](auto target) { return Put(bound, target); }, option.target);
+    return words;
   }
 
-  Result<void> CheckCount(const Bound& bound, const Verb* verb) const {
-    const Option& option = *bound.option;
-    if (option.IsPositional()) {
-      if (bound.texts.empty() && !option.MayBeMissing()) {
-        return Usage(program_, verb,
-                     fmt::format("'{}' needs {}: {}", Called(program_, verb), option.names, option.help));
-      }
-      if (bound.texts.size() > 1 && !option.Repeats()) {
-        return Usage(program_, verb,
-                     fmt::format("'{}' takes one {}; '{}' is too many", Called(program_, verb), option.names,
-                                 bound.texts[1]));
-      }
-    } else if (!option.IsFlag() && !option.Repeats() && bound.texts.size() > 1) {
-      return Usage(program_, verb, fmt::format("'{}' is given twice", option.LongName()));
-    }
-    return Ok();
+  [[nodiscard]] const Bound* FindBound(const std::string& name) const {
+    const auto found =
+        std::ranges::find_if(bound_, [&](const Bound& bound) { return HasName(*bound.option, name); });
+    return found == bound_.end() ? nullptr : &*found;
   }
 
-  static bool HasEmptyItem(const std::string& list) {
-    const std::vector<std::string> items = Split(list, ',');
-    return std::any_of(items.begin(), items.end(), [](const std::string& item) { return item.empty(); });
+  [[nodiscard]] Error Usage(std::string message) const {
+    return Error(ErrorCode::kUsage, std::move(message))
+        .WithHint(fmt::format("see '{} --help'", CommandName(program_, Chosen())));
   }
 
-  /// No option means anything by an empty value: it comes from a variable that is not set, and would switch
-  /// off a check or a change without a word.
-  static Error Empty(const Option& option, const std::string& text) {
-    const std::string name = option.LongName();
-    Error error(ErrorCode::kUsage, text.empty()
-                                       ? fmt::format("the value of '{}' is empty", name)
-                                       : fmt::format("the list '{}' of '{}' has an empty item", text, name));
-    if (!option.instead_of_empty.empty()) return std::move(error).WithHint(option.instead_of_empty);
-    return std::move(error).WithHint(option.IsPositional() ? "set the shell variable that it came from"
-                                                           : "set the shell variable that it came from, or "
-                                                             "leave the option out");
-  }
-
-  static Result<void> CheckChoice(const Option& option, const std::string& text) {
-    const auto& choices = option.choices;
-    if (choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end()) return Ok();
-    // One positional word stands for itself: "'clean' takes clean" would be odd.
-    const bool is_word = option.IsPositional() && choices.size() == 1;
-    Error error(ErrorCode::kUsage,
-                is_word ? fmt::format("only '{}' can stand there, not '{}'", choices.front(), text)
-                        : fmt::format("'{}' takes {}, not '{}'", option.LongName(), OneOf(choices), text));
-    if (const auto nearest = NearestMatch(text, choices)) {
-      return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
-    }
-    return error;
-  }
-
-  static Result<void> Put(const Bound& bound, bool* target) {
-    for (const std::string& text : bound.parsed->results()) {
-      if (text != "true") {
-        return Error(ErrorCode::kUsage, fmt::format("'{}' takes no value", bound.option->LongName()));
-      }
-    }
-    *target = true;
-    return Ok();
-  }
-  static Result<void> Put(const Bound& bound, std::string* target) {
-    *target = bound.texts.front();
-    return Ok();
-  }
-  static Result<void> Put(const Bound& bound, std::optional<std::string>* target) {
-    *target = bound.texts.front();
-    return Ok();
-  }
-  static Result<void> Put(const Bound& bound, std::vector<std::string>* target) {
-    *target = bound.texts;
-    return Ok();
-  }
-  static Result<void> Put(const Bound& bound, const Number& target) {
-    const std::string& text = bound.texts.front();
-    std::uint64_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = status == std::errc() && end == text.data() + text.size();
-    if (whole && value >= target.least && value <= target.most) {
-      *target.value = value;
-      return Ok();
-    }
-    const bool bounded = target.most != std::numeric_limits<std::uint64_t>::max();
-    return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' takes a whole number {}, not '{}'", bound.option->LongName(),
-                             bounded ? fmt::format("from {} to {}", target.least, target.most)
-                                     : fmt::format("of at least {}", target.least),
-                             text));
-  }
-
-  Error Explain(const CLI::ParseError& failure) const {
-    const Verb* verb = Chosen();
+  /// CLI11's words for it name the option in front: "--output: 1 required TEXT missing".
+  [[nodiscard]] Error Explain(const CLI::ParseError& failure) const {
     // An unknown word explains the failure better than what is missing because of it.
-    const std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
-    if (!rest.empty()) return UnknownWord(rest.front(), verb);
-    // CLI11 tells which option in its text only: "--output: 1 required TEXT missing".
+    std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
+    std::erase(rest, "--");
+    if (!rest.empty()) return UnknownWord(rest.front());
     const std::string text = failure.what();
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&failure) != nullptr && text.starts_with("-")) {
-      const std::string name = text.substr(0, text.find_first_of(": "));
-      return Error(ErrorCode::kUsage, fmt::format("'{}' needs a value", name))
-          .WithHint(fmt::format("a value that begins with '-' is written '{}=VALUE'", name));
-    }
-    return Usage(program_, verb, ReplaceAll(text, "\n", "; "));
+    const std::string name = text.substr(0, text.find_first_of(": "));
+    const Bound* bound = FindBound(name);
+    if (failure.get_name() == "ArgumentMismatch") return Mismatch(name);
+    if (failure.get_name() == "RequiresError" && bound != nullptr)
+      return Usage(fmt::format("'{}' needs '{}' too", name, bound->option->needs));
+    if (failure.get_name() == "RequiredError" && bound != nullptr)
+      return Usage(
+          fmt::format("'{}' needs {}: {}", CommandName(program_, Chosen()), name, bound->option->help));
+    return Usage(ReplaceAll(text, "\n", "; "));
   }
 
-  [[nodiscard]] Error UnknownWord(const std::string& text, const Verb* verb) const {
-    const std::string word = text.substr(0, text.find('='));
-    const bool is_flag = word.starts_with('-');
-    const std::vector<std::string> known = KnownWords(is_flag, verb);
-    Error error(ErrorCode::kUsage, fmt::format("'{}' is not a {} of '{}'", word, is_flag ? "flag" : "verb",
-                                               Called(program_, verb)));
-    if (const Verb* const ours = is_flag ? nullptr : VerbKnownAs(word)) {
-      return std::move(error).WithHint(
-          fmt::format("'{0} {1}' does that; see '{0} {1} --help'", program_.name, ours->name));
+  /// Too many values, too few, or one for a flag, which CLI11 names without its dashes.
+  [[nodiscard]] Error Mismatch(const std::string& name) const {
+    for (const std::string& flag : {"--" + name, "-" + name}) {
+      if (const Bound* bound = FindBound(flag); bound != nullptr) return TakesNoValue(*bound->option);
     }
-    const auto nearest = word.starts_with("-") && !word.starts_with("--") ? std::optional<std::string>()
-                                                                          : NearestMatch(word, known);
-    if (nearest) return std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest));
-    if (const std::vector<std::string> others = VerbsWith(word); is_flag && !others.empty()) {
-      return std::move(error).WithHint(fmt::format("it is one of '{} {}'", program_.name, OneOf(others)));
-    }
-    if (!is_flag && word.find_first_of("/.") != std::string::npos) {
-      return std::move(error).WithHint(fmt::format("name a verb first: '{} build {}'", program_.name, word));
-    }
-    return std::move(error).WithHint(fmt::format("see '{} --help'", Called(program_, verb)));
+    const Bound* bound = FindBound(name);
+    if (bound != nullptr && bound->parsed->count() > 1)
+      return Usage(fmt::format("'{}' is given twice", name));
+    return Error(ErrorCode::kUsage, fmt::format("'{}' needs a value", name))
+        .WithHint(fmt::format("a value that begins with '-' is written '{}=VALUE'", name));
   }
 
-  /// Flags of `verb` and those of all verbs, or the verbs' names.
-  [[nodiscard]] std::vector<std::string> KnownWords(bool flags, const Verb* verb) const {
-    std::vector<std::string> known;
-    const auto add_names = [&known](const std::vector<Option>& options) {
-      for (const Option& option : options) {
-        if (option.IsPositional()) continue;
-        for (std::string& name : option.Names()) known.push_back(std::move(name));
-      }
-    };
-    if (!flags) {
-      for (const Verb& candidate : program_.verbs) known.push_back(candidate.name);
-      return known;
-    }
-    add_names(program_.common);
-    if (verb != nullptr) add_names(verb->options);
-    return known;
-  }
-
-  /// The verb that other programs call `word`; null if there is none.
-  [[nodiscard]] const Verb* VerbKnownAs(const std::string& word) const {
-    const auto found = std::find_if(program_.verbs.begin(), program_.verbs.end(), [&](const Verb& verb) {
-      return std::find(verb.known_as.begin(), verb.known_as.end(), word) != verb.known_as.end();
-    });
-    return found == program_.verbs.end() ? nullptr : &*found;
-  }
-
-  [[nodiscard]] std::vector<std::string> VerbsWith(const std::string& flag) const {
-    std::vector<std::string> names;
-    for (const Verb& verb : program_.verbs) {
-      const bool has = std::any_of(verb.options.begin(), verb.options.end(), [&](const Option& option) {
-        const std::vector<std::string> all = option.Names();
-        return std::find(all.begin(), all.end(), flag) != all.end();
-      });
-      if (has) names.push_back(verb.name);
-    }
-    return names;
+  [[nodiscard]] Error UnknownWord(const std::string& word) const {
+    const Verb* verb = Chosen();
+    if (word.starts_with('-')) return UnknownOption(program_, verb, word);
+    if (verb == nullptr) return UnknownVerb(program_, word);
+    const auto last =
+        std::ranges::find_if(verb->options.rbegin(), verb->options.rend(), &Option::IsPositional);
+    if (last == verb->options.rend())
+      return Usage(
+          fmt::format("'{}' takes no argument; '{}' is too many", CommandName(program_, verb), word));
+    return Usage(
+        fmt::format("'{}' takes one {}; '{}' is too many", CommandName(program_, verb), last->names, word));
   }
 
   const Program& program_;
   CLI::App app_;
-  std::deque<Bound> bound_;  // CLI11 keeps pointers to the texts
+  std::size_t help_width_;
+  std::vector<Bound> bound_;
+  std::optional<Error> refusal_;
 };
 
 }  // namespace
@@ -350,8 +338,27 @@ std::string Option::LongName() const {
   return names;
 }
 
-Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words) {
-  return LineParser(program).Run(words);
+const Verb* FindVerb(const Program& program, std::string_view name) {
+  const auto verb = std::ranges::find(program.verbs, name, &Verb::name);
+  return verb == program.verbs.end() ? nullptr : &*verb;
+}
+
+const Option* FindOption(const std::vector<Option>& options, std::string_view name) {
+  const auto option = std::ranges::find_if(options, [&](const Option& candidate) {
+    return !candidate.IsPositional() && HasName(candidate, name);
+  });
+  return option == options.end() ? nullptr : &*option;
+}
+
+Result<void> CheckValue(const Option& option, const std::string& text) {
+  if (text.empty() || (option.value == "LIST" && HasEmptyItem(text))) return EmptyValue(option, text);
+  if (const Number* bounds = std::get_if<Number>(&option.target)) return CheckNumber(option, *bounds, text);
+  return CheckChoice(option, text);
+}
+
+Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words,
+                                    const ParseOptions& options) {
+  return LineParser(program, options.help_width).Run(words, options.settings);
 }
 
 }  // namespace ptpkg::cli

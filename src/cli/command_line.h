@@ -1,7 +1,7 @@
 #pragma once
 // The command line as data: verbs, options, where their values go. Layer: cli.
-// Parser, --help, completions and man pages all read this one description. command_line.cpp alone includes
-// CLI11, which costs 9 s of compile time in each file that does.
+// Parser, --help, completions, man pages and configuration files all read this one description.
+// command_line.cpp and help.cpp alone include CLI11, which costs 9 s of compile time in each file that does.
 
 #include <cstdint>
 #include <functional>
@@ -28,30 +28,34 @@ struct Number {
 };
 
 /// Where the value goes; it outlives the parsing. No value is empty. A bool makes a flag. A vector may be
-/// given again and again, one value each time. Of positional arguments, a string is required, an optional one
-/// may be left out, a vector takes one or more.
+/// given again and again, one value each time. A positional string is required, an optional one may be left
+/// out, a vector takes one or more words.
 using Target =
     std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*, Number>;
 
 /// One option, or one positional argument.
 struct Option {
   std::string names;       ///< "-o,--output"; a positional argument has a name without dashes: "RECIPE".
-  std::string value = {};  ///< What help calls the value. DIR completes folders; FILE, PATH, RECIPE, INPUT
-                           ///< and ARTIFACT complete files.
-  std::string help;        ///< Ends without a period.
+  std::string value = {};  ///< Metavar. DIR completes directories; FILE, PROGRAM, PATH, RECIPE, INPUT and
+                           ///< ARTIFACT complete files. "DIR[:DIR]" is a list with ':' between.
+  std::string help;        ///< A verb phrase of at most 60 characters without a period.
   Target target;
   std::vector<std::string> choices = {};   ///< Values allowed; empty: any.
+  std::string default_text = {};           ///< What help shows as "[default: …]".
+  std::string env = {};                    ///< The variable of the same meaning: "[env: …]".
   std::string group = {};                  ///< Heading in --help; "" = "Options".
   std::string needs = {};                  ///< "--recipe": has no meaning without that one.
   std::set<std::string>* given = nullptr;  ///< Gets LongName() when the line has it, whatever the value.
   std::string instead_of_empty = {};       ///< Hint where the value is empty; "": leave the option out.
-  bool optional = false;  ///< Positional: there may be none. Always so with a target std::optional.
-  int words = 0;          ///< Positional, before another: exactly so many words. 0: all that are left.
+  bool optional =
+      false;            ///< A positional argument that may be missing; so is any with a std::optional target.
+  bool shared = false;  ///< Has the same meaning in all verbs: a configuration file may name it at the top.
 
   [[nodiscard]] bool IsPositional() const { return names.front() != '-'; }
   [[nodiscard]] bool IsFlag() const { return std::holds_alternative<bool*>(target); }
   [[nodiscard]] bool Repeats() const { return std::holds_alternative<std::vector<std::string>*>(target); }
-  [[nodiscard]] bool MayBeMissing() const;  ///< Of a positional argument.
+  /// True for a positional argument that may be missing.
+  [[nodiscard]] bool MayBeMissing() const;
   /// "-o", "--output", each by itself.
   [[nodiscard]] std::vector<std::string> Names() const;
   /// The first long name, else the only one.
@@ -61,9 +65,9 @@ struct Option {
 struct Verb {
   std::string name;
   std::string summary;                     ///< One sentence without a period.
-  std::vector<std::string> known_as = {};  ///< Names of other programs for it, to suggest it by.
+  std::vector<std::string> known_as = {};  ///< Names in other programs, from which this verb is suggested.
   std::vector<Option> options;
-  std::string notes = {};  ///< Paragraphs below the options; line breaks are kept.
+  std::string notes = {};  ///< Paragraphs below the options. Indented lines are rows "  name   text".
   std::vector<std::string> examples;
   std::function<Result<ExitCode>(Context&)> run;
 };
@@ -76,13 +80,38 @@ struct Program {
   std::vector<std::string> examples;
 };
 
+/// The value that configuration files give an option.
+struct Setting {
+  std::string option;  ///< LongName(): "--output".
+  std::vector<std::string> values;
+};
+
+/// The settings of a verb whose positional arguments are `words`.
+using SettingsOf =
+    std::function<Result<std::vector<Setting>>(const Verb& verb, const std::vector<std::string>& words)>;
+
+struct ParseOptions {
+  std::size_t help_width = 80;  ///< Columns of a help page.
+  SettingsOf settings = {};     ///< Asked once; the line wins over its answer. Null: there are none.
+};
+
 struct ParsedLine {
-  const Verb* verb = nullptr;  ///< Of the program that was parsed; null when the line names none.
-  bool help = false;           ///< -h or --help was there; nothing else was looked at then.
+  const Verb* verb = nullptr;            ///< Of the program that was parsed; null when the line names none.
+  std::optional<std::string> help = {};  ///< The page that -h or --help asks for; nothing else was checked.
 };
 
 /// Puts the values of `words` (argv without the program's name) where the options of `program` say.
-/// Errors: kUsage in words for people, with the nearest flag or verb as hint.
-Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words);
+/// Errors: kUsage in words for people, with the nearest option or verb as hint; those of options.settings.
+Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words,
+                                    const ParseOptions& options = {});
+
+/// Whether `option` takes `text`: not empty, one of the choices, a number within its bounds. Errors: kUsage.
+Result<void> CheckValue(const Option& option, const std::string& text);
+
+/// The verb called `name`; null if there is none.
+[[nodiscard]] const Verb* FindVerb(const Program& program, std::string_view name);
+
+/// The option called `name`, "-o" or "--output"; null if there is none.
+[[nodiscard]] const Option* FindOption(const std::vector<Option>& options, std::string_view name);
 
 }  // namespace ptpkg::cli

@@ -13,9 +13,11 @@ namespace {
 enum class Completes : unsigned char { kNothing, kChoices, kFiles, kFolders, kVerbs };
 
 Completes KindOf(const Option& option) {
-  constexpr std::array<std::string_view, 5> kFileNames = {"FILE", "PATH", "RECIPE", "INPUT", "ARTIFACT"};
+  constexpr std::array<std::string_view, 6> kFileNames = {"FILE",   "PROGRAM", "PATH",
+                                                          "RECIPE", "INPUT",   "ARTIFACT"};
   if (!option.choices.empty()) return Completes::kChoices;
-  const std::string_view name = option.IsPositional() ? option.names : option.value;
+  std::string_view name = option.value.empty() ? option.names : option.value;
+  name = name.substr(0, name.find('['));  // "DIR[:DIR]"
   if (name == "DIR") return Completes::kFolders;
   if (name == "VERB") return Completes::kVerbs;
   const bool files = std::find(kFileNames.begin(), kFileNames.end(), name) != kFileNames.end();

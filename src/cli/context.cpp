@@ -20,17 +20,6 @@ namespace ptpkg::cli {
 
 namespace {
 
-std::map<std::string, std::string> ReadEnvironment(const char* const* environment) {
-  std::map<std::string, std::string> variables;
-  for (; *environment != nullptr; ++environment) {
-    const std::string_view entry = *environment;
-    const std::size_t equals = entry.find('=');
-    if (equals != std::string_view::npos)
-      variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-  }
-  return variables;
-}
-
 std::string Variable(const std::map<std::string, std::string>& variables, const std::string& name) {
   const auto found = variables.find(name);
   return found == variables.end() ? "" : found->second;
@@ -87,8 +76,8 @@ Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string
   }
   const std::string home = Variable(variables, "HOME");
   if (!home.starts_with('/')) {
-    return Error(ErrorCode::kUsage, "there is no folder for the cache: HOME is not set")
-        .WithHint("name a folder with --cache-dir or PTPKG_CACHE_DIR");
+    return Error(ErrorCode::kUsage, "no cache directory: HOME is not set")
+        .WithHint("name one with --cache-dir DIR or PTPKG_CACHE_DIR");
   }
   PTPKG_TRY(const AbsPath folder, AbsPath::Parse(home));
   return folder / ".cache/ptpkg";
@@ -122,13 +111,6 @@ Result<HttpLimits> LimitsOf(const std::map<std::string, std::string>& variables)
   return limits;
 }
 
-Result<AbsPath> WorkingDirectory() {
-  std::array<char, PATH_MAX> buffer{};
-  if (::getcwd(buffer.data(), buffer.size()) == nullptr)
-    return ErrnoError(errno, "cannot tell the working directory");
-  return AbsPath::Parse(buffer.data());
-}
-
 LogFormat ParseLogFormat(const std::string& name) {
   if (name == "terminal") return LogFormat::kTerminal;
   if (name == "plain") return LogFormat::kPlain;
@@ -154,6 +136,24 @@ void RememberSecretVariables(const std::map<std::string, std::string>& variables
 }
 
 }  // namespace
+
+std::map<std::string, std::string> ReadEnvironment(const char* const* environment) {
+  std::map<std::string, std::string> variables;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos)
+      variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return variables;
+}
+
+Result<AbsPath> WorkingDirectory() {
+  std::array<char, PATH_MAX> buffer{};
+  if (::getcwd(buffer.data(), buffer.size()) == nullptr)
+    return ErrnoError(errno, "cannot tell the working directory");
+  return AbsPath::Parse(buffer.data());
+}
 
 Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const CancelToken& cancel,
                                                  const char* const* environment) {
@@ -208,6 +208,16 @@ Result<AbsPath> Context::Path(const std::string& text) const {
   auto path = AbsPath::Resolve(env_->cwd, text);
   if (!path) return Error(ErrorCode::kUsage, path.error().message());
   return path;
+}
+
+Result<void> Context::UseTemporaryCache() {
+  const auto named = env_->variables.find("TMPDIR");
+  const bool is_named = named != env_->variables.end() && named->second.starts_with('/');
+  PTPKG_TRY(const AbsPath parent, AbsPath::Parse(is_named ? named->second : "/tmp"));
+  PTPKG_TRY(TempDir made, TempDir::Create(*fs_, parent, "cache"));
+  temporary_cache_.emplace(std::move(made));
+  env_->cache_dir = temporary_cache_->path();
+  return Ok();
 }
 
 std::string Context::Shown(std::string_view path) const {

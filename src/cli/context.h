@@ -2,8 +2,10 @@
 // What every verb gets: the flags that all share, and the Env made from them. Layer: cli.
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "cli/output/ticker.h"
 #include "cli/terminal_output.h"
 #include "support/env.h"
+#include "support/files/scratch.h"
 #include "support/text/json_fwd.h"
 
 namespace ptpkg::cli {
@@ -24,7 +27,16 @@ struct CommonFlags {
   std::string color = "auto";
   std::string log_format = "auto";
   std::string cache_dir;
+  bool no_config = false;              ///< Read no configuration files.
+  std::optional<std::string> help_of;  ///< The argument of `ptpkg help`.
+  std::set<std::string> given;         ///< Long names of those that the line has.
 };
+
+/// The variables of `environment`, as environ(7) has them.
+std::map<std::string, std::string> ReadEnvironment(const char* const* environment);
+
+/// Errors: kNotFound (it was removed), kIo.
+Result<AbsPath> WorkingDirectory();
 
 /// The outside world of one run. Environment variables are read here and nowhere else.
 class Context {
@@ -36,11 +48,15 @@ class Context {
 
   [[nodiscard]] Env& env() { return *env_; }
   [[nodiscard]] const Env& env() const { return *env_; }
+  [[nodiscard]] const CommonFlags& flags() const { return flags_; }
   [[nodiscard]] bool json() const { return flags_.json; }
   /// Whether a variable of the environment is set to anything but "", "0" and "false".
   [[nodiscard]] bool IsSet(const std::string& name) const;
   /// A user's path, relative ones from the working directory. Errors: kUsage.
   [[nodiscard]] Result<AbsPath> Path(const std::string& text) const;
+
+  /// From now on env() has an empty cache, which is removed at the end. Errors: kIo.
+  Result<void> UseTemporaryCache();
 
   /// The path for people: relative where it lies below the working directory.
   [[nodiscard]] std::string Shown(std::string_view path) const;
@@ -81,6 +97,7 @@ class Context {
   std::unique_ptr<Reporter> safe_reporter_;  // hands on to the one above
   std::optional<Ticker> ticker_;             // behind the reporter: it ends first
   std::optional<Env> env_;
+  std::optional<TempDir> temporary_cache_;
   JsonBox error_details_;
 };
 

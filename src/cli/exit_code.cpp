@@ -37,13 +37,13 @@ ExitCode ExitCodeOf(ErrorCode code) {
 std::span<const ExitCodeRow> ExitCodeTable() {
   static constexpr std::array<ExitCodeRow, 12> kTable = {{
       {kDone, "done"},
-      {kCheckFound, "a check found errors; what it looked at was not published; or two artifacts differ"},
-      {kUsageError, "the command line is wrong"},
-      {kBadInput, "a recipe, wheel or package is wrong, damaged or not supported"},
-      {kMissing, "a source, package or program is missing, or its digest is not the declared one"},
+      {kCheckFound, "a check found errors and nothing was published, or two artifacts differ"},
+      {kUsageError, "the command line or a configuration file is wrong"},
+      {kBadInput, "a recipe, wheel or package is invalid, damaged or not supported"},
+      {kMissing, "a source, package or program is missing, or its digest differs"},
       {kBuildFailed, "a build script or another program that ptpkg ran failed"},
       {kIoFailed, "the operating system refused: permission, full disk, read error"},
-      {kConflict, "the target has other content, an input changed meanwhile, or something was refused"},
+      {kConflict, "the target has different content, an input changed, or a server refused"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
       {kInterrupted, "interrupted (SIGINT)"},

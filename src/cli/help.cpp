@@ -1,8 +1,10 @@
 #include "cli/help.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "cli/help_formatter.h"
 #include "cli/output/text_layout.h"
 #include "support/text/text.h"
 
@@ -18,39 +20,75 @@ bool ShowsChoices(const Option& option) {
 }
 
 /// "  head     text", the text in a column of its own.
-std::string Entry(std::string_view head, std::string_view text, std::size_t width) {
+std::string Entry(std::string_view head, std::string_view text, std::size_t width, std::size_t column) {
   std::string line = fmt::format("  {}", head);
-  if (line.size() + 2 > kTextColumn) {
-    line += "\n" + std::string(kTextColumn, ' ');
+  if (line.size() + 2 > column) {
+    line += "\n" + std::string(column, ' ');
   } else {
-    line.resize(kTextColumn, ' ');
+    line.resize(column, ' ');
   }
-  return line + WrapWords(text, {.width = width, .indent = kTextColumn, .already = kTextColumn}) + "\n";
+  return line + WrapWords(text, {.width = width, .indent = column, .already = column}) + "\n";
 }
 
-std::string Options(const std::vector<Option>& options, bool positional, const std::string& group,
-                    std::size_t width) {
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::size_t width) : width_(width) {
+    label("Positionals", "Arguments");
+    label("SUBCOMMAND", "COMMAND");
+  }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    const std::string page = make_description(app) + make_usage(app, std::move(name)) +
+                             make_subcommands(app, mode) + make_positionals(app) + make_groups(app, mode) +
+                             "\n" + app->get_footer();
+    return ReplaceAll(page, "\n\n\n", "\n\n");
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return WrapWords(app->get_description(), {.width = width_}) + "\n\n";
+  }
+  std::string make_subcommand(const CLI::App* sub) const override {
+    constexpr std::size_t kNameColumn = 14;
+    return Entry(sub->get_name(), sub->get_description(), width_, kNameColumn);
+  }
+  std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
+    const std::string& head = option->get_option_text();
+    return Entry(head.empty() ? "-h, --help" : head, option->get_description(), width_, kTextColumn);
+  }
+  std::string make_option_usage(const CLI::Option* option) const override {
+    return option->get_required() ? option->get_option_text()
+                                  : fmt::format("[{}]", option->get_option_text());
+  }
+
+ private:
+  std::size_t width_;
+};
+
+/// Paragraphs are filled; a row "  name   text" keeps its columns.
+std::string Notes(const std::string& notes, std::size_t width) {
   std::string text;
-  for (const Option& option : options) {
-    if (option.IsPositional() != positional || option.group != group) continue;
-    text += Entry(OptionHead(option), OptionText(option), width);
+  std::string paragraph;
+  const auto flush = [&] {
+    if (!paragraph.empty()) text += WrapWords(paragraph, {.width = width}) + "\n";
+    paragraph.clear();
+  };
+  for (const std::string& line : SplitLines(notes)) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == 0) {
+      paragraph += (paragraph.empty() ? "" : " ") + line;
+      if (line.ends_with(':')) flush();  // in front of rows
+      continue;
+    }
+    flush();
+    const std::size_t gap = begin == std::string::npos ? begin : line.find("  ", begin);
+    if (gap == std::string::npos) {
+      text += line + "\n";
+      continue;
+    }
+    const std::size_t column = line.find_first_not_of(' ', gap);
+    text += Entry(line.substr(begin, gap - begin), line.substr(column), width, column);
   }
+  flush();
   return text;
-}
-
-std::vector<std::string> Groups(const std::vector<Option>& options) {
-  std::vector<std::string> groups;
-  for (const Option& option : options) {
-    const bool known = std::find(groups.begin(), groups.end(), option.group) != groups.end();
-    if (!option.group.empty() && !known) groups.push_back(option.group);
-  }
-  return groups;
-}
-
-std::string Examples(const std::vector<std::string>& examples) {
-  std::string text = examples.size() == 1 ? "\nExample:\n" : "\nExamples:\n";
-  for (const std::string& example : examples) text += fmt::format("  {}\n", example);
-  return examples.empty() ? "" : text;
 }
 
 std::string CommonNames(const Program& program) {
@@ -59,7 +97,19 @@ std::string CommonNames(const Program& program) {
   return Join(names, ", ");
 }
 
+std::string Examples(const std::vector<std::string>& examples) {
+  if (examples.empty()) return "";
+  std::string text = examples.size() == 1 ? "Example:\n" : "Examples:\n";
+  for (const std::string& example : examples) text += fmt::format("  {}\n", example);
+  return text;
+}
+
 }  // namespace
+
+// CLI11 shares it among the program and its verbs.
+std::shared_ptr<CLI::FormatterBase> MakeHelpFormatter(std::size_t width) {
+  return std::make_shared<HelpFormatter>(width);  // see above
+}
 
 std::string OptionHead(const Option& option) {
   if (option.IsPositional()) return option.Repeats() ? option.names + "..." : option.names;
@@ -69,12 +119,16 @@ std::string OptionHead(const Option& option) {
 }
 
 std::string OptionText(const Option& option) {
-  if (option.choices.empty() || ShowsChoices(option)) return option.help;
-  return fmt::format("{}. One of: {}", option.help, Join(option.choices, ", "));
+  std::string text = option.help;
+  if (!option.choices.empty() && !ShowsChoices(option))
+    text += fmt::format(" [one of: {}]", Join(option.choices, ", "));
+  if (!option.default_text.empty()) text += fmt::format(" [default: {}]", option.default_text);
+  if (!option.env.empty()) text += fmt::format(" [env: {}]", option.env);
+  return text;
 }
 
 std::string UsageLine(const Program& program, const Verb* verb) {
-  if (verb == nullptr) return fmt::format("{} VERB [OPTIONS] ...", program.name);
+  if (verb == nullptr) return fmt::format("{} [OPTIONS] [COMMAND]", program.name);
   std::string line = fmt::format("{} {} [OPTIONS]", program.name, verb->name);
   for (const Option& option : verb->options) {
     if (!option.IsPositional()) continue;
@@ -83,32 +137,20 @@ std::string UsageLine(const Program& program, const Verb* verb) {
   return line;
 }
 
+std::string HelpFooter(const Program& program, const Verb* verb, std::size_t width) {
+  if (verb == nullptr) return Examples(program.examples);
+  std::string text = verb->notes.empty() ? "" : Notes(verb->notes, width) + "\n";
+  text += WrapWords(
+      fmt::format("Options of every command: {}; see '{} --help'.", CommonNames(program), program.name),
+      {.width = width});
+  return text + "\n\n" + Examples(verb->examples);
+}
+
 std::string HelpText(const Program& program, const Verb* verb, std::size_t width) {
-  std::string text = WrapWords(verb == nullptr ? program.summary : verb->summary, {.width = width});
-  text += fmt::format("\n\nUsage: {}\n", UsageLine(program, verb));
-  const std::vector<Option>& options = verb == nullptr ? program.common : verb->options;
-  if (verb == nullptr) {
-    text += "\nVerbs:\n";
-    for (const Verb& each : program.verbs) text += Entry(each.name, each.summary, width);
-  } else if (const std::string arguments = Options(options, true, "", width); !arguments.empty()) {
-    text += "\nArguments:\n" + arguments;
-  }
-  for (const std::string& group : Groups(options)) {
-    text += fmt::format("\n{}:\n{}", group, Options(options, false, group, width));
-  }
-  text += fmt::format("\n{}:\n{}{}", verb == nullptr ? "Options, before or after the verb" : "Options",
-                      Options(options, false, "", width), Entry("-h, --help", "Print this help", width));
-  if (verb != nullptr) {
-    if (!verb->notes.empty()) text += "\n" + verb->notes + "\n";
-    text +=
-        "\n" +
-        WrapWords(fmt::format("Options of every verb: {}; see {} --help", CommonNames(program), program.name),
-                  {.width = width}) +
-        "\n";
-  }
-  text += Examples(verb == nullptr ? program.examples : verb->examples);
-  text.pop_back();
-  return text;
+  std::vector<std::string> words = {"--help"};
+  if (verb != nullptr) words.insert(words.begin(), verb->name);
+  const auto parsed = ParseCommandLine(program, words, {.help_width = width});
+  return parsed && parsed->help ? *parsed->help : "";
 }
 
 }  // namespace ptpkg::cli

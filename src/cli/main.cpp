@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include "cli/build_info.h"
+#include "cli/configuration.h"
 #include "cli/context.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
 #include "cli/output/json_log.h"
+#include "cli/suggestions.h"
 #include "cli/terminal_output.h"
 #include "cli/verbs/verbs.h"
 #include "support/internal_error.h"
@@ -79,27 +81,58 @@ Error WithCacheOption(const Error& error, const AbsPath& cache) {
   const bool of_system = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kInvalidInput ||
                          error.code() == ErrorCode::kAlreadyExists;
   if (!concerned || !of_system) return error;
-  return Error(error).WithHint(
-      "choose a cache directory that can be written: --cache-dir DIR, or PTPKG_CACHE_DIR");
+  return Error(error).WithHint("choose a writable cache directory with --cache-dir DIR or PTPKG_CACHE_DIR");
+}
+
+/// What configuration files say for `verb`, whose positional arguments are `words`.
+Result<std::vector<Setting>> SettingsOfFiles(const Program& program, const Verb& verb,
+                                             const std::vector<std::string>& words) {
+  const std::map<std::string, std::string> variables = ReadEnvironment(environ);
+  PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
+  PTPKG_TRY(const std::optional<AbsPath> recipe, RecipeOf(verb, words, cwd));
+  const std::unique_ptr<Fs> fs = MakeOsFs();
+  const auto files = FindConfigurationFiles(*fs, {.cwd = cwd, .variables = variables, .recipe = recipe});
+  PTPKG_TRY(const Configuration configuration, ReadConfiguration(*fs, program, files));
+  return SettingsFor(configuration, program, verb, variables);
+}
+
+/// `ptpkg help [VERB]`.
+int PrintHelp(const Program& program, const CommonFlags& flags, const ErrorForm& form) {
+  const Verb* verb = flags.help_of ? FindVerb(program, *flags.help_of) : nullptr;
+  if (flags.help_of && verb == nullptr) {
+    PrintError(UnknownVerb(program, *flags.help_of), form);
+    return kUsageError;
+  }
+  const std::string text = HelpText(program, verb, HelpWidth());
+  PrintResult(flags.json ? JsonDocument({{"text", text}}) : text);
+  return kDone;
 }
 
 int Run(const std::vector<std::string>& words) {
   CommonFlags flags;
   const Program program = MakeProgram(flags);
-  const auto parsed = ParseCommandLine(program, words);
-  const ErrorForm form = FormOf(words);
+  const auto settings = [&](const Verb& verb, const std::vector<std::string>& arguments) {
+    const bool needs_none = flags.version || flags.no_config || verb.name == "help" || verb.name == "version";
+    return needs_none ? Result<std::vector<Setting>>(std::vector<Setting>())
+                      : SettingsOfFiles(program, verb, arguments);
+  };
+  const auto parsed = ParseCommandLine(program, words, {.help_width = HelpWidth(), .settings = settings});
+  ErrorForm form = FormOf(words);
   if (!parsed) {
     PrintError(parsed.error(), form);
-    return kUsageError;
+    return ExitCodeAfter(parsed.error());
   }
   if (parsed->help) {
-    PrintResult(HelpText(program, parsed->verb, HelpWidth()));
+    PrintResult(*parsed->help);
     return kDone;
   }
-  if (flags.version) {
+  form.json = form.json || flags.json;
+  form.json_log = form.json_log || flags.log_format == "json";
+  if (flags.version || (parsed->verb != nullptr && parsed->verb->name == "version")) {
     PrintResult(flags.json ? JsonDocument(VersionToJson(ThisBuild())) : VersionText(ThisBuild()));
     return kDone;
   }
+  if (parsed->verb != nullptr && parsed->verb->name == "help") return PrintHelp(program, flags, form);
   if (parsed->verb == nullptr) {
     PrintLog(HelpText(program, nullptr, HelpWidth()));
     return kUsageError;

@@ -53,7 +53,7 @@ std::string ProgramSections(const Program& program) {
   }
   std::string codes;
   for (const ExitCodeRow& row : ExitCodeTable()) codes += ManEntry(std::to_string(row.code), row.meaning);
-  return Section("VERBS", verbs) + Section("OPTIONS", Entries(program.common, false)) +
+  return Section("COMMANDS", verbs) + Section("OPTIONS", Entries(program.common, false)) +
          Section("EXIT STATUS", codes) +
          Section("ENVIRONMENT", "The page environment.md of the documentation lists every variable.\n") +
          Section("EXAMPLES", ManExamples(program.examples)) + Section("SEE ALSO", see_also + "\n");
@@ -61,7 +61,7 @@ std::string ProgramSections(const Program& program) {
 
 std::string VerbSections(const Program& program, const Verb& verb) {
   const std::string common =
-      fmt::format("Options that every verb takes are described in\n.BR {} (1).\n", program.name);
+      fmt::format("Options of every command are described in\n.BR {} (1).\n", program.name);
   return Section("ARGUMENTS", Entries(verb.options, true)) +
          Section("OPTIONS", Entries(verb.options, false) + (".PP\n" + common)) +
          Section("NOTES", verb.notes.empty() ? "" : Literal(verb.notes) + "\n") +

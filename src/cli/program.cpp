@@ -8,34 +8,36 @@ namespace {
 
 std::vector<Option> CommonOptions(CommonFlags& flags) {
   constexpr std::uint64_t kMostJobs = 1024;
-  return {
-      {.names = "--json", .help = "Print the result as one JSON document on stdout", .target = &flags.json},
-      {.names = "-q,--quiet", .help = "Print warnings and errors only", .target = &flags.quiet},
-      {.names = "-v,--verbose", .help = "Print the output of build scripts too", .target = &flags.verbose},
+  std::vector<Option> options = {
+      {.names = "--json", .help = "Print the result as one JSON document", .target = &flags.json},
+      {.names = "-q,--quiet", .help = "Print only warnings and errors", .target = &flags.quiet},
+      {.names = "-v,--verbose", .help = "Also print the output of build scripts", .target = &flags.verbose},
       {.names = "-j,--jobs",
        .value = "NUMBER",
-       .help =
-           "Threads to use, and CPU_COUNT of build scripts (default: all CPUs that control groups allow; for "
-           "a script no more than fit the memory)",
-       .target = Number{.value = &flags.jobs, .least = 1, .most = kMostJobs}},
+       .help = "Use this many threads, and as CPU_COUNT of build scripts",
+       .target = Number{.value = &flags.jobs, .least = 1, .most = kMostJobs},
+       .default_text = "all CPUs, fewer if memory is short"},
       {.names = "--color",
-       .help = "Colours on stderr (default: auto; NO_COLOR is honoured)",
+       .help = "Colour messages; auto honours NO_COLOR",
        .target = &flags.color,
-       .choices = {"auto", "always", "never"}},
+       .choices = {"auto", "always", "never"},
+       .default_text = "auto"},
       {.names = "--log-format",
-       .help =
-           "How progress is shown (default: auto: plain without a terminal or with CI set, else terminal)",
+       .help = "Choose how to show progress; auto is plain in CI",
        .target = &flags.log_format,
-       .choices = {"auto", "terminal", "plain", "json"}},
+       .choices = {"auto", "terminal", "plain", "json"},
+       .default_text = "auto"},
       {.names = "--cache-dir",
        .value = "DIR",
-       .help = "Downloads and stage results (default: PTPKG_CACHE_DIR, else $XDG_CACHE_HOME/ptpkg, else "
-               "~/.cache/ptpkg)",
-       .target = &flags.cache_dir},
-      {.names = "-V,--version",
-       .help = "Print the version, the commit, and the libraries",
-       .target = &flags.version},
+       .help = "Keep downloads and build results in DIR",
+       .target = &flags.cache_dir,
+       .default_text = "~/.cache/ptpkg",
+       .env = "PTPKG_CACHE_DIR"},
+      {.names = "--no-config", .help = "Read no configuration files", .target = &flags.no_config},
+      {.names = "-V,--version", .help = "Print the version, commit and libraries", .target = &flags.version},
   };
+  for (Option& option : options) option.given = &flags.given;
+  return options;
 }
 
 }  // namespace
@@ -43,13 +45,13 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
 Program MakeProgram(CommonFlags& flags) {
   return {
       .name = "ptpkg",
-      .summary = "Builds conda packages, wheels and zips from one recipe, checks them, and indexes them.",
+      .summary = "Builds conda packages and wheels from one recipe, checks them and publishes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(),   DevVerb(),     ShellVerb(),   CondaVerb(),      WheelVerb(),
-                RenderVerb(),  RelinkVerb(),  RepairVerb(),  RetagVerb(),      SliceVerb(),
-                CheckVerb(),   InspectVerb(), DiffVerb(),    IndexVerb(),      PublishVerb(),
-                PromoteVerb(), YankVerb(),    RemoveVerb(),  CiVerb(),         DoctorVerb(),
-                CacheVerb(),   ExplainVerb(), RunNodeVerb(), CompletionVerb(), ManVerb()},
+      .verbs = {BuildVerb(),      DevVerb(),    ShellVerb(),     CondaVerb(),   WheelVerb(),   RenderVerb(),
+                RelinkVerb(),     RepairVerb(), RetagVerb(),     SliceVerb(),   CheckVerb(),   InspectVerb(),
+                DiffVerb(),       IndexVerb(),  PublishVerb(),   PromoteVerb(), YankVerb(),    RemoveVerb(),
+                CiVerb(),         DoctorVerb(), CacheVerb(),     ConfigVerb(),  ExplainVerb(), RunNodeVerb(),
+                CompletionVerb(), ManVerb(),    HelpVerb(flags), VersionVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

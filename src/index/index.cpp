@@ -54,7 +54,7 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
   if (conda && roots) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is a conda channel, which has no backend indexes", root.str()))
-        .WithHint("remove --roots: conda distinguishes backends by build strings");
+        .WithHint("remove --per-backend: conda distinguishes backends by build strings");
   }
   if (conda) return IndexConda(env, root);
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {

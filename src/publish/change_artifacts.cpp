@@ -116,7 +116,7 @@ class Changer {
                                store_.Title()))
           .WithHint(standing.sha256.empty()
                         ? "remove it whatever its content: --yes"
-                        : fmt::format("--name {}#sha256={}, or --yes to remove it whatever its content", name,
+                        : fmt::format("--artifact {}#sha256={}, or --yes to remove it whatever its content", name,
                                       standing.sha256));
     }
     // From here on it is this file, and no other one of the name.

@@ -214,7 +214,7 @@ class GraftPlanner {
     PTPKG_TRY(const auto image, elf::ReadImage(*file));
     if (!image || !image->dynamic) {
       return Error(ErrorCode::kCorrupt, fmt::format("'{}' is not a shared library", source.str()))
-          .WithHint("give the library's directory with --search DIR, or exclude it with --exclude");
+          .WithHint("give the library's directory with --lib-dir DIR, or exclude it with --exclude");
     }
     HostFile read{.facts = {},
                   .host = {.elf_class = image->codec.elf_class(),
@@ -226,7 +226,7 @@ class GraftPlanner {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' is for glibc, but the wheel is for musl", source.str()))
           .WithHint(
-              "give a directory of musl libraries with --search DIR, such as usr/lib of an unpacked Alpine");
+              "give a directory of musl libraries with --lib-dir DIR, such as usr/lib of an unpacked Alpine");
     }
     FoundLibrary found{.graft = {.source = source}, .soname = read.facts.soname, .asker = asker};
     PTPKG_TRY(found.mentions, elf::ScanLibraryNames(*file, *image));
@@ -311,7 +311,7 @@ class GraftPlanner {
     }
     return Error(ErrorCode::kNotFound, fmt::format("cannot find these libraries on this machine:{}", lines))
         .WithHint(
-            "give their directory with --search DIR, or exclude libraries that users already have with "
+            "give their directory with --lib-dir DIR, or exclude libraries that users already have with "
             "--exclude");
   }
 

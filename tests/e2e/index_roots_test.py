@@ -1,4 +1,4 @@
-"""`ptpkg index --roots`: pip and uv that are given the index of a backend, over HTTP, install what is of that backend."""
+"""`ptpkg index --per-backend`: pip and uv that are given the index of a backend, over HTTP, install what is of that backend."""
 
 import functools
 import http.server
@@ -53,7 +53,7 @@ class Roots(servers_test.Clients):
 
     def test_each_client_gets_what_is_of_the_backend(self):
         python, uv = harness.peers_python(), harness.peer_program("uv")
-        done = self.ptpkg_json("index", "--roots", self.folder)
+        done = self.ptpkg_json("index", "--per-backend", self.folder)
         self.assertEqual(done["roots"], ["cpu", "cu130", "rocm6.4"])
         self.assertEqual([pathlib.Path(path).name for path in done["rootless"]], ["toy-1.9-py3-none-any.whl"])
         url = self.serve()
@@ -70,7 +70,7 @@ class Roots(servers_test.Clients):
                     self.assertTrue([path for path in Quiet.asked if path.endswith(".whl.metadata")], Quiet.asked)
 
     def test_later_runs_follow(self):
-        self.assertIn("'toy-1.9-py3-none-any.whl' is not in the index of any backend", self.ptpkg("index", "--roots", self.folder,
+        self.assertIn("'toy-1.9-py3-none-any.whl' is not in the index of any backend", self.ptpkg("index", "--per-backend", self.folder,
                                                                                             cwd=self.folder).stderr.replace(f"{self.folder}/", ""))
         self.assertEqual(self.ptpkg_json("index", self.folder)["written"], [])
         (self.folder / "toy-1.0+cu130-py3-none-any.whl").unlink()
@@ -81,7 +81,7 @@ class Roots(servers_test.Clients):
     def test_a_conda_channel_has_none(self):
         (self.scratch / "channel/linux-64").mkdir(parents=True)
         (self.scratch / "channel/linux-64/repodata.json").write_text("{}")
-        failed = self.ptpkg("index", "--roots", self.scratch / "channel", exit_code=3)
+        failed = self.ptpkg("index", "--per-backend", self.scratch / "channel", exit_code=3)
         self.assertIn("is a conda channel, which has no backend indexes", failed.stderr)
 
     def test_all_backends_that_uv_knows_are_names(self):
@@ -92,7 +92,7 @@ class Roots(servers_test.Clients):
         folder = self.scratch / "all"
         for name in names:
             write_wheel(folder, "toy", f"1.0+{name}", "")
-        self.assertEqual(self.ptpkg_json("index", "--roots", folder)["roots"], names)
+        self.assertEqual(self.ptpkg_json("index", "--per-backend", folder)["roots"], names)
 
 
 if __name__ == "__main__":

@@ -38,9 +38,9 @@ class JsonOutput(harness.Case):
         return path
 
     def test_every_verb_has_a_schema_and_every_schema_a_reader(self):
-        listing = self.ptpkg("--help").stdout.split("Verbs:\n", 1)[1].split("\n\n")[0]
+        listing = self.ptpkg("--help").stdout.split("Commands:\n", 1)[1].split("\n\n")[0]
         verbs = set(re.findall(r"^  ([a-z-]+) ", listing, re.MULTILINE))
-        others = {"error", "log", "version", "parts", "plan"}
+        others = {"error", "log", "parts", "plan"}
         self.assertEqual(verbs | others, {path.stem for path in SCHEMAS.glob("*.json")})
 
     def test_a_schema_refuses_what_it_does_not_name(self):
@@ -86,7 +86,7 @@ class JsonOutput(harness.Case):
         self.valid(self.ptpkg_json("publish", output, *target), "publish")
         self.valid(self.ptpkg_json("publish", output, *target), "publish")
         self.valid(self.ptpkg_json("promote", output, "--from", "anaconda:me/dev", "--to", "anaconda:me", "--dry-run"), "promote")
-        wheel = ("--name", "toy-1.0-py3-none-any.whl")
+        wheel = ("--artifact", "toy-1.0-py3-none-any.whl")
         self.valid(self.ptpkg_json("yank", *wheel, "--from", target[1], "--dry-run"), "yank")
         self.valid(self.ptpkg_json("remove", output, "--from", "anaconda:me", "--dry-run"), "remove")
         self.assertTrue(self.valid(self.ptpkg_json("cache"), "cache")["items"])
@@ -131,12 +131,24 @@ class JsonOutput(harness.Case):
                                                           [(gpu_library.CUBIN, "90")]])
         planned = self.valid(self.ptpkg_json("slice", fat, "--gpu", "8.0", "--dry-run"), "slice")
         self.assertEqual(planned["slices"][0]["files"][0]["gaps"], {"8.0": 1})
-        self.valid(self.ptpkg_json("slice", fat, "--each", "--in-place", "--output", self.scratch / "out"), "slice")
+        self.valid(self.ptpkg_json("slice", fat, "--all-archs", "--in-place", "--output", self.scratch / "out"), "slice")
 
     def test_completion_and_man(self):
         for verb, word in (("completion", "bash"), ("explain", "wheel-summary"), ("man", "build")):
             self.valid(self.ptpkg_json(verb, word), verb)
         self.valid(self.ptpkg_json("explain"), "explain")
+        self.valid(self.ptpkg_json("help", "build"), "help")
+        self.valid(self.ptpkg_json("version"), "version")
+
+    def test_config(self):
+        (self.scratch / "ptpkg.toml").write_text('jobs = 2\noffline = true\n[build]\nselect = ["a=1"]\noutput = "x"\n')
+        document = self.valid(self.ptpkg_json("config", self.scratch, "--all", PTPKG_CONDA_EXE="/c"), "config")
+        origins = {(item["command"], item["key"]): (item["origin"], item["value"]) for item in document["settings"]}
+        self.assertEqual(origins[None, "jobs"], ("file", 2))
+        self.assertEqual(origins[None, "offline"], ("file", True))
+        self.assertEqual(origins[None, "conda-exe"], ("environment", "/c"))
+        self.assertEqual(origins["build", "select"], ("file", ["a=1"]))
+        self.assertEqual(origins["dev", "output"], ("default", "dist"))
 
     def test_errors_of_every_kind(self):
         recipe = self.scratch / "recipe.yaml"

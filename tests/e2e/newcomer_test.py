@@ -77,8 +77,11 @@ class Newcomer(harness.Case):
         self.assertEqual(self.ptpkg("help").stdout, self.ptpkg("--help").stdout)
         for words in (["version"], ["-V"]):
             self.assertEqual(self.ptpkg(*words).stdout, self.ptpkg("--version").stdout)
-        self.assertIn("'ptpkg publish' does that", self.said("upload", "dist"))
-        self.assertIn("'ptpkg check' does that", self.said("verify", "dist"))
+        upload = self.said("upload", "dist")
+        self.assertIn("unknown command 'upload'", upload)
+        self.assertIn("did you mean 'publish'? see 'ptpkg publish --help'", upload)
+        self.assertIn("did you mean 'index'?", self.said("help", "indx"))
+        self.assertIn("did you mean 'check'?", self.said("verify", "dist"))
 
     def test_findings_are_explained(self):
         page = (harness.REPOSITORY / "docs/findings/elf-unreachable-needed.md").read_text()

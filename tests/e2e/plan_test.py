@@ -145,7 +145,7 @@ class Plan(harness.Case):
     def test_no_package_is_made_of_a_zip(self):
         for verb, noun in (("conda", "conda package"), ("wheel", "wheel")):
             done = self.ptpkg(verb, "toy-1.0.zip", exit_code=2)
-            self.assertIn(f"no {noun} can be made of 'toy-1.0.zip'", done.stderr)
+            self.assertIn(f"cannot make a {noun} from 'toy-1.0.zip'", done.stderr)
 
     def test_a_test_keeps_its_work_folder(self):
         toy = self.recipe(rest="tests: [{script: [\"echo seen > $PREFIX/mark\", \"exit 3\"]}]\n")

@@ -121,7 +121,7 @@ class Answers(publishing.Case):
             flags = ["--to", "pypi:ours", "--server", target.server.upload_url, "--check-url", target.server.url + "/wrong/"]
             said = self.publish(wheel, *flags, exit_code=7, **target.variables())
             self.assertIn("--check-url", said)
-            self.assertNotIn("publish again", said)
+            self.assertNotIn("rerun to send the rest", said)
 
     def test_hints_fit_the_status(self):
         for status, code, word in ((401, 7, "rejects the token"), (403, 7, "write permission"), (413, 7, "exceeds the server's size limit")):
@@ -129,10 +129,10 @@ class Answers(publishing.Case):
                 target.server.faults.append(faults.Status(status, method="POST", times=None))
                 said = self.publish_to(target, self.package, exit_code=code)
                 self.assertIn(word, said)
-                self.assertNotIn("publish again", said)
+                self.assertNotIn("rerun to send the rest", said)
         with Target("quetz") as target:
             target.server.faults.append(faults.Status(500, method="POST", times=None))
-            self.assertIn("publish again", self.publish_to(target, self.package, exit_code=8))
+            self.assertIn("rerun to send the rest", self.publish_to(target, self.package, exit_code=8))
 
     def test_anothers_basename_is_not_there(self):
         with Target("anaconda") as target:

@@ -50,7 +50,7 @@ class Labels(publishing.Case):
             self.assertEqual(self.labels(target), {self.package.name: ["main"], other.name: ["dev"]})
             self.assertIn(": already so", self.changed(target, "promote", self.package, *flags))
             # As conda-forge withdraws a package.
-            flags = ("--name", self.name(), "--from", "anaconda:me/main", "--to", "anaconda:me/broken", "--move")
+            flags = ("--artifact", self.name(), "--from", "anaconda:me/main", "--to", "anaconda:me/broken", "--move")
             self.changed(target, "promote", *flags)
             self.assertEqual(self.labels(target)[self.package.name], ["broken"])
 
@@ -103,15 +103,15 @@ class Labels(publishing.Case):
         with Target("anaconda") as target:
             self.publish_to(target, *self.both)
             digest = harness.sha256(self.package)
-            said = self.changed(target, "remove", "--name", self.name(), "--from", "anaconda:me", exit_code=7)
-            self.assertIn(f"--name {self.name()}#sha256={digest}", said)
+            said = self.changed(target, "remove", "--artifact", self.name(), "--from", "anaconda:me", exit_code=7)
+            self.assertIn(f"--artifact {self.name()}#sha256={digest}", said)
             wrong = f"{self.name()}#sha256={harness.sha256(self.other)}"
-            self.changed(target, "remove", "--name", wrong, "--from", "anaconda:me", exit_code=7)
+            self.changed(target, "remove", "--artifact", wrong, "--from", "anaconda:me", exit_code=7)
             self.assertEqual(len(target.files()), 2)
-            self.changed(target, "remove", "--name", f"{self.name()}#sha256={digest}", "--from", "anaconda:me")
+            self.changed(target, "remove", "--artifact", f"{self.name()}#sha256={digest}", "--from", "anaconda:me")
             other, = (one for one in self.both if one != self.package)
             self.assertEqual(set(target.files()), {other.name})
-            self.changed(target, "remove", "--name", self.name(other), "--yes", "--from", "anaconda:me")
+            self.changed(target, "remove", "--artifact", self.name(other), "--yes", "--from", "anaconda:me")
             self.assertEqual(target.files(), {})
 
     def test_what_is_refused_by_name(self):
@@ -125,12 +125,12 @@ class Labels(publishing.Case):
                     (2, "--to TARGET is missing", ("promote", self.package, "--from", "anaconda:me")),
                     (2, "--from TARGET is missing", ("remove", self.package)),
                     (2, "no artifact given", ("remove", "--from", "anaconda:me")),
-                    (2, "subdir is missing", ("remove", "--name", self.package.name, "--from", "anaconda:me")),
-                    (2, "no SHA-256", ("remove", "--name", f"{self.name()}#md5=1", "--from", "anaconda:me")),
-                    (2, "given twice", ("remove", self.package, "--name", self.name(), "--from", "anaconda:me")),
+                    (2, "subdir is missing", ("remove", "--artifact", self.package.name, "--from", "anaconda:me")),
+                    (2, "no SHA-256", ("remove", "--artifact", f"{self.name()}#md5=1", "--from", "anaconda:me")),
+                    (2, "given twice", ("remove", self.package, "--artifact", self.name(), "--from", "anaconda:me")),
                     (7, "no API for changes", ("remove", self.package, "--from", "pypi:pypi")),
                     (4, "and not 'dev'", ("promote", self.package, "--from", "anaconda:me/dev", "--to", "anaconda:me/x")),
-                    (4, "has no", ("promote", "--name", "linux-64/none-1-0.conda", "--from", "anaconda:me", "--to", "anaconda:me/x")),
+                    (4, "has no", ("promote", "--artifact", "linux-64/none-1-0.conda", "--from", "anaconda:me", "--to", "anaconda:me/x")),
                     (4, "nobody", ("remove", self.package, "--from", "anaconda:nobody"))):
                 with self.subTest(words):
                     self.assertIn(words, self.changed(target, *arguments, exit_code=code))
@@ -153,7 +153,7 @@ class Labels(publishing.Case):
             said = self.run_verb("promote", self.package, *flags, "--dry-run")
             self.assertIn(f"POST {target.server.url}/channels/me/main", said)
             self.assertIn(f"DELETE {target.server.url}/channels/me/dev", said)
-            said = self.run_verb("remove", "--name", self.name(), "--from", "anaconda:me", "--server", target.server.url, "--dry-run")
+            said = self.run_verb("remove", "--artifact", self.name(), "--from", "anaconda:me", "--server", target.server.url, "--dry-run")
             self.assertIn(f"DELETE {target.server.url}/dist/me/toymagma-cpu/2.9.0/{self.name()}", said)
             self.assertEqual(target.server.requests, [])
             self.dev(target, self.package)
@@ -271,7 +271,7 @@ class Folders(publishing.Case):
         self.assertEqual(self.yanked(), {})
         self.changed("yank", other)
         self.assertEqual(self.yanked(), {wheel.name: True})
-        self.assertIn(": unyanked", self.changed("yank", "--name", wheel.name, "--undo"))
+        self.assertIn(": unyanked", self.changed("yank", "--artifact", wheel.name, "--undo"))
         self.assertEqual(self.yanked(), {})
 
     def test_pip_takes_a_yanked_wheel_when_it_is_pinned_alone(self):
@@ -335,21 +335,21 @@ class Folders(publishing.Case):
         place.mkdir()
         wheel = publishing.pure_wheel(self.scratch, "x = 3\n", version="3.0").rename(place / "toy_pure-3.0-py3-none-any.whl")
         name = f"cu130/{wheel.name}"
-        self.assertIn("has no index of 'cu130'", self.changed("yank", "--name", name, exit_code=4))
-        self.ptpkg("index", "--roots", self.folder / "wheels")
-        self.assertIn(": yanked", self.changed("yank", "--name", name, "--reason", "wrong"))
+        self.assertIn("has no index of 'cu130'", self.changed("yank", "--artifact", name, exit_code=4))
+        self.ptpkg("index", "--per-backend", self.folder / "wheels")
+        self.assertIn(": yanked", self.changed("yank", "--artifact", name, "--reason", "wrong"))
         page = place / "toy-pure/index.json"
         self.assertEqual([one.get("yanked") for one in json.loads(page.read_text())["files"]], ["wrong"])
         self.assertEqual(self.yanked(), {})
-        self.assertIn(": already so", self.changed("yank", "--name", name, "--reason", "wrong"))
+        self.assertIn(": already so", self.changed("yank", "--artifact", name, "--reason", "wrong"))
         # The name alone is that of a wheel beside the folder, and there is none.
-        self.assertIn("has no", self.changed("yank", "--name", wheel.name, exit_code=4))
-        self.assertIn(f"--name {name}#sha256={harness.sha256(wheel)}", self.changed("remove", "--name", name, exit_code=7))
-        self.assertIn(": removed", self.changed("remove", "--name", f"{name}#sha256={harness.sha256(wheel)}"))
+        self.assertIn("has no", self.changed("yank", "--artifact", wheel.name, exit_code=4))
+        self.assertIn(f"--artifact {name}#sha256={harness.sha256(wheel)}", self.changed("remove", "--artifact", name, exit_code=7))
+        self.assertIn(": removed", self.changed("remove", "--artifact", f"{name}#sha256={harness.sha256(wheel)}"))
         self.assertFalse(place.exists())
         self.assertEqual(set(self.page()), {one.name for one in self.wheels})
-        self.assertIn("is not a backend directory", self.changed("remove", "--name", f"docs/{wheel.name}", exit_code=2))
-        said = self.run_verb("yank", "--name", name, "--from", "s3://bucket", "--dry-run", exit_code=7)
+        self.assertIn("is not a backend directory", self.changed("remove", "--artifact", f"docs/{wheel.name}", exit_code=2))
+        said = self.run_verb("yank", "--artifact", name, "--from", "s3://bucket", "--dry-run", exit_code=7)
         self.assertIn("no backend directories", said)
 
     def test_dry_run_changes_nothing(self):

@@ -34,7 +34,7 @@ class SameAsTheirs(publishing.Case, servers_test.Clients):
             (("move", "--from-label", "dev", "--to-label", "main", place),
              ("promote", self.package, "--from", "anaconda:me/dev", "--to", "anaconda:me/main", "--move")),
             (("move", "--from-label", "main", "--to-label", "broken", place),
-             ("promote", "--name", file, "--from", "anaconda:me/main", "--to", "anaconda:me/broken", "--move")),
+             ("promote", "--artifact", file, "--from", "anaconda:me/main", "--to", "anaconda:me/broken", "--move")),
             (("remove", "--force", place), ("remove", self.package, "--from", "anaconda:me")))
         theirs, ours = (Target("anaconda", owners={"us": {"me"}}) for _ in range(2))
         with theirs, ours:

@@ -249,7 +249,7 @@ class Publishing(Case, servers_test.Clients):
             self.publish_to(bucket, second, publishing.pure_wheel(self.scratch, version="3.0"))
             self.assertEqual(yanked(), {second.name: "wrong"})
             self.assertIn(": already so", changed("yank", second, "--reason", "wrong"))
-            changed("yank", "--name", second.name, "--undo")
+            changed("yank", "--artifact", second.name, "--undo")
             self.assertEqual(yanked(), {})
             self.assertIn(harness.sha256(self.other), changed("remove", self.other, exit_code=7))
             self.assertIn(": removed", changed("remove", self.package, first))

@@ -104,7 +104,7 @@ class RecipeSlices(harness.Case):
         page = json.loads((self.dist / "wheels/simple/toy/index.json").read_text())
         self.assertEqual(sorted(item["filename"] for item in page["files"]), names[:3])
         # An installer that asks for no version gets the slice from its own index, and the whole wheel from that of the backend.
-        self.ptpkg("index", self.dist / "wheels", "--roots")
+        self.ptpkg("index", self.dist / "wheels", "--per-backend")
         for root, found in (("cu130", names[:1]), ("cu130.sm90", [names[0], names[2]]), ("cu130.sm80.sm86", names[:2])):
             page = json.loads((self.dist / "wheels" / root / "toy/index.json").read_text())
             self.assertEqual(sorted(item["filename"] for item in page["files"]), found)

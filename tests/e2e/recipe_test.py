@@ -243,7 +243,7 @@ class Recipe(harness.Case):
         recipe = self.project("touch $PREFIX/made", "extra: {ptpkg: {formats: [conda]}}\n")
         command = ["build", recipe, "--env", "system", "--output", self.scratch / "dist", "--fresh"]
         self.assertNotIn("--fresh", self.ptpkg(*command).stderr)
-        self.assertRegex(self.ptpkg(*command).stderr, r"--fresh: '\S+' was not built, its result is stored")
+        self.assertRegex(self.ptpkg(*command).stderr, r"--fresh: '\S+' is stored and was not built")
 
 
 if __name__ == "__main__":

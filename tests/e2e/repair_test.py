@@ -105,15 +105,15 @@ class Repair(wheel_maker.WheelCase):
                   "return ((int (*)(void))dlsym(it, \"plugin\"))(); }\n")
         self.module("two", call="open_it()", extra=opener)
         wheel = self.wheel()
-        result = self.repair(wheel, "--graft", "libplugin.so.3", "--search", self.outside)
+        result = self.repair(wheel, "--graft", "libplugin.so.3", "--lib-dir", self.outside)
         self.assertEqual([one["path"] for one in result["grafted"]], ["toy.libs/libplugin.so.3"])
         self.assertEqual(self.get(self.installed(result["to"]), "toy.two"), "33")
         self.library("libother.so.3", "int other(void) { return 34; }")
-        refused = self.ptpkg("repair", wheel, "--graft", "libother.so.3", "--search", self.outside, exit_code=3)
+        refused = self.ptpkg("repair", wheel, "--graft", "libother.so.3", "--lib-dir", self.outside, exit_code=3)
         self.assertIn("--graft 'libother.so.3': no file of the wheel contains that name", refused.stderr)
         self.assertIn("--graft cannot bundle 'libcuda.so.1': ptpkg never bundles it", self.ptpkg("repair", wheel, "--graft", "libcuda.so.1", exit_code=3).stderr)
         (self.tree / "toy/opener.py").write_text("import ctypes\nOTHER = ctypes.CDLL('libother.so.3')\n")
-        named = self.repair(self.wheel(), "--graft", "libother.so.3", "--search", self.outside, "--dry-run", "--force")
+        named = self.repair(self.wheel(), "--graft", "libother.so.3", "--lib-dir", self.outside, "--dry-run", "--force")
         self.assertEqual({one["opened_by"] for one in named["grafted"]}, {"toy/opener.py"})
 
     def test_a_library_is_found_by_the_name_that_opens_it(self):
@@ -137,10 +137,10 @@ class Repair(wheel_maker.WheelCase):
         wheel = self.wheel()
         missing = self.ptpkg("repair", wheel, "--output", self.scratch / "out", exit_code=4)
         self.assertIn("'libhere.so.1', which 'toy/one", missing.stderr)
-        self.assertIn("--search", missing.stderr)
+        self.assertIn("--lib-dir", missing.stderr)
         by_environment = self.repair(wheel, LD_LIBRARY_PATH=str(self.outside / "a"))
         self.assertEqual(self.get(self.installed(by_environment["to"]), "toy.one"), "1")
-        by_flag = self.repair(wheel, "--search", self.outside / "b", "--force", LD_LIBRARY_PATH=str(self.outside / "a"))
+        by_flag = self.repair(wheel, "--lib-dir", self.outside / "b", "--force", LD_LIBRARY_PATH=str(self.outside / "a"))
         self.assertEqual(self.get(self.installed(by_flag["to"]), "toy.one"), "2")
 
     def test_libraries_of_other_processors_are_passed_over(self):
@@ -150,7 +150,7 @@ class Repair(wheel_maker.WheelCase):
         wrong[18] = 183  # e_machine: AArch64
         (self.outside / "wrong/libhere.so.1").write_bytes(wrong)
         self.module("one", right, options=[])
-        result = self.repair(self.wheel(), "--search", self.outside / "wrong", "--search", self.outside / "right")
+        result = self.repair(self.wheel(), "--lib-dir", self.outside / "wrong", "--lib-dir", self.outside / "right")
         self.assertEqual(result["grafted"][0]["source"], str(right))
 
     def test_what_stays_outside(self):
@@ -360,7 +360,7 @@ class Repair(wheel_maker.WheelCase):
         self.module("one", self.library("libfirst.so.1", "int value(void) { return 2; }"))
         self.module("two", self.library("libsecond.so.1", "int value(void) { return 3; }"))
         first = self.repair(self.wheel(), "--exclude", "libsecond.so.1")
-        result, = self.ptpkg_json("repair", first["to"], "--output", self.scratch / "both", "--search", self.outside)
+        result, = self.ptpkg_json("repair", first["to"], "--output", self.scratch / "both", "--lib-dir", self.outside)
         with zipfile.ZipFile(result["to"]) as archive:
             sbom = json.loads(archive.read("toy-1.0.dist-info/sboms/ptpkg-repair.cdx.json"))
             files = {name for name in archive.namelist() if name.startswith("toy.libs/")}
@@ -414,7 +414,7 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("--graft", self.ptpkg("repair", wheel, "--graft", "libnowhere.so.9", exit_code=4).stderr)
         self.assertIn("'toy.data/lib' is not a library directory", self.ptpkg("repair", wheel, "--lib-folder", "toy.data/lib", exit_code=3).stderr)
         self.assertEqual(self.repair(wheel, "--lib-folder", "toy.database/lib", "--dry-run")["grafted"][0]["path"][:17], "toy.database/lib/")
-        self.assertIn("nosuch", self.ptpkg("repair", wheel, "--search", "nosuch", exit_code=4).stderr)
+        self.assertIn("nosuch", self.ptpkg("repair", wheel, "--lib-dir", "nosuch", exit_code=4).stderr)
         first = self.repair(wheel)
         again = self.ptpkg("repair", wheel, "--output", self.output, exit_code=7)
         self.assertIn("--force", again.stderr)

@@ -24,7 +24,7 @@ class Setup(harness.Case):
         return root / "usr"
 
     def verbs(self):
-        listing = self.ptpkg("--help").stdout.split("Verbs:\n", 1)[1].split("\n\n")[0]
+        listing = self.ptpkg("--help").stdout.split("Commands:\n", 1)[1].split("\n\n")[0]
         return re.findall(r"^  ([a-z-]+) ", listing, re.MULTILINE)
 
     def test_everything_is_there_and_works(self):

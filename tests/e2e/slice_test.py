@@ -64,7 +64,7 @@ class Libraries(harness.Case):
         self.assertGreater(new.count(b"\0" * 4096), old.count(b"\0" * 4096) + 20)
 
     def test_each_and_ptx(self):
-        result = self.slice("--each")
+        result = self.slice("--all-archs")
         self.assertEqual([item["gpus"] for item in result["slices"]], [["8.0"], ["8.6"], ["9.0"], ["10.0"]])
         newest = self.output / "sm100/libtoy.so"
         # The first container has no code for 10.0 but PTX, which the driver compiles.
@@ -91,7 +91,7 @@ class Libraries(harness.Case):
 
     def test_what_is_refused(self):
         self.assertIn("no GPU given", self.refused(code=2))
-        self.assertIn("--each cannot be combined with --gpu", self.refused("--each", "--gpu", "9.0", code=2))
+        self.assertIn("--all-archs cannot be combined with --gpu", self.refused("--all-archs", "--gpu", "9.0", code=2))
         said = self.refused("--gpu", "hopper", code=2)
         self.assertIn("--gpu: unknown GPU 'hopper'", said)
         self.assertIn("8.0+8.6", said)
@@ -395,8 +395,8 @@ class Wheels(wheel_maker.WheelCase):
 
     def test_the_same_bytes_whatever_the_number_of_threads(self):
         wheel = self.wheel()
-        self.ptpkg("slice", wheel, "--each", "--output", self.scratch / "one", "--jobs", "1")
-        self.ptpkg("slice", wheel, "--each", "--output", self.scratch / "four", "--jobs", "4")
+        self.ptpkg("slice", wheel, "--all-archs", "--output", self.scratch / "one", "--jobs", "1")
+        self.ptpkg("slice", wheel, "--all-archs", "--output", self.scratch / "four", "--jobs", "4")
         one = harness.artifacts(self.scratch / "one")
         self.assertEqual(len(one), 4)
         self.assertEqual(one, harness.artifacts(self.scratch / "four"))

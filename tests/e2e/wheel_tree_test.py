@@ -193,7 +193,7 @@ class WheelTree(harness.Case):
             self.assertIn("elf-unresolved-needed", done.stderr)
             self.assertEqual("which public indexes reject: " in done.stderr, platform == "auto")
         (self.scratch / "libelsewhere.so.1").symlink_to("libelsewhere.so")
-        self.ptpkg("repair", done.stdout.strip(), "--search", self.scratch, "--output", self.scratch / "repaired")
+        self.ptpkg("repair", done.stdout.strip(), "--lib-dir", self.scratch, "--output", self.scratch / "repaired")
         refused = self.ptpkg("wheel", tree, "--output", self.scratch / "no", exit_code=1)  # the tag of WHEEL says nothing about it
         self.assertIn("libelsewhere.so.1", refused.stderr)
         self.assertEqual(list((self.scratch / "no").glob("wheels/*.whl")), [])

@@ -175,7 +175,7 @@ class VariantWheels(Slices):
     def test_the_index_has_the_document_that_variantlib_makes(self):
         output = self.scratch / "out"
         for tag in ("cp311-cp311-linux_x86_64", "cp312-cp312-linux_x86_64"):
-            self.run_ptpkg("slice", self.wheel(self.scratch / "in", tag), "--each", "--variant", "--output", output)
+            self.run_ptpkg("slice", self.wheel(self.scratch / "in", tag), "--all-archs", "--variant", "--output", output)
         self.run_ptpkg("index", output)
         ours = json.loads((output / "toy-1.0+cu130-variants.json").read_text())
         for wheel in output.glob("*.whl"):

@@ -75,7 +75,7 @@ class WheelEdits(wheel_maker.WheelCase):
                 if not info.filename.endswith("/"):
                     new.writestr(info.filename, old.read(info))
             before = new.getinfo(name)
-        result = self.repair(fast, "--search", chain.parent)
+        result = self.repair(fast, "--lib-dir", chain.parent)
         with zipfile.ZipFile(result["to"]) as archive:
             after = archive.getinfo(name)
             again = len(zlib.compress(archive.read(name), 6))

@@ -28,6 +28,21 @@ std::string ListText(const Json& list) {
   return texts.empty() ? "none" : Join(texts, ", ");
 }
 
+/// The words of docs/json/diff.json, spelled out.
+std::string PackingText(const Json& list) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kWords = {
+      {{"order", "member order"},
+       {"compression", "compressed sizes"},
+       {"other", "times, comments or archive fields"}}};
+  std::vector<std::string> texts;
+  for (const Json& item : list) {
+    const std::string word = item.get<std::string>();
+    const auto* const known = std::ranges::find(kWords, word, [](const auto& pair) { return pair.first; });
+    texts.emplace_back(known == kWords.end() ? std::string_view(word) : known->second);
+  }
+  return Join(texts, ", ");
+}
+
 std::string ValueText(const Json& value) {
   if (value.is_null()) return "none";
   return value.is_array() ? ListText(value) : value.get<std::string>();
@@ -46,7 +61,7 @@ std::vector<std::string> ListDifference(const Json& old_list, const Json& new_li
   };
   add("- ", before, after);
   add("+ ", after, before);
-  if (lines.empty()) lines.emplace_back("another order");
+  if (lines.empty()) lines.emplace_back("order differs");
   return lines;
 }
 
@@ -63,7 +78,7 @@ std::string PartText(const Json& part) {
   }
   const std::uint64_t before = BytesIn(part, "old_bytes");
   const std::uint64_t after = BytesIn(part, "new_bytes");
-  if (before == after) return fmt::format("{}: other content, {}", name, HumanBytes(after));
+  if (before == after) return fmt::format("{}: content differs, {}", name, HumanBytes(after));
   return fmt::format("{}: {} -> {} ({})", name, HumanBytes(before), HumanBytes(after),
                      SignedBytes(before, after));
 }
@@ -152,7 +167,8 @@ class DiffText {
     AddSizes("GPU code", ChangedSizes(sizes["device_code"], "architecture"));
     if (!document["packing"].empty()) {
       const bool only = document["metadata"].empty() && document["files"].empty();
-      lines_.push_back((only ? "only packaging differs: " : "packaging: ") + ListText(document["packing"]));
+      lines_.push_back((only ? "only packaging differs: " : "packaging: ") +
+                       PackingText(document["packing"]));
     }
     if (longest_ > rows_)
       lines_.push_back(fmt::format("--rows {} shows all rows, --json more details", longest_));
@@ -197,7 +213,7 @@ class DiffText {
     if (counts.empty()) return;
     std::vector<std::string> texts;
     for (const auto& [change, count] : counts) {
-      texts.push_back(fmt::format("{} {}", count, change == "mode" ? "of another mode" : change));
+      texts.push_back(fmt::format("{} {}", count, change == "mode" ? "mode changed" : change));
     }
     lines_.push_back(
         fmt::format("files: {}, {} equal", Join(texts, ", "), BytesIn(document, "unchanged_files")));

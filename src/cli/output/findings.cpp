@@ -42,6 +42,18 @@ std::vector<Folded> Fold(const Report& report, bool all) {
   return folded;
 }
 
+/// The id of the first finding among the most severe ones; "" if all are notes.
+std::string WorstFinding(const std::vector<Report>& reports) {
+  const Finding* worst = nullptr;
+  for (const Report& report : reports) {
+    for (const Finding& finding : report.findings) {
+      if (finding.severity == Severity::kInfo) continue;
+      if (worst == nullptr || finding.severity > worst->severity) worst = &finding;
+    }
+  }
+  return worst == nullptr ? "" : worst->id;
+}
+
 Json FindingToJson(const Report& report, const Finding& finding) {
   Json object = {
       {"subject", report.subject}, {"id", finding.id},           {"severity", SeverityName(finding.severity)},
@@ -92,6 +104,8 @@ void PrintFindings(Context& context, const std::vector<Report>& reports) {
        FindingLines(reports, {.all = context.verbose(), .width = context.LogWidth()})) {
     context.LogAlways(line);
   }
+  const std::string id = WorstFinding(reports);
+  if (HasPage(id)) context.Log(fmt::format("see 'ptpkg explain {}'", id));
 }
 
 Json FindingsToJson(const std::vector<Report>& reports) {

@@ -2,6 +2,7 @@
 // Findings as text and JSON. Layer: cli.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/context.h"
@@ -18,7 +19,10 @@ struct FindingTextOptions {
 /// Worst first: "x.whl:torch/lib/a.so and 13 more: warning: message [id]", and "  fix: …" below.
 std::vector<std::string> FindingLines(const std::vector<Report>& reports, const FindingTextOptions& options);
 
-/// To stderr, in the form of the log.
+/// Whether `ptpkg explain` has a page of this name.
+[[nodiscard]] bool HasPage(std::string_view name);
+
+/// To stderr, in the form of the log; then the command that explains the worst finding.
 void PrintFindings(Context& context, const std::vector<Report>& reports);
 
 Json FindingsToJson(const std::vector<Report>& reports);

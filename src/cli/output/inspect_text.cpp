@@ -190,7 +190,7 @@ class Page {
                     ArchitectureRows(file)));
       if (file["wanted"].is_null()) continue;
       AddList("missing", file["wanted"]["missing"]);
-      AddList("not asked for", file["wanted"]["extra"]);
+      AddList("unexpected", file["wanted"]["extra"]);
     }
   }
 
@@ -254,7 +254,7 @@ class Page {
       rows.push_back({.name = Text(stage, "name") + did,
                       .cells = {fmt::format("{:.1f} s", stage["duration_s"].get<double>())}});
     }
-    Add(SizeTable("stages of its build", rows));
+    Add(SizeTable("build stages", rows));
   }
 
   const Json& document_;

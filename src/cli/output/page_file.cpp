@@ -10,8 +10,7 @@ namespace ptpkg::cli {
 Option HtmlOption(std::optional<std::string>& html, std::string_view shows) {
   return {.names = "--html",
           .value = "FILE",
-          .help = fmt::format(
-              "Also write a page for a browser, in place of an earlier one: {}; it needs no network", shows),
+          .help = fmt::format("Write an HTML page: {}", shows),
           .target = &html};
 }
 

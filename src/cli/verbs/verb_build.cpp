@@ -33,6 +33,7 @@ struct BuildFlags {
   bool force = false;
   bool fresh = false;
   bool refresh = false;
+  bool no_cache = false;
   bool ccache = false;
   bool dry_run = false;
   bool plan = false;
@@ -83,7 +84,7 @@ void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const
     for (const std::string& line : ExplainLines(summary, {.dry_run = flags.dry_run})) context.Log(line);
   }
   for (const std::string& skipped : summary.skipped) {
-    context.env().reporter.Note(fmt::format("'{}' is skipped: its recipe says so for this variant", skipped));
+    context.env().reporter.Note(fmt::format("skipped '{}': its recipe skips this variant", skipped));
   }
   PrintFindings(context, summary.reports);
   for (const ArtifactRecord& record : summary.artifacts) context.Print(output.str() + "/" + record.path);
@@ -118,16 +119,25 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
   return kDone;
 }
 
-/// Who asks for a build from the beginning may expect that one runs.
+/// --no-cache. A work directory would be removed with the cache.
+Result<void> ChooseCache(Context& context, const BuildFlags& flags) {
+  if (!flags.no_cache) return Ok();
+  if (flags.keep_work)
+    return Error(ErrorCode::kUsage, "--keep-work keeps directories in the cache, and --no-cache has none");
+  return context.UseTemporaryCache();
+}
+
+/// Names builds that --fresh did not run because their results are stored.
 void NoteStoredResult(Context& context, const pipeline::BuildSummary& summary) {
   for (const StageTime& stage : summary.stages) {
     if (stage.stage != "build" || stage.ran) continue;
     context.env().reporter.Note(fmt::format(
-        "--fresh: '{}' was not built, its result is stored; --refresh builds it again", stage.subject));
+        "--fresh: '{}' is stored and was not built; use --refresh to build it again", stage.subject));
   }
 }
 
 Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
+  PTPKG_CHECK(ChooseCache(context, flags));
   PTPKG_TRY(const pipeline::BuildRequest request, MakeBuildRequest(context, flags));
   if (flags.plan) {
     PTPKG_TRY(const pipeline::BuildPlan planned, pipeline::PlanBuild(context.env(), request));
@@ -142,7 +152,8 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
 }
 
 Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
-  if (flags.recipe.recipes.size() != 1) return Error(ErrorCode::kUsage, "give one artifact at a time");
+  PTPKG_CHECK(ChooseCache(context, flags));
+  if (flags.recipe.recipes.size() != 1) return Error(ErrorCode::kUsage, "more than one artifact was given");
   pipeline::RepackRequest request;
   PTPKG_TRY(request.input, context.Path(flags.recipe.recipes.front()));
   PTPKG_TRY(request.output, context.Path(flags.recipe.output));
@@ -166,7 +177,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Repack(context.env(), request));
   for (const std::string& unknown : summary.unknown_requirements) {
     context.env().reporter.Warn(
-        fmt::format("requirement '{}' is not in the table of conda names: kept under its own name", unknown));
+        fmt::format("no conda name is known for requirement '{}': kept its own name", unknown));
   }
   Json document = SummaryToJson(summary, request.output);
   document["unknown_requirements"] = summary.unknown_requirements;
@@ -189,12 +200,12 @@ Result<void> RefuseOptions(const BuildFlags& flags, std::span<const std::string_
     const std::string& input = flags.recipe.recipes.front();
     if (repack) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("'{}' is for recipes, and '{}' is a finished package", name, input))
-          .WithHint("leave it out: a package is repacked as it is");
+                   fmt::format("'{}' applies to recipes, but '{}' is a finished package", name, input))
+          .WithHint("leave it out");
     }
     return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' is for a package that is repacked, and '{}' is a recipe", name, input))
-        .WithHint("leave it out: the recipe and its variants say what is built");
+                 fmt::format("'{}' applies to converted packages, but '{}' is a recipe", name, input))
+        .WithHint("leave it out: set it in the recipe or its variants");
   }
   return Ok();
 }
@@ -235,13 +246,13 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
     return RunRepack(context, flags);
   }
   if (first.ends_with(".whl") || IsPackage(first)) {
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is of this family already", first))
+    return Error(ErrorCode::kUsage, fmt::format("'{}' already has this format", first))
         .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");
   }
   if (first.ends_with(ArtifactExtension(ArtifactFormat::kZip))) {
-    return Error(ErrorCode::kUsage,
-                 fmt::format("no {} can be made of '{}'", conda ? "conda package" : "wheel", first))
-        .WithHint("a zip says nothing of its name, version and requirements: give the recipe that made it");
+    return Error(ErrorCode::kUsage, fmt::format("cannot make a {} from '{}': a zip has no metadata",
+                                                conda ? "conda package" : "wheel", first))
+        .WithHint("give the recipe that made it");
   }
   PTPKG_CHECK(RefuseOptions(flags, kOfArtifacts, false));
   PTPKG_CHECK(RefuseOtherFamily(flags, conda));
@@ -251,44 +262,50 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
   return RunBuild(context, flags);
 }
 
-/// `formats`: help of --format.
-std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
+/// What help says of --format.
+struct FormatHelp {
+  const char* help;
+  const char* default_text;
+};
+
+std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
   std::vector<Option> options =
-      RecipeOptions(flags.recipe, "Output folder: channel, wheels, zips, logs, manifest (default: dist)");
+      RecipeOptions(flags.recipe, "Write artifacts, index, logs and manifest to DIR");
   std::vector<Option> own = {
-      {.names = "--format", .value = "LIST", .help = formats, .target = &flags.formats},
+      {.names = "--format",
+       .value = "LIST",
+       .help = formats.help,
+       .target = &flags.formats,
+       .default_text = formats.default_text},
       {.names = "--explain", .help = "Say why each stage ran or did not", .target = &flags.explain},
-      {.names = "--keep-work", .help = "Keep the work folders", .target = &flags.keep_work},
+      {.names = "--keep-work", .help = "Keep the work directories", .target = &flags.keep_work},
       {.names = "--fresh",
-       .help =
-           "Build from the beginning where an interrupted run could be gone on with; a build whose result "
-           "is stored does not run again",
+       .help = "Start anew instead of resuming; still use stored results",
        .target = &flags.fresh},
       {.names = "--refresh",
-       .help = "Build again what is stored, and pack, check and publish the result in its place",
+       .help = "Rebuild stored results and publish them again",
        .target = &flags.refresh},
+      {.names = "--no-cache",
+       .help = "Use an empty cache, and remove it at the end",
+       .target = &flags.no_cache},
       {.names = "--ccache",
        .help = "Keep C, C++ and CUDA objects in the cache, and take them from there (default: PTPKG_CCACHE)",
        .target = &flags.ccache},
       {.names = "--no-preflight",
-       .help = "Start builds without looking for what 'ptpkg doctor' knows to break them",
+       .help = "Skip the pre-build checks of 'ptpkg doctor'",
        .target = &flags.no_preflight},
-      {.names = "--force",
-       .help = "Replace artifacts in the output folder that ptpkg did not make",
-       .target = &flags.force},
-      {.names = "--dry-run", .help = "Say which stages would run; write nothing", .target = &flags.dry_run},
-      {.names = "--plan",
-       .help = "Print the plan and run nothing; with --json complete, for 'ptpkg run-node'",
-       .target = &flags.plan},
+      {.names = "--force", .help = "Replace files that ptpkg did not make", .target = &flags.force},
+      {.names = "--dry-run", .help = "Show which stages would run; write nothing", .target = &flags.dry_run},
+      {.names = "--plan", .help = "Print the plan; with --json, for 'ptpkg run-node'", .target = &flags.plan},
       {.names = "--sign-key",
        .value = "FILE",
-       .help = "Private key in PEM: beside each artifact come a signed statement of how it was made, and a "
-               "signature (its passphrase: PTPKG_SIGN_PASSPHRASE)",
+       .help = "Sign artifacts with the PEM private key in FILE",
        .target = &flags.sign_key},
       {.names = "--test",
-       .help = "Run the recipes' tests on the packages, or skip them (default: run)",
+       .help = "Run the recipe's tests on the packages, or skip them",
        .target = &flags.test,
-       .choices = {"run", "skip"}},
+       .choices = {"run", "skip"},
+       .default_text = "run"},
   };
   std::move(own.begin(), own.end(), std::back_inserter(options));
   return options;
@@ -296,7 +313,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const char* formats) {
 
 struct FamilyHelp {
   const char* input;
-  const char* formats;
+  FormatHelp formats;
 };
 
 /// Options of `conda X` and `wheel X`: those of build, one for the layout, and `own`.
@@ -305,9 +322,10 @@ std::vector<Option> FamilyOptions(BuildFlags& flags, const FamilyHelp& help, std
   options.insert(options.begin(), {.names = "INPUT", .help = help.input, .target = &flags.recipe.recipes});
   options.push_back({.names = "--layout",
                      .value = "NAME",
-                     .help = "Built-in search-path layout for a repacked artifact (default: by its name)",
+                     .help = "Use this RPATH layout for a repacked artifact",
                      .target = &flags.layout,
-                     .choices = pipeline::LayoutNames()});
+                     .choices = pipeline::LayoutNames(),
+                     .default_text = "by its name"});
   std::move(own.begin(), own.end(), std::back_inserter(options));
   for (Option& option : options) option.given = &flags.given;
   return options;
@@ -319,14 +337,20 @@ Verb BuildVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
   std::vector<Option> options = BuildOptions(
-      *flags, "conda, tar.bz2, wheel, zip, separated by commas (default: what the recipe names)");
-  options.insert(options.begin(),
-                 {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe.recipes});
+      *flags, {.help = "Make these: conda, tar.bz2, wheel, zip", .default_text = "the recipe's"});
+  options.insert(
+      options.begin(),
+      {.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipe.recipes});
   return {.name = "build",
-          .summary = "Build a recipe: every variant, every format it names",
+          .summary = "Build every variant and format of a recipe",
           .known_as = {"make", "compile", "package", "install"},
           .options = std::move(options),
-          .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist"},
+          .notes =
+              "PATH of --source is a directory, an archive or a git repository "
+              "(REPOSITORY@TAG, git+URL@TAG). The passphrase of --sign-key comes from "
+              "PTPKG_SIGN_PASSPHRASE. A build with --no-cache cannot be resumed.",
+          .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist",
+                       "ptpkg build recipes/pytorch --select python=3.11 --format wheel"},
           .run = [flags](Context& context) { return RunBuild(context, *flags); }};
 }
 
@@ -334,24 +358,26 @@ Verb CondaVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
   return {.name = "conda",
-          .summary = "Make conda packages of a recipe or of a wheel",
+          .summary = "Build conda packages from a recipe, or convert a wheel",
           .options = FamilyOptions(
               *flags,
-              {.input = "recipe, or .whl file",
-               .formats = "conda, tar.bz2, separated by commas (default: conda,tar.bz2)"},
+              {.input = "Recipe or .whl file",
+               .formats = {.help = "Make these: conda, tar.bz2", .default_text = "conda,tar.bz2"}},
               {{.names = "--build-string",
                 .value = "TEXT",
-                .help = "Build string for a repacked wheel (default: derived, such as py311_0)",
-                .target = &flags->build_string},
+                .help = "Set the build string of a converted wheel",
+                .target = &flags->build_string,
+                .default_text = "derived, such as py311_0"},
                {.names = "--build-number",
                 .value = "NUMBER",
-                .help = "Build number for a repacked wheel (default: 0)",
-                .target = Number{.value = &flags->build_number}},
+                .help = "Set the build number of a converted wheel",
+                .target = Number{.value = &flags->build_number},
+                .default_text = "0"},
                {.names = "--python",
                 .value = "LIST",
-                .help = "Of a wheel that fits several Pythons, a package for each of these, as in "
-                        "3.11,3.12 (default: one for all of them)",
-                .target = &flags->pythons}}),
+                .help = "Make a package for each of these Pythons: 3.11,3.12",
+                .target = &flags->pythons,
+                .default_text = "one for all"}}),
           .examples = {"ptpkg conda torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl --output dist"},
           .run = [flags](Context& context) { return RunFamily(context, *flags, true); }};
 }
@@ -359,29 +385,28 @@ Verb CondaVerb() {
 Verb WheelVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BuildFlags>();
-  return {
-      .name = "wheel",
-      .summary = "Make wheels of a recipe, a conda package or a folder",
-      .options = FamilyOptions(
-          *flags,
-          {.input = "recipe; .conda or .tar.bz2 file; unpacked wheel, or prefix with a distribution",
-           .formats = "wheel (default: wheel)"},
-          {{.names = "--distribution",
-            .value = "NAME",
-            .help = "Which Python distribution of the package or prefix to take",
-            .target = &flags->distribution},
-           {.names = "--compression",
-            .help = "How hard to compress (default: default); fast takes half the time for 4 % more bytes",
-            .target = &flags->compression,
-            .choices = pipeline::CompressionNames()},
-           {.names = "--platform",
-            .value = "TAG",
-            .help = "Platform tag: auto (lowest manylinux that the files deserve), linux, or one that they "
-                    "have to deserve (default: what WHEEL says)",
-            .target = &flags->platform}}),
-      .examples = {"ptpkg wheel dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda",
-                   "ptpkg wheel unpacked/torch-2.15.0 --compression fast --platform auto"},
-      .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
+  return {.name = "wheel",
+          .summary = "Build wheels from a recipe, or convert a conda package",
+          .options = FamilyOptions(*flags,
+                                   {.input = "Recipe, conda package, unpacked wheel or prefix",
+                                    .formats = {.help = "Make these: wheel", .default_text = "wheel"}},
+                                   {{.names = "--distribution",
+                                     .value = "NAME",
+                                     .help = "Take this Python distribution of the package or prefix",
+                                     .target = &flags->distribution},
+                                    {.names = "--compression",
+                                     .help = "Set the effort; fast halves the time for 4 % more bytes",
+                                     .target = &flags->compression,
+                                     .choices = pipeline::CompressionNames(),
+                                     .default_text = "default"},
+                                    {.names = "--platform",
+                                     .value = "TAG",
+                                     .help = "Set the platform tag: auto (lowest manylinux), linux, TAG",
+                                     .target = &flags->platform,
+                                     .default_text = "the tag in WHEEL"}}),
+          .examples = {"ptpkg wheel dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda",
+                       "ptpkg wheel unpacked/torch-2.15.0 --compression fast --platform auto"},
+          .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
 }
 
 Verb RunNodeVerb() {
@@ -392,36 +417,36 @@ Verb RunNodeVerb() {
   };
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<Flags>();
-  return {.name = "run-node",
-          .summary = "Run one node of a plan, for example as a job of a cluster",
-          .options = {{.names = "PLAN",
-                       .help = "What 'ptpkg build … --plan --json' printed",
-                       .target = &flags->plan,
-                       .words = 1},
-                      {.names = "ID", .help = "The node: an 'id' of the plan", .target = &flags->node},
-                      {.names = "--offline",
-                       .help = "Ask no server: what the cache lacks is an error (default: PTPKG_OFFLINE)",
-                       .target = &flags->offline}},
-          .examples = {"ptpkg build fixtures/toymagma --plan --json > plan.json",
-                       "ptpkg run-node plan.json build/toymagma-cpu-2.9.0-1"},
-          .run = [flags](Context& context) -> Result<ExitCode> {
-            PTPKG_TRY(const AbsPath file, context.Path(flags->plan));
-            if (flags->offline) context.env().offline = true;
-            PTPKG_TRY(const pipeline::BuildSummary summary,
-                      pipeline::RunNode(context.env(), file, flags->node));
-            Json stages = Json::array();
-            for (const StageTime& stage : summary.stages) stages.push_back(StageTimeToJson(stage));
-            if (context.json()) {
-              context.PrintJson({{"stages", stages}, {"findings", FindingsToJson(summary.reports)}});
-            } else {
-              PrintFindings(context, summary.reports);
-              for (const StageTime& stage : summary.stages) {
-                context.Print(
-                    fmt::format("{}/{}: {}", stage.stage, stage.subject, stage.ran ? "ran" : "was there"));
-              }
-            }
-            return kDone;
-          }};
+  return {
+      .name = "run-node",
+      .summary = "Run one node of a plan, for example on a cluster",
+      .options = {{.names = "PLAN",
+                   .help = "Output of 'ptpkg build … --plan --json'",
+                   .target = &flags->plan},
+                  {.names = "ID", .help = "An 'id' of the plan", .target = &flags->node},
+                  {.names = "--offline",
+                   .help = "Use only what is cached; ask no server",
+                   .target = &flags->offline,
+                   .env = "PTPKG_OFFLINE",
+                   .shared = true}},
+      .examples = {"ptpkg build fixtures/toymagma --plan --json > plan.json",
+                   "ptpkg run-node plan.json build/toymagma-cpu-2.9.0-1"},
+      .run = [flags](Context& context) -> Result<ExitCode> {
+        PTPKG_TRY(const AbsPath file, context.Path(flags->plan));
+        if (flags->offline) context.env().offline = true;
+        PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::RunNode(context.env(), file, flags->node));
+        Json stages = Json::array();
+        for (const StageTime& stage : summary.stages) stages.push_back(StageTimeToJson(stage));
+        if (context.json()) {
+          context.PrintJson({{"stages", stages}, {"findings", FindingsToJson(summary.reports)}});
+        } else {
+          PrintFindings(context, summary.reports);
+          for (const StageTime& stage : summary.stages) {
+            context.Print(fmt::format("{}/{}: {}", stage.stage, stage.subject, stage.ran ? "ran" : "cached"));
+          }
+        }
+        return kDone;
+      }};
 }
 
 }  // namespace ptpkg::cli

@@ -79,9 +79,9 @@ std::string NameOf(const CacheItem& item, const AbsPath& cache) {
 
 std::string_view Remark(const CacheItem& item) {
   if (item.state == pipeline::CacheState::kInUse) return "in use";
-  if (item.state == pipeline::CacheState::kUnknown) return "no locks here";
-  if (item.kind == CacheKind::kWork) return "to be gone on with";
-  return item.kind == CacheKind::kScratch ? "left behind" : "";
+  if (item.state == pipeline::CacheState::kUnknown) return "no file locks";
+  if (item.kind == CacheKind::kWork) return "resumable";
+  return item.kind == CacheKind::kScratch ? "abandoned" : "";
 }
 
 void PrintItems(Context& context, const std::vector<CacheItem>& items) {
@@ -120,7 +120,13 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
     PTPKG_TRY(request.max_size_bytes, ParseSize("--max-size", *flags.max_size));
   }
   PTPKG_TRY(const pipeline::CacheCleanOutcome outcome, pipeline::CleanCache(context.env(), request));
-  for (const std::string& failure : outcome.failures) context.env().reporter.Warn(failure);
+  for (const std::string& failure : outcome.failures) {
+    if (context.logs_json()) {
+      context.env().reporter.Warn(failure);
+    } else {
+      context.LogAlways("error: " + failure);
+    }
+  }
   if (context.json()) {
     context.PrintJson({{"cache", context.env().cache_dir.str()},
                        {"dry_run", flags.dry_run},
@@ -142,7 +148,7 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
 Result<ExitCode> RunCache(Context& context, const CacheFlags& flags) {
   if (flags.action) return Clean(context, flags);
   if (flags.older_than || flags.max_size || flags.dry_run) {
-    return Error(ErrorCode::kUsage, "--older-than, --max-size and --dry-run belong to 'ptpkg cache clean'")
+    return Error(ErrorCode::kUsage, "--older-than, --max-size and --dry-run need 'ptpkg cache clean'")
         .WithHint("add 'clean'");
   }
   return Show(context);
@@ -155,25 +161,24 @@ Verb CacheVerb() {
   auto flags = std::make_shared<CacheFlags>();
   return {
       .name = "cache",
-      .summary = "Show what is in the cache, or remove what is not in use",
+      .summary = "Show or clean the cache",
       .known_as = {"clean", "prune"},
       .options = {{.names = "clean",
-                   .help = "remove what is not in use; without it, the cache is only shown",
+                   .help = "Remove entries that are not in use",
                    .target = &flags->action,
                    .choices = {"clean"}},
                   {.names = "--older-than",
                    .value = "TIME",
-                   .help = "Only what was not used for this long: 30d, 12h, 2w",
+                   .help = "Remove only entries unused for TIME: 12h, 30d, 2w",
                    .target = &flags->older_than},
                   {.names = "--max-size",
                    .value = "SIZE",
-                   .help = "Remove the least recently used, down to this size: 20G, 500M",
+                   .help = "Remove the least recently used down to SIZE: 500M, 20G",
                    .target = &flags->max_size},
-                  {.names = "--dry-run", .help = "Print what would be removed", .target = &flags->dry_run}},
+                  {.names = "--dry-run", .help = "Show what would be removed", .target = &flags->dry_run}},
       .notes =
-          "What a running ptpkg uses is never removed, even if it runs in another container\n"
-          "or on another host. Exit codes: 0 done, 2 wrong command line, 6 something could\n"
-          "not be removed.",
+          "Entries in use are never removed, even if another container or host uses them. "
+          "Exit codes: 0 done, 2 wrong command line, 6 an entry could not be removed.",
       .examples = {"ptpkg cache", "ptpkg cache clean --older-than 30d --max-size 20G"},
       .run = [flags](Context& context) { return RunCache(context, *flags); }};
 }

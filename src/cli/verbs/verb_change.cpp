@@ -66,7 +66,7 @@ Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change ch
     if (first == nullptr) first = &*item.error;
   }
   if (first == nullptr) return context.env().cancel.cancelled() ? kInterrupted : kDone;
-  context.LogAlways(fmt::format("{} of {} failed; run it again: what is done is not done again", failed,
+  context.LogAlways(fmt::format("{} of {} failed; rerun to retry only these", failed,
                                 Plural(summary.items.size(), "artifact")));
   return ExitCodeOf(first->code());
 }
@@ -74,34 +74,34 @@ Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change ch
 /// `own` of one verb, between those that all have.
 std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& own) {
   pipeline::ChangeRequest& request = flags.request;
-  std::vector<Option> options = {
-      {.names = "ARTIFACT",
-       .help = "Files here, or output folders: of these what manifest.json lists. What the target has under "
-               "their names must have their digests",
-       .target = &flags.paths,
-       .optional = true},
-      {.names = "--name",
-       .value = "NAME",
-       .help = "One that need not be here, as the target calls it: linux-64/toy-1.0-0.conda[#sha256=HEX]; of "
-               "a wheel in the folder of a backend cu130/NAME; may be given again",
-       .target = &request.names},
-      {.names = "--from", .value = "TARGET", .help = "Where they are: see below", .target = &request.from}};
+  std::vector<Option> options = {{.names = "ARTIFACT",
+                                  .help = "Local files, or output directories with a manifest",
+                                  .target = &flags.paths,
+                                  .optional = true},
+                                 {.names = "--artifact",
+                                  .value = "NAME",
+                                  .help = "Add an artifact by its name on the target; may be repeated",
+                                  .target = &request.names},
+                                 {.names = "--from",
+                                  .value = "TARGET",
+                                  .help = "Look for the artifacts at TARGET",
+                                  .target = &request.from}};
   options.insert(options.end(), own.begin(), own.end());
   options.push_back({.names = "--server",
                      .value = "URL",
-                     .help = "Base URL of the server, in place of the usual one",
+                     .help = "Use the server at URL instead of the usual one",
                      .target = &request.server});
-  options.push_back({.names = "--dry-run",
-                     .help = "Read everything here, show the requests, change nothing",
-                     .target = &request.dry_run});
+  options.push_back(
+      {.names = "--dry-run", .help = "Show the requests; change nothing", .target = &request.dry_run});
   return options;
 }
 
 std::string NotesOf(const std::string& targets) {
   return targets +
-         "\n\nA rerun of what is done is success. With a file of another digest, nothing of\n"
-         "the run is changed. 'ptpkg explain publishing' says what each target can, and\n"
-         "where tokens are looked for.";
+         "\n\nA name is a path on the target: linux-64/toy-1.0-0.conda, cu130/toy-1.0-py3-none-any.whl, "
+         "and can end in #sha256=HEX. Files on the target must have the digests of the local files. "
+         "If one differs, nothing changes. A rerun succeeds. 'ptpkg explain publishing' lists what "
+         "each target supports and where tokens come from.";
 }
 
 // The flags are shared by the parser, which fills them, and the action, which reads them later: each verb's.
@@ -118,16 +118,17 @@ Verb PromoteVerb() {
   pipeline::ChangeRequest& request = flags->request;
   return {
       .name = "promote",
-      .summary = "Show what a channel has under another label too, or copy it to another channel",
+      .summary = "Add artifacts to another label or channel",
       .options = WithShared(
           *flags,
-          {{.names = "--to", .value = "TARGET", .help = "Where they are to be too", .target = &request.to},
-           {.names = "--move",
-            .help = "Take them away from --from: what was there is at --to alone",
-            .target = &request.move}}),
+          {{.names = "--to",
+            .value = "TARGET",
+            .help = "Add the artifacts to this label or channel",
+            .target = &request.to},
+           {.names = "--move", .help = "Also remove the artifacts from --from", .target = &request.move}}),
       .notes = NotesOf("Targets:\n"
-                       "  anaconda:OWNER[/LABEL]    --from without a label: whichever it has; --to: main\n"
-                       "  artifactory:REPOSITORY    at --server, which copies itself"),
+                       "  anaconda:OWNER[/LABEL]    without a label: any (--from), main (--to)\n"
+                       "  artifactory:REPOSITORY    copied by the server at --server"),
       .examples = {"ptpkg promote dist --from anaconda:me/dev --to anaconda:me/main",
                    "ptpkg promote a-1-0.conda --from anaconda:me/main --to anaconda:me/bad --move"},
       .run = RunOf(flags, pipeline::Promote)};
@@ -137,39 +138,40 @@ Verb YankVerb() {
   const SharedFlags flags(new ChangeFlags);
   pipeline::ChangeRequest& request = flags->request;
   return {.name = "yank",
-          .summary = "Keep installers from choosing wheels, but for those that pin them (PEP 592)",
-          .options = WithShared(
-              *flags, {{.names = "--reason",
-                        .value = "TEXT",
-                        .help = "Why, for people: pip shows it to those who pin the wheel",
-                        .target = &request.reason},
-                       {.names = "--undo", .help = "Offer them again, as before", .target = &request.undo}}),
+          .summary = "Yank wheels: installers ignore them unless pinned (PEP 592)",
+          .options =
+              WithShared(*flags, {{.names = "--reason",
+                                   .value = "TEXT",
+                                   .help = "Show this reason to users who pin the wheel",
+                                   .target = &request.reason},
+                                  {.names = "--undo", .help = "Unyank the wheels", .target = &request.undo}}),
           .notes = NotesOf("Targets:\n"
-                           "  s3://BUCKET[/PREFIX]      the simple index in a bucket\n"
-                           "  file:///DIR               the simple index of a folder"),
+                           "  s3://BUCKET[/PREFIX]      simple index in a bucket\n"
+                           "  file:///DIR               simple index in a directory"),
           .examples = {"ptpkg yank toy-*.whl --from file:///srv/channel --reason 'wrong metadata'",
-                       "ptpkg yank --name toy-1.0-py3-none-any.whl --from s3://bucket --undo"},
+                       "ptpkg yank --artifact toy-1.0-py3-none-any.whl --from s3://bucket --undo"},
           .run = RunOf(flags, pipeline::Yank)};
 }
 
 Verb RemoveVerb() {
   const SharedFlags flags(new ChangeFlags);
-  return {
-      .name = "remove",
-      .summary = "Remove artifacts from a channel or index, for good and for everybody",
-      .known_as = {"delete", "rm", "unpublish"},
-      .options = WithShared(*flags, {{.names = "--yes",
-                                      .help = "Remove what --name says without #sha256=, whatever its digest",
-                                      .target = &flags->request.any_digest}}),
-      .notes = NotesOf("Targets:\n"
-                       "  anaconda:OWNER            from all its labels\n"
-                       "  prefix:CHANNEL, quetz:CHANNEL, artifactory:REPOSITORY\n"
-                       "  s3://BUCKET[/PREFIX]      first its entry in the index, then the file\n"
-                       "  file:///DIR               the same\n"
-                       "\nWhat is not there is success, and told."),
-      .examples = {"ptpkg remove toy-1.0-0.conda --from anaconda:me",
-                   "ptpkg remove --name linux-64/toy-1.0-0.conda#sha256=HEX --from anaconda:me"},
-      .run = RunOf(flags, pipeline::Remove)};
+  return {.name = "remove",
+          .summary = "Remove artifacts permanently from a channel or index",
+          .known_as = {"delete", "rm", "unpublish"},
+          .options = WithShared(*flags, {{.names = "--yes",
+                                          .help = "Remove an --artifact without #sha256= too",
+                                          .target = &flags->request.any_digest}}),
+          .notes = NotesOf("Targets:\n"
+                           "  anaconda:OWNER            from all labels\n"
+                           "  prefix:CHANNEL            prefix.dev\n"
+                           "  quetz:CHANNEL             Quetz at --server\n"
+                           "  artifactory:REPOSITORY    Artifactory at --server\n"
+                           "  s3://BUCKET[/PREFIX]      first the index entry, then the file\n"
+                           "  file:///DIR               first the index entry, then the file\n"
+                           "\nA missing artifact is reported and is not an error."),
+          .examples = {"ptpkg remove toy-1.0-0.conda --from anaconda:me",
+                       "ptpkg remove --artifact linux-64/toy-1.0-0.conda#sha256=HEX --from anaconda:me"},
+          .run = RunOf(flags, pipeline::Remove)};
 }
 
 }  // namespace ptpkg::cli

@@ -66,7 +66,7 @@ void PrintFixed(Context& context, const pipeline::FixOutcome& outcome) {
   PrintChecked(context, outcome.checked);
   context.env().reporter.Note(outcome.written
                                   ? fmt::format("'{}' written", context.Shown(outcome.written->str()))
-                                  : "nothing that can be mended mechanically");
+                                  : "nothing to fix automatically");
 }
 
 Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipeline::CheckRequest& request) {
@@ -143,73 +143,68 @@ Verb CheckVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<CheckFlags>();
   pipeline::CheckRequest& request = flags->request;
-  return {
-      .name = "check",
-      .summary = "Check packages, wheels, zips or folders as their consumers read them",
-      .known_as = {"verify", "validate", "lint", "audit"},
-      .options =
-          {{.names = "ARTIFACT",
-            .help = ".conda, .tar.bz2, .whl and .zip files, or folders of files",
-            .target = &flags->paths},
-           {.names = "--profile",
-            .value = "NAME",
-            .help = "Where the artifacts go; decides severities (default: by file name)",
-            .target = &request.profile,
-            .choices = pipeline::ProfileNames()},
-           {.names = "--target",
-            .value = "LIST",
-            .help =
-                "Whose rules the wheels have to keep to, separated by commas; what one of them refuses is "
-                "an error, any other finding \"wheel-*\" is none. Of: pypi, channel, uv, pip, installer",
-            .target = &request.targets},
-           {.names = "--allow-unresolved",
-            .value = "GLOB",
-            .help = "Library names that the environment provides; may be repeated",
-            .target = &request.allow_unresolved},
-           {.names = "--device-code",
-            .value = "LIST",
-            .help =
-                "GPU architectures that each library with GPU code has exactly, \"8.0;9.0+PTX\", or of some "
-                "files only, 'GLOB=LIST'; may be repeated (default: what the package says)",
-            .target = &request.device_code},
-           {.names = "--forbid-path",
-            .value = "TEXT",
-            .help = "Text that no file may hold; may be repeated",
-            .target = &request.forbidden_paths},
-           {.names = "--dependency",
-            .value = "NAME",
-            .help =
-                "Package that the artifacts depend on, in addition to those they declare; may be repeated",
-            .target = &request.dependencies},
-           {.names = "--verify-key",
-            .value = "FILE",
-            .help = "Public key in PEM: the statement and the signature beside each artifact must be made "
-                    "with its private key, and about this very file",
-            .target = &flags->verify_key},
-           {.names = "--fix",
-            .help = "Mend what is mechanical in wheels, and check the result: search paths, RECORD, tags of "
-                    "WHEEL",
-            .target = &flags->fix},
-           {.names = "-o,--output",
-            .value = "DIR",
-            .help = "Where mended wheels go (default: in place of the old ones)",
-            .target = &flags->output,
-            .needs = "--fix"}},
-      .notes =
-          "Exit codes: 0 no errors found, 1 errors found, 2 wrong command line, 3 not an\n"
-          "artifact or not a public key, 4 no such file: what the others are is printed\n"
-          "first. Warnings do not change it.\n"
-          "'ptpkg explain ID' explains a finding.\n"
-          "--fix: entries of search paths that are absolute, relative, empty, repeated,\n"
-          "pads or stubs go, and dead ones that no dependency can fill; WHEEL gets the tags\n"
-          "and build of the file name, by which installers choose; RECORD becomes true of\n"
-          "the files; file and folders get their names in normal form.",
-      .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
-                   "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
-                   "ptpkg check --target pypi,uv dist/wheels/*.whl",
-                   "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda",
-                   "ptpkg check dist --verify-key ptpkg-public.pem"},
-      .run = [flags](Context& context) { return RunCheck(context, *flags); }};
+  return {.name = "check",
+          .summary = "Check packages, wheels, zips or directories for defects",
+          .known_as = {"verify", "validate", "lint", "audit"},
+          .options = {{.names = "ARTIFACT",
+                       .help = ".conda, .tar.bz2, .whl or .zip file, or a directory",
+                       .target = &flags->paths},
+                      {.names = "--profile",
+                       .value = "NAME",
+                       .help = "Judge for this destination",
+                       .target = &request.profile,
+                       .choices = pipeline::ProfileNames(),
+                       .default_text = "by file name"},
+                      {.names = "--target",
+                       .value = "LIST",
+                       .help = "Judge wheels by pypi, channel, uv, pip, installer",
+                       .target = &request.targets},
+                      {.names = "--allow-unresolved",
+                       .value = "GLOB",
+                       .help = "Expect these libraries outside; may be repeated",
+                       .target = &request.allow_unresolved},
+                      {.names = "--device-code",
+                       .value = "LIST",
+                       .help = "Require exactly these GPU architectures; may be repeated",
+                       .target = &request.device_code,
+                       .default_text = "the package's own"},
+                      {.names = "--forbid-path",
+                       .value = "TEXT",
+                       .help = "Report files that contain TEXT; may be repeated",
+                       .target = &request.forbidden_paths},
+                      {.names = "--dependency",
+                       .value = "NAME",
+                       .help = "Add a dependency to the declared ones; may be repeated",
+                       .target = &request.dependencies},
+                      {.names = "--verify-key",
+                       .value = "FILE",
+                       .help = "Require signatures that the PEM key in FILE verifies",
+                       .target = &flags->verify_key},
+                      {.names = "--fix",
+                       .help = "Fix RPATHs, RECORD and tags of wheels, then check them",
+                       .target = &flags->fix},
+                      {.names = "-o,--output",
+                       .value = "DIR",
+                       .help = "Write fixed wheels to DIR",
+                       .target = &flags->output,
+                       .default_text = "replace the old ones",
+                       .needs = "--fix"}},
+          .notes =
+              "'ptpkg explain ID' explains a finding. --target turns refusals by these consumers "
+              "into errors and ignores all other wheel-* findings. LIST of --device-code is "
+              "'8.0;9.0+PTX', or 'GLOB=LIST' for some files.\n"
+              "\n"
+              "--fix drops RPATH entries that are absolute, relative, empty, repeated or dead, sets "
+              "WHEEL's tags and build from the file name, rewrites RECORD and normalizes names.\n"
+              "\n"
+              "Exit codes: 0 no errors, 1 errors found, 2 wrong command line, 3 not an artifact or "
+              "not a public key, 4 no such file. Other files are still checked.",
+          .examples = {"ptpkg check dist/wheels/*.whl dist/conda/linux-64/*.conda",
+                       "ptpkg check --profile pytorch-index --dependency triton site-packages/torch",
+                       "ptpkg check --target pypi,uv dist/wheels/*.whl",
+                       "ptpkg check --device-code '8.0;9.0+PTX' toy-1.0-0.conda",
+                       "ptpkg check dist --verify-key ptpkg-public.pem"},
+          .run = [flags](Context& context) { return RunCheck(context, *flags); }};
 }
 
 Verb IndexVerb() {
@@ -217,14 +212,15 @@ Verb IndexVerb() {
   auto flags = std::make_shared<IndexFlags>();
   return {
       .name = "index",
-      .summary = "Write the index of a conda channel or of a folder of wheels",
-      .options =
-          {{.names = "DIR", .help = "folder with conda subdirs, or with wheels", .target = &flags->folder},
-           {.names = "--roots",
-            .help = "Also an index for each backend, DIR/cu130/: of wheels whose local version names it "
-                    "(+cu130) or that lie in that folder. Later runs keep it up to date without the flag",
-            .target = &flags->roots}},
-      .examples = {"ptpkg index dist/conda", "ptpkg index --roots dist/wheels"},
+      .summary = "Write the index of a conda channel or a directory of wheels",
+      .options = {{.names = "DIR", .help = "Conda channel, or directory of wheels", .target = &flags->folder},
+                  {.names = "--per-backend",
+                   .help = "Also index each backend by itself: DIR/cu130/",
+                   .target = &flags->roots}},
+      .notes =
+          "A wheel belongs to the backend in its local version (+cu130) or to the directory that "
+          "it is in. Later runs update these indexes without --per-backend.",
+      .examples = {"ptpkg index dist/conda", "ptpkg index --per-backend dist/wheels"},
       .run = [flags](Context& context) { return RunIndex(context, *flags); }};
 }
 

@@ -1,6 +1,8 @@
 // ptpkg ci. Layer: cli.
 
+#include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -53,7 +55,7 @@ Result<pipeline::CiRequest> CiRequestOf(Context& context, const CiFlags& flags) 
   request.print = flags.output == "-";
   if (request.print && (request.check || request.dry_run || request.force)) {
     return Error(ErrorCode::kUsage,
-                 "'--output -' writes no file: --check, --dry-run and --force have no meaning with it");
+                 "--check, --dry-run and --force need a file, but '--output -' writes to stdout");
   }
   if (!flags.output.empty() && !request.print) {
     PTPKG_TRY(request.output, context.Path(flags.output));
@@ -89,87 +91,93 @@ Result<ExitCode> RunCi(Context& context, const CiFlags& flags) {
   context.env().reporter.Note(fmt::format("{}; {}", Plural(outcome.jobs.size(), "build job"),
                                           written           ? "written"
                                           : outcome.differs ? "would be written"
-                                                            : "the file is current"));
+                                                            : "up to date"));
   return kDone;
+}
+
+/// The options of a recipe that decide what its jobs are.
+std::vector<Option> VariantOptions(RecipeFlags& flags) {
+  const std::set<std::string> taken = {"--variants", "--select", "--source", "--env"};
+  std::vector<Option> options = RecipeOptions(flags, "");
+  std::erase_if(options, [&](const Option& option) { return !taken.contains(option.names); });
+  return options;
 }
 
 std::vector<Option> CiOptions(CiFlags& flags) {
   pipeline::CiRequest& request = flags.request;
-  std::vector<Option> options = {
-      {.names = "SERVICE",
-       .help = "github or gitlab",
-       .target = &flags.service,
-       .choices = {"github", "gitlab"},
-       .words = 1},
-      {.names = "RECIPE",
-       .help = "recipe.yaml, or its folder; of several, each may need those before it",
-       .target = &flags.recipe.recipes}};
-  const std::set<std::string> taken = {"--variants", "--select", "--source", "--env"};
-  for (Option& option : RecipeOptions(flags.recipe, "")) {
-    if (taken.contains(option.names)) options.push_back(std::move(option));
-  }
+  std::vector<Option> options = {{.names = "SERVICE",
+                                  .help = "CI service to write for",
+                                  .target = &flags.service,
+                                  .choices = {"github", "gitlab"}},
+                                 {.names = "RECIPE",
+                                  .help = "recipe.yaml or its directory, dependencies first",
+                                  .target = &flags.recipe.recipes}};
+  std::ranges::move(VariantOptions(flags.recipe), std::back_inserter(options));
   const std::vector<Option> own = {
       {.names = "--format",
        .value = "LIST",
-       .help = "conda, tar.bz2, wheel, zip, separated by commas (default: what the recipe names)",
-       .target = &flags.formats},
+       .help = "Make these: conda, tar.bz2, wheel, zip",
+       .target = &flags.formats,
+       .default_text = "the recipe's"},
       {.names = "--test",
-       .help = "Run the recipes' tests on the packages, or skip them (default: run)",
+       .help = "Run the recipe's tests on the packages, or skip them",
        .target = &flags.test,
-       .choices = {"run", "skip"}},
+       .choices = {"run", "skip"},
+       .default_text = "run"},
       {.names = "--to",
        .value = "TARGET",
-       .help = "Publish there what all jobs made, once all of them passed (default: publish nothing)",
-       .target = &request.to},
+       .help = "Publish to TARGET once all jobs pass",
+       .target = &request.to,
+       .default_text = "nowhere"},
       {.names = "--server",
        .value = "URL",
-       .help = "As of 'ptpkg publish'",
+       .help = "Publish to the server at URL",
        .target = &request.server,
        .needs = "--to"},
       {.names = "--check-url",
        .value = "URL",
-       .help = "As of 'ptpkg publish'",
+       .help = "Look up uploaded files in the simple index at URL",
        .target = &request.check_url,
        .needs = "--to"},
       {.names = "--publish-on",
-       .help = "Publish tags, or each push to the default branch (default: tag)",
+       .help = "Publish tags, or each push to the default branch",
        .target = &flags.publish_on,
        .choices = {"tag", "branch"},
+       .default_text = "tag",
        .needs = "--to"},
       {.names = "--branch",
        .value = "NAME",
-       .help = "The default branch; GitLab knows it by itself (default: main)",
-       .target = &request.branch},
+       .help = "Name the default branch; GitLab needs no name",
+       .target = &request.branch,
+       .default_text = "main"},
       {.names = "--image",
        .value = "IMAGE",
-       .help = "Image of the jobs, with ptpkg in it: NAME@sha256:…, or KEY=VALUE:NAME@sha256:… for the "
-               "variants with this value; may be repeated (default: the CI variable PTPKG_IMAGE)",
-       .target = &flags.images},
+       .help = "Run jobs in this image with ptpkg; may be repeated",
+       .target = &flags.images,
+       .default_text = "CI variable PTPKG_IMAGE"},
       {.names = "--runner",
        .value = "LABELS",
-       .help = "Labels of the runner, separated by commas, or KEY=VALUE:LABELS for the variants with this "
-               "value; may be repeated (default: ubuntu-24.04 at GitHub)",
-       .target = &flags.runners},
+       .help = "Run jobs on runners with these labels; may be repeated",
+       .target = &flags.runners,
+       .default_text = "ubuntu-24.04 on GitHub"},
       {.names = "--timeout",
        .value = "MINUTES",
-       .help = "Of one build; its job has 25 more (default: 330)",
-       .target = Number{.value = &request.timeout_minutes, .least = 1, .most = 100000}},
+       .help = "Stop a build after MINUTES, its job 25 later",
+       .target = Number{.value = &request.timeout_minutes, .least = 1, .most = 100000},
+       .default_text = "330"},
       {.names = "--cache-size",
        .value = "SIZE",
-       .help = "What a job's cache is cleaned down to (default: 5G)",
-       .target = &request.cache_size},
+       .help = "Clean the cache of a job down to SIZE",
+       .target = &request.cache_size,
+       .default_text = "5G"},
       {.names = "-o,--output",
        .value = "FILE",
-       .help = "The workflow, or - for stdout (default: .github/workflows/NAME.yml or .gitlab-ci.yml of the "
-               "repository)",
-       .target = &flags.output},
-      {.names = "--check",
-       .help = "Write nothing; fail if the file is not current",
-       .target = &request.check},
-      {.names = "--dry-run", .help = "Write nothing; say what would be", .target = &request.dry_run},
-      {.names = "--force",
-       .help = "Replace a file that was edited by hand, or that ptpkg did not write",
-       .target = &request.force}};
+       .help = "Write the workflow to FILE, or to stdout with -",
+       .target = &flags.output,
+       .default_text = "the service's usual file"},
+      {.names = "--check", .help = "Fail if the file is outdated", .target = &request.check},
+      {.names = "--dry-run", .help = "Show what would be written", .target = &request.dry_run},
+      {.names = "--force", .help = "Replace a file that was edited by hand", .target = &request.force}};
   options.insert(options.end(), own.begin(), own.end());
   return options;
 }
@@ -180,12 +188,16 @@ Verb CiVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<CiFlags>();
   return {.name = "ci",
-          .summary = "Write the workflow of a CI service that builds, tests and publishes a recipe",
+          .summary = "Write a CI workflow that builds, tests and publishes a recipe",
           .options = CiOptions(*flags),
-          .notes = "One job for each variant that 'ptpkg render' shows. Targets of --to:\n" +
-                   pipeline::PublishTargets() +
-                   "\n'ptpkg explain ci' says what the jobs need: an image with ptpkg, and what\n"
-                   "publishes.",
+          .notes =
+              "The workflow has one job for each variant that 'ptpkg render' shows. IMAGE is "
+              "NAME@sha256:…, or KEY=VALUE:NAME@sha256:… for variants with this value; likewise "
+              "LABELS is label,label or KEY=VALUE:label. 'ptpkg explain ci' describes the image "
+              "and the set-up of each service.\n"
+              "\n"
+              "Targets of --to:\n" +
+              pipeline::PublishTargets(),
           .examples = {"ptpkg ci github fixtures/toytorch --to pypi:testpypi --output -",
                        "ptpkg ci gitlab recipes/magma --to anaconda:me --check"},
           .run = [flags](Context& context) { return RunCi(context, *flags); }};

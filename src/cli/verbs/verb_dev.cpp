@@ -105,14 +105,13 @@ Result<ExitCode> RunDev(Context& context, DevFlags& flags) {
 
 Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
   if (context.json() && !flags.command.empty()) {
-    return Error(ErrorCode::kUsage, "with --json nothing is run, and a command is given")
-        .WithHint("leave out --json, or the command");
+    return Error(ErrorCode::kUsage, "--json runs nothing, but a command was given")
+        .WithHint("leave out --json or the command");
   }
   if (!context.json() && flags.command.empty() && ::isatty(STDIN_FILENO) != 1) {
-    return Error(ErrorCode::kUsage, "a shell needs a terminal, and there is none")
+    return Error(ErrorCode::kUsage, "a shell needs a terminal")
         .WithHint(
-            "give a command: 'ptpkg shell RECIPE -- COMMAND'; or take --json, which names a file with the "
-            "environment");
+            "give a command: 'ptpkg shell RECIPE -- COMMAND'; --json names a file with the environment");
   }
   PTPKG_TRY(const pipeline::NativeRequest request, NativeRequestOf(context, flags));
   PTPKG_TRY(const pipeline::ShellSummary summary,
@@ -128,14 +127,13 @@ Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
 }
 
 std::vector<Option> DevOptions(DevFlags& flags) {
-  std::vector<Option> options = RecipeOptions(
-      flags.recipe, "Output folder of builds: its packages serve the host prefix (default: dist)");
+  std::vector<Option> options = RecipeOptions(flags.recipe, "Take packages for the host prefix from DIR");
   options.push_back({.names = "--name",
                      .value = "NAME",
-                     .help = "Which output or staging output, where the recipe has several",
+                     .help = "Select an output or staging output of the recipe",
                      .target = &flags.name});
   options.push_back({.names = "--no-preflight",
-                     .help = "Start without looking for what 'ptpkg doctor' knows to break builds",
+                     .help = "Skip the pre-build checks of 'ptpkg doctor'",
                      .target = &flags.no_preflight});
   return options;
 }
@@ -147,19 +145,19 @@ Verb DevVerb() {
   auto flags = std::make_shared<DevFlags>();
   std::vector<Option> options = DevOptions(*flags);
   options.insert(options.begin(),
-                 {.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe_path});
-  options.push_back({.names = "--fresh", .help = "Make everything anew", .target = &flags->fresh});
+                 {.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipe_path});
   options.push_back(
-      {.names = "--no-test", .help = "Do not run the recipe's tests", .target = &flags->no_test});
+      {.names = "--fresh", .help = "Start anew in an empty directory", .target = &flags->fresh});
+  options.push_back({.names = "--no-test", .help = "Skip the recipe's tests", .target = &flags->no_test});
   return {.name = "dev",
-          .summary = "Build in a folder that stays, and test: again after each edit, in seconds",
+          .summary = "Build and test incrementally in a persistent directory",
           .options = std::move(options),
           .notes =
-              "The first run makes sources and host prefix and runs the build script. Later\n"
-              "runs copy what has changed in local source folders, run the script again, or the\n"
-              "shorter extra.ptpkg.dev.script, and then the tests in the prefix, with\n"
-              "$PREFIX/lib in LD_LIBRARY_PATH. Nothing is packed. Exit codes as of build, and 1\n"
-              "when a test failed.",
+              "The first run prepares sources and host prefix and runs the build script. Later "
+              "runs copy changed files of local sources, run the script again (or "
+              "extra.ptpkg.dev.script) and then the tests in the prefix, with $PREFIX/lib in "
+              "LD_LIBRARY_PATH. Nothing is packed. Exit codes are those of build, and 1 when a test "
+              "fails.",
           .examples = {"ptpkg dev recipes/pytorch --source pytorch=../pytorch",
                        "ptpkg dev fixtures/toytorch --select python=3.11 --select toy_backend=cpu"},
           .run = [flags](Context& context) { return RunDev(context, *flags); }};
@@ -169,23 +167,21 @@ Verb ShellVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<DevFlags>();
   std::vector<Option> options = DevOptions(*flags);
-  options.insert(
-      options.begin(),
-      {{.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipe_path, .words = 1},
-       {.names = "COMMAND",
-        .help = "what to run there, after '--'; without it, an interactive bash",
-        .target = &flags->command,
-        .optional = true}});
+  options.insert(options.begin(),
+                 {{.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipe_path},
+                  {.names = "COMMAND",
+                   .help = "Command to run, after '--'; without it, an interactive bash",
+                   .target = &flags->command,
+                   .optional = true}});
   return {
       .name = "shell",
-      .summary = "Enter the environment of a build: of 'ptpkg dev', or of one that failed",
+      .summary = "Open a shell in a build's environment",
       .options = std::move(options),
       .notes =
-          "The folder is that of 'ptpkg dev' or one that a failed or interrupted build\n"
-          "has left, the newest; else what --keep-work kept; else a new one, made up to\n"
-          "the script. Only for a new one do --source, --env, --output and what else says\n"
-          "how to build count. The environment is that of the script alone; with --json\n"
-          "its file is named and nothing is run. A command stands after '--'.\n"
+          "The shell opens in the newest directory of 'ptpkg dev' or of a failed or interrupted "
+          "build, else in one that --keep-work kept, else in a new one, prepared up to the build "
+          "script. --source, --env and --output only apply to a new one. The environment is "
+          "that of the script; with --json, ptpkg prints the name of its file and runs nothing. "
           "The exit code is that of COMMAND.",
       .examples = {"ptpkg shell recipes/pytorch", "ptpkg shell recipes/pytorch -- ninja -C build -t deps"},
       .run = [flags](Context& context) { return RunShell(context, *flags); }};

@@ -98,20 +98,18 @@ Result<ExitCode> RunDoctor(Context& context, const RecipeFlags& flags) {
 Verb DoctorVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RecipeFlags>();
-  std::vector<Option> options =
-      RecipeOptions(*flags, "Output folder of the build: its packages count as there (default: dist)");
+  std::vector<Option> options = RecipeOptions(*flags, "Count the packages in DIR as available");
   options.insert(options.begin(), {.names = "RECIPE",
-                                   .help = "recipe.yaml, or its folder; without one, the machine alone",
+                                   .help = "recipe.yaml or its directory; none: this machine only",
                                    .target = &flags->recipes,
                                    .optional = true});
   return {.name = "doctor",
-          .summary = "Look at this machine, and at recipes, for what would spoil a build",
+          .summary = "Find problems that would break a build, before it starts",
           .options = std::move(options),
           .notes =
-              "Nothing is built; wheels of the Python index may be fetched for their digests. A\n"
-              "build looks for the same when it starts: it tells the warnings, and stops at an\n"
-              "error. Exit codes: 0 nothing that would fail, 1 errors found, 2 wrong command\n"
-              "line, 3 bad recipe, 4 no such file.",
+              "Nothing is built; wheels may be downloaded for their digests. A build runs the same "
+              "checks when it starts and stops at an error. Exit codes: 0 no errors, 1 errors found, "
+              "2 wrong command line, 3 invalid recipe, 4 no such file.",
           .examples = {"ptpkg doctor", "ptpkg doctor recipes/pytorch --source pytorch=../pytorch"},
           .run = [flags](Context& context) { return RunDoctor(context, *flags); }};
 }

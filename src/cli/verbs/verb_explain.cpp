@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "cli/output/findings.h"
 #include "cli/verbs/verbs.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
@@ -42,7 +43,7 @@ Result<ExitCode> RunExplain(Context& context, const std::optional<std::string>& 
     std::vector<std::string> names;
     for (const Page& one : kPages) names.emplace_back(one.name);
     const auto nearest = NearestMatch(*name, names);
-    return Error(ErrorCode::kUsage, fmt::format("there is no page '{}'", *name))
+    return Error(ErrorCode::kUsage, fmt::format("no page '{}'", *name))
         .WithHint(nearest ? fmt::format("did you mean 'ptpkg explain {}'?", *nearest)
                           : "'ptpkg explain' lists the pages");
   }
@@ -56,13 +57,15 @@ Result<ExitCode> RunExplain(Context& context, const std::optional<std::string>& 
 
 }  // namespace
 
+bool HasPage(std::string_view name) { return std::ranges::find(kPages, name, &Page::name) != kPages.end(); }
+
 Verb ExplainVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto name = std::make_shared<std::optional<std::string>>();
   return {.name = "explain",
-          .summary = "Print the page of a finding, or a guide that a message names",
+          .summary = "Print the page of a finding, or a guide",
           .options = {{.names = "NAME",
-                       .help = "a finding's id, or a guide (default: list them)",
+                       .help = "Id of a finding, or a guide; without it, list all",
                        .target = &*name}},
           .examples = {"ptpkg explain elf-unreachable-needed", "ptpkg explain publishing"},
           .run = [name](Context& context) { return RunExplain(context, *name); }};

@@ -16,7 +16,7 @@ namespace ptpkg::cli {
 
 namespace {
 
-constexpr std::string_view kOnPage = "size map, graph of libraries, tables";
+constexpr std::string_view kOnPage = "size map, library graph, tables";
 
 struct InspectFlags {
   std::vector<std::string> artifacts;
@@ -45,8 +45,7 @@ Result<void> CheckQuick(const InspectFlags& flags) {
         std::pair("--allow-unresolved", !request.allow_unresolved.empty()),
         std::pair("--dependency", !request.dependencies.empty())}) {
     if (!given) continue;
-    return Error(ErrorCode::kUsage,
-                 fmt::format("{} has no meaning with --quick, which reads no ELF files and GPU code", name))
+    return Error(ErrorCode::kUsage, fmt::format("{} needs ELF files, which --quick does not read", name))
         .WithHint(fmt::format("leave out --quick or {}", name));
   }
   return Ok();
@@ -93,15 +92,16 @@ Result<ExitCode> RunDiff(Context& context, const DiffFlags& flags) {
     return code;
   }
   for (const std::string& line : DiffLines(*outcome.document, {.rows = flags.rows})) context.Print(line);
-  if (outcome.identical) context.env().reporter.Note("the two are equal, byte by byte");
+  if (outcome.identical) context.env().reporter.Note("the two files are identical");
   return code;
 }
 
 Option RowsOption(std::uint64_t& rows) {
   return {.names = "--rows",
           .value = "NUMBER",
-          .help = "Rows of each list (default: 10)",
-          .target = Number{.value = &rows, .least = 1}};
+          .help = "Show this many rows of each list",
+          .target = Number{.value = &rows, .least = 1},
+          .default_text = "10"};
 }
 
 }  // namespace
@@ -112,39 +112,33 @@ Verb InspectVerb() {
   pipeline::InspectRequest& request = flags->request;
   return {
       .name = "inspect",
-      .summary = "Show what is in packages, wheels and zips, and where their size comes from",
+      .summary = "Show the contents of packages, wheels and zips",
       .known_as = {"info", "list", "ls", "show"},
       .options =
-          {{.names = "ARTIFACT",
-            .help = ".conda, .tar.bz2, .whl and .zip files",
-            .target = &flags->artifacts},
-           {.names = "--quick",
-            .help = "Read the directory and the metadata alone: no ELF files, GPU code and findings",
-            .target = &request.quick},
+          {{.names = "ARTIFACT", .help = ".conda, .tar.bz2, .whl or .zip file", .target = &flags->artifacts},
+           {.names = "--quick", .help = "Read only the file list and the metadata", .target = &request.quick},
            {.names = "--graph",
-            .help = "List every library that each file needs, and the rule by which ld.so finds it",
+            .help = "List every needed library and how ld.so finds it",
             .target = &flags->graph},
            RowsOption(flags->rows),
            HtmlOption(flags->html, kOnPage),
            {.names = "--device-code",
             .value = "LIST",
-            .help = "GPU architectures that are compared with those of each file, as of ptpkg check; may be "
-                    "repeated (default: what the package says)",
-            .target = &request.device_code},
+            .help = "Expect these GPU architectures; may be repeated",
+            .target = &request.device_code,
+            .default_text = "the package's own"},
            {.names = "--allow-unresolved",
             .value = "GLOB",
-            .help = "Library names that the environment provides; may be repeated",
+            .help = "Expect these libraries outside; may be repeated",
             .target = &request.allow_unresolved},
            {.names = "--dependency",
             .value = "NAME",
-            .help =
-                "Package that the artifacts depend on, in addition to those they declare; may be repeated",
+            .help = "Add a dependency to the declared ones; may be repeated",
             .target = &request.dependencies}},
       .notes =
-          "Sizes are those of the unpacked files. Findings are those of ptpkg check, and do\n"
-          "not change the exit code. With --json all files, sections and libraries are\n"
-          "listed. A .tar.bz2 has no directory: --quick decompresses it up to the end of\n"
-          "info/, and takes sizes from info/paths.json, as of a .conda.",
+          "Sizes are those of the unpacked files. Findings of ptpkg check are shown and do not "
+          "change the exit code. --json lists all files, sections and libraries. --quick skips ELF "
+          "files, GPU code and findings.",
       .examples = {"ptpkg inspect dist/wheels/*.whl --html wheels.html",
                    "ptpkg inspect --quick --json torch-2.15.0-*.whl",
                    "ptpkg inspect --graph --device-code '9.0;10.0+PTX' toy-1.0-0.conda"},
@@ -157,17 +151,16 @@ Verb DiffVerb() {
   return {.name = "diff",
           .summary = "Compare two packages, wheels or zips",
           .known_as = {"compare"},
-          .options = {{.names = "OLD", .help = "Artifact", .target = &flags->before, .words = 1},
-                      {.names = "NEW", .help = "Artifact, also of another format", .target = &flags->after},
+          .options = {{.names = "OLD", .help = "First artifact", .target = &flags->before},
+                      {.names = "NEW", .help = "Second artifact, of any format", .target = &flags->after},
                       RowsOption(flags->rows),
                       HtmlOption(flags->html, kOnPage)},
           .notes =
-              "Files are paired by path, then by content, then by name without hash and\n"
-              "version; a wheel and a conda package are paired by installed path. Each changed\n"
-              "text file has a unified diff. Each changed ELF file has a list of its sections,\n"
-              "header fields, embedded paths and symbols that differ. File modes count as\n"
-              "installers set them. Exit codes: 0 identical; 1 different, if only in packaging;\n"
-              "3 not an artifact; 4 no such file.",
+              "Files are paired by path, then by content, then by name without hash and version; "
+              "a wheel and a conda package are paired by installed path. Changed text files have a "
+              "unified diff. Changed ELF files list their differing sections, header fields, embedded "
+              "paths and symbols. Exit codes: 0 identical, 1 different (even if only in packaging), "
+              "3 not an artifact, 4 no such file.",
           .examples = {"ptpkg diff old/toy-1.0-0.conda dist/conda/linux-64/toy-1.0-0.conda",
                        "ptpkg diff --json torch-2.14.1-*.whl torch-2.15.0-*.whl"},
           .run = [flags](Context& context) { return RunDiff(context, *flags); }};

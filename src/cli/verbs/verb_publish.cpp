@@ -80,7 +80,7 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   }
   // A refusal repeats: each error has its own hint.
   context.LogAlways(fmt::format("{} of {} failed{}", failed, Plural(outcome.items.size(), "artifact"),
-                                passes_by_itself ? "; publish again: what is there is not sent again" : ""));
+                                passes_by_itself ? "; rerun to send the rest" : ""));
   return ExitCodeOf(first->code());
 }
 
@@ -92,32 +92,31 @@ Verb PublishVerb() {
   pipeline::PublishRequest& request = flags->request;
   return {
       .name = "publish",
-      .summary = "Send packages and wheels to a channel, an index or a folder, each exactly once",
+      .summary = "Upload packages and wheels to a channel, index or directory",
       .known_as = {"upload", "push", "deploy", "release"},
-      .options =
-          {{.names = "ARTIFACT",
-            .help = ".conda, .tar.bz2 and .whl files, or output folders: of these what manifest.json lists",
-            .target = &flags->paths},
-           {.names = "--to", .value = "TARGET", .help = "Where: see below", .target = &request.to},
-           {.names = "--server",
-            .value = "URL",
-            .help = "Base URL of the server, in place of the usual one",
-            .target = &request.server},
-           {.names = "--check-url",
-            .value = "URL",
-            .help = "Simple index that tells which files an index has (default: UV_PUBLISH_CHECK_URL)",
-            .target = &request.check_url},
-           {.names = "--force",
-            .help = "Replace other files of the same names, where the server can",
-            .target = &request.force},
-           {.names = "--dry-run",
-            .help = "Read and check everything, show the requests, send nothing",
-            .target = &request.dry_run}},
+      .options = {{.names = "ARTIFACT",
+                   .help = ".conda, .tar.bz2 or .whl file, or an output directory",
+                   .target = &flags->paths},
+                  {.names = "--to", .value = "TARGET", .help = "Upload to TARGET", .target = &request.to},
+                  {.names = "--server",
+                   .value = "URL",
+                   .help = "Use the server at URL instead of the usual one",
+                   .target = &request.server},
+                  {.names = "--check-url",
+                   .value = "URL",
+                   .help = "Look up uploaded files in the simple index at URL",
+                   .target = &request.check_url,
+                   .env = "UV_PUBLISH_CHECK_URL"},
+                  {.names = "--force",
+                   .help = "Replace files of the same names, if the server allows it",
+                   .target = &request.force},
+                  {.names = "--dry-run",
+                   .help = "Check everything and show the requests; upload nothing",
+                   .target = &request.dry_run}},
       .notes = "Targets:\n" + pipeline::PublishTargets() +
-               "\nEach artifact is checked again first. What the server has decides: the same\n"
-               "file there is success, another one under the name is a conflict.\n"
-               "'ptpkg explain publishing' says where tokens are looked for; no option takes\n"
-               "one.",
+               "\n\nptpkg checks each artifact again first. If the server already has the same file, that is "
+               "success; a different file of that name is a conflict. Tokens come from the environment "
+               "or from files: see 'ptpkg explain publishing'.",
       .examples = {"ptpkg publish dist --to anaconda:me/dev", "ptpkg publish dist --to file:///srv/channel",
                    "ptpkg publish dist/wheels/*.whl --to pypi:testpypi --dry-run"},
       .run = [flags](Context& context) { return RunPublish(context, *flags); }};

@@ -75,13 +75,12 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   if (!flags.recipe.empty()) {
     PTPKG_TRY(request.recipe, context.Path(flags.recipe));
     if (flags.layout.empty()) {
-      return Error(ErrorCode::kUsage,
-                   "--recipe needs --layout: conda, wheel or zip, as the recipe names them");
+      return Error(ErrorCode::kUsage, "--recipe needs --layout: conda, wheel or zip");
     }
   } else if (!flags.layout.empty()) {
     const std::vector<std::string> names = pipeline::LayoutNames();
     if (std::find(names.begin(), names.end(), flags.layout) == names.end()) {
-      return Error(ErrorCode::kUsage, fmt::format("there is no built-in layout '{}'", flags.layout))
+      return Error(ErrorCode::kUsage, fmt::format("no built-in layout '{}'", flags.layout))
           .WithHint(fmt::format("choose {}, or name a recipe with --recipe", Join(names, ", ")));
     }
   }
@@ -144,7 +143,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
                               item.bytes_grown));
   }
   if (items.empty()) {
-    context.env().reporter.Warn("no dynamically linked ELF file was found; nothing was done");
+    context.env().reporter.Warn("found no dynamically linked ELF file");
     return kDone;
   }
   context.env().reporter.Note(fmt::format("{} of {} ELF files {}, {} bytes", changed, items.size(),
@@ -157,48 +156,43 @@ std::vector<Option> PathOptions(RelinkFlags& flags) {
   return {
       {.names = "--layout",
        .value = "NAME",
-       .help = "Layout for the files of a folder: " + Join(pipeline::LayoutNames(), ", ") +
-               "; or one of --recipe",
+       .help = "Set the paths of this layout",
        .target = &flags.layout,
        .group = one_of},
       {.names = "--set-rpath",
        .value = "PATH",
-       .help = "Set this path; entries are separated by ':'",
+       .help = "Set this RPATH; separate entries with ':'",
        .target = &flags.set_rpath,
        .group = one_of,
        .instead_of_empty = "'--remove-rpath' removes the path"},
       {.names = "--add-rpath",
        .value = "PATH",
-       .help = "Entries to append to the path",
+       .help = "Append entries to the RPATH",
        .target = &flags.add_rpath,
        .group = one_of},
-      {.names = "--remove-rpath", .help = "No search path", .target = &flags.remove_rpath, .group = one_of},
+      {.names = "--remove-rpath", .help = "Remove the RPATH", .target = &flags.remove_rpath, .group = one_of},
       {.names = "--shrink-rpath",
-       .help = "Drop absolute entries whose folder holds none of the needed libraries",
+       .help = "Drop absolute entries without any needed library",
        .target = &flags.shrink_rpath,
        .group = one_of},
       {.names = "--recipe",
        .value = "RECIPE",
-       .help = "Take --layout (conda, wheel or zip) from this recipe",
+       .help = "Take --layout conda, wheel or zip from this recipe",
        .target = &flags.recipe},
       {.names = "--select",
        .value = "KEY=VALUE",
-       .help = "With --recipe: only variants with this value; may be repeated",
+       .help = "Use only variants with this value; may be repeated",
        .target = &flags.select,
        .needs = "--recipe"},
       {.names = "--allowed-rpath-prefix",
        .value = "PREFIX",
-       .help =
-           "With --shrink-rpath: also drop absolute entries that do not begin with PREFIX; may be repeated",
+       .help = "Also drop entries that do not begin with PREFIX",
        .target = &flags.allowed_prefixes,
        .needs = "--shrink-rpath"},
       {.names = "--force-rpath",
        .help = "Write DT_RPATH instead of DT_RUNPATH",
        .target = &flags.edits.rpath_tag},
-      {.names = "--root",
-       .value = "DIR",
-       .help = "Folder to which entries are made relative; layouts match a single file by its path below it",
-       .target = &flags.root},
+      {.names = "--root", .value = "DIR", .help = "Make entries relative to DIR", .target = &flags.root},
   };
 }
 
@@ -206,11 +200,11 @@ std::vector<Option> NameOptions(RelinkFlags& flags) {
   return {
       {.names = "--set-soname",
        .value = "NAME",
-       .help = "SONAME of a library",
+       .help = "Set the SONAME of a library",
        .target = &flags.edits.soname},
       {.names = "--set-interpreter",
        .value = "FILE",
-       .help = "Loader of a program",
+       .help = "Set the loader of a program",
        .target = &flags.edits.interpreter},
       {.names = "--add-needed",
        .value = "NAME",
@@ -218,11 +212,11 @@ std::vector<Option> NameOptions(RelinkFlags& flags) {
        .target = &flags.edits.add_needed},
       {.names = "--remove-needed",
        .value = "NAME",
-       .help = "Remove a needed library and its version requirements; may be repeated",
+       .help = "Remove a needed library; may be repeated",
        .target = &flags.edits.remove_needed},
       {.names = "--replace-needed",
        .value = "OLD=NEW",
-       .help = "Rename a needed library, in version requirements too; may be repeated",
+       .help = "Rename a needed library; may be repeated",
        .target = &flags.replace_needed},
       {.names = "--clear-execstack",
        .help = "Remove the request for an executable stack",
@@ -232,30 +226,25 @@ std::vector<Option> NameOptions(RelinkFlags& flags) {
 
 std::vector<Option> WriteOptions(RelinkFlags& flags) {
   return {
-      {.names = "--plan,--dry-run", .help = "Print what would change; write nothing", .target = &flags.plan},
+      {.names = "--plan,--dry-run", .help = "Show what would change; write nothing", .target = &flags.plan},
       {.names = "--verify",
-       .help = "How to check a written file: quick reads it again; auto (default) also has LIEF compare the "
-               "tables if "
-               "the file grew; deep has LIEF compare all symbols, versions and notes, and compares the code "
-               "byte by "
-               "byte",
+       .help = "Set how thoroughly written files are checked",
        .target = &flags.verify,
-       .choices = {"auto", "quick", "deep"}},
+       .choices = {"auto", "quick", "deep"},
+       .default_text = "auto"},
       {.names = "--writer",
-       .help = "Which code writes the file: own (default) only changes names and moves tables; lief has LIEF "
-               "write "
-               "a new file, in which every address may move, and checks it as --verify deep does",
+       .help = "Edit in place (own), or let LIEF write a new file",
        .target = &flags.writer,
-       .choices = {"own", "lief"}},
+       .choices = {"own", "lief"},
+       .default_text = "own"},
       {.names = "--allow-strip-hazard",
-       .help = "Also edit a file that can grow only by moving its program headers; strip would destroy it "
-               "afterwards",
+       .help = "Also edit files that strip would break afterwards",
        .target = &flags.allow_strip_hazard},
       {.names = "--allow-payload",
        .help = "Let a file grow although a payload follows it",
        .target = &flags.allow_payload},
       {.names = "--keep-mtime",
-       .help = "Leave the time stamps of changed files as they were",
+       .help = "Keep the modification times of changed files",
        .target = &flags.keep_mtime},
   };
 }
@@ -266,18 +255,25 @@ Verb RelinkVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RelinkFlags>();
   std::vector<Option> options = {
-      {.names = "PATH", .help = "ELF files, or folders searched for them", .target = &flags->paths}};
+      {.names = "PATH", .help = "ELF file, or directory to search for them", .target = &flags->paths}};
   for (std::vector<Option>& part :
        std::array{PathOptions(*flags), NameOptions(*flags), WriteOptions(*flags)}) {
     std::move(part.begin(), part.end(), std::back_inserter(options));
   }
-  return {.name = "relink",
-          .summary = "Change search paths and names in ELF files, in place; by default: make paths relative",
-          .known_as = {"patchelf", "rpath"},
-          .options = std::move(options),
-          .notes = "The program patchelf beside ptpkg takes patchelf's command line.",
-          .examples = {"ptpkg relink site-packages --layout pytorch-conda --plan"},
-          .run = [flags](Context& context) { return RunRelink(context, *flags); }};
+  return {
+      .name = "relink",
+      .summary = "Change RPATHs and names in ELF files in place",
+      .known_as = {"patchelf", "rpath"},
+      .options = std::move(options),
+      .notes = "Without an option, absolute RPATH entries become relative. Built-in layouts: " +
+               Join(pipeline::LayoutNames(), ", ") +
+               ".\n\n--verify quick reads a file again, auto also compares its tables by LIEF if it grew, "
+               "deep compares all symbols, versions and notes by LIEF and the code byte by byte. With "
+               "--writer lief, every address can move.\n\n"
+               "The program patchelf beside ptpkg has patchelf's command line.",
+      .examples = {"ptpkg relink site-packages --layout pytorch-conda --plan",
+                   "ptpkg relink lib/libtoy.so --set-rpath '$ORIGIN/../lib'"},
+      .run = [flags](Context& context) { return RunRelink(context, *flags); }};
 }
 
 }  // namespace ptpkg::cli

@@ -32,9 +32,9 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   if (!incomplete.empty()) {
     const std::string others =
         incomplete.size() == 1 ? "" : fmt::format(" (and of {})", Plural(incomplete.size() - 1, "other"));
-    context.env().reporter.Note(fmt::format(
-        "the build string of '{}'{} asks for versions that 'ptpkg build' detects; 0.0.0 stands for them",
-        *incomplete.begin(), others));
+    context.env().reporter.Note(
+        fmt::format("the build string of '{}'{} shows 0.0.0 for versions that 'ptpkg build' detects",
+                    *incomplete.begin(), others));
   }
   if (context.json()) {
     context.PrintJson(pipeline::RecipesToJson(recipes));
@@ -54,16 +54,16 @@ Verb RenderVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RenderFlags>();
   return {.name = "render",
-          .summary = "Show what a recipe evaluates to: names, build strings, hashes",
-          .options = {{.names = "RECIPE", .help = "recipe.yaml, or its folder", .target = &flags->recipes},
+          .summary = "Show the variants of a recipe: names, build strings, hashes",
+          .options = {{.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipes},
                       {.names = "--variants",
                        .value = "FILE",
-                       .help = "Variant file, may be repeated; later ones win per key (default: "
-                               "variants.yaml beside the recipe)",
-                       .target = &flags->variant_files},
+                       .help = "Read variants from FILE; repeat it, later files win",
+                       .target = &flags->variant_files,
+                       .default_text = "variants.yaml beside the recipe"},
                       {.names = "--select",
                        .value = "KEY=VALUE",
-                       .help = "Only variants with this value; may be repeated",
+                       .help = "Show only variants with this value; may be repeated",
                        .target = &flags->select}},
           .examples = {"ptpkg render fixtures/toytorch --select toy_backend=cpu"},
           .run = [flags](Context& context) { return RunRender(context, *flags); }};

@@ -56,7 +56,7 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one, bool dr
         library.opened_by.empty() ? "" : fmt::format(", by the name that '{}' opens", library.opened_by)));
   }
   for (const auto& [library, why] : one.left_out)
-    reporter.Note(fmt::format("  '{}' stays outside: {}", library, why));
+    reporter.Note(fmt::format("  '{}' is not bundled: {}", library, why));
   for (const pipeline::RepairedFile& file : one.files) {
     for (const std::string& change : file.changes) reporter.Note(fmt::format("  {}: {}", file.path, change));
   }
@@ -115,39 +115,40 @@ std::vector<Option> LibraryOptions(RepairFlags& flags) {
   return {
       {.names = "--backend",
        .value = "NAME",
-       .help = "Repair as PyTorch's own builds for it are: search paths, names, folder and tag",
+       .help = "Follow PyTorch's own builds for this backend",
        .target = &run.backend,
        .choices = *backends,
        .group = group},
       {.names = "--lib-folder",
-       .value = "FOLDER",
-       .help = "Where the copies go in the wheel: toy.libs, toy/lib (default: the backend's, else NAME.libs)",
+       .value = "DIR-IN-WHEEL",
+       .help = "Put copies there in the wheel: toy.libs, toy/lib",
        .target = &run.lib_folder,
+       .default_text = "the backend's, else NAME.libs",
        .group = group},
       {.names = "--rename",
        .value = "HOW",
-       .help = "Names of the copies: with a hash, as they are asked for, or without version (default: the "
-               "backend's, else hash)",
+       .help = "Choose the names of copies",
        .target = &run.rename,
        .choices = pipeline::RenameNames(),
+       .default_text = "the backend's, else hash",
        .group = group},
       {.names = "--exclude",
        .value = "GLOB",
-       .help = "Libraries, or their paths on this machine, that stay outside; may be repeated",
+       .help = "Do not bundle these libraries or paths; may be repeated",
        .target = &run.exclude,
        .group = group},
       {.names = "--graft",
        .value = "NAME",
-       .help = "Library that is opened at run time: copied too, under this name; may be repeated",
+       .help = "Also bundle a library opened at run time; may be repeated",
        .target = &run.opened,
        .group = group},
-      {.names = "--search",
+      {.names = "--lib-dir",
        .value = "DIR",
-       .help = "Folder that is searched before all others; may be repeated",
+       .help = "Search DIR for libraries first; may be repeated",
        .target = &flags.search,
        .group = group},
       {.names = "--strip",
-       .help = "Take symbols out of the copies, and of the files that need them, with strip",
+       .help = "Strip the copies and the files that need them",
        .target = &run.strip,
        .group = group},
   };
@@ -159,41 +160,39 @@ Verb RepairVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RepairFlags>();
   pipeline::RepairRun& run = flags->run;
-  std::vector<Option> options = {
-      {.names = "ARTIFACT", .help = ".whl files", .target = &flags->wheels},
-      {.names = "--platform",
-       .value = "TAG",
-       .help = "Platform tag that the result has to deserve, or linux: manylinux_2_28_x86_64 (default: auto, "
-               "the backend's or the lowest that it deserves)",
-       .target = &run.platform}};
+  std::vector<Option> options = {{.names = "ARTIFACT", .help = ".whl file", .target = &flags->wheels},
+                                 {.names = "--platform",
+                                  .value = "TAG",
+                                  .help = "Require this platform tag, or linux for no manylinux",
+                                  .target = &run.platform,
+                                  .default_text = "the backend's, else the lowest"}};
   for (Option& option : LibraryOptions(*flags)) options.push_back(std::move(option));
   const std::vector<Option> rest = {
       {.names = "-o,--output",
        .value = "DIR",
-       .help = "Where the new wheels go (default: beside the old ones)",
-       .target = &flags->output},
-      {.names = "--force", .help = "Replace files of the new names", .target = &run.force},
-      {.names = "--no-check",
-       .help = "Do not check the result before it gets its name",
-       .target = &flags->no_check},
+       .help = "Write the new wheels to DIR",
+       .target = &flags->output,
+       .default_text = "beside the old ones"},
+      {.names = "--force", .help = "Replace existing files", .target = &run.force},
+      {.names = "--no-check", .help = "Skip the check of the new wheel", .target = &flags->no_check},
       {.names = "--dry-run",
-       .help = "Say what would be done, and check the result; write nothing",
+       .help = "Show the changes and check the result; write nothing",
        .target = &run.dry_run}};
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "repair",
-          .summary = "Make wheels run elsewhere: copy libraries in, mend search paths and tags",
+          .summary = "Bundle external libraries into wheels, like auditwheel",
           .known_as = {"auditwheel", "delocate"},
           .options = std::move(options),
           .notes =
-              "Libraries are looked for as the dynamic loader of this machine does. Not copied\n"
-              "is what every system of the tag has, what a driver or a dependency of the wheel\n"
-              "brings, and PyTorch itself. Search paths keep what leads somewhere. The copies,\n"
-              "and the packages that they are from, are listed in .dist-info/sboms.\n"
-              "Only files that change are compressed again. The input stays as it is, unless\n"
-              "--force lets the result take its name.",
+              "ptpkg searches libraries like the dynamic loader of this machine. It does not bundle "
+              "libraries on the manylinux allow-list, driver libraries, libraries from the wheel's "
+              "dependencies, and PyTorch itself. RPATHs keep entries that lead to a directory. "
+              ".dist-info/sboms lists the copies and the packages that they come from. Only changed "
+              "files are compressed again. The input is not changed unless --force lets the result "
+              "replace it.",
           .examples = {"ptpkg repair dist/toy-1.0-cp311-cp311-linux_x86_64.whl -o wheelhouse",
                        "ptpkg repair torch-*.whl --backend pytorch-cuda13 -o out",
-                       "ptpkg repair toy.whl --exclude 'libcu*' --search /opt/toy/lib --dry-run"},
+                       "ptpkg repair toy.whl --exclude 'libcu*' --lib-dir /opt/toy/lib --dry-run"},
           .run = [flags](Context& context) { return RunRepair(context, *flags); }};
 }
 

@@ -62,40 +62,36 @@ std::vector<Option> ChangeOptions(RetagFlags& flags) {
   return {
       {.names = "--platform",
        .value = "TAG",
-       .help = "Platform tag, or several with '.' between them: manylinux_2_28_x86_64",
+       .help = "Set the platform tags: manylinux_2_28_x86_64",
        .target = &run.changes.platform,
        .group = group},
       {.names = "--python",
        .value = "TAG",
-       .help = "Python tag: cp311, py2.py3",
+       .help = "Set the Python tags: cp311, py2.py3",
        .target = &run.changes.python,
        .group = group},
       {.names = "--abi",
        .value = "TAG",
-       .help = "ABI tag: cp311, abi3, none",
+       .help = "Set the ABI tags: cp311, abi3, none",
        .target = &run.changes.abi,
        .group = group},
       {.names = "--build",
        .value = "TAG",
-       .help = "Build tag; begins with a digit",
+       .help = "Set the build tag, which begins with a digit",
        .target = &run.changes.build,
        .group = group,
        .instead_of_empty = "'--no-build' removes the build tag"},
       {.names = "--no-build", .help = "Remove the build tag", .target = &flags.no_build, .group = group},
       {.names = "--local",
        .value = "SEGMENT",
-       .help = "Local segment of the version, behind its '+': cu130",
+       .help = "Set the local version, after '+': cu130",
        .target = &run.changes.local,
        .group = group,
        .instead_of_empty = "'--no-local' removes the local segment"},
-      {.names = "--no-local",
-       .help = "Remove the local segment of the version",
-       .target = &flags.no_local,
-       .group = group},
+      {.names = "--no-local", .help = "Remove the local version", .target = &flags.no_local, .group = group},
       {.names = "--requires",
        .value = "REQUIREMENT",
-       .help = "Requirement, in place of those on the same project and of the same extra, if of one; may be "
-               "repeated",
+       .help = "Replace the requirement on a project; may be repeated",
        .target = &run.changes.requirements,
        .group = group},
   };
@@ -107,32 +103,33 @@ Verb RetagVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<RetagFlags>();
   pipeline::RetagRun& run = flags->run;
-  std::vector<Option> options = {{.names = "ARTIFACT", .help = ".whl files", .target = &flags->wheels}};
+  std::vector<Option> options = {{.names = "ARTIFACT", .help = ".whl file", .target = &flags->wheels}};
   for (Option& option : ChangeOptions(*flags)) options.push_back(std::move(option));
   const std::vector<Option> rest = {
       {.names = "-o,--output",
        .value = "DIR",
-       .help = "Where the new wheels go (default: beside the old ones)",
-       .target = &flags->output},
-      {.names = "--force", .help = "Replace files of the new names", .target = &run.force},
-      {.names = "--remove", .help = "Remove each old wheel once the new one is there", .target = &run.remove},
+       .help = "Write the new wheels to DIR",
+       .target = &flags->output,
+       .default_text = "beside the old ones"},
+      {.names = "--force", .help = "Replace existing files", .target = &run.force},
+      {.names = "--remove",
+       .help = "Remove each old wheel after the new one is written",
+       .target = &run.remove},
       {.names = "--no-check",
-       .help = "With new tags: do not check that the files keep what these promise",
+       .help = "Skip the check that the files satisfy new tags",
        .target = &flags->no_check},
       {.names = "--dry-run",
-       .help = "Check as the run would, print the names, and write nothing",
+       .help = "Check, and print the new names; write nothing",
        .target = &run.dry_run}};
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "retag",
-          .summary = "Give wheels other tags, another build, local version or requirements",
+          .summary = "Change a wheel's tags, build, local version or requirements",
           .options = std::move(options),
           .notes =
-              "Nothing but .dist-info is written anew: all other files are copied as they are\n"
-              "stored. With new tags the result is checked first: the files have to deserve the\n"
-              "platform, and extension modules have to be for the Python and ABI that they are\n"
-              "named for.\n"
-              "Signatures, signed statements and attestations beside a wheel that is replaced\n"
-              "or removed are removed with it.",
+              "Only .dist-info is rewritten; all other files are copied without recompressing. ptpkg "
+              "refuses tags that the files do not satisfy: a platform tag that is too low, or a Python "
+              "or ABI tag that extension modules are not built for. Signatures, signed statements and "
+              "attestations of a replaced or removed wheel are removed with it.",
           .examples = {"ptpkg retag torch*.whl --platform manylinux_2_28_x86_64 -o out",
                        "ptpkg retag torch-2.6.0+cpu-*.whl --no-local --remove"},
           .run = [flags](Context& context) { return RunRetag(context, *flags); }};

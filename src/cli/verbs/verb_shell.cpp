@@ -40,8 +40,8 @@ Result<ExitCode> RunMan(Context& context, const std::optional<std::string>& name
   const auto verb = std::find_if(program.verbs.begin(), program.verbs.end(),
                                  [&](const Verb& candidate) { return candidate.name == *name; });
   if (verb == program.verbs.end()) {
-    return Error(ErrorCode::kUsage, fmt::format("there is no verb '{}'", *name))
-        .WithHint("'ptpkg --help' lists the verbs");
+    return Error(ErrorCode::kUsage, fmt::format("unknown command '{}'", *name))
+        .WithHint("'ptpkg --help' lists the commands");
   }
   PrintText(context, ManPage(program, &*verb, ThisBuild().version));
   return kDone;
@@ -53,9 +53,9 @@ Verb CompletionVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto shell = std::make_shared<std::string>();
   return {.name = "completion",
-          .summary = "Print the completion script of a shell",
+          .summary = "Print a shell completion script",
           .options = {{.names = "SHELL",
-                       .help = "bash, zsh or fish",
+                       .help = "Shell to complete in",
                        .target = &*shell,
                        .choices = {"bash", "zsh", "fish"}}},
           .examples = {"ptpkg completion bash > ~/.local/share/bash-completion/completions/ptpkg",
@@ -67,10 +67,32 @@ Verb ManVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto name = std::make_shared<std::optional<std::string>>();
   return {.name = "man",
-          .summary = "Print a manual page in roff: of a verb, or of the program",
-          .options = {{.names = "VERB", .help = "a verb (default: the program)", .target = &*name}},
+          .summary = "Print a manual page in roff",
+          .options = {{.names = "COMMAND",
+                       .value = "VERB",
+                       .help = "Command to describe; none: the program",
+                       .target = &*name}},
           .examples = {"ptpkg man build | man -l -"},
           .run = [name](Context& context) { return RunMan(context, *name); }};
+}
+
+Verb HelpVerb(CommonFlags& flags) {
+  return {.name = "help",
+          .summary = "Print the help page of a command",
+          .options = {{.names = "COMMAND",
+                       .value = "VERB",
+                       .help = "Command to describe; none: the program",
+                       .target = &flags.help_of}},
+          .examples = {"ptpkg help build"},
+          .run = [](Context& /*context*/) -> Result<ExitCode> { return kDone; }};  // main() prints it
+}
+
+Verb VersionVerb() {
+  return {.name = "version",
+          .summary = "Print the version, commit and libraries",
+          .options = {},
+          .examples = {"ptpkg version --json"},
+          .run = [](Context& /*context*/) -> Result<ExitCode> { return kDone; }};  // main() prints it
 }
 
 }  // namespace ptpkg::cli

@@ -163,26 +163,26 @@ std::vector<Option> GpuOptions(SliceFlags& flags) {
   return {
       {.names = "--gpu",
        .value = "GPU",
-       .help =
-           "Compute capability that a slice is for: 9.0; of one slice for several: 8.0+8.6; may be repeated",
+       .help = "Make a slice for 9.0, or one for 8.0+8.6; may be repeated",
        .target = &flags.run.gpus,
        .group = group},
-      {.names = "--each",
-       .help = "A slice for each GPU that there is machine code of",
+      {.names = "--all-archs",
+       .help = "Make a slice for each GPU with machine code",
        .target = &flags.run.each,
        .group = group},
       {.names = "--ptx",
-       .help = "Whether the latest PTX stays, which later GPUs can compile (default: drop)",
+       .help = "Keep or drop the latest PTX, which later GPUs compile",
        .target = &flags.ptx,
        .choices = {"keep", "drop"},
+       .default_text = "drop",
        .group = group},
       {.names = "--in-place",
-       .help = "Let files keep their size: what is dropped becomes zeros, and nothing moves",
+       .help = "Keep file sizes: replace dropped code by zeros",
        .target = &flags.run.in_place,
        .group = group},
       {.names = "--allow",
        .value = "GLOB",
-       .help = "Libraries of NVIDIA that are sliced all the same, by path or name; may be repeated",
+       .help = "Also slice these NVIDIA libraries; may be repeated",
        .target = &flags.run.allow,
        .group = group},
   };
@@ -193,48 +193,49 @@ std::vector<Option> GpuOptions(SliceFlags& flags) {
 Verb SliceVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<SliceFlags>();
-  std::vector<Option> options = {
-      {.names = "ARTIFACT",
-       .help = "A .whl, .conda or .tar.bz2 file, a library, object or static archive",
-       .target = &flags->artifact}};
+  std::vector<Option> options = {{.names = "ARTIFACT",
+                                  .help = "Wheel, conda package, library, object or static archive",
+                                  .target = &flags->artifact}};
   for (Option& option : GpuOptions(*flags)) options.push_back(std::move(option));
   const std::vector<Option> rest = {
       {.names = "-o,--output",
        .value = "DIR",
-       .help = "Where the slices go (default: beside the artifact)",
-       .target = &flags->output},
+       .help = "Write the slices to DIR",
+       .target = &flags->output,
+       .default_text = "beside the artifact"},
       {.names = "--variant",
-       .help = "Wheels: write variant wheels (PEP 825 draft), and the wheel itself as null variant",
+       .help = "Write variant wheels (PEP 825 draft) and a null variant",
        .target = &flags->run.variant},
       {.names = "--cuda",
        .value = "VERSION",
-       .help = "Lowest version of CUDA that variants state: 13.0 (default: by the local version, cu130)",
+       .help = "State this lowest CUDA version in variants: 13.0",
        .target = &flags->run.cuda,
+       .default_text = "from the local version",
        .needs = "--variant"},
-      {.names = "--force", .help = "Replace files of the new names", .target = &flags->run.force},
+      {.names = "--force", .help = "Replace existing files", .target = &flags->run.force},
       {.names = "--dry-run",
-       .help = "Say what would be done; write nothing but the page of --html",
+       .help = "Show what would be done; write only --html",
        .target = &flags->run.dry_run},
-      HtmlOption(flags->html, "sizes by slice, file and architecture, and why a file stays as it is")};
+      HtmlOption(flags->html, "sizes by slice, file, architecture")};
   options.insert(options.end(), rest.begin(), rest.end());
   return {.name = "slice",
-          .summary = "Make packages for one GPU each out of one that has code for many",
+          .summary = "Split a multi-GPU package into packages for one GPU each",
           .options = std::move(options),
           .notes =
-              "Of each container of GPU code stays what the GPU runs: machine code of the same\n"
-              "major and the highest minor number that is not above its own, else PTX. A\n"
-              "container without any stays whole and is named. No compiler is needed, no\n"
-              "address of host code changes, and each slice is compared with the original.\n"
-              "Names: a wheel toy-1.0+cu130 becomes toy-1.0+cu130.sm90, a conda package\n"
-              "toy-1.0-h1_0 becomes toy-1.0-h1_0_sm90, a library goes to sm90/. NVIDIA's own\n"
-              "libraries may not be changed by their licence, and stay as they are. Slices are\n"
-              "checked, and get their names together. Exit codes: 0 done, 1 a slice would have\n"
-              "an error that the artifact has not, 2 wrong command line, 3 a damaged artifact,\n"
-              "4 no such file, 6 something could not be read or written, 7 no code for a GPU, a\n"
-              "name that is taken, or an artifact that changed meanwhile.",
+              "Each fatbin keeps only the code that the target GPU can run: machine code of the same "
+              "major and the highest minor number that is not above its own, else PTX. A fatbin "
+              "without either stays whole and is listed. Each slice is compared with the original. "
+              "NVIDIA's licence forbids changes to its libraries, so they stay unchanged.\n"
+              "\n"
+              "Names: the wheel toy-1.0+cu130 becomes toy-1.0+cu130.sm90, the conda package "
+              "toy-1.0-h1_0 becomes toy-1.0-h1_0_sm90, a library goes to sm90/.\n"
+              "\n"
+              "Exit codes: 0 done, 1 a slice has an error that the artifact does not have, 2 wrong "
+              "command line, 3 damaged artifact, 4 no such file, 6 a file could not be read or "
+              "written, 7 no code for a GPU, an existing file, or a changed input.",
           .examples = {"ptpkg slice torch-2.15.0+cu130-*.whl --gpu 9.0 --gpu 8.0+8.6 -o slices",
-                       "ptpkg slice dist/conda/linux-64/toy-1.0-h1_0.conda --each --ptx keep",
-                       "ptpkg slice torch-2.15.0+cu130-*.whl --each --dry-run --html slices.html",
+                       "ptpkg slice dist/conda/linux-64/toy-1.0-h1_0.conda --all-archs --ptx keep",
+                       "ptpkg slice torch-2.15.0+cu130-*.whl --all-archs --dry-run --html slices.html",
                        "ptpkg slice libtoy.so --gpu 12.0 --dry-run --json"},
           .run = [flags](Context& context) { return RunSlice(context, *flags); }};
 }

@@ -38,6 +38,9 @@ Verb RunNodeVerb();
 Verb ExplainVerb();
 Verb CompletionVerb();
 Verb ManVerb();
+Verb ConfigVerb();
+Verb HelpVerb(CommonFlags& flags);
+Verb VersionVerb();
 
 /// All verbs, and the options that each takes, which go to `flags`.
 Program MakeProgram(CommonFlags& flags);

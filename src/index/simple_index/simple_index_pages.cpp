@@ -413,10 +413,10 @@ class Indexing {
     return Ok();
   }
 
-  /// `folders`: those that were there before. `may_do_without`: a run without --roots would make none.
+  /// `folders`: those that were there before. `may_do_without`: a run without --per-backend would make none.
   Result<void> CheckRootPlaces(const BackendDirectories& found, const std::vector<WheelFolder>& folders,
                                bool may_do_without) {
-    const std::string way_out = may_do_without ? "move it away, or remove --roots" : "move it away";
+    const std::string way_out = may_do_without ? "move it away, or remove --per-backend" : "move it away";
     for (const auto& [backend, projects] : found.roots) {
       const std::string& name = backend;  // a structured binding goes into no lambda
       const auto known = std::find_if(folders.begin(), folders.end(),
@@ -501,7 +501,7 @@ Result<void> YankWheels(Env& env, const AbsPath& root, const std::vector<Yank>& 
       });
       if (folder == folders.end()) {
         return Error(ErrorCode::kNotFound, fmt::format("'{}' has no index of '{}'", root.str(), yank.folder))
-            .WithHint("create it: ptpkg index --roots " + root.str());
+            .WithHint("create it: ptpkg index --per-backend " + root.str());
       }
       PTPKG_CHECK(YankOnPages(env, index, folder->pages / project, yank, /*may_lack=*/false));
       continue;

@@ -23,7 +23,7 @@ Result<publish::Change> NamedChange(const std::string& text) {
   const auto digest =
       Sha256::FromHex(fragment.starts_with(kMark) ? fragment.substr(kMark.size()) : std::string());
   if (!digest) {
-    return Error(ErrorCode::kUsage, fmt::format("--name {}: no SHA-256 after '#'", text))
+    return Error(ErrorCode::kUsage, fmt::format("--artifact {}: no SHA-256 after '#'", text))
         .WithHint("write it as NAME#sha256=HEX, 64 digits");
   }
   change.sha256 = digest->Hex();
@@ -74,7 +74,7 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
   }
   if (changes.empty()) {
     return Error(ErrorCode::kUsage, "no artifact given")
-        .WithHint("give files, output directories, or names on the target: --name linux-64/toy-1.0-0.conda");
+        .WithHint("give files, output directories, or names on the target: --artifact linux-64/toy-1.0-0.conda");
   }
   return OfEachOne(changes);
 }

@@ -67,9 +67,9 @@ class Slicing {
       return Error(ErrorCode::kUsage, "--cuda needs --variant").WithHint("give --variant with it");
     }
     if (run_.each != run_.gpus.empty()) {
-      return Error(ErrorCode::kUsage, run_.each ? "--each cannot be combined with --gpu" : "no GPU given")
+      return Error(ErrorCode::kUsage, run_.each ? "--all-archs cannot be combined with --gpu" : "no GPU given")
           .WithHint(
-              "add --gpu 9.0 once per slice, or --each for one slice per GPU that the artifact supports");
+              "add --gpu 9.0 once per slice, or --all-archs for one slice per GPU that the artifact supports");
     }
     const auto slices = versions::ParseGpuSlices(run_.gpus);
     if (!slices) {
@@ -169,7 +169,7 @@ class Slicing {
                   " the files that you have the right to change");
   }
 
-  /// --each, and whether there is code for every GPU.
+  /// --all-archs, and whether there is code for every GPU.
   Result<void> ChooseSlices() {
     std::set<std::uint32_t> gpus;
     for (std::size_t i = 0; i < files_.size(); ++i) {

@@ -100,7 +100,7 @@ void WarnOfOneIndex(Env& env, const SliceRun& request) {
   if (request.variant) return;
   env.reporter.Warn(
       fmt::format("slices of '{}' are in the same index as the wheel: pip and uv install one of them on any "
-                  "GPU unless a version is pinned; serve them from separate indexes ('ptpkg index --roots'), "
+                  "GPU unless a version is pinned; serve them from separate indexes ('ptpkg index --per-backend'), "
                   "or make variant wheels (extra.ptpkg.slices.variant)",
                   request.artifact.Name()));
 }

@@ -104,21 +104,74 @@ TEST_F(CommandLine, AnEmptyValueIsNotTheNextWord) {
   EXPECT_THAT(Parse({"build", "", "y"}), FailsWith(ErrorCode::kUsage, "the value of 'RECIPE' is empty"));
 }
 
-TEST_F(CommandLine, HelpIsAVerbToo) {
-  const auto program = Parse({"help"});
-  ASSERT_TRUE(program);
-  EXPECT_TRUE(program->help);
-  EXPECT_EQ(program->verb, nullptr);
-  const auto verb = Parse({"help", "index"});
-  ASSERT_TRUE(verb);
-  EXPECT_TRUE(verb->help);
-  ASSERT_NE(verb->verb, nullptr);
-  EXPECT_EQ(verb->verb->name, "index");
-  EXPECT_THAT(Parse({"help", "indx"}), HasHint("did you mean 'index'?"));
+TEST_F(CommandLine, HelpComesBeforeComplaints) {
+  const auto parsed = Parse({"build", "--color", "alwys", "--help", "--bogus"});
+  ASSERT_TRUE(parsed);
+  ASSERT_TRUE(parsed->help);
+  EXPECT_THAT(*parsed->help, HasSubstr("Usage: tool build [OPTIONS] RECIPE..."));
+}
+
+/// What files would say.
+SettingsOf Says(std::vector<Setting> settings) {
+  return [settings = std::move(settings)](const Verb&, const std::vector<std::string>&) { return settings; };
+}
+
+TEST_F(CommandLine, SettingsFillWhatTheLineLeavesOut) {
+  const SettingsOf settings = Says({{.option = "--output", .values = {"of-file"}},
+                                    {.option = "--jobs", .values = {"3"}},
+                                    {.option = "--quiet", .values = {"true"}},
+                                    {.option = "--select", .values = {"a=1", "[b=2]"}},
+                                    {.option = "--color", .values = {"never"}}});
+  const auto parsed = ParseCommandLine(program_, {"build", "x", "-o", "of-line"}, {.settings = settings});
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  EXPECT_EQ(output_, "of-line");
+  EXPECT_EQ(jobs_, 3U);
+  EXPECT_TRUE(quiet_);
+  EXPECT_EQ(color_, "never");
+  EXPECT_THAT(select_, ElementsAre("a=1", "[b=2]"));
+}
+
+TEST_F(CommandLine, ASettingThatIsFalseOrNeedsAnotherChangesNothing) {
+  const SettingsOf settings =
+      Says({{.option = "--quiet", .values = {"false"}}, {.option = "--tag", .values = {"true"}}});
+  ASSERT_TRUE(ParseCommandLine(program_, {"build", "x"}, {.settings = settings}));
+  EXPECT_FALSE(quiet_);
+  EXPECT_FALSE(tag_);
+  ASSERT_TRUE(ParseCommandLine(program_, {"build", "x", "--set", "y"}, {.settings = settings}));
+  EXPECT_TRUE(tag_);
+}
+
+TEST_F(CommandLine, ASettingCanFulfilWhatAnOptionNeeds) {
+  const SettingsOf settings = Says({{.option = "--set", .values = {"y"}}});
+  ASSERT_TRUE(ParseCommandLine(program_, {"build", "x", "--tag"}, {.settings = settings}));
+  EXPECT_EQ(set_, "y");
+  EXPECT_THAT(ParseCommandLine(program_, {"build", "--tag"}, {.settings = settings}),
+              FailsWith(ErrorCode::kUsage, "'tool build' needs RECIPE: a recipe"));
+}
+
+TEST_F(CommandLine, SettingsAreAskedWithTheArgumentsOfTheVerb) {
+  std::vector<std::string> seen;
+  const SettingsOf settings = [&](const Verb& verb, const std::vector<std::string>& words) {
+    seen = words;
+    seen.push_back(verb.name);
+    return Result<std::vector<Setting>>(Error(ErrorCode::kUsage, "bad file"));
+  };
+  EXPECT_THAT(ParseCommandLine(program_, {"build", "x", "y", "-q"}, {.settings = settings}),
+              FailsWith(ErrorCode::kUsage, "bad file"));
+  EXPECT_THAT(seen, ElementsAre("x", "y", "build"));
+}
+
+TEST_F(CommandLine, OnlyOptionsOfTheLineAreGiven) {
+  std::set<std::string> given;
+  for (Option& option : program_.verbs[0].options) option.given = &given;
+  const SettingsOf settings = Says({{.option = "--jobs", .values = {"3"}}});
+  ASSERT_TRUE(ParseCommandLine(program_, {"build", "x", "-o", "y"}, {.settings = settings}));
+  EXPECT_THAT(given, ElementsAre("--output", "RECIPE"));
 }
 
 TEST_F(CommandLine, NamesOfOtherProgramsLeadToTheVerb) {
-  EXPECT_THAT(Parse({"catalogue", "x"}), HasHint("'tool index' does that; see 'tool index --help'"));
+  EXPECT_THAT(Parse({"catalogue", "x"}), AllOf(FailsWith(ErrorCode::kUsage, "unknown command 'catalogue'"),
+                                               HasHint("did you mean 'index'? see 'tool index --help'")));
 }
 
 TEST_F(CommandLine, WordsBehindTwoDashesAreNoOptions) {
@@ -151,18 +204,18 @@ TEST_F(CommandLine, AnOptionalArgumentMayBeMissing) {
 }
 
 TEST_F(CommandLine, UnknownVerbsGetTheNearest) {
-  EXPECT_THAT(Parse({"biuld", "x"}), AllOf(FailsWith(ErrorCode::kUsage, "'biuld' is not a verb of 'tool'"),
+  EXPECT_THAT(Parse({"biuld", "x"}), AllOf(FailsWith(ErrorCode::kUsage, "unknown command 'biuld'"),
                                            HasHint("did you mean 'build'?")));
   EXPECT_THAT(Parse({"frobnicate"}), HasHint("see 'tool --help'"));
-  EXPECT_THAT(Parse({"fixtures/toy"}), HasHint("name a verb first: 'tool build fixtures/toy'"));
+  EXPECT_THAT(Parse({"fixtures/toy"}), HasHint("name a command first: 'tool build fixtures/toy'"));
 }
 
 TEST_F(CommandLine, UnknownFlagsGetTheNearestOrTheVerbThatHasThem) {
   EXPECT_THAT(Parse({"build", "x", "--ouptut=y"}),
-              AllOf(FailsWith(ErrorCode::kUsage, "'--ouptut' is not a flag of 'tool build'"),
+              AllOf(FailsWith(ErrorCode::kUsage, "'tool build' has no option '--ouptut'"),
                     HasHint("did you mean '--output'?")));
   EXPECT_THAT(Parse({"build", "--colour", "never"}), HasHint("did you mean '--color'?"));
-  EXPECT_THAT(Parse({"build", "x", "--layout", "y"}), HasHint("it is one of 'tool index'"));
+  EXPECT_THAT(Parse({"build", "x", "--layout", "y"}), HasHint("'tool index' has it"));
   EXPECT_THAT(Parse({"build", "x", "-z"}), HasHint("see 'tool build --help'"));
 }
 

@@ -60,6 +60,16 @@ TEST(DiffText, MetadataIsBoundedFieldByField) {
                   "  … and 1 more", "--rows 3 shows all rows, --json more details"));
 }
 
+TEST(DiffText, PackingIsSpelledOut) {
+  Json document = Document(Json::array());
+  document["packing"] = {"order", "compression"};
+  EXPECT_THAT(DiffLines(document, {.rows = 2}),
+              ElementsAre("only packaging differs: member order, compressed sizes"));
+  document["packing"] = {"other"};
+  EXPECT_THAT(DiffLines(document, {.rows = 2}),
+              ElementsAre("only packaging differs: times, comments or archive fields"));
+}
+
 TEST(DiffText, SizesAreBounded) {
   Json document = Document(Json::array());
   for (const auto& [name, bytes] : {std::pair("b", 1), std::pair("c", 2), std::pair(".", 3)}) {
@@ -78,7 +88,7 @@ TEST(DiffText, PartsOfAnElfFileAreBounded) {
   }
   EXPECT_THAT(
       DiffLines(document, {.rows = 1}),
-      ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)", "    code: other content, 5 B",
+      ElementsAre("files: 1 changed, 4 equal", "  changed  x.so (+1 B)", "    code: content differs, 5 B",
                   "    … and 2 more", "--rows 3 shows all rows, --json more details"));
 }
 

@@ -24,9 +24,7 @@ std::vector<std::string> LineOf(const Verb& verb) {
   std::vector<std::string> words = {verb.name};
   for (const Option& option : verb.options) {
     if (!option.IsPositional() || option.MayBeMissing()) continue;
-    for (int i = 0; i < std::max(option.words, 1); ++i) {
-      words.push_back(option.choices.empty() ? "word" : option.choices.front());
-    }
+    words.push_back(option.choices.empty() ? "word" : option.choices.front());
   }
   return words;
 }

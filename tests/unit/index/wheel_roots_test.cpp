@@ -256,7 +256,7 @@ TEST_F(WheelRootsTest, ARootThatIsRefusedLeavesNothingBehind) {
   const std::vector<std::string> before = env_.dir().List();
   const auto refused = IndexWheels(env_, root_, {.roots = true});
   ASSERT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr("root/cu130/index.html'")));
-  EXPECT_EQ(refused.error().hint(), "move it away, or remove --roots");
+  EXPECT_EQ(refused.error().hint(), "move it away, or remove --per-backend");
   std::vector<std::string> after = env_.dir().List();
   std::erase(after, "root/.ptpkg-lock");
   EXPECT_EQ(after, before);

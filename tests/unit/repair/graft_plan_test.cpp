@@ -467,7 +467,7 @@ TEST_F(GraftPlanTest, AllThatIsMissingIsTold) {
   EXPECT_THAT(plan, FailsWith(ErrorCode::kNotFound,
                               AllOf(HasSubstr("'libm1.so.1', which 'toy/a.so' needs and 1 more"),
                                     HasSubstr("'libm2.so.1', which 'toy/a.so' needs"))));
-  EXPECT_THAT(plan, HasHint(AllOf(HasSubstr("--search"), HasSubstr("--exclude"))));
+  EXPECT_THAT(plan, HasHint(AllOf(HasSubstr("--lib-dir"), HasSubstr("--exclude"))));
 }
 
 TEST_F(GraftPlanTest, NamesThatAreTakenAreRefused) {

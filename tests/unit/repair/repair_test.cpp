@@ -118,7 +118,7 @@ TEST_F(PlanRepairTest, AWheelForMuslTakesLibrariesOfAnUnpackedAlpine) {
   EXPECT_THAT(refused,
               FailsWith(ErrorCode::kInvalidInput,
                         HasSubstr("'/usr/lib/libexpat.so.1' is for glibc, but the wheel is for musl")));
-  EXPECT_THAT(refused, HasHint(HasSubstr("--search")));
+  EXPECT_THAT(refused, HasHint(HasSubstr("--lib-dir")));
 }
 
 TEST_F(PlanRepairTest, EqualInputsGiveEqualEdits) {

@@ -1,0 +1,83 @@
+#include "cli/suggestions.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+#include "support/text/text.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+std::vector<std::string> VerbsWith(const Program& program, const std::string& option) {
+  std::vector<std::string> names;
+  for (const Verb& verb : program.verbs) {
+    if (FindOption(verb.options, option) != nullptr) names.push_back(verb.name);
+  }
+  return names;
+}
+
+std::vector<std::string> OptionNames(const Program& program, const Verb* verb) {
+  std::vector<std::string> known = {"--help"};
+  const auto add = [&known](const std::vector<Option>& options) {
+    for (const Option& option : options) {
+      if (option.IsPositional()) continue;
+      for (std::string& name : option.Names()) known.push_back(std::move(name));
+    }
+  };
+  add(program.common);
+  if (verb != nullptr) add(verb->options);
+  return known;
+}
+
+}  // namespace
+
+std::string CommandName(const Program& program, const Verb* verb) {
+  return verb == nullptr ? program.name : fmt::format("{} {}", program.name, verb->name);
+}
+
+std::string OneOf(std::vector<std::string> words) {
+  if (words.size() < 2) return Join(words, "");
+  const std::string last = std::move(words.back());
+  words.pop_back();
+  return fmt::format("{} or {}", Join(words, ", "), last);
+}
+
+std::string DidYouMean(const std::string& text, const std::vector<std::string>& known) {
+  const auto nearest = NearestMatch(text, known);
+  return nearest ? fmt::format("did you mean '{}'?", *nearest) : "";
+}
+
+Error UnknownVerb(const Program& program, const std::string& word) {
+  Error error(ErrorCode::kUsage, fmt::format("unknown command '{}'", word));
+  const auto ours = std::ranges::find_if(program.verbs, [&](const Verb& verb) {
+    return std::ranges::find(verb.known_as, word) != verb.known_as.end();
+  });
+  if (ours != program.verbs.end()) {
+    return std::move(error).WithHint(
+        fmt::format("did you mean '{0}'? see '{1} {0} --help'", ours->name, program.name));
+  }
+  std::vector<std::string> names;
+  for (const Verb& verb : program.verbs) names.push_back(verb.name);
+  if (const std::string hint = DidYouMean(word, names); !hint.empty()) return std::move(error).WithHint(hint);
+  if (word.find_first_of("/.") != std::string::npos) {
+    return std::move(error).WithHint(fmt::format("name a command first: '{} build {}'", program.name, word));
+  }
+  return std::move(error).WithHint(fmt::format("see '{} --help'", program.name));
+}
+
+Error UnknownOption(const Program& program, const Verb* verb, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string command = CommandName(program, verb);
+  Error error(ErrorCode::kUsage, fmt::format("'{}' has no option '{}'", command, name));
+  if (name.starts_with("--")) {  // one letter is near to any other
+    const std::string hint = DidYouMean(name, OptionNames(program, verb));
+    if (!hint.empty()) return std::move(error).WithHint(hint);
+  }
+  if (const std::vector<std::string> others = VerbsWith(program, name); !others.empty()) {
+    return std::move(error).WithHint(fmt::format("'{} {}' has it", program.name, OneOf(others)));
+  }
+  return std::move(error).WithHint(fmt::format("see '{} --help'", command));
+}
+
+}  // namespace ptpkg::cli
