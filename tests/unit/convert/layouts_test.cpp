@@ -24,7 +24,7 @@ TEST(Layouts, KnowTheirNames) {
                                           Contains("pytorch-wheel-rocm")));
   for (const std::string& name : BuiltInLayoutNames()) EXPECT_OK(BuiltInLayout(name)) << name;
   EXPECT_THAT(BuiltInLayout("pytorch-wheel-cuda14"),
-              AllOf(FailsWith(ErrorCode::kNotFound, HasSubstr("no layout 'pytorch-wheel-cuda14'")),
+              AllOf(FailsWith(ErrorCode::kNotFound, HasSubstr("unknown layout 'pytorch-wheel-cuda14'")),
                     HasHint(HasSubstr("did you mean 'pytorch-wheel-cuda1"))));
   EXPECT_THAT(BuiltInLayout("x"), HasHint(HasSubstr("known layouts: pytorch-conda, ")));
 }

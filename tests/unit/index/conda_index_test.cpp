@@ -305,7 +305,7 @@ TEST_F(IndexFolderTest, SaysWhatItExpects) {
   EXPECT_THAT(nothing.error().hint(), HasSubstr(".whl"));
   env_.dir().WriteFile("channel/demo-1.0-0.conda", "");
   const auto loose = IndexFolder(env_, root_);
-  ASSERT_THAT(loose, FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither")));
+  ASSERT_THAT(loose, FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no wheels or conda packages")));
   EXPECT_THAT(loose.error().hint(), HasSubstr("into a subdir"));
   env_.dir().WriteFile("channel/demo-1.0-py3-none-any.whl", "");
   env_.dir().WriteFile("channel/linux-64/demo-1.0-0.conda", "");

@@ -316,7 +316,7 @@ TEST(Resolve, GivesUpAfterManyChoices) {
   }
   host.emplace_back("end");
   EXPECT_THAT(Resolve(channel, Host(host)),
-              FailsWith(ErrorCode::kUnsupported, HasSubstr("in 10000 choices")));
+              FailsWith(ErrorCode::kUnsupported, HasSubstr("after 10000 choices")));
 }
 
 TEST(Resolve, TheOrderOfTheCandidatesDoesNotMatter) {

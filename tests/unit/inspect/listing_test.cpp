@@ -103,7 +103,7 @@ TEST_F(ListingTest, OfAPackageTakesPathsJson) {
 
 TEST_F(ListingTest, RefusesWhatIsNoArtifact) {
   EXPECT_THAT(ReadListing(env_, Write("toy.exe", "x")),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a conda package, wheel or zip")));
   EXPECT_THAT(ReadListing(env_, Write("toy-1.0-py3-none-any.whl", "x")),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("toy-1.0")));
   EXPECT_THAT(ReadListing(env_, Write("demo-1.0-0.conda", "PK")),

@@ -105,7 +105,7 @@ TEST_F(EnvelopeTest, AKeyThatOthersMayReadIsTold) {
   EXPECT_THAT(env_.reporter.warnings(), IsEmpty());
   ASSERT_THAT(env_->fs.SetMode(folder_ / "key.pem", 0640), IsOk());
   EXPECT_THAT(ReadSigningKey(env_, folder_ / "key.pem"), IsOk());
-  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("0600")));
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("chmod 600")));
 }
 
 TEST_F(EnvelopeTest, ThePassphraseComesFromItsVariable) {

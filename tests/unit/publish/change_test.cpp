@@ -163,7 +163,7 @@ TEST_F(ChangeTest, AllThatIsWrongIsTold) {
   const auto done = Run({ChangeOf(Action::kCopy, "a", kB), ChangeOf(Action::kCopy, "b", kB)});
   ASSERT_FALSE(done.has_value());
   EXPECT_THAT(done.error().message(),
-              AllOf(HasSubstr("nothing was changed"), HasSubstr("another 'a'"), HasSubstr("has no 'b'")));
+              AllOf(HasSubstr("nothing was changed"), HasSubstr("a different 'a'"), HasSubstr("has no 'b'")));
 }
 
 TEST_F(ChangeTest, ANameWithoutDigestIsNotRemovedByTheWay) {

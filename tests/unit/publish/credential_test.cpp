@@ -178,7 +178,7 @@ TEST_F(CredentialTest, AnAnswerThatIsNoTokenIsNotUsedAsOne) {
   env_.http.AnswerNext("POST https://prefix.dev/api/oidc/mint_token",
                        HttpAnswer{.status = 200, .headers = {}, .body = "<html>\n</html>"});
   EXPECT_THAT(TrustedChannelToken(env_, "https://prefix.dev"),
-              FailsWith(ErrorCode::kRefused, HasSubstr("no token")));
+              FailsWith(ErrorCode::kRefused, HasSubstr("is not a token")));
 }
 
 }  // namespace

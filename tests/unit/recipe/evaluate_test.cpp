@@ -462,7 +462,7 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
       {"about: {summary: \"${{ [1] }}\"}", "a list cannot be put into text"},
       {"requirements: {run: [\"${{ [[1]] }}\"]}", "a list cannot be put into text"},
       {"tests: [{requirements: {run: [a]}}]",
-       "a test has one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'"},
+       "a test needs exactly one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'"},
       {"tests: [{script: x, requirements: {run: [\" \"]}}]", "' ' is not a requirement: it is empty"},
       {"tests: [{script: x, requirements: {run: [a$]}}]",
        "'a$' is not a requirement: package name 'a$' may hold only a-z, 0-9, '-', '.' and '_'"},

@@ -322,7 +322,7 @@ TEST_F(GraftPlanTest, ALibraryThatTheWheelLeavesToTheMachineIsCopiedFromIt) {
   ASSERT_EQ(plan.grafts.size(), 1U);
   EXPECT_EQ(plan.grafts.front().source.str(), "/usr/lib/libwheel.so.1");
   EXPECT_THAT(plan.left_out,
-              ElementsAre(ExcludedLibrary{"libwheel_gone.so.1", "the wheel leaves it to the machine"}));
+              ElementsAre(ExcludedLibrary{"libwheel_gone.so.1", "the wheel expects it on the machine"}));
 }
 
 TEST_F(GraftPlanTest, PathsOfThisMachineStayOutsideByEitherName) {

@@ -69,7 +69,7 @@ TEST(GraftRules, TablesOfAnotherShapeAreRefused) {
   EXPECT_THAT(parse("backends: {}\n"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("'never_graft' is missing")));
   EXPECT_THAT(parse("backends: {x: {layout: none}}\n" + lists),
-              FailsWith(ErrorCode::kNotFound, HasSubstr("no layout 'none'")));
+              FailsWith(ErrorCode::kNotFound, HasSubstr("unknown layout 'none'")));
 }
 
 TEST(GraftRules, WaysToNameCopies) {

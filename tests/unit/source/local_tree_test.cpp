@@ -42,7 +42,7 @@ TEST(ListFolder, RefusesSymlinksThatLeave) {
     EXPECT_THAT(result, FailsWith(ErrorCode::kInvalidInput, HasSubstr("points outside the source directory")))
         << target;
     EXPECT_THAT(result, FailsWith(ErrorCode::kInvalidInput, HasSubstr(target)));
-    EXPECT_THAT(result, HasHint(HasSubstr("replace it")));
+    EXPECT_THAT(result, HasHint(HasSubstr("replace the link")));
   }
 }
 

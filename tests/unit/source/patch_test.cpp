@@ -233,7 +233,7 @@ TEST(ApplyPatch, RefusesALinkOutOfTheTree) {
       "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n";
   const AbsPath patch = env.dir().WriteFile("p.patch", link + "+../outside\n\\ No newline at end of file\n");
   EXPECT_THAT(Apply(env, patch, env.dir() / "t"),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves the source")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("points outside the source directory")));
   env.dir().WriteFile("u/f", "x\n");
   const AbsPath through = env.dir().WriteFile(
       "q.patch", link +

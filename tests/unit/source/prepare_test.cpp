@@ -231,7 +231,7 @@ TEST_F(PrepareTest, KeysOfAFileAreRefusedForAFolder) {
     recipe_.sources[0].file_name = digest ? "" : "toy.tar.gz";
     const auto refused =
         FailsWith(ErrorCode::kInvalidInput,
-                  HasSubstr(digest ? "is a directory, so 'sha256' does not apply" : "no 'file_name'"));
+                  HasSubstr(digest ? "is a directory, so 'sha256' does not apply" : "is a directory, so 'file_name' does not apply"));
     EXPECT_THAT(Key(), refused);
     EXPECT_THAT(Run(), refused);
     EXPECT_THAT(CheckInputs(env_, recipe_, options_), refused);

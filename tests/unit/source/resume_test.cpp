@@ -170,7 +170,7 @@ TEST_F(ResumeTest, OfflineAsksNobody) {
   const auto result = Fetch();
   EXPECT_THAT(result,
               FailsWith(ErrorCode::kNotFound, AllOf(HasSubstr("'toy.tar' (sha256 " + source_.sha256->Hex()),
-                                                    HasSubstr("no server"))));
+                                                    HasSubstr("offline: it is not in the cache"))));
   EXPECT_THAT(result, HasHint(HasSubstr((Folder() / "toy.tar").str())));
   EXPECT_EQ(result.error().span()->line, 4);
   EXPECT_TRUE(stub_.requests().empty());

@@ -105,7 +105,7 @@ TEST_F(VariantConfigTest, RefusesWithAPlace) {
       {"a: [1]\nzip_keys: [[a, {b: 1}]]\n", "expected a key in 'zip_keys', found a mapping"},
       {"a: [1]\nzip_keys: [[a]]\n", "a group in 'zip_keys' needs at least two keys"},
       {"a: [1]\nzip_keys: [a, b]\n", "'zip_keys' names 'b', which has no values"},
-      {"a: [1]\nb: [1]\nc: [1]\nzip_keys: [[a, b], [b, c]]\n", "'zip_keys' lists 'b' twice"},
+      {"a: [1]\nb: [1]\nc: [1]\nzip_keys: [[a, b], [b, c]]\n", "'zip_keys' names 'b' twice"},
       {"a: [1, 2]\nb: [1]\nzip_keys: [a, b]\n", "'a' has 2 values and 'b' has 1, but 'zip_keys' pairs them"},
       {"pin_run_as_build: [a]\n", "expected a mapping for 'pin_run_as_build', found a list"},
       {"pin_run_as_build: {a: x.x}\n", "expected a mapping for 'a', found text"},

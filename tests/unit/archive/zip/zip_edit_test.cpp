@@ -185,7 +185,7 @@ TEST_F(ZipEditTest, RefusesToSpliceWhatIsNotThereOrDamaged) {
   EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.edits = {.replaced = {{0, "2"}}}}}}}),
               FailsWith(ErrorCode::kCorrupt, HasSubstr("member 'a' has another CRC")));
   EXPECT_THAT(Edit(zip, {.spliced = {{"b", {}}}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("not there")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is missing")));
   EXPECT_THAT(Edit(zip, {.dropped = {"a"}, .spliced = {{"a", {}}}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("or removed")));
   EXPECT_THAT(Edit(zip, {.spliced = {{"a", {.edits = {.replaced = {{1, "2"}}}}}}}),

@@ -110,7 +110,7 @@ TEST_F(WheelIndexTest, OfflineGivesWhatIsKeptAndNamesTheRest) {
   env_->offline = true;
   ASSERT_OK(Ask("ninja"));
   ASSERT_OK(LeaseWheel(env_, access_, pins[0]));
-  EXPECT_THAT(Ask("cmake"), FailsWith(ErrorCode::kNotFound, HasSubstr("asked for cmake")));
+  EXPECT_THAT(Ask("cmake"), FailsWith(ErrorCode::kNotFound, HasSubstr("query the Python index for cmake")));
   EXPECT_THAT(Ask("cmake"), HasHint(HasSubstr("without --offline")));
   ASSERT_OK(RemoveTree(env_->fs, Kept(pins[0]).Parent()));
   EXPECT_THAT(LeaseWheel(env_, access_, pins[0]),

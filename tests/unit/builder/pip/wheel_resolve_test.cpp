@@ -269,7 +269,7 @@ TEST_F(WheelResolveTest, ReportsAllThatIsMissingAtOnce) {
   const auto plan = Check();
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code(), ErrorCode::kNotFound);
-  for (const char* missing : {"'gfortran", "'cuda-toolkit==13.9.*': available versions: 1.0, 2.0",
+  for (const char* missing : {"'gfortran", "'cuda-toolkit==13.9.*' is not on the Python index: available versions: 1.0, 2.0",
                               "'cmake==99'", "'meson==98'", "'nvidia-cudnn-cu13==7'"}) {
     EXPECT_THAT(plan.error().message(), HasSubstr(missing));
   }
@@ -289,7 +289,7 @@ TEST_F(WheelResolveTest, OfflineNamesEveryQuestionOnce) {
   env_->offline = true;
   recipe_.requirements.build = {Spec("cmake"), Spec("meson")};
   EXPECT_THAT(Check(),
-              FailsWith(ErrorCode::kNotFound, "cannot query the Python index for  offlinecmake, meson"));
+              FailsWith(ErrorCode::kNotFound, "cannot query the Python index for cmake, meson offline"));
 }
 
 // Packages that exist, but not together: pip's own words say more than any of ours.

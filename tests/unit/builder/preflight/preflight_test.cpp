@@ -65,16 +65,16 @@ std::vector<Case> Cases() {
         {"package", Value("magma")}, {"version", Value(version)}, {"nvcc", Value("13.0.88")}};
   };
   return {
-      {"cmake-policy", torch("2.6.0", {{"cmake", Value("4.0.1")}}), "CMake 4.0.1 refuses"},
+      {"cmake-policy", torch("2.6.0", {{"cmake", Value("4.0.1")}}), "CMake 4.0.1 cannot configure"},
       {"cmake-too-old", torch("2.15.0", {{"cmake", Value("3.25.1")}}), "needs CMake 3.27"},
       {"setuptools-too-new", torch("2.15.0", {{"setuptools", Value("82.0")}}), "this is 82.0"},
       {"numpy-absent", torch("2.15.0", {{"numpy", Value()}}), "no NumPy"},
       {"compiler-too-old", torch("2.13.0", {{"gxx", Value("11.2.0")}}), "g++ is 11.2.0"},
       {"clang-too-old", torch("2.13.0", {{"clangxx", Value("15.0.7")}}), "clang++ is 15.0.7"},
-      {"magma-too-new", torch("2.12.0", {{"host_magma", Texts({"2.10.0"})}}), "version 2.10.0"},
+      {"magma-too-new", torch("2.12.0", {{"host_magma", Texts({"2.10.0"})}}), "MAGMA 2.10.0"},
       {"cuda-host-compiler",
        {{"nvcc", Value("12.4.131")}, {"nvcc_gxx", Value("14.2.0")}},
-       "12.4.131 does not take"},
+       "12.4.131 does not support"},
       {"cuda-host-compiler-missing",
        {{"nvcc", Value("11.8.89")}, {"gxx", Value("12.2.0")}, {"nvcc_gxx_missing", Value(true)}},
        "finds no g++ that it supports"},
@@ -103,7 +103,7 @@ std::vector<Case> Cases() {
        "enables ccache"},
       {"memory-per-job",
        {{"memory_gib", Value(1.0)}, {"memory_per_job_gib", Value(1.5)}},
-       "may need 1.5 GiB"},
+       "can need 1.5 GiB"},
       {"flash-attention-memory", {{"package", Value("flash-attn")}, {"memory_gib", Value(32.0)}}, "32.0 GiB"},
       {"disk-space", {{"needed_disk_gib", Value(30.0)}, {"free_disk_gib", Value(12.5)}}, "12.5 GiB are free"},
       {"submodules-empty", {{"empty_submodules", Texts({"third_party/fmt"})}}, "'third_party/fmt'"},

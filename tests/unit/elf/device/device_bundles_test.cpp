@@ -141,11 +141,11 @@ TEST(DeviceBundles, LiesAreTold) {
       {PackedBundle(2, 1, StoredZstd(plain), plain.size()).substr(0, 40), "where 40 are left"},
       {PackedBundle(2, 1, "", plain.size()), "where 24 are left"},
       {PackedBundle(2, 1, StoredZstd("x" + plain), plain.size()), "no offload bundle was compressed"},
-      {PackedBundle(2, 1, StoredZstd(plain.substr(0, 40)), plain.size()), "cut short"},
+      {PackedBundle(2, 1, StoredZstd(plain.substr(0, 40)), plain.size()), "truncated"},
       {PackedBundle(2, 1, "not zstd", plain.size()), "zstd data is damaged"},
       {PackedBundle(2, 0, "not zlib", plain.size()), "no zlib stream"},
       {PackedBundle(2, 0, StoredZlib(plain.substr(0, 40)), plain.size()), "a compressed bundle: "},
-      {PackedBundle(3, 0, "\x78\x01", plain.size()), "cut short"},
+      {PackedBundle(3, 0, "\x78\x01", plain.size()), "truncated"},
       {PackedBundle(3, 1, StoredZstd(plain), 40), "the table of the bundle passes its end"},
       {"CCOB" + std::string(9, '\1'), "13 bytes are left"},
   };

@@ -63,7 +63,7 @@ TEST(RecoverEdit, RefusesAFileThatWasWrittenSince) {
   other.replace(0, edit.before.size(), std::string(edit.before.size(), '\x5a'));
   edit.Put(other);
   const auto refused = AllOf(FailsWith(ErrorCode::kRefused, HasSubstr("something else wrote the file since")),
-                             HasHint(HasSubstr("fetch or rebuild the file")));
+                             HasHint(HasSubstr("fetch or build the file again")));
   EXPECT_THAT(RecoverEdit(edit.fs, kRecovered), refused);
   EXPECT_EQ(OpenRecovered(edit.fs, kRecovered).error().code(), ErrorCode::kRefused);
   EXPECT_EQ(edit.Content(), other);

@@ -233,7 +233,7 @@ TEST(Check, WhatIsNoArtifactAndWhatIsNotThere) {
   TestEnv env;
   const AbsPath text = env.dir().WriteFile("a.txt", "x");
   EXPECT_THAT(OutcomesOf(env, {.paths = {text}}),
-              FailsWith(ErrorCode::kInvalidInput, HasSubstr("neither a conda")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a conda package, wheel or zip")));
   EXPECT_THAT(OutcomesOf(env, {.paths = {env.dir() / "none"}}),
               FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
 }

@@ -173,7 +173,7 @@ TEST_F(CiTest, ASourceMustBeInTheCheckout) {
   Write("recipes/toy/recipe.yaml",
         std::string(kCiRecipe).replace(std::string(kCiRecipe).find("src"), 3, "gone"));
   EXPECT_THAT(Text(), Not(HasSubstr("--exclude=./.ptpkg-ci")));
-  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("gone' of 'toy' is not there")));
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("gone' of 'toy' does not exist here")));
 }
 
 TEST_F(CiTest, SourcesAreOnesThatJobsReach) {
@@ -193,7 +193,7 @@ TEST_F(CiTest, SourcesAreOnesThatJobsReach) {
   EXPECT_THAT(folder->jobs[0].arguments, Contains("--source=toy=recipes"));
   EXPECT_THAT(with("git+https://me:example@example.org/toy@v1"),
               FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
-  EXPECT_THAT(with(env_.dir().path().str()), FailsWith(ErrorCode::kUsage, HasSubstr("lies outside")));
+  EXPECT_THAT(with(env_.dir().path().str()), FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
 }
 
 TEST_F(CiTest, ImagesNameTheirDigestAndFitSomeVariant) {
@@ -201,8 +201,8 @@ TEST_F(CiTest, ImagesNameTheirDigestAndFitSomeVariant) {
     request_.images = {*CiRule::Parse("--image", text)};
     return Run();
   };
-  EXPECT_THAT(image("debian:12"), FailsWith(ErrorCode::kUsage, HasSubstr("names no digest")));
-  EXPECT_THAT(image("a@sha256:12"), FailsWith(ErrorCode::kUsage, HasSubstr("names no digest")));
+  EXPECT_THAT(image("debian:12"), FailsWith(ErrorCode::kUsage, HasSubstr("has no digest")));
+  EXPECT_THAT(image("a@sha256:12"), FailsWith(ErrorCode::kUsage, HasSubstr("has no digest")));
   EXPECT_THAT(image("backend=rocm:a" + kDigest),
               FailsWith(ErrorCode::kUsage, HasSubstr("matches no variant")));
   EXPECT_THAT(image("localhost:5000/a" + kDigest), IsOk());
@@ -223,7 +223,7 @@ TEST_F(CiTest, TargetsAreLookedAtWithoutTheUsersFiles) {
   EXPECT_THAT(to("anacodna:me"), FailsWith(ErrorCode::kUsage, HasSubstr("did you mean 'anaconda:'?")));
   EXPECT_THAT(to(""), FailsWith(ErrorCode::kUsage, HasSubstr("--to TARGET is missing")));
   EXPECT_THAT(to("pypi:ours", "https://example.org/legacy"),
-              FailsWith(ErrorCode::kUsage, HasSubstr("which files")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("skip files that are already uploaded")));
   EXPECT_THAT(to("quetz:c", "https://me:example@example.org"),
               FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
   struct Case {

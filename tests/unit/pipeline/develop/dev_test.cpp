@@ -166,7 +166,7 @@ TEST_F(DevTest, AScriptThatCannotRunTwiceStartsAnew) {
   WriteToy("extra: {ptpkg: {resume: false}}\n", "mkdir made");
   ASSERT_THAT(RunDev(), IsOk());
   ASSERT_OK_AND_ASSIGN(const DevSummary again, RunDev());
-  EXPECT_EQ(again.why_anew, "its script cannot run twice in one folder (extra.ptpkg.resume: false)");
+  EXPECT_EQ(again.why_anew, "its script cannot run twice in one directory (extra.ptpkg.resume: false)");
 }
 
 TEST_F(DevTest, BesideAShorterScriptAlsoOneThatCannotRunTwiceIsGoneOnWith) {
@@ -198,7 +198,7 @@ TEST_F(DevTest, WhatWasChangedByHandIsTakenFromTheSourcesAgain) {
   EXPECT_FALSE(second.anew);
   EXPECT_THAT(Names(second.copied), ElementsAre("a.c", "b.c"));
   EXPECT_THAT(env_.reporter.warnings(),
-              Contains(AllOf(HasSubstr("changed by hand"), HasSubstr("'a.c', 'b.c'"))));
+              Contains(AllOf(HasSubstr("changed in the directory of 'ptpkg dev'"), HasSubstr("'a.c', 'b.c'"))));
   EXPECT_THAT(ReadFile(env_->fs, first.layout.source / "a.c"), IsOkAndHolds("int a;"));
   EXPECT_THAT(Exists(env_->fs, first.layout.source / "own"), IsOkAndHolds(true));
   EXPECT_THAT(Exists(env_->fs, entered), IsOkAndHolds(false));
@@ -394,7 +394,7 @@ TEST_F(DevTest, SeveralVariantsAreRefusedWithTheFlagThatPicksOne) {
   Put("toy/recipe.yaml",
       "schema_version: 1\npackage: {name: toy, version: \"1\"}\nsource: {path: src}\n"
       "build: {string: \"${{ flavour }}\", script: [echo $flavour]}\n");
-  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, AllOf(HasSubstr("'toy' has 2 variants"),
+  EXPECT_THAT(RunDev(), FailsWith(ErrorCode::kUsage, AllOf(HasSubstr("works on one variant, but 'toy' has 2"),
                                                            HasSubstr("toy-1-sweet (--select flavour=sweet)"),
                                                            HasSubstr("toy-1-sour (--select flavour=sour)"))));
   EXPECT_THAT(RunDev(), HasHint("choose one: --select flavour=sweet"));

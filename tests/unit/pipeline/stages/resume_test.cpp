@@ -108,7 +108,7 @@ TEST_F(ResumePipelineTest, AFileThatAProcessWasLeftWritingIsMadeAgain) {
   EXPECT_THAT(first, FailsWith(ErrorCode::kCommandFailed,
                                HasSubstr("its process 'sleep 300' was still writing '$SRC_DIR/half'")));
   // Made anew, and so left half-written again: were it taken for whole, this would end well.
-  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was writing")));
+  EXPECT_THAT(Run(Request({"toy"})), FailsWith(ErrorCode::kCommandFailed, HasSubstr("was still writing")));
 }
 
 TEST_F(ResumePipelineTest, AShellThatWasKilledCostsNoLaterRun) {

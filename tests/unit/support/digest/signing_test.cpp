@@ -178,7 +178,7 @@ TEST(DecodeBase64, TakesOnlyWhatBase64Gives) {
   for (const char* text : {"Zm9vYmE", "Zm9vYmF=", "Zm9v\n", "Zm9 v", "Z", "====", "Zm=v", "Zm-_",
                            "Zg=="
                            "Zg=="}) {
-    EXPECT_THAT(DecodeBase64(text), FailsWith(ErrorCode::kInvalidInput, "no base64")) << text;
+    EXPECT_THAT(DecodeBase64(text), FailsWith(ErrorCode::kInvalidInput, "not base64")) << text;
   }
 }
 

@@ -98,7 +98,7 @@ TEST(ElfChecks, ThePackageMayLeaveLibrariesToTheMachine) {
     EXPECT_THAT(tree.Check({.allow_unresolved = {"lib*"}}), IsEmpty());
     tree.AddText(place, "{");
     EXPECT_THAT(tree.Check({.allow_unresolved = {"lib*"}}),
-                ElementsAre(Is("artifact-note-invalid", Severity::kWarning, place, "cannot be read")));
+                ElementsAre(Is("artifact-note-invalid", Severity::kWarning, place, "cannot read the note")));
   }
   for (const char* const place : {"pkg/ptpkg.json", "ptpkg.json"}) {
     Tree tree;

@@ -107,7 +107,7 @@ TEST(ResolvedLibraries, AnotherProcessorsFileIsNoPlaceToLeadTo) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}));
   tree.Add("arm/libb.so", Foreign());
-  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "neither")));
+  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "which the tree, its dependencies and the system don't provide")));
 }
 
 TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
@@ -122,15 +122,15 @@ TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
       EXPECT_EQ(finding.severity, Severity::kError);
       EXPECT_EQ(finding.file, "ext.so");
       EXPECT_THAT(finding.message, HasSubstr("finds 'first/libb.so' first"));
-      words = finding.message.substr(finding.message.find("ends with"));
+      words = finding.message.substr(finding.message.find("fails with"));
     }
     return words;
   };
   EXPECT_EQ(
       shadowed_by([](Tree& tree, const std::string& path) { tree.AddText(path, std::string(80, 'x')); }),
-      "ends with 'invalid ELF header'");
+      "fails with 'invalid ELF header'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) { tree.AddText(path, "version 1"); }),
-            "ends with 'file too short'");
+            "fails with 'file too short'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) { tree.fs().AddDir("/tree/" + path); }),
             "fails with 'cannot read file data: Is a directory'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) {
@@ -138,7 +138,7 @@ TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {
               program.type = elf::kTypeExec;
               tree.Add(path, program);
             }),
-            "ends with 'cannot dynamically load executable'");
+            "fails with 'cannot dynamically load executable'");
   EXPECT_EQ(shadowed_by([](Tree& tree, const std::string& path) {
               SyntheticElf bare = Library({});
               bare.dynamic = false;

@@ -37,7 +37,7 @@ TEST(AgreementChecks, SonameThatDiffersFromTheNeededName) {
   renamed.soname = "libb.so";
   tree.Add("libb-1234.so", renamed);
   EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "liba.so", "calls itself 'libb.so'")));
+              ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "liba.so", "the SONAME of the library there is 'libb.so'")));
 }
 
 TEST(AgreementChecks, ExecutableStackTextRelocationsDriverAndOpenMp) {

@@ -126,7 +126,7 @@ TEST(Floors, CondaPackages) {
                              ">=2.17,<3.0.a0' declares less")));
   EXPECT_THAT(InConda("", elf),
               ElementsAre(Is("elf-glibc-undeclared", Severity::kWarning, "lib/a.so",
-                             "needs glibc 2.28, because of 'fcntl64@GLIBC_2.28', and no '__glibc'")));
+                             "needs glibc 2.28, because of 'fcntl64@GLIBC_2.28', but no '__glibc'")));
   EXPECT_THAT(InConda("", Requiring("libc.so.6", "GLIBC_2.17")), IsEmpty());
   // libstdc++ comes from a package of its own, which has to be required.
   const SyntheticElf cxx = Requiring("libstdc++.so.6", "GLIBCXX_3.4.33");
@@ -215,7 +215,7 @@ TEST(Floors, ProcessorLevelThatAPackageAsksFor) {
     return tree.Check({.profile = Profile::kConda});
   };
   EXPECT_THAT(check("", 3),
-              ElementsAre(Is("elf-isa-level", Severity::kError, "lib/a.so", "needs x86-64-v2")));
+              ElementsAre(Is("elf-isa-level", Severity::kError, "lib/a.so", "requires x86-64-v2")));
   EXPECT_THAT(check(R"("_x86_64-microarch-level >=3")", 7), IsEmpty());
   EXPECT_THAT(check(R"("_x86_64-microarch-level >=3")", 15), testing::SizeIs(1));
   EXPECT_THAT(check(R"("__archspec 1=x86_64_v3")", 7), IsEmpty());

@@ -104,7 +104,7 @@ TEST_F(ProvenanceTest, AnotherKeyThatClaimsToBeThisOne) {
   ASSERT_OK_AND_ASSIGN(Json envelope, ParseJson(Envelope(StatementOf("content"), "other"), "it"));
   envelope["signatures"][0]["keyid"] = key.id();
   WriteStatement(envelope.dump());
-  ExpectFinding("provenance-signature", "does not fit");
+  ExpectFinding("provenance-signature", "signature of its statement is invalid");
 }
 
 TEST_F(ProvenanceTest, AChangedArtifact) {
