@@ -1,9 +1,9 @@
 #pragma once
 // Configuration files: ptpkg.toml of a project, config.toml of the user. Layer: cli.
 //
-// A key is the long name of an option. Keys at the top concern every verb that has the option; those of a
-// table [verb] concern that verb. Of several files, a later one wins key by key; environment variables and
-// the command line win over all (docs/configuration.md).
+// A key is the long name of an option. Keys at the top concern every verb that has the option, and
+// keys of a table [verb] concern that verb. If several files have a key, the later file wins. Environment
+// variables and the command line win over all (docs/configuration.md).
 
 #include <map>
 #include <optional>
@@ -44,7 +44,7 @@ struct ConfigurationSearch {
 /// The files that exist: the project's, then the user's.
 std::vector<AbsPath> FindConfigurationFiles(Fs& fs, const ConfigurationSearch& search);
 
-/// Errors: those of ParseConfiguration, kIo.
+/// Errors: as for ParseConfiguration, and kIo.
 Result<Configuration> ReadConfiguration(Fs& fs, const Program& program, const std::vector<AbsPath>& files);
 
 /// The value that counts for `option` of `verb`; null if no file has one. An option without `verb` ("") is

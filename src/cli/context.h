@@ -29,7 +29,7 @@ struct CommonFlags {
   std::string cache_dir;
   bool no_config = false;              ///< Read no configuration files.
   std::optional<std::string> help_of;  ///< The argument of `ptpkg help`.
-  std::set<std::string> given;         ///< Long names of those that the line has.
+  std::set<std::string> given;         ///< Long names of the options on the command line.
 };
 
 /// The variables of `environment`, as environ(7) has them.
@@ -73,7 +73,7 @@ class Context {
   /// One line for people on stderr, broken between words on a narrow terminal; an event "note" of the JSON
   /// log. Not with --quiet.
   void Log(std::string_view line);
-  /// The same as it is, with --quiet too.
+  /// The same, with --quiet too.
   void LogAlways(std::string_view line);
   /// One event of the JSON log; nothing with another format.
   void LogEvent(const Json& event);

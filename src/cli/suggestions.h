@@ -14,8 +14,8 @@ namespace ptpkg::cli {
 /// "a, b or c".
 [[nodiscard]] std::string OneOf(std::vector<std::string> words);
 
-/// kUsage for a word that is no verb of `program`. The hint names the verb that other programs call so, the
-/// nearest one, or the help page.
+/// kUsage for a word that is not a verb of `program`. The hint names the verb that other programs call so,
+/// the nearest one, or the help page.
 Error UnknownVerb(const Program& program, const std::string& word);
 
 /// kUsage for an option that neither `verb` nor the program has; null: no verb was named.

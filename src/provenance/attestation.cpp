@@ -75,7 +75,8 @@ Result<Statement> ReadCondaAttestation(const std::string& text, const std::strin
   if (!json.is_object()) return NotAttestation(where, "is not an object");
   PTPKG_TRY(const std::string media_type, JsonString(json, "mediaType", where));
   if (!media_type.starts_with(kBundle))
-    return NotAttestation(where, fmt::format("has the type '{}', not that of a Sigstore bundle", media_type));
+    return NotAttestation(
+        where, fmt::format("has the type '{}', but a Sigstore bundle has '{}…'", media_type, kBundle));
   PTPKG_TRY([[maybe_unused]] const Json material, Object(json, "verificationMaterial", where));
   PTPKG_TRY(const Json wrapped, Object(json, "dsseEnvelope", where));
   PTPKG_TRY(const Envelope envelope, ParseEnvelope(wrapped, where));
@@ -83,8 +84,8 @@ Result<Statement> ReadCondaAttestation(const std::string& text, const std::strin
     return NotAttestation(where, fmt::format("has a payload of the type '{}'", envelope.payload_type));
   PTPKG_TRY(Statement statement, ParseSingleSubject(envelope.payload, where));
   if (statement.predicate_type != kCondaPublish) {
-    return NotAttestation(
-        where, fmt::format("has the predicate type '{}', not that of CEP 27", statement.predicate_type));
+    return NotAttestation(where, fmt::format("has the predicate type '{}', but CEP 27 requires '{}'",
+                                             statement.predicate_type, kCondaPublish));
   }
   const Json& predicate = statement.predicate;
   const bool fits = predicate.is_null() ||

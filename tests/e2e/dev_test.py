@@ -322,7 +322,9 @@ class Dev(harness.Case):
         done = self.ptpkg("dev", self.recipe)
         self.assertIn("they were changed in the directory of 'ptpkg dev'", done.stderr)
         self.assertIn("2 files copied: 'f0.c', 'f1.c'", done.stdout)
-        self.assertNotIn("changed by hand", self.ptpkg("dev", self.recipe).stderr)
+        said = self.ptpkg("dev", self.recipe).stderr
+        self.assertNotIn("changed by hand", said)
+        self.assertNotIn("restored from the sources", said)
 
     def sleeping(self):
         """Processes that sleep in the folder of dev."""

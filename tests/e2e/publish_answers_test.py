@@ -188,7 +188,7 @@ class Buckets(publish_s3_test.Case):
         with self.bucket() as bucket:
             self.moto.ask("PUT", f"/channel/team/conda/linux-64/{self.package.name}", bytes(other), Content_Type="application/octet-stream",
                           x_amz_meta_sha256=harness.sha256(self.package))
-            self.assertIn("has another", self.publish_to(bucket, self.package, exit_code=7))
+            self.assertIn("has a different", self.publish_to(bucket, self.package, exit_code=7))
 
     def test_keys_that_a_store_repeats_are_not_shown(self):
         said = f"<Error><Code>AccessDenied</Code><Message>{TOKEN} {publish_s3_test.SESSION}</Message></Error>"

@@ -177,7 +177,7 @@ class TwoAtOnce(Case):
                     self.assertTrue(target.is_clean(), target.server.state())
                     # quetz and prefix.dev tell the size alone, and a file of another size is not read back.
                     what = f"{won.stat().st_size} bytes there" if kind in ("quetz", "prefix") else harness.sha256(won)
-                    self.assertIn("has another", ended[codes.index(7)][1])
+                    self.assertIn("has a different", ended[codes.index(7)][1])
                     self.assertIn(what, ended[codes.index(7)][1])
                     self.assertIn(harness.sha256(both[codes.index(7)]), ended[codes.index(7)][1])
             print(f"{kind} {options}: other bytes from two at once: one wins, the other one is told what is there", flush=True)

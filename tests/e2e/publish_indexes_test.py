@@ -150,7 +150,7 @@ class PypiserverTest(Indexes, Case):
                 self.assertNotIn("sha256", real_indexes.ask(index.simple_url + "toy-pure/").decode())
                 self.assertIn(": there already", self.publish(index, wheel))
                 for code in ("x = 2\n", "x = 1000\n"):
-                    self.assertIn("has another", self.publish(index, self.wheel(code), exit_code=7))
+                    self.assertIn("has a different", self.publish(index, self.wheel(code), exit_code=7))
 
     def test_what_the_index_behind_it_has_is_not_there(self):
         wheel = self.wheel()

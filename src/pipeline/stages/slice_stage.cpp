@@ -98,11 +98,11 @@ Result<void> SliceArtifact(Env& env, const SliceRun& request, const ArtifactReco
 /// A longer local version counts as newer (PEP 440).
 void WarnOfOneIndex(Env& env, const SliceRun& request) {
   if (request.variant) return;
-  env.reporter.Warn(
-      fmt::format("slices of '{}' are in the same index as the wheel: pip and uv install one of them on any "
-                  "GPU unless a version is pinned; serve them from separate indexes ('ptpkg index --per-backend'), "
-                  "or make variant wheels (extra.ptpkg.slices.variant)",
-                  request.artifact.Name()));
+  env.reporter.Warn(fmt::format(
+      "slices of '{}' are in the same index as the wheel: pip and uv install one of them on any "
+      "GPU unless a version is pinned; serve them from separate indexes ('ptpkg index --per-backend'), "
+      "or make variant wheels (extra.ptpkg.slices.variant)",
+      request.artifact.Name()));
 }
 
 Result<NodeResult> RunSlice(Env& env, const NodeRun& run) {

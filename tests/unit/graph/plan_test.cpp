@@ -122,7 +122,8 @@ TEST(Plan, IdsStagesAndSubjectsAreNamesOfFiles) {
   }
   Json other = PlanToJson(TwoNodes());
   other["nodes"][0]["version"] = std::int64_t{1} << 40U;
-  EXPECT_THAT(PlanFromJson(other, "plan.json"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a version")));
+  EXPECT_THAT(PlanFromJson(other, "plan.json"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is not a version")));
 }
 
 TEST(Plan, ANeedComesBefore) {

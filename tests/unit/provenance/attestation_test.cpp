@@ -81,12 +81,12 @@ TEST(CondaAttestation, WhatIsNoneIsRefused) {
   EXPECT_THAT(Conda(good), IsOk());
   const std::vector<std::pair<Json, std::string>> cases = {
       {Json("x"), "is not an object"},
-      {With(good, "/mediaType", "text/plain"), "not that of a Sigstore bundle"},
+      {With(good, "/mediaType", "text/plain"), "but a Sigstore bundle has"},
       {With(good, "/verificationMaterial", Json()), "verificationMaterial"},
       {With(good, "/dsseEnvelope", Json()), "dsseEnvelope"},
       {With(good, "/dsseEnvelope/signatures", Json::array()), "has no signatures"},
       {With(good, "/dsseEnvelope/payloadType", "text/plain"), "a payload of the type 'text/plain'"},
-      {CondaSample(kPackage, Json(), kPypiPublish), "not that of CEP 27"},
+      {CondaSample(kPackage, Json(), kPypiPublish), "but CEP 27 requires"},
       {CondaSample(kPackage, "text"), "that CEP 27 does not know"},
       {CondaSample(kPackage, {{"targetChannel", 7}}), "that CEP 27 does not know"}};
   for (const auto& [json, text] : cases) {

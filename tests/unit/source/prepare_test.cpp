@@ -229,9 +229,9 @@ TEST_F(PrepareTest, KeysOfAFileAreRefusedForAFolder) {
   for (const bool digest : {true, false}) {
     recipe_.sources[0].sha256 = digest ? std::optional(HashText("any")) : std::nullopt;
     recipe_.sources[0].file_name = digest ? "" : "toy.tar.gz";
-    const auto refused =
-        FailsWith(ErrorCode::kInvalidInput,
-                  HasSubstr(digest ? "is a directory, so 'sha256' does not apply" : "is a directory, so 'file_name' does not apply"));
+    const auto refused = FailsWith(ErrorCode::kInvalidInput,
+                                   HasSubstr(digest ? "is a directory, so 'sha256' does not apply"
+                                                    : "is a directory, so 'file_name' does not apply"));
     EXPECT_THAT(Key(), refused);
     EXPECT_THAT(Run(), refused);
     EXPECT_THAT(CheckInputs(env_, recipe_, options_), refused);

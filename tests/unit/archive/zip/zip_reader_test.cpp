@@ -28,7 +28,8 @@ TEST(ZipReader, ListsAndReadsMembers) {
   EXPECT_EQ(reader.Find("d/"), &reader.members()[1]);
   EXPECT_EQ(reader.Find("missing"), nullptr);
   EXPECT_THAT(reader.ReadText("a"), IsOkAndHolds(std::string("text")));
-  EXPECT_THAT(reader.ReadText("a", 3), FailsWith(ErrorCode::kCorrupt, HasSubstr("4 bytes, more than the limit of 3")));
+  EXPECT_THAT(reader.ReadText("a", 3),
+              FailsWith(ErrorCode::kCorrupt, HasSubstr("4 bytes, more than the limit of 3")));
   EXPECT_THAT(reader.ReadText("missing"), FailsWith(ErrorCode::kNotFound, HasSubstr("no member 'missing'")));
 }
 

@@ -269,8 +269,9 @@ TEST_F(WheelResolveTest, ReportsAllThatIsMissingAtOnce) {
   const auto plan = Check();
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code(), ErrorCode::kNotFound);
-  for (const char* missing : {"'gfortran", "'cuda-toolkit==13.9.*' is not on the Python index: available versions: 1.0, 2.0",
-                              "'cmake==99'", "'meson==98'", "'nvidia-cudnn-cu13==7'"}) {
+  for (const char* missing :
+       {"'gfortran", "'cuda-toolkit==13.9.*' is not on the Python index: available versions: 1.0, 2.0",
+        "'cmake==99'", "'meson==98'", "'nvidia-cudnn-cu13==7'"}) {
     EXPECT_THAT(plan.error().message(), HasSubstr(missing));
   }
   EXPECT_THAT(plan.error().message(), Not(HasSubstr("ninja")));

@@ -111,7 +111,8 @@ TEST_F(ToolKeyTest, OfACondaPrefixFollowsWhatTheClientWouldInstall) {
   EXPECT_THAT(env_.reporter.warnings(), ::testing::IsEmpty());
   plan.client = env_.dir().WriteFile("bin/conda", "#!/bin/sh\necho fine\n", 0755);
   EXPECT_OK(ToolKey(env_, plan));
-  EXPECT_THAT(env_.reporter.warnings(), ::testing::ElementsAre(::testing::HasSubstr("cannot list its packages")));
+  EXPECT_THAT(env_.reporter.warnings(),
+              ::testing::ElementsAre(::testing::HasSubstr("cannot list its packages")));
   plan.client = env_.dir().WriteFile("bin/conda", "#!/bin/sh\nexit 1\n", 0755);
   EXPECT_FALSE(ToolKey(env_, plan).has_value());
 }

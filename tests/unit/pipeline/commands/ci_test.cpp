@@ -193,7 +193,8 @@ TEST_F(CiTest, SourcesAreOnesThatJobsReach) {
   EXPECT_THAT(folder->jobs[0].arguments, Contains("--source=toy=recipes"));
   EXPECT_THAT(with("git+https://me:example@example.org/toy@v1"),
               FailsWith(ErrorCode::kUsage, HasSubstr("contains a user name or password")));
-  EXPECT_THAT(with(env_.dir().path().str()), FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
+  EXPECT_THAT(with(env_.dir().path().str()),
+              FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
 }
 
 TEST_F(CiTest, ImagesNameTheirDigestAndFitSomeVariant) {

@@ -124,7 +124,8 @@ TEST_F(RelinkRequests, NamesOfOneLibraryAreNoEditForAFolder) {
 TEST_F(RelinkRequests, LayoutAndEditsExcludeEachOther) {
   RelinkRequest request = SetPath("/x");
   request.layout = "pytorch-conda";
-  EXPECT_THAT(Relink(toys_.env(), request), FailsWith(ErrorCode::kUsage, HasSubstr("cannot be combined with")));
+  EXPECT_THAT(Relink(toys_.env(), request),
+              FailsWith(ErrorCode::kUsage, HasSubstr("cannot be combined with")));
 }
 
 TEST_F(RelinkRequests, TextAndSymlinksAreRefusedByName) {

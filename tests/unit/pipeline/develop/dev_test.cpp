@@ -197,8 +197,8 @@ TEST_F(DevTest, WhatWasChangedByHandIsTakenFromTheSourcesAgain) {
   ASSERT_OK_AND_ASSIGN(const DevSummary second, RunDev());
   EXPECT_FALSE(second.anew);
   EXPECT_THAT(Names(second.copied), ElementsAre("a.c", "b.c"));
-  EXPECT_THAT(env_.reporter.warnings(),
-              Contains(AllOf(HasSubstr("changed in the directory of 'ptpkg dev'"), HasSubstr("'a.c', 'b.c'"))));
+  EXPECT_THAT(env_.reporter.warnings(), Contains(AllOf(HasSubstr("changed in the directory of 'ptpkg dev'"),
+                                                       HasSubstr("'a.c', 'b.c'"))));
   EXPECT_THAT(ReadFile(env_->fs, first.layout.source / "a.c"), IsOkAndHolds("int a;"));
   EXPECT_THAT(Exists(env_->fs, first.layout.source / "own"), IsOkAndHolds(true));
   EXPECT_THAT(Exists(env_->fs, entered), IsOkAndHolds(false));

@@ -107,7 +107,8 @@ TEST(ResolvedLibraries, AnotherProcessorsFileIsNoPlaceToLeadTo) {
   Tree tree;
   tree.Add("ext.so", Library({"libb.so"}));
   tree.Add("arm/libb.so", Foreign());
-  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so", "which the tree, its dependencies and the system don't provide")));
+  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unresolved-needed", Severity::kError, "ext.so",
+                                           "which the tree, its dependencies and the system don't provide")));
 }
 
 TEST(ResolvedLibraries, EndsAtWhatIsNoLibrary) {

@@ -36,8 +36,8 @@ TEST(AgreementChecks, SonameThatDiffersFromTheNeededName) {
   SyntheticElf renamed = Library({});
   renamed.soname = "libb.so";
   tree.Add("libb-1234.so", renamed);
-  EXPECT_THAT(tree.Check(),
-              ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "liba.so", "the SONAME of the library there is 'libb.so'")));
+  EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-soname-mismatch", Severity::kInfo, "liba.so",
+                                           "the SONAME of the library there is 'libb.so'")));
 }
 
 TEST(AgreementChecks, ExecutableStackTextRelocationsDriverAndOpenMp) {
