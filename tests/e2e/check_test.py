@@ -27,7 +27,7 @@ class Check(harness.Case):
         broken = self.scratch / "junk-1.0-py3-none-any.whl"
         broken.write_text("junk")
         absent = self.scratch / "nofile.whl"
-        for verb, arguments, code, why in (("check", [good, junk], 3, "neither a conda"), ("check", [junk, good], 3, "neither a conda"),
+        for verb, arguments, code, why in (("check", [good, junk], 3, "is not a conda package, wheel or zip"), ("check", [junk, good], 3, "is not a conda package, wheel or zip"),
                                            ("check", [good, absent], 4, "nofile.whl"), ("inspect", ["--quick", good, broken], 3, "junk-1.0"),
                                            ("inspect", ["--quick", absent, good], 4, "nofile.whl")):
             with self.subTest(verb=verb, arguments=arguments):
@@ -38,7 +38,7 @@ class Check(harness.Case):
                 self.assertEqual(json_test.JsonOutput.complaints(self, [document], "error"), "")
                 self.assertEqual([outcome["subject"] for outcome in document["outcomes"]], [str(good)])
         both = self.ptpkg("check", junk, absent, good, exit_code=4)
-        self.assertIn("neither a conda", both.stderr)
+        self.assertIn("is not a conda package, wheel or zip", both.stderr)
         self.assertIn("nofile.whl", both.stderr)
         self.assertIn(": ok", both.stdout)
 

@@ -57,7 +57,7 @@ class Doctor(harness.Case):
     def test_tools_that_are_missing_come_with_the_command_that_installs_them(self):
         done = self.ptpkg("doctor", self.recipe(tools="bison, no-such-tool"), "--env", "system", exit_code=1,
                           PATH="/nonexistent")
-        self.assertIn("missing build tools for 'toy': 'bison' (program 'bison' is not on PATH)", done.stdout)
+        self.assertIn("missing build tools for 'pytorch': 'bison' (program 'bison' is not on PATH)", done.stdout)
         self.assertIn("fix: install: apt-get install bison", done.stdout)
         self.assertIn("[tool-missing]", done.stdout)
 

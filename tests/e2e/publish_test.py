@@ -55,7 +55,7 @@ class Channels(publishing.Case):
             self.publish(self.package, *flags, **target.variables())
             entry, = target.server.state()["owners"]["me"]["toymagma-cpu"]["2.9.0"].values()
             self.assertEqual(entry["labels"], ["dev"])
-            self.assertIn("with the label 'dev' and not 'main'", self.publish_to(target, self.package, exit_code=7))
+            self.assertIn("with the label 'dev' instead of 'main'", self.publish_to(target, self.package, exit_code=7))
 
     def test_what_the_server_refuses(self):
         with Target("anaconda") as target:
@@ -165,7 +165,7 @@ class Channels(publishing.Case):
     def test_kinds_are_told_apart(self):
         with Target("pypi") as target:
             self.assertIn("is not a wheel", self.publish_to(target, self.package, exit_code=7))
-        self.assertIn("meant?", self.publish(self.package, "--to", "anacodna:me", exit_code=2))
+        self.assertIn("did you mean 'anaconda:'?", self.publish(self.package, "--to", "anacodna:me", exit_code=2))
 
 
 class Folders(publishing.Case):
@@ -223,7 +223,7 @@ class Folders(publishing.Case):
         self.assertFalse(list(folder.rglob("*.conda")))
         # Of another time it is read, and is not what the manifest lists.
         os.utime(source / "conda/linux-64" / self.package.name)
-        self.assertIn("is not what", self.publish(source, "--to", f"file://{folder}", exit_code=4))
+        self.assertIn("differs from the digest in", self.publish(source, "--to", f"file://{folder}", exit_code=4))
         manifest.write_text(text)
         self.publish(source, "--to", f"file://{folder}")
         self.assertEqual(harness.sha256(folder / "conda/linux-64" / self.package.name), harness.sha256(self.package))

@@ -408,7 +408,7 @@ class Repair(wheel_maker.WheelCase):
         self.library("libchain.so.1", "int value(void) { return 2; }")
         self.module("one", self.outside / "libchain.so.1")
         wheel = self.wheel()
-        self.assertIn("is about", self.ptpkg("repair", wheel, "--backend", "pytorch-cpu", exit_code=3).stderr)
+        self.assertIn("has no file of the backend 'pytorch-cpu'", self.ptpkg("repair", wheel, "--backend", "pytorch-cpu", exit_code=3).stderr)
         self.assertIn("directory of a wheel", self.ptpkg("repair", wheel, "--lib-folder", "../x", exit_code=3).stderr)
         self.assertIn("no.whl", self.ptpkg("repair", "no.whl", exit_code=4).stderr)
         self.assertIn("--graft", self.ptpkg("repair", wheel, "--graft", "libnowhere.so.9", exit_code=4).stderr)
