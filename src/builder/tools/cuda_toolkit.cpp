@@ -15,11 +15,6 @@ namespace {
 /// Debian's package nvidia-cuda-toolkit installs nvcc here; its /usr/bin/nvcc is a script that calls it.
 constexpr std::string_view kDebianBin = "/usr/lib/nvidia-cuda-toolkit/bin";
 
-std::string VariableOrNone(const Env& env, const std::string& name) {
-  const auto found = env.variables.find(name);
-  return found == env.variables.end() ? "" : found->second;
-}
-
 /// "12.4" of "12.4.131" with two fields.
 std::string LeadingFields(const std::string& version, std::size_t count) {
   std::vector<std::string> fields = Split(version, '.');
@@ -183,7 +178,7 @@ Result<CudaToolkit> ReadCudaToolkit(Env& env, const AbsPath& nvcc) {
 
 Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named) {
   std::vector<AbsPath> found;
-  for (const std::string& text : Split(named.empty() ? VariableOrNone(env, "PTPKG_CUDA_HOME") : named, ':')) {
+  for (const std::string& text : Split(named.empty() ? env.Variable("PTPKG_CUDA_HOME") : named, ':')) {
     if (text.empty()) continue;
     PTPKG_TRY(const AbsPath root, AbsPath::Parse(text));
     if (AddNvcc(env, root / "bin/nvcc", found)) continue;
@@ -192,7 +187,7 @@ Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named) {
   }
   std::vector<std::string> folders = Split(PathVariable(env.variables), ':');
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    const std::string home = VariableOrNone(env, name);
+    const std::string home = env.Variable(name);
     if (!home.empty()) folders.push_back(home + "/bin");
   }
   folders.emplace_back("/usr/local/cuda/bin");
