@@ -43,24 +43,16 @@ class AddressReferenceSearch {
   }
 
   Result<std::string> FindSymbol() {
-    PTPKG_TRY(const auto count, CountDynamicSymbols(file_, image_));
-    const auto table = image_.dynamic->Find(kDtSymtab);
-    if (!table || count.value_or(0) == 0) return std::string();
-    const Codec& codec = image_.codec;
-    const std::uint64_t record = codec.SymbolSize();
-    PTPKG_TRY(const std::uint64_t begin, image_.OffsetOf(*table, *count * record, "the dynamic symbols"));
-    const std::uint64_t step = kSearchBytes / record * record;
-    for (std::uint64_t at = 0; at < *count * record; at += step) {
-      PTPKG_TRY(const auto bytes,
-                ReadExact(file_, begin + at, std::min(step, *count * record - at), "the dynamic symbols"));
-      for (std::size_t i = 0; i < bytes.size(); i += record) {
-        const SymbolRecord symbol = DecodeSymbol(codec, Bytes(bytes).subspan(i, record));
-        const bool has_address =
-            symbol.section != 0 && symbol.section != kAbsoluteIndex && symbol.type != kThreadLocalType;
-        if (has_address && IsPlace(symbol.value)) return std::string("a dynamic symbol");
-      }
-    }
-    return std::string();
+    bool found = false;
+    PTPKG_CHECK(ForEachDynamicSymbol(
+        file_, image_, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
+          const SymbolRecord& record = symbol.record;
+          const bool has_address =
+              record.section != 0 && record.section != kAbsoluteIndex && record.type != kThreadLocalType;
+          found = has_address && IsPlace(record.value);
+          return !found;
+        }));
+    return std::string(found ? "a dynamic symbol" : "");
   }
 
   Result<std::string> FindRelocation() {

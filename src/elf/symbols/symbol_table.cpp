@@ -1,11 +1,15 @@
 #include "elf/symbols/symbol_table.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "elf/edit/string_slots.h"
 
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kSymbolsAtOnce = 32U << 10U;
+constexpr std::uint64_t kVersionWordBytes = 2;
 
 /// Where a record holds its fields; values and sizes are words.
 struct SymbolLayout {
@@ -55,6 +59,43 @@ Result<std::string> ForEachSymbol(File& file, const Image& image, const Section&
     }
   }
   return std::string();
+}
+
+Result<void> ForEachDynamicSymbol(File& file, const Image& image, SymbolVersions versions,
+                                  const std::function<Result<bool>(const DynamicSymbol&)>& take) {
+  const bool with_versions = versions == SymbolVersions::kRead;
+  const auto table = image.dynamic ? image.dynamic->Find(kDtSymtab) : std::nullopt;
+  const auto words = image.dynamic ? image.dynamic->Find(kDtVersym) : std::nullopt;
+  if (!table || (with_versions && !words)) return Ok();
+  PTPKG_TRY(const auto counted, CountDynamicSymbols(file, image));
+  const std::uint64_t count = counted.value_or(0);
+  if (count == 0) return Ok();
+  const Codec& codec = image.codec;
+  const std::uint64_t record = codec.SymbolSize();
+  PTPKG_TRY(const std::uint64_t symbols_at, image.OffsetOf(*table, count * record, "the symbol table"));
+  std::uint64_t versions_at = 0;
+  if (with_versions) {
+    PTPKG_TRY(versions_at,
+              image.OffsetOf(*words, count * kVersionWordBytes, "the table of symbol versions"));
+  }
+  std::vector<std::byte> bound;
+  for (std::uint64_t first = 0; first < count; first += kSymbolsAtOnce) {
+    const std::uint64_t some = std::min(kSymbolsAtOnce, count - first);
+    PTPKG_TRY(const auto symbols,
+              ReadExact(file, symbols_at + first * record, some * record, "the symbol table"));
+    if (with_versions) {
+      PTPKG_TRY(bound, ReadExact(file, versions_at + first * kVersionWordBytes, some * kVersionWordBytes,
+                                 "the table of symbol versions"));
+    }
+    for (std::uint64_t i = 0; i < some; ++i) {
+      PTPKG_TRY(const bool more,
+                take({.number = first + i,
+                      .record = DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)),
+                      .version = with_versions ? codec.U16(bound, i * kVersionWordBytes) : std::uint16_t{0}}));
+      if (!more) return Ok();
+    }
+  }
+  return Ok();
 }
 
 const Section* FindSymbolTable(const Image& image) {

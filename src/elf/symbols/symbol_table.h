@@ -50,6 +50,21 @@ struct TableSymbol {
 Result<std::string> ForEachSymbol(File& file, const Image& image, const Section& table,
                                   const std::function<std::string(const TableSymbol&)>& take);
 
+/// A record of the dynamic symbol table.
+struct DynamicSymbol {
+  std::uint64_t number = 0;
+  SymbolRecord record = {};
+  std::uint16_t version = 0;  ///< Its word of DT_VERSYM; 0 if it was not read.
+};
+
+enum class SymbolVersions : std::uint8_t { kSkip, kRead };
+
+/// Calls `take` with each dynamic symbol in order, until it returns false. A file without DT_SYMTAB, or whose
+/// symbols cannot be counted (CountDynamicSymbols), has none; with kRead, neither has a file without DT_VERSYM.
+/// Errors: kCorrupt for a table that leaves the file, kIo, and those that `take` returns. Memory: under 1 MiB.
+Result<void> ForEachDynamicSymbol(File& file, const Image& image, SymbolVersions versions,
+                                  const std::function<Result<bool>(const DynamicSymbol&)>& take);
+
 /// The first SHT_SYMTAB; null without one.
 const Section* FindSymbolTable(const Image& image);
 

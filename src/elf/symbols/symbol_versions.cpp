@@ -4,16 +4,12 @@
 #include <map>
 
 #include "elf/edit/string_slots.h"
+#include "elf/symbols/symbol_table.h"
 
 namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint16_t kUndefinedSection = 0;  // SHN_UNDEF
-constexpr std::uint64_t kVersionBytes = 2;
-
-std::uint16_t SectionOfSymbol(const Codec& codec, Bytes symbol) {
-  return codec.U16(symbol, codec.Is64() ? 6 : 14);
-}
 
 /// Counts what is still wanted, so that the pass can end early.
 class Wanted {
@@ -66,23 +62,14 @@ Result<std::vector<std::string>> FindUndefinedSymbols(File& file, const Image& i
                                                       const std::vector<std::string>& names) {
   std::vector<std::string> found;
   if (!image.dynamic || names.empty()) return found;
-  const auto table = image.dynamic->Find(kDtSymtab);
-  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
-  if (!table || !count || *count == 0) return found;
-  const std::uint64_t record = image.codec.SymbolSize();
-  PTPKG_TRY(const std::uint64_t symbols_at, image.OffsetOf(*table, *count * record, "the symbol table"));
-  for (std::uint64_t first = 0; first < *count; first += kSymbolsPerPiece) {
-    const std::uint64_t size = std::min(kSymbolsPerPiece, *count - first);
-    PTPKG_TRY(const auto symbols,
-              ReadExact(file, symbols_at + first * record, size * record, "the symbol table"));
-    for (std::uint64_t i = 0; i < size; ++i) {
-      const Bytes symbol = Bytes(symbols).subspan(i * record, record);
-      const std::uint32_t name_at = image.codec.U32(symbol, 0);
-      if (SectionOfSymbol(image.codec, symbol) != kUndefinedSection || name_at == 0) continue;
-      PTPKG_TRY(std::string name, ReadDynamicString(file, image, name_at, "the name of a symbol"));
-      if (std::binary_search(names.begin(), names.end(), name)) found.push_back(std::move(name));
-    }
-  }
+  PTPKG_CHECK(ForEachDynamicSymbol(
+      file, image, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
+        if (symbol.record.section != kUndefinedSection || symbol.record.name == 0) return true;
+        PTPKG_TRY(std::string name,
+                  ReadDynamicString(file, image, symbol.record.name, "the name of a symbol"));
+        if (std::binary_search(names.begin(), names.end(), name)) found.push_back(std::move(name));
+        return true;
+      }));
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
@@ -92,32 +79,18 @@ Result<std::vector<BoundSymbol>> FindBoundSymbols(File& file, const Image& image
                                                   std::span<const std::uint16_t> indexes, std::size_t limit) {
   std::vector<BoundSymbol> found;
   if (!image.dynamic) return found;
-  const auto table = image.dynamic->Find(kDtSymtab);
-  const auto versions = image.dynamic->Find(kDtVersym);
-  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
-  if (!table || !versions || !count || *count == 0) return found;
-  const std::uint64_t record = image.codec.SymbolSize();
-  PTPKG_TRY(const std::uint64_t symbols_at, image.OffsetOf(*table, *count * record, "the symbol table"));
-  PTPKG_TRY(const std::uint64_t versions_at,
-            image.OffsetOf(*versions, *count * kVersionBytes, "the table of symbol versions"));
   Wanted wanted(indexes, limit);
-  for (std::uint64_t first = 0; first < *count && wanted.Any(); first += kSymbolsPerPiece) {
-    const std::uint64_t size = std::min(kSymbolsPerPiece, *count - first);
-    PTPKG_TRY(const auto symbols,
-              ReadExact(file, symbols_at + first * record, size * record, "the symbol table"));
-    PTPKG_TRY(const auto bound, ReadExact(file, versions_at + first * kVersionBytes, size * kVersionBytes,
-                                          "the table of symbol versions"));
-    for (std::uint64_t i = 0; i < size && wanted.Any(); ++i) {
-      const Bytes symbol = Bytes(symbols).subspan(i * record, record);
-      if (SectionOfSymbol(image.codec, symbol) != kUndefinedSection) continue;
-      const auto index =
-          static_cast<std::uint16_t>(image.codec.U16(bound, i * kVersionBytes) & kVersionIndexMask);
-      if (!wanted.Take(index)) continue;
-      PTPKG_TRY(std::string name,
-                ReadDynamicString(file, image, image.codec.U32(symbol, 0), "the name of a symbol"));
-      found.push_back({.name = std::move(name), .index = index});
-    }
-  }
+  if (!wanted.Any()) return found;
+  PTPKG_CHECK(ForEachDynamicSymbol(
+      file, image, SymbolVersions::kRead, [&](const DynamicSymbol& symbol) -> Result<bool> {
+        if (symbol.record.section != kUndefinedSection) return true;
+        const auto index = static_cast<std::uint16_t>(symbol.version & kVersionIndexMask);
+        if (!wanted.Take(index)) return true;
+        PTPKG_TRY(std::string name,
+                  ReadDynamicString(file, image, symbol.record.name, "the name of a symbol"));
+        found.push_back({.name = std::move(name), .index = index});
+        return wanted.Any();
+      }));
   return found;
 }
 
