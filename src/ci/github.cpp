@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "ci/github_templates.h"
 #include "ci/scripts.h"
 #include "ci/template.h"
 #include "support/text/text.h"
@@ -32,214 +33,18 @@ const Values& Actions() {
 constexpr const char* kGithubUsualRunner = "ubuntu-24.04";
 constexpr const char* kGithubImageVariable = "${{ vars.PTPKG_IMAGE }}";
 
-constexpr std::string_view kGithubWorkflow = R"yaml(# Written by: @command@
-# Change the recipe or these options and write it again; what is edited by hand
-# is replaced with --force only.
----
-name: @name@
-
-on:  # yamllint disable-line rule:truthy
-  push:
-    branches: [@branch@]
-    tags: ["**"]
-  # From forks too. They get no secret and no identity, and publish nothing.
-  pull_request:
-  workflow_dispatch:
-
-# None, but for what a job names.
-permissions: {}
-
-concurrency:
-  # A push to a pull request makes its older run useless. Others have a group of
-  # their own, because the one that waits in a group gives way to a newer one:
-  # a release would be lost.
-  group: ${{ github.workflow }}-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}
-  cancel-in-progress: ${{ github.event_name == 'pull_request' }}
-
-defaults:
-  run:
-    shell: bash
-
-jobs:
-  @jobs@
-)yaml";
-
-// Where ptpkg comes from. The runner starts no container for an empty name.
-constexpr std::string_view kGithubContainer = R"yaml(container:
-  # What zizmor asks for is looked at when the job runs: the variable must
-  # name a digest. Without it, the runner itself has to have ptpkg.
-  image: ${{ vars.PTPKG_IMAGE }}  # zizmor: ignore[unpinned-images]
-)yaml";
-constexpr std::string_view kGithubLookForPtpkg = R"yaml(- name: Look for ptpkg
-  env:
-    PTPKG_IMAGE: ${{ vars.PTPKG_IMAGE }}
-  run: |
-    @script@
-)yaml";
-constexpr std::string_view kGithubEmpty = R"yaml(- name: Empty the workspace
-  # A runner of one's own keeps what earlier jobs left.
-  run: rm -rf @folders@
-)yaml";
-constexpr std::string_view kGithubCheckout = R"yaml(- name: Check out
-  uses: @checkout@
-  with:
-    # Beside the cache and the output, which may not lie in a source.
-    path: source
-    persist-credentials: false
-)yaml";
-
-constexpr std::string_view kGithubCompare = R"yaml(current:
-  # A variant that was added to the recipe has no job before this file has it.
-  name: Compare this file with the recipe
-  runs-on: @runner@
-  @container@
-  timeout-minutes: 15
-  permissions:
-    contents: read  # to check out
-  steps:
-    @checkout_step@
-    @look@
-    - name: Compare
-      working-directory: source
-      env:
-        PTPKG_CI: @words@
-      run: |
-        @script@
-
-)yaml";
-
-constexpr std::string_view kGithubBuild = R"yaml(@key@:
-  name: ${{ matrix.title }}
-  @needs@
-  runs-on: ${{ matrix.runner }}
-  @container@
-  # Longer than the build, so that a build that is stopped keeps its cache.
-  timeout-minutes: @job_timeout@
-  permissions:
-    contents: read  # to check out
-  strategy:
-    # The other variants go on: what they make is in the cache of the next run.
-    fail-fast: false
-    matrix:
-      include:
-        @matrix@
-  env:
-    # Values of the recipe reach scripts by variables only, one word a line.
-    PTPKG_ARGUMENTS: ${{ matrix.arguments }}
-    PTPKG_CACHE_DIR: ../cache
-    PTPKG_CACHE_SIZE: @cache_size@
-  steps:
-    @empty@
-    @checkout_step@
-    @look@
-    - name: Restore the cache
-      uses: @cache_restore@
-      with:
-        path: cache
-        # The newest one of this variant. ptpkg looks its results up by digests
-        # of all their inputs, so an old cache is never wrong.
-        key: ptpkg/${{ matrix.id }}/${{ github.run_id }}-${{ github.run_attempt }}
-        restore-keys: ptpkg/${{ matrix.id }}/
-    @earlier@
-    - name: Build, check, test
-      working-directory: source
-      timeout-minutes: @timeout@
-      run: |
-        @build@
-    - name: Clean the cache
-      if: ${{ !cancelled() }}
-      working-directory: source
-      run: |
-        @clean@
-    - name: Save the cache
-      # After a failure too: the next run goes on where this one ended.
-      if: ${{ !cancelled() }}
-      uses: @cache_save@
-      with:
-        path: cache
-        key: ptpkg/${{ matrix.id }}/${{ github.run_id }}-${{ github.run_attempt }}
-    - name: Keep the logs of a failure
-      if: ${{ failure() }}
-      uses: @upload@
-      with:
-        name: logs-${{ matrix.id }}-${{ github.run_attempt }}
-        path: dist/logs
-        if-no-files-found: ignore
-    - name: Hand over the packages
-      uses: @upload@
-      with:
-        name: ptpkg-${{ matrix.id }}
-        path: dist
-        compression-level: 0  # packages are compressed
-        if-no-files-found: error
-        overwrite: true  # when a failed run is run again
-
-)yaml";
-
-constexpr std::string_view kGithubEarlier = R"yaml(- name: Fetch the packages of the recipes before
-  uses: @download@
-  with:
-    path: earlier
-    pattern: @pattern@
-- name: Offer them to the build
-  working-directory: source
-  env:
-    PTPKG_FOLDERS: @folders@
-  run: |
-    @script@
-)yaml";
-
-constexpr std::string_view kGithubPublish = R"yaml(@key@:
-  @comment@
-  name: @title@
-  needs: [@needs@]
-  if: ${{ @condition@ }}
-  runs-on: @runner@
-  @container@
-  timeout-minutes: 120
-  @rights@
-  env:
-    PTPKG_FOLDERS: @folders@
-    PTPKG_TARGET: @target@
-  steps:
-    @empty@
-    @look@
-    - name: Fetch the packages
-      uses: @download@
-      with:
-        path: dist
-        pattern: ptpkg-*
-    @credentials@
-    - name: @title@
-      @secrets@
-      run: |
-        @script@
-
-)yaml";
-
-constexpr std::string_view kGithubPublishRights =
-    R"yaml(# Approvals, and who may publish, are settings of this environment.
-environment: publish
-permissions:
-  @permissions@
-)yaml";
-constexpr std::string_view kGithubRole = R"yaml(- name: Get keys of the role
-  uses: @aws@
-  with:
-    role-to-assume: ${{ vars.PTPKG_AWS_ROLE }}
-    aws-region: ${{ vars.AWS_REGION }}
-)yaml";
+std::string_view GithubTemplate(std::string_view name) { return FindTemplate(kGithubTemplates, name); }
 
 std::string Container(const std::string& image) {
-  return image.empty() ? std::string(kGithubContainer)
+  return image.empty() ? std::string(GithubTemplate("container"))
                        : fmt::format("container:\n  image: {}\n", QuotedForGithub(image));
 }
 
 /// `values`, and what several jobs share. `image`: of the job; `variable`: its name comes from a variable.
 Values With(Values values, bool variable) {
   values.insert(Actions().begin(), Actions().end());
-  values.emplace("checkout_step", Fill(kGithubCheckout, Actions()));
-  std::string look = Fill(kGithubLookForPtpkg, {{"script", LookForPtpkg()}});
+  values.emplace("checkout_step", Fill(GithubTemplate("checkout"), Actions()));
+  std::string look = Fill(GithubTemplate("look_for_ptpkg"), {{"script", LookForPtpkg()}});
   if (!variable) look = ReplaceAll(look, "  env:\n    PTPKG_IMAGE: ${{ vars.PTPKG_IMAGE }}\n", "");
   values.emplace("look", look);
   return values;
@@ -285,7 +90,7 @@ class GithubWriter {
     std::vector<std::string> command = {"ptpkg", "ci"};
     command.insert(command.end(), workflow_.arguments.begin(), workflow_.arguments.end());
     while (jobs_.ends_with('\n')) jobs_.pop_back();
-    return Fill(kGithubWorkflow, {{"command", ShellLine(command)},
+    return Fill(GithubTemplate("workflow"), {{"command", ShellLine(command)},
                                   {"name", QuotedForGithub(workflow_.name)},
                                   {"branch", QuotedForGithub(workflow_.branch)},
                                   {"jobs", jobs_}});
@@ -293,7 +98,7 @@ class GithubWriter {
 
  private:
   void AddCompare() {
-    jobs_ += Fill(kGithubCompare, With({{"runner", Runner(workflow_.labels)},
+    jobs_ += Fill(GithubTemplate("compare"), With({{"runner", Runner(workflow_.labels)},
                                         {"container", Container(workflow_.image)},
                                         {"words", QuotedForGithub(Words(workflow_.arguments))},
                                         {"script", CompareWorkflow()}},
@@ -310,7 +115,7 @@ class GithubWriter {
       const auto end = parts == part + 1 ? jobs.end() : begin + kGithubJobsPerMatrix;
       keys.push_back(parts == 1 ? fmt::format("build-{}", index + 1)
                                 : fmt::format("build-{}-{}", index + 1, part + 1));
-      jobs_ += Fill(kGithubBuild, BuildValues(keys.back(), needs, {begin, end}, index));
+      jobs_ += Fill(GithubTemplate("build"), BuildValues(keys.back(), needs, {begin, end}, index));
     }
     before_.insert(before_.end(), keys.begin(), keys.end());
     folders_ += jobs.size();
@@ -328,7 +133,7 @@ class GithubWriter {
          {"job_timeout", std::to_string(workflow_.timeout_minutes + kMinutesAround)},
          {"cache_size", Quoted(workflow_.cache_size)},
          {"matrix", Matrix(jobs, several)},
-         {"empty", Fill(kGithubEmpty, {{"folders", "cache dist earlier"}})},
+         {"empty", Fill(GithubTemplate("empty"), {{"folders", "cache dist earlier"}})},
          {"earlier", index == 0 ? "" : Earlier(index)},
          {"build", Build("../dist")},
          {"clean", CleanCache()}},
@@ -343,7 +148,7 @@ class GithubWriter {
       for (std::size_t i = 1; i <= index; ++i) numbers.push_back(std::to_string(i));
       pattern = fmt::format("ptpkg-{{{}}}-*", Join(numbers, ","));
     }
-    return Fill(kGithubEarlier, With({{"pattern", Quoted(pattern)},
+    return Fill(GithubTemplate("earlier"), With({{"pattern", Quoted(pattern)},
                                       {"folders", Quoted(std::to_string(folders_))},
                                       {"script", CollectEarlierPackages("../earlier", "../dist")}},
                                      false));
@@ -361,7 +166,7 @@ class GithubWriter {
     std::string permissions = "{}";
     if (identity == Identity::kIndex) permissions = "id-token: write  # the index trusts this workflow";
     if (identity == Identity::kRole) permissions = "id-token: write  # the role trusts this workflow";
-    const std::string rights = Fill(kGithubPublishRights, {{"permissions", permissions}});
+    const std::string rights = Fill(GithubTemplate("publish_rights"), {{"permissions", permissions}});
     return ReplaceAll(rights, "permissions:\n  {}", "permissions: {}");
   }
 
@@ -384,7 +189,7 @@ class GithubWriter {
     const std::string event = PublishingEvent();
     const bool role = !dry && publication.identity == Identity::kRole;
     const bool contained = publication.identity != Identity::kNone;
-    jobs_ += Fill(kGithubPublish,
+    jobs_ += Fill(GithubTemplate("publish"),
                   With({{"key", dry ? "rehearse" : "publish"},
                         {"comment", dry ? "# The target's rules, before there is anything to publish."
                                         : "# Once all variants are built, all of them at once or none."},
@@ -394,10 +199,10 @@ class GithubWriter {
                         {"runner", Runner(workflow_.labels)},
                         {"container", contained ? Container(workflow_.image) : ""},
                         {"rights", dry ? "permissions: {}\n" : Rights()},
-                        {"empty", Fill(kGithubEmpty, {{"folders", "dist"}})},
+                        {"empty", Fill(GithubTemplate("empty"), {{"folders", "dist"}})},
                         {"folders", Quoted(std::to_string(folders_))},
                         {"target", QuotedForGithub(Words(publication.arguments))},
-                        {"credentials", role ? Fill(kGithubRole, Actions()) : ""},
+                        {"credentials", role ? Fill(GithubTemplate("role"), Actions()) : ""},
                         {"secrets", dry ? "" : Secrets()},
                         {"script", ci::Publish("dist", dry)}},
                        contained && workflow_.image.empty()));

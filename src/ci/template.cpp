@@ -52,6 +52,21 @@ std::string Indented(const std::string& text, std::string_view indentation) {
 
 }  // namespace
 
+std::string_view FindTemplate(std::string_view file, std::string_view name) {
+  constexpr std::string_view kMark = "\n=== ";
+  std::size_t at = file.find(kMark);
+  while (at != std::string_view::npos) {
+    const std::size_t title = at + kMark.size();
+    const std::size_t line = file.find('\n', title) + 1;
+    at = file.find(kMark, line - 1);
+    const std::string_view words = file.substr(title, line - title);
+    if (words.substr(0, words.find_first_of(" \n")) != name) continue;
+    return file.substr(line, at == std::string_view::npos ? at : at + 1 - line);
+  }
+  PTPKG_ASSERT(false);
+  return {};
+}
+
 std::string Fill(std::string_view text, const std::map<std::string, std::string>& values) {
   std::string filled;
   for (const std::string& line : SplitLines(text)) {

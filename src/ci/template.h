@@ -8,6 +8,10 @@
 
 namespace ptpkg::ci {
 
+/// The text below the line "=== NAME # comment" of `file`, up to the next such line. The templates are in
+/// src/ci/data. REQUIRES: `file` has one of that name.
+[[nodiscard]] std::string_view FindTemplate(std::string_view file, std::string_view name);
+
 /// `text` with each "@name@" replaced, name being lower-case letters and '_'. What is put in is not looked at
 /// again. A name that is alone on its line takes lines: each gets that line's indentation, and without any
 /// the line goes. REQUIRES: `values` has each name.
