@@ -77,7 +77,7 @@ std::vector<std::string> Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ptpkg;  // NOLINT(google-build-using-namespace): one function is all there is
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  fuzz::SliceFor(input, {.gpus = {90}});
+  fuzz::SliceFor(input, {.gpus = {90}, .form = elf::SliceForm::kCompact});
   fuzz::SliceFor(input, {.gpus = {80, 90}, .form = elf::SliceForm::kInPlace, .keep_ptx = true});
   return 0;
 }

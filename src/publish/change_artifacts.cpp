@@ -116,8 +116,8 @@ class Changer {
                                store_.Title()))
           .WithHint(standing.sha256.empty()
                         ? "remove it whatever its content: --yes"
-                        : fmt::format("--artifact {}#sha256={}, or --yes to remove it whatever its content", name,
-                                      standing.sha256));
+                        : fmt::format("--artifact {}#sha256={}, or --yes to remove it whatever its content",
+                                      name, standing.sha256));
     }
     // From here on it is this file, and no other one of the name.
     change.sha256 = standing.sha256;

@@ -96,7 +96,7 @@ class Slices(Pages):
         self.assertIn("this was a dry run", page.value(text_of("#head")))
         self.assertEqual([row[2] for row in self.rows(page, "slices")], ["310.0 MB", "–"])
         self.assertEqual(page.value(count_of("#device-code select, #files select")), 0)
-        self.assertIn("None: every file is compact", page.value(text_of("#reasons")))
+        self.assertIn("None: each container keeps only the code that its GPUs need.", page.value(text_of("#reasons")))
 
 
 class Verbs(Pages):
@@ -124,7 +124,7 @@ class Verbs(Pages):
 
     def test_diff_of_a_slice(self):
         wheel, path = self.fat_wheel(), self.scratch / "page.html"
-        for flags in ((), ("--in-place",)):
+        for flags in ((), ("--compact",)):
             new, = self.ptpkg_json("slice", wheel, "--gpu", "9.0", "--output", self.scratch / "out", "--force", *flags)["slices"]
             self.ptpkg("diff", wheel, new["to"], "--html", path, exit_code=1)
             page = self.see(path, pathlib.Path(new["to"]).name)

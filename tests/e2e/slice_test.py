@@ -43,17 +43,34 @@ class Libraries(harness.Case):
                 self.assertLessEqual(set(new), set(old))
             self.assertEqual(path.stat().st_mode, self.library.stat().st_mode)
         file, = result["slices"][0]["files"]
-        self.assertEqual(file["form"], "compact", file["not_compact"])
+        self.assertEqual((file["form"], file["not_compact"]), ("in place", None))
         self.assertEqual(file["size"], one.stat().st_size)
-        self.assertLess(file["size"], len(before) - 90_000)
+        self.assertEqual(file["size"], len(before))
         self.assertEqual(set(result["files"][0]["code"]), {"sm_80", "sm_86", "sm_90", "sm_90a", "sm_100", "compute_90", "compute_100"})
         self.assertEqual(set(file["code"]), {"sm_90", "sm_90a"})
         self.assertEqual(file["code"]["sm_90"], result["files"][0]["code"]["sm_90"])
         self.assertEqual(self.library.read_bytes(), before)
         self.assertEqual(harness.leftovers(self.scratch), [])
 
-    def test_in_place_nothing_moves(self):
-        result = self.slice("--gpu", "8.0", "--in-place")
+    def test_compact_files_shrink(self):
+        before = self.library.read_bytes()
+        result = self.slice("--gpu", "9.0", "--gpu", "8.6+8.0", "--compact")
+        one, two = (pathlib.Path(item["to"]) for item in result["slices"])
+        self.assertEqual(gpu_library.names(one, 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
+        self.assertEqual(gpu_library.names(two, 2), [[(CUBIN, "80"), (CUBIN, "86")], [(CUBIN, "80")]])
+        for path in (one, two):
+            for new, old in zip(gpu_library.loaded(path, 2), gpu_library.loaded(self.library, 2)):
+                self.assertLessEqual(set(new), set(old))
+            self.assertEqual(path.stat().st_mode, self.library.stat().st_mode)
+        file, = result["slices"][0]["files"]
+        self.assertEqual(file["form"], "compact", file["not_compact"])
+        self.assertEqual(file["size"], one.stat().st_size)
+        self.assertLess(file["size"], len(before) - 90_000)
+        self.assertEqual(self.library.read_bytes(), before)
+        self.assertIn("'ptpkg slice' has no option '--in-place'", self.refused("--gpu", "9.0", "--in-place", code=2))
+
+    def test_nothing_moves(self):
+        result = self.slice("--gpu", "8.0")
         path = pathlib.Path(result["slices"][0]["to"])
         old, new = self.library.read_bytes(), path.read_bytes()
         self.assertEqual(len(new), len(old))
@@ -181,8 +198,11 @@ class Wheels(wheel_maker.WheelCase):
 
     def test_a_slice_installs_and_runs(self):
         self.module("one", self.fat, options=["-Wl,-rpath,$ORIGIN/lib"])
-        result = self.slice(self.wheel(), "--gpu", "9.0")
-        self.assertEqual(self.get(self.installed(result["slices"][0]["to"]), "toy.one"), "42")
+        wheel = self.wheel()
+        for form in ((), ("--compact", "--force")):
+            result = self.slice(wheel, "--gpu", "9.0", *form)
+            self.sound(result["slices"][0]["to"])
+            self.assertEqual(self.get(self.installed(result["slices"][0]["to"]), "toy.one"), "42")
 
     def test_the_label_of_an_earlier_slice_is_replaced(self):
         first = self.slice(self.wheel("1.0+cu130"), "--gpu", "8.0+9.0")["slices"][0]["to"]

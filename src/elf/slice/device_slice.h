@@ -41,7 +41,7 @@ std::string_view SliceFormName(SliceForm form);
 
 struct SliceRequest {
   std::vector<std::uint32_t> gpus = {};  ///< Compute capabilities: 90 is 9.0. At least one.
-  SliceForm form = SliceForm::kCompact;
+  SliceForm form = SliceForm::kInPlace;
   bool keep_ptx = false;  ///< Also the highest PTX without suffix of each container, for later GPUs.
 };
 

@@ -74,7 +74,8 @@ Result<std::vector<publish::Change>> ChangesOf(Env& env, const ChangeRequest& re
   }
   if (changes.empty()) {
     return Error(ErrorCode::kUsage, "no artifact given")
-        .WithHint("give files, output directories, or names on the target: --artifact linux-64/toy-1.0-0.conda");
+        .WithHint(
+            "give files, output directories, or names on the target: --artifact linux-64/toy-1.0-0.conda");
   }
   return OfEachOne(changes);
 }

@@ -67,9 +67,11 @@ class Slicing {
       return Error(ErrorCode::kUsage, "--cuda needs --variant").WithHint("give --variant with it");
     }
     if (run_.each != run_.gpus.empty()) {
-      return Error(ErrorCode::kUsage, run_.each ? "--all-archs cannot be combined with --gpu" : "no GPU given")
+      return Error(ErrorCode::kUsage,
+                   run_.each ? "--all-archs cannot be combined with --gpu" : "no GPU given")
           .WithHint(
-              "add --gpu 9.0 once per slice, or --all-archs for one slice per GPU that the artifact supports");
+              "add --gpu 9.0 once per slice, or --all-archs for one slice per GPU that the artifact "
+              "supports");
     }
     const auto slices = versions::ParseGpuSlices(run_.gpus);
     if (!slices) {
@@ -324,7 +326,7 @@ class Slicing {
     }
     const elf::SliceRequest request{
         .gpus = slice.gpus,
-        .form = run_.in_place ? elf::SliceForm::kInPlace : elf::SliceForm::kCompact,
+        .form = run_.compact ? elf::SliceForm::kCompact : elf::SliceForm::kInPlace,
         .keep_ptx = run_.keep_ptx};
     std::optional<SliceTarget> to;
     if (!run_.dry_run) to = {.path = place / files_[index].place.path, .is_written = source_->WantsFiles()};

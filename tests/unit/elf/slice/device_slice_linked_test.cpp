@@ -89,7 +89,7 @@ std::string SetName(const ::testing::TestParamInfo<std::string>& tested) {
 INSTANTIATE_TEST_SUITE_P(Sets, LinkedSlice, ::testing::ValuesIn(DeviceSets()), SetName);
 
 TEST_P(LinkedSlice, CompactLoadsWithWhatIsKept) {
-  const SlicePlan plan = Slice("libdevice.so", "slice.so", {.gpus = {90}});
+  const SlicePlan plan = Slice("libdevice.so", "slice.so", CompactFor({90}));
   EXPECT_EQ(plan.not_compact, "");
   EXPECT_EQ(plan.form, SliceForm::kCompact);
   EXPECT_LT(plan.new_size, plan.old_size / 2);
@@ -118,7 +118,7 @@ TEST_P(LinkedSlice, AnObjectIsSlicedBeforeItIsLinked) {
 }
 
 TEST_P(LinkedSlice, AnArchiveIsSlicedBeforeItIsLinked) {
-  const SlicePlan plan = Slice("libdevice.a", "slice.a", {.gpus = {90}});
+  const SlicePlan plan = Slice("libdevice.a", "slice.a", CompactFor({90}));
   EXPECT_EQ(plan.form, SliceForm::kCompact) << plan.not_compact;
   EXPECT_EQ(plan.not_compact, "");
   EXPECT_LT(plan.new_size, plan.old_size / 2);
@@ -140,8 +140,11 @@ TEST_P(LinkedSlice, InPlaceLoadsWithWhatIsKept) {
 }
 
 TEST_P(LinkedSlice, ForTwoGpusWithPtx) {
-  Slice("libdevice.so", "slice.so", {.gpus = {80, 86}, .keep_ptx = true});
-  EXPECT_EQ(Loaded("slice.so"), kFor80And86WithPtx);
+  for (const SliceForm form : {SliceForm::kCompact, SliceForm::kInPlace}) {
+    const std::string name = fmt::format("{}.so", SliceFormName(form));
+    Slice("libdevice.so", name, {.gpus = {80, 86}, .form = form, .keep_ptx = true});
+    EXPECT_EQ(Loaded(name), kFor80And86WithPtx) << name;
+  }
 }
 
 TEST_P(LinkedSlice, OfEveryGpuInBothFormsElementsHaveTheBytesOfTheOriginal) {
@@ -163,7 +166,7 @@ TEST_P(LinkedSlice, OfEveryGpuInBothFormsElementsHaveTheBytesOfTheOriginal) {
 }
 
 TEST_P(LinkedSlice, StripUnderstandsIt) {
-  Slice("libdevice.so", "slice.so", {.gpus = {90}});
+  Slice("libdevice.so", "slice.so", CompactFor({90}));
   toys_.Output({"strip", "slice.so"});
   EXPECT_EQ(Loaded("slice.so"), kFor90);
 }
@@ -172,18 +175,18 @@ TEST_P(LinkedSlice, AnEditOfNamesBeforeOrAfterIt) {
   const std::string path = "$ORIGIN/" + std::string(3000, 'x');
   ASSERT_OK(toys_.fs().CopyFile(toys_.Path("libdevice.so"), toys_.Path("edited.so")));
   ASSERT_OK(EditFile(toys_.fs(), toys_.Path("edited.so"), SetPath(path)));
-  EXPECT_EQ(Slice("edited.so", "edited-slice.so", {.gpus = {90}}).not_compact, "");
+  EXPECT_EQ(Slice("edited.so", "edited-slice.so", CompactFor({90})).not_compact, "");
   EXPECT_EQ(Loaded("edited-slice.so"), kFor90);
-  Slice("libdevice.so", "slice.so", {.gpus = {90}});
+  Slice("libdevice.so", "slice.so", CompactFor({90}));
   ASSERT_OK(EditFile(toys_.fs(), toys_.Path("slice.so"), SetPath(path)));
   EXPECT_EQ(Loaded("slice.so"), kFor90);
 }
 
 TEST_P(LinkedSlice, ASliceOfASlice) {
   Slice("libdevice.so", "both.so", {.gpus = {80, 90}, .form = SliceForm::kInPlace});
-  EXPECT_EQ(Slice("both.so", "slice.so", {.gpus = {90}}).not_compact, "");
+  EXPECT_EQ(Slice("both.so", "slice.so", CompactFor({90})).not_compact, "");
   EXPECT_EQ(Loaded("slice.so"), kFor90);
-  EXPECT_FALSE(Slice("slice.so", "again.so", {.gpus = {90}}).Changes());
+  EXPECT_FALSE(Slice("slice.so", "again.so", CompactFor({90})).Changes());
   EXPECT_EQ(toys_.Bytes("slice.so"), toys_.Bytes("again.so"));
 }
 

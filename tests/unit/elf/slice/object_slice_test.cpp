@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const Codec kObjectCodec(ElfClass::k64, ByteOrder::kLittle);
-const SliceRequest kOnly90 = {.gpus = {90}};
+const SliceRequest kOnly90 = CompactFor({90});
 
 Element Sm(std::uint32_t number, std::size_t size) {
   return {.number = number, .payload = std::string(size, static_cast<char>(number))};

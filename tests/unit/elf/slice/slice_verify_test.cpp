@@ -14,6 +14,7 @@
 #include "unit/elf/fixtures/device_libraries.h"
 #include "unit/elf/fixtures/device_objects.h"
 #include "unit/elf/fixtures/elf_additions.h"
+#include "unit/elf/fixtures/slice_of.h"
 
 namespace ptpkg::elf::test {
 namespace {
@@ -117,12 +118,12 @@ DeviceObject Object(bool named) {
 TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnObject) {
   for (const bool named : {false, true}) {
     const std::string original = Object(named).Build();
-    const std::string sliced = SliceOf(original, {.gpus = {90}});
+    const std::string sliced = SliceOf(original, CompactFor({90}));
     ASSERT_LT(sliced.size(), original.size());
     for (std::size_t at = 0; at < sliced.size(); ++at) {
       std::string touched = sliced;
       touched[at] = static_cast<char>(touched[at] ^ 0x10);
-      EXPECT_FALSE(Verify(original, touched, {.gpus = {90}}) && IsUsed(sliced, at)) << at;
+      EXPECT_FALSE(Verify(original, touched, CompactFor({90})) && IsUsed(sliced, at)) << at;
     }
   }
 }
@@ -134,15 +135,15 @@ TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnArchive) {
   };
   const std::vector<std::string> objects = {Object(false).Build(), Object(true).Build()};
   const std::string original = archive(objects);
-  const std::string sliced = SliceOf(original, {.gpus = {90}});
-  ASSERT_EQ(sliced, archive({SliceOf(objects[0], {.gpus = {90}}), SliceOf(objects[1], {.gpus = {90}})}));
+  const std::string sliced = SliceOf(original, CompactFor({90}));
+  ASSERT_EQ(sliced, archive({SliceOf(objects[0], CompactFor({90})), SliceOf(objects[1], CompactFor({90}))}));
   for (std::size_t at = 0; at < sliced.size(); ++at) {
     std::string touched = sliced;
     touched[at] = static_cast<char>(touched[at] ^ 0x10);
-    EXPECT_FALSE(Verify(original, touched, {.gpus = {90}}) && IsUsedInArchive(sliced, at)) << at;
+    EXPECT_FALSE(Verify(original, touched, CompactFor({90})) && IsUsedInArchive(sliced, at)) << at;
   }
-  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), {.gpus = {90}}));
-  EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}));
+  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), CompactFor({90})));
+  EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), CompactFor({90})));
 }
 
 std::string WithSegment(std::string bytes, std::size_t index, const Segment& segment) {
@@ -151,7 +152,7 @@ std::string WithSegment(std::string bytes, std::size_t index, const Segment& seg
 }
 
 TEST(VerifySlice, FindsProgramHeadersThatTheOriginalHasNot) {
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   // The headers' own takes the place of the note's.
   const std::string original =
       WithSegment(Library(true).Build(), 3, {kSegmentPhdr, kFlagRead, 64, 64, 64, 5 * 56, 5 * 56, 8});
@@ -184,7 +185,7 @@ TEST(VerifySlice, FindsProgramHeadersThatTheOriginalHasNot) {
 TEST(VerifySlice, FindsSymbolsOfOtherFilesInWhatMoved) {
   WrappedLibrary library = Library(false);
   std::string original = library.Build();
-  const std::string sliced = SliceOf(original, {.gpus = {90}});
+  const std::string sliced = SliceOf(original, CompactFor({90}));
   ASSERT_LT(sliced.size(), original.size());
   // Both say the same; the planner would not have moved it.
   const std::uint64_t symbol = library.places.dynamic_symbols + 24;
@@ -192,19 +193,19 @@ TEST(VerifySlice, FindsSymbolsOfOtherFilesInWhatMoved) {
     std::string before = original;
     PokeWord(before, kHostCodec, symbol + 8, value);
     MemoryFile file(AsBytes(before));
-    ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
+    ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, CompactFor({90})));
     EXPECT_EQ(plan.form, SliceForm::kInPlace);
     const std::size_t place = sliced.find(original.substr(library.places.dynamic_symbols, 96));
     ASSERT_NE(place, std::string::npos);
     std::string after = sliced;
     PokeWord(after, kHostCodec, place + 24 + 8, value);
-    EXPECT_THAT(Verify(before, after, {.gpus = {90}}),
+    EXPECT_THAT(Verify(before, after, CompactFor({90})),
                 FailsWith(ErrorCode::kInternal, HasSubstr("symbol 1 of .dynsym lies in what moved")));
   }
 }
 
 TEST(VerifySlice, FindsWhatNoHeaderNames) {
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   const std::string original = Library(true).Build() + "what somebody appended";
   const std::string sliced = SliceOf(original, request);
   ASSERT_LT(sliced.size(), original.size());
@@ -233,7 +234,7 @@ TEST(VerifySlice, FindsAnotherRequest) {
 }
 
 TEST(VerifySlice, FindsWhatIsMissing) {
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   const std::string original = Library(true).Build();
   const std::string sliced = SliceOf(original, request);
   EXPECT_THAT(Verify(original, original, request),
