@@ -75,7 +75,7 @@ class Slices(Pages):
         details = page.value("document.querySelector('#files .details').innerText")
         self.assertIn("3 containers without code for 12.0", details)
         page.click("#files .virtual tbody tr:nth-child(6) button")
-        self.assertIn("its table of symbols is that of BSD", page.value(text_of("#files .details")))
+        self.assertIn("only linked libraries and programs can be compact", page.value(text_of("#files .details")))
 
     def test_reasons(self):
         page = self.show(documents.slicing())
@@ -85,7 +85,7 @@ class Slices(Pages):
                                                  ["info", "unchanged", "toy/lib/libnccl.so.2", "NVIDIA's licence does not allow changes"],
                                                  ["info", "unchanged", "toy/lib/libtoy_old.so", "it has no code for 8.0", "In the slice for 8.0"]])
         page.type("#reasons input", "compact")
-        self.assertEqual(page.value(shown), [["info", "not compact", "toy/lib/libtoy_static.a", "its table of symbols is that of BSD"]])
+        self.assertEqual(page.value(shown), [["info", "not compact", "toy/lib/libtoy_static.a", "only linked libraries and programs can be compact"]])
 
     def test_one_slice_that_a_dry_run_plans(self):
         document = documents.slicing(gpus=(("9.0",),), fallback=False)

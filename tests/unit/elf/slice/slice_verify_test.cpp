@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "elf/read/static_archive.h"
 #include "support/files/read_only_file.h"
 #include "support/matchers.h"
 #include "unit/elf/fixtures/device_libraries.h"
@@ -68,19 +67,6 @@ bool IsUsed(const std::string& bytes, std::uint64_t at) {
          });
 }
 
-/// The same of an archive: headers of members are read, and what aligns members is not.
-bool IsUsedInArchive(const std::string& bytes, std::uint64_t at) {
-  MemoryFile file(AsBytes(bytes));
-  bool used = true;
-  EXPECT_OK(ForEachMember(file, [&](const MemberPlace& place, File&) {
-    if (at >= place.offset && at - place.offset < place.size_bytes)
-      used = IsUsed(bytes.substr(place.offset, place.size_bytes), at - place.offset);
-    if (at == place.offset + place.size_bytes && at % 2 == 1) used = false;
-    return Ok();
-  }));
-  return used;
-}
-
 TEST(VerifySlice, FindsEveryByteThatWasTouched) {
   for (const SliceForm form : {SliceForm::kInPlace, SliceForm::kCompact}) {
     for (const bool spare : {false, true}) {
@@ -115,16 +101,25 @@ DeviceObject Object(bool named) {
       .named = named};
 }
 
+/// Expects of each byte of `sliced` that another value of it is found.
+void ExpectFound(const std::string& original, const std::string& sliced) {
+  ASSERT_OK(Verify(original, sliced, {.gpus = {90}}));
+  for (std::size_t at = 0; at < sliced.size(); ++at) {
+    std::string touched = sliced;
+    touched[at] = static_cast<char>(touched[at] ^ 0x10);
+    EXPECT_FALSE(Verify(original, touched, {.gpus = {90}})) << at;
+  }
+  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), {.gpus = {90}}));
+}
+
 TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnObject) {
   for (const bool named : {false, true}) {
     const std::string original = Object(named).Build();
-    const std::string sliced = SliceOf(original, CompactFor({90}));
-    ASSERT_LT(sliced.size(), original.size());
-    for (std::size_t at = 0; at < sliced.size(); ++at) {
-      std::string touched = sliced;
-      touched[at] = static_cast<char>(touched[at] ^ 0x10);
-      EXPECT_FALSE(Verify(original, touched, CompactFor({90})) && IsUsed(sliced, at)) << at;
-    }
+    const std::string sliced = SliceOf(original, {.gpus = {90}});
+    ASSERT_NE(sliced, original);
+    ExpectFound(original, sliced);
+    EXPECT_THAT(Verify(original, sliced + "more", {.gpus = {90}}),
+                FailsWith(ErrorCode::kInternal, HasSubstr("the size of the object")));
   }
 }
 
@@ -135,15 +130,21 @@ TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnArchive) {
   };
   const std::vector<std::string> objects = {Object(false).Build(), Object(true).Build()};
   const std::string original = archive(objects);
-  const std::string sliced = SliceOf(original, CompactFor({90}));
-  ASSERT_EQ(sliced, archive({SliceOf(objects[0], CompactFor({90})), SliceOf(objects[1], CompactFor({90}))}));
-  for (std::size_t at = 0; at < sliced.size(); ++at) {
-    std::string touched = sliced;
-    touched[at] = static_cast<char>(touched[at] ^ 0x10);
-    EXPECT_FALSE(Verify(original, touched, CompactFor({90})) && IsUsedInArchive(sliced, at)) << at;
-  }
-  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), CompactFor({90})));
-  EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), CompactFor({90})));
+  const std::string sliced = SliceOf(original, {.gpus = {90}});
+  ASSERT_EQ(sliced, archive({SliceOf(objects[0], {.gpus = {90}}), SliceOf(objects[1], {.gpus = {90}})}));
+  ExpectFound(original, sliced);
+  EXPECT_THAT(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}),
+              FailsWith(ErrorCode::kInternal, HasSubstr("the size of the archive")));
+}
+
+TEST(VerifySlice, FindsAContainerThatMovedInPlace) {
+  const std::string whole = Container({SassOfSize(80, 40), SassOfSize(90, 40)});
+  const std::string kept = Container({SassOfSize(90, 40)});
+  const std::string zeros(whole.size() - kept.size(), '\0');
+  const std::string original = DeviceLibrary(whole + whole);
+  EXPECT_OK(Verify(original, DeviceLibrary(kept + zeros + kept + zeros), {.gpus = {90}}));
+  EXPECT_THAT(Verify(original, DeviceLibrary(kept + kept + zeros + zeros), {.gpus = {90}}),
+              FailsWith(ErrorCode::kInternal, HasSubstr("moved")));
 }
 
 std::string WithSegment(std::string bytes, std::size_t index, const Segment& segment) {
