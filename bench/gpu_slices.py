@@ -106,7 +106,7 @@ class Slices:
         # Of such a library CUDA does not say "no kernel image": what it says is told by one that was built for the other GPU alone.
         foreign, _ = gpu_relocatable.run(gpu_relocatable.make(nvcc, self.scratch / "rdc-other", [other]))
         self.expect(gpu_relocatable.run(whole) == ("no error", True), "a library of the device linker computes what it should")
-        for name, gpu, flags in (("compact", here, []), ("in-place", here, ["--in-place"]), ("another", other, [])):
+        for name, gpu, flags in (("compact", here, ["--compact"]), ("in-place", here, []), ("another", other, [])):
             subprocess.run([self.ptpkg, "slice", whole, "--gpu", gpu, *flags, "--output", self.scratch / "rdc" / name, "--quiet", "--force"],
                            check=True, stdout=subprocess.DEVNULL)
             sliced = next((self.scratch / "rdc" / name).rglob(whole.name))
@@ -117,7 +117,7 @@ class Slices:
 
     def run(self) -> int:
         here, other = gpus_of_this_machine()
-        right = {"compact": (here,), "in-place": (here, "--in-place"), "with-another": (f"{other}+{here}",)}
+        right = {"compact": (here, "--compact"), "in-place": (here,), "with-another": (f"{other}+{here}",)}
         for name, slice_of in right.items():
             self.make(name, *slice_of)
         self.make("another", other)

@@ -62,12 +62,12 @@ class Bench:
 
     def library(self) -> list[str]:
         whole = self.tree / LIBRARY
-        self.ours(whole, *GPU)
+        self.ours(whole, *GPU, "--compact")
         kept = next((self.scratch / "ours").rglob(whole.name)).rename(self.scratch / "kept.so")
         ours: list[Cost] = []
         copied: list[Cost] = []
         for _ in range(self.rounds):
-            ours.append(self.ours(whole, *GPU, "--in-place"))
+            ours.append(self.ours(whole, *GPU))
             copied.append(self.runner.run([["/bin/cp", str(kept), str(cleared(self.scratch / "theirs") / "copy.so")]]))
         for name, costs in (("slice in place", ours), ("cp", copied)):
             self.tell(name, costs)

@@ -63,8 +63,8 @@ std::vector<std::string> Seeds() {
   seeds.push_back(elf::test::StaticArchive({{"a.o", object}, {"a_name_of_many_letters.o", object}}));
   std::vector<std::string> objects;
   for (const bool named : {false, true}) {
-    elf::test::DeviceObject compact{.containers = {large, small}, .relocatable = small, .named = named};
-    objects.push_back(compact.Build());
+    elf::test::DeviceObject built{.containers = {large, small}, .relocatable = small, .named = named};
+    objects.push_back(built.Build());
   }
   seeds.push_back(elf::test::ArchiveWithSymbols({{"a.o", objects[0]}, {"b.o", objects[1]}},
                                                 {{"one", 0}, {"two", 1}, {"three", 0}}));
@@ -77,7 +77,7 @@ std::vector<std::string> Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ptpkg;  // NOLINT(google-build-using-namespace): one function is all there is
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  fuzz::SliceFor(input, {.gpus = {90}});
+  fuzz::SliceFor(input, {.gpus = {90}, .form = elf::SliceForm::kCompact});
   fuzz::SliceFor(input, {.gpus = {80, 90}, .form = elf::SliceForm::kInPlace, .keep_ptx = true});
   return 0;
 }

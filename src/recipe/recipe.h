@@ -168,6 +168,7 @@ struct GpuSlices {
   std::vector<std::string> gpus =
       {};  ///< As versions::GpuSlice::str(), one for each slice; empty: no slices.
   bool keep_ptx = false;
+  bool compact = false;                 ///< Linked files shrink.
   std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
   bool variant = false;                 ///< Wheels: variant wheels.
   std::string cuda = {};                ///< Of those: the lowest version of CUDA; "": by the local version.

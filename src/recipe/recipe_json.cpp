@@ -113,7 +113,8 @@ Json SlicesToJson(const GpuSlices& slices) {
   if (slices.gpus.empty()) return Json();
   Members members;
   members.Add("gpus", slices.gpus).Add("ptx", slices.keep_ptx ? "keep" : "").Add("allow", slices.allow);
-  return members.AddIf(slices.variant, "variant").Add("cuda", slices.cuda).Take();
+  members.AddIf(slices.compact, "compact").AddIf(slices.variant, "variant");
+  return members.Add("cuda", slices.cuda).Take();
 }
 
 Json PtpkgToJson(const PtpkgExtra& extra) {

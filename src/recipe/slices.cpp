@@ -98,6 +98,7 @@ Result<GpuSlices> ReadSlices(Reader& reader, const Node& node, const std::vector
     PTPKG_TRY(slices.keep_ptx, ReadKeepPtx(reader, *ptx));
   }
   PTPKG_TRY(slices.allow, reader.TextsOf(&node, "allow"));
+  PTPKG_TRY(slices.compact, reader.BoolOf(&node, "compact", false));
   PTPKG_TRY(slices.variant, reader.BoolOf(&node, "variant", false));
   if (const Node* cuda = node.Find("cuda")) {
     PTPKG_TRY(slices.cuda, ReadCuda(reader, *cuda));

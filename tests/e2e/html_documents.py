@@ -147,7 +147,7 @@ def slicing(gpus=(("8.0",), ("9.0",), ("8.0", "9.0"), ("12.0",)), fallback=True,
         form = "in place" if file["path"] == object_ else "compact"
         dropped = sum(file["code"].values()) - sum(kept.values())
         return {**same, "code": kept, "form": form, "size": file["size"] - (dropped if form == "compact" else 0),
-                "not_compact": "its table of symbols is that of BSD" if form == "in place" else None,
+                "not_compact": "only linked libraries and programs can be compact" if form == "in place" else None,
                 "gaps": {"12.0": 3} if file["path"] == large and "12.0" in wanted else {}}
 
     def one(wanted, name, size):

@@ -75,7 +75,7 @@ class Slices(Pages):
         details = page.value("document.querySelector('#files .details').innerText")
         self.assertIn("3 containers without code for 12.0", details)
         page.click("#files .virtual tbody tr:nth-child(6) button")
-        self.assertIn("its table of symbols is that of BSD", page.value(text_of("#files .details")))
+        self.assertIn("only linked libraries and programs can be compact", page.value(text_of("#files .details")))
 
     def test_reasons(self):
         page = self.show(documents.slicing())
@@ -85,7 +85,7 @@ class Slices(Pages):
                                                  ["info", "unchanged", "toy/lib/libnccl.so.2", "NVIDIA's licence does not allow changes"],
                                                  ["info", "unchanged", "toy/lib/libtoy_old.so", "it has no code for 8.0", "In the slice for 8.0"]])
         page.type("#reasons input", "compact")
-        self.assertEqual(page.value(shown), [["info", "not compact", "toy/lib/libtoy_static.a", "its table of symbols is that of BSD"]])
+        self.assertEqual(page.value(shown), [["info", "not compact", "toy/lib/libtoy_static.a", "only linked libraries and programs can be compact"]])
 
     def test_one_slice_that_a_dry_run_plans(self):
         document = documents.slicing(gpus=(("9.0",),), fallback=False)
@@ -96,7 +96,7 @@ class Slices(Pages):
         self.assertIn("this was a dry run", page.value(text_of("#head")))
         self.assertEqual([row[2] for row in self.rows(page, "slices")], ["310.0 MB", "–"])
         self.assertEqual(page.value(count_of("#device-code select, #files select")), 0)
-        self.assertIn("None: every file is compact", page.value(text_of("#reasons")))
+        self.assertIn("None: each container keeps only the code that its GPUs need.", page.value(text_of("#reasons")))
 
 
 class Verbs(Pages):
@@ -124,7 +124,7 @@ class Verbs(Pages):
 
     def test_diff_of_a_slice(self):
         wheel, path = self.fat_wheel(), self.scratch / "page.html"
-        for flags in ((), ("--in-place",)):
+        for flags in ((), ("--compact",)):
             new, = self.ptpkg_json("slice", wheel, "--gpu", "9.0", "--output", self.scratch / "out", "--force", *flags)["slices"]
             self.ptpkg("diff", wheel, new["to"], "--html", path, exit_code=1)
             page = self.see(path, pathlib.Path(new["to"]).name)

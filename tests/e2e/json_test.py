@@ -131,7 +131,7 @@ class JsonOutput(harness.Case):
                                                           [(gpu_library.CUBIN, "90")]])
         planned = self.valid(self.ptpkg_json("slice", fat, "--gpu", "8.0", "--dry-run"), "slice")
         self.assertEqual(planned["slices"][0]["files"][0]["gaps"], {"8.0": 1})
-        self.valid(self.ptpkg_json("slice", fat, "--all-archs", "--in-place", "--output", self.scratch / "out"), "slice")
+        self.valid(self.ptpkg_json("slice", fat, "--all-archs", "--compact", "--output", self.scratch / "out"), "slice")
 
     def test_completion_and_man(self):
         for verb, word in (("completion", "bash"), ("explain", "wheel-summary"), ("man", "build")):

@@ -43,17 +43,34 @@ class Libraries(harness.Case):
                 self.assertLessEqual(set(new), set(old))
             self.assertEqual(path.stat().st_mode, self.library.stat().st_mode)
         file, = result["slices"][0]["files"]
-        self.assertEqual(file["form"], "compact", file["not_compact"])
+        self.assertEqual((file["form"], file["not_compact"]), ("in place", None))
         self.assertEqual(file["size"], one.stat().st_size)
-        self.assertLess(file["size"], len(before) - 90_000)
+        self.assertEqual(file["size"], len(before))
         self.assertEqual(set(result["files"][0]["code"]), {"sm_80", "sm_86", "sm_90", "sm_90a", "sm_100", "compute_90", "compute_100"})
         self.assertEqual(set(file["code"]), {"sm_90", "sm_90a"})
         self.assertEqual(file["code"]["sm_90"], result["files"][0]["code"]["sm_90"])
         self.assertEqual(self.library.read_bytes(), before)
         self.assertEqual(harness.leftovers(self.scratch), [])
 
-    def test_in_place_nothing_moves(self):
-        result = self.slice("--gpu", "8.0", "--in-place")
+    def test_compact_files_shrink(self):
+        before = self.library.read_bytes()
+        result = self.slice("--gpu", "9.0", "--gpu", "8.6+8.0", "--compact")
+        one, two = (pathlib.Path(item["to"]) for item in result["slices"])
+        self.assertEqual(gpu_library.names(one, 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
+        self.assertEqual(gpu_library.names(two, 2), [[(CUBIN, "80"), (CUBIN, "86")], [(CUBIN, "80")]])
+        for path in (one, two):
+            for new, old in zip(gpu_library.loaded(path, 2), gpu_library.loaded(self.library, 2)):
+                self.assertLessEqual(set(new), set(old))
+            self.assertEqual(path.stat().st_mode, self.library.stat().st_mode)
+        file, = result["slices"][0]["files"]
+        self.assertEqual(file["form"], "compact", file["not_compact"])
+        self.assertEqual(file["size"], one.stat().st_size)
+        self.assertLess(file["size"], len(before) - 90_000)
+        self.assertEqual(self.library.read_bytes(), before)
+        self.assertIn("'ptpkg slice' has no option '--in-place'", self.refused("--gpu", "9.0", "--in-place", code=2))
+
+    def test_nothing_moves(self):
+        result = self.slice("--gpu", "8.0")
         path = pathlib.Path(result["slices"][0]["to"])
         old, new = self.library.read_bytes(), path.read_bytes()
         self.assertEqual(len(new), len(old))
@@ -123,7 +140,7 @@ class Libraries(harness.Case):
         self.slice("--gpu", "9.0", "--force")
         self.assertEqual(taken.read_bytes(), made)
         said = self.refused("--gpu", "9.0", "--force", code=2, artifact=taken)
-        self.assertIn("is the slice for 9.0", said)
+        self.assertIn("is the slice for 9.0\n", said)
         self.assertEqual(taken.read_bytes(), made)
 
     def test_a_damaged_container_is_an_error(self):
@@ -181,8 +198,11 @@ class Wheels(wheel_maker.WheelCase):
 
     def test_a_slice_installs_and_runs(self):
         self.module("one", self.fat, options=["-Wl,-rpath,$ORIGIN/lib"])
-        result = self.slice(self.wheel(), "--gpu", "9.0")
-        self.assertEqual(self.get(self.installed(result["slices"][0]["to"]), "toy.one"), "42")
+        wheel = self.wheel()
+        for form in ((), ("--compact", "--force")):
+            result = self.slice(wheel, "--gpu", "9.0", *form)
+            self.sound(result["slices"][0]["to"])
+            self.assertEqual(self.get(self.installed(result["slices"][0]["to"]), "toy.one"), "42")
 
     def test_the_label_of_an_earlier_slice_is_replaced(self):
         first = self.slice(self.wheel("1.0+cu130"), "--gpu", "8.0+9.0")["slices"][0]["to"]
@@ -191,7 +211,7 @@ class Wheels(wheel_maker.WheelCase):
         self.assertIn("+cu130.sm90-", second)
         self.assertEqual(gpu_library.names(self.library_of(second), 2), [[(CUBIN, "90"), (CUBIN, "90a")], [(CUBIN, "90")]])
         said = self.ptpkg("slice", second, "--gpu", "9.0", "--output", self.output, "--force", exit_code=2).stderr
-        self.assertIn("is the slice for 9.0", said)
+        self.assertIn("is the slice for 9.0\n", said)
 
     def test_libraries_of_nvidia_stay(self):
         for name in ("libcublas.so.13", "libcudart-d0da41ae.so.13.0", "libnccl.so.2"):
@@ -271,7 +291,7 @@ class Wheels(wheel_maker.WheelCase):
         self.slice(wheel, "--gpu", "9.0", "--variant")
         variant = next(self.output.glob("*-sm90.whl"))
         self.assertIn("is a variant wheel", self.ptpkg("slice", variant, "--gpu", "9.0", *output, exit_code=2).stderr)
-        self.assertIn("is the slice for 9.0", self.ptpkg("slice", variant, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
+        self.assertIn("is the slice for 9.0\n", self.ptpkg("slice", variant, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
         self.assertIn("is not a wheel", self.ptpkg("slice", self.fat, "--gpu", "9.0", "--variant", *output, exit_code=2).stderr)
         self.assertIn("'thirteen' is not a CUDA version",
                       self.ptpkg("slice", wheel, "--gpu", "8.0", "--variant", "--cuda", "thirteen", *output, exit_code=2).stderr)

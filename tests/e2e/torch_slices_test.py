@@ -111,7 +111,7 @@ class TorchSlices(harness.Case):
         gpus = [[number] for number in numbers] + [[80, 90], [75, 120]]
         for chosen in gpus:
             names = "+".join(f"{number // 10}.{number % 10}" for number in chosen)
-            for form in ([], ["--in-place"]):
+            for form in ([], ["--compact"]):
                 with self.subTest(names, form=form):
                     output = self.scratch / "out"
                     shutil.rmtree(output, ignore_errors=True)

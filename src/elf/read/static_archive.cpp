@@ -12,8 +12,12 @@
 namespace ptpkg::elf {
 namespace {
 
+constexpr std::string_view kArchiveMagic = "!<arch>\n";
 constexpr std::string_view kThinMagic = "!<thin>\n";
 // Of a header: name 16, time 12, owner 6, group 6, mode 8, size 10, end 2.
+constexpr std::uint64_t kMemberHeaderBytes = 60;
+constexpr std::uint64_t kMemberSizeAt = 48;
+constexpr std::uint64_t kMemberSizeDigits = 10;
 constexpr std::string_view kHeaderEnd = "`\n";
 constexpr std::uint64_t kMaxLongNameBytes = 16U << 20U;  // bytes of the table of long names
 constexpr std::uint64_t kMaxName = 4096;
@@ -41,7 +45,7 @@ Error Broken(std::uint64_t at, std::string_view what) {
 /// One member as its header and long name tell it.
 struct Member {
   std::string name;
-  std::optional<ArchiveTable::Kind> table;
+  bool is_table = false;  ///< Of symbols or names, for the archive itself.
   std::uint64_t begin = 0;
   std::uint64_t size_bytes = 0;
 };
@@ -52,25 +56,16 @@ class Walk {
  public:
   Walk(File& archive, const FileStat& stat) : archive_(archive), stat_(stat) {}
 
-  /// `tables` may be null.
-  Result<void> Run(const Visit& visit, std::vector<ArchiveTable>* tables) {
+  Result<void> Run(const Visit& visit) {
     std::uint64_t at = kArchiveMagic.size();
     while (at < stat_.size_bytes) {
       PTPKG_TRY(const Member member, ReadMember(at));
-      if (!member.table) {
+      if (!member.is_table) {
         FileStat stat = stat_;
         stat.size_bytes = member.size_bytes;
         RangeFile file(archive_, stat, member.begin);
-        PTPKG_CHECK(visit({.name = member.name,
-                           .offset = member.begin,
-                           .header_offset = at,
-                           .size_bytes = member.size_bytes},
-                          file));
-      } else if (tables != nullptr) {
-        tables->push_back({.kind = *member.table,
-                           .header_offset = at,
-                           .offset = member.begin,
-                           .size_bytes = member.size_bytes});
+        PTPKG_CHECK(
+            visit({.name = member.name, .offset = member.begin, .size_bytes = member.size_bytes}, file));
       }
       at = member.begin + member.size_bytes;
       at += at % 2;  // members begin at even offsets
@@ -85,21 +80,17 @@ class Walk {
     const std::string_view header = AsText(bytes);
     const std::optional<std::uint64_t> size = Number(header.substr(kMemberSizeAt, kMemberSizeDigits));
     if (!size || header.substr(58) != kHeaderEnd) return Broken(at, "there is no member header here");
-    Member member{.name = {}, .table = {}, .begin = at + kMemberHeaderBytes, .size_bytes = *size};
+    Member member{.name = {}, .begin = at + kMemberHeaderBytes, .size_bytes = *size};
     if (member.size_bytes > stat_.size_bytes - member.begin) {
       return Broken(at, fmt::format("a member of {} bytes, where {} are left", member.size_bytes,
                                     stat_.size_bytes - member.begin));
     }
     std::string_view name = Trim(header.substr(0, 16));
-    if (name == "/") member.table = ArchiveTable::Kind::kSymbols32;
-    if (name == "/SYM64/") member.table = ArchiveTable::Kind::kSymbols64;
-    if (name.starts_with("__.SYMDEF")) member.table = ArchiveTable::Kind::kBsdSymbols;
-    if (member.table) return member;
+    member.is_table = name == "/" || name == "/SYM64/" || name == "//" || name.starts_with("__.SYMDEF");
     if (name == "//") {
-      member.table = ArchiveTable::Kind::kNames;
       PTPKG_CHECK(ReadNames(member));
-      return member;
     }
+    if (member.is_table) return member;
     if (name.starts_with("#1/")) {
       PTPKG_CHECK(TakeLeadingName(at, name.substr(3), member));
       return member;
@@ -141,7 +132,7 @@ class Walk {
     name.resize(std::min(name.size(), name.find('\0')));
     member.begin += *size;
     member.size_bytes -= *size;
-    if (name.starts_with("__.SYMDEF")) member.table = ArchiveTable::Kind::kBsdSymbols;
+    member.is_table = name.starts_with("__.SYMDEF");
     member.name = name.empty() ? "?" : name;
     return Ok();
   }
@@ -158,38 +149,14 @@ Result<bool> IsStaticArchive(File& file) {
   return magic == kArchiveMagic || magic == kThinMagic;
 }
 
-namespace {
-
-Result<void> WalkArchive(File& archive, const Visit& visit, std::vector<ArchiveTable>* tables) {
+Result<void> ForEachMember(File& archive, const Visit& visit) {
   PTPKG_TRY(const std::string magic, Magic(archive));
   if (magic == kThinMagic) {
     return Error(ErrorCode::kUnsupported, "a thin archive does not contain its members")
         .WithHint("create the archive without 'T' or '--thin' of ar");
   }
   PTPKG_TRY(const FileStat stat, archive.Stat());
-  return Walk(archive, stat).Run(visit, tables);
-}
-
-}  // namespace
-
-Result<void> ForEachMember(File& archive, const Visit& visit) { return WalkArchive(archive, visit, nullptr); }
-
-std::optional<std::size_t> ArchiveParts::MemberAt(std::uint64_t header_offset) const {
-  const auto found =
-      std::lower_bound(members.begin(), members.end(), header_offset,
-                       [](const MemberPlace& member, std::uint64_t at) { return member.header_offset < at; });
-  if (found == members.end() || found->header_offset != header_offset) return std::nullopt;
-  return static_cast<std::size_t>(found - members.begin());
-}
-
-Result<ArchiveParts> ReadArchiveParts(File& archive) {
-  ArchiveParts parts;
-  const Visit keep = [&](const MemberPlace& place, File&) {
-    parts.members.push_back(place);
-    return Ok();
-  };
-  PTPKG_CHECK(WalkArchive(archive, keep, &parts.tables));
-  return parts;
+  return Walk(archive, stat).Run(visit);
 }
 
 }  // namespace ptpkg::elf

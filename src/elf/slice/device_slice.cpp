@@ -8,8 +8,6 @@
 #include "elf/edit/edit.h"
 #include "elf/read/section_table.h"
 #include "elf/read/static_archive.h"
-#include "elf/slice/archive_compact.h"
-#include "elf/slice/object_compact.h"
 #include "elf/slice/slice_compact.h"
 #include "support/files/read_only_file.h"
 
@@ -54,24 +52,13 @@ class SlicePlanner {
 
  private:
   Result<void> TakeArchive(File& file) {
-    ArchiveParts parts;
-    if (request_.form == SliceForm::kCompact) {
-      PTPKG_TRY(parts, ReadArchiveParts(file));
-      PTPKG_TRY(plan_.not_compact, FindArchiveObstacle(file, parts));
-      members_may_shrink_ = plan_.not_compact.empty();
-    }
-    PTPKG_CHECK(ForEachMember(file, [&](const MemberPlace& place, File& member) -> Result<void> {
+    return ForEachMember(file, [&](const MemberPlace& place, File& member) -> Result<void> {
       const Result<void> taken = TakeElf(member, place);
       if (taken) return Ok();
       const Error& error = taken.error();
       return Error(error.code(), fmt::format("member '{}': {}", place.name, error.message()))
           .WithHint(error.hint());
-    }));
-    if (smaller_.empty()) return Ok();
-    plan_.form = SliceForm::kCompact;
-    PTPKG_TRY(std::vector<Replacement> changes, PlanArchive(file, parts, smaller_));
-    for (Replacement& change : changes) replacements_.push_back(std::move(change));
-    return Ok();
+    });
   }
 
   /// `place`: {} of a file that is no member.
@@ -186,44 +173,20 @@ class SlicePlanner {
 
   Result<void> PlanForm(File& file, const Image& image, const MemberPlace& place,
                         const std::vector<SlicedSection>& sections) {
-    if (request_.form == SliceForm::kCompact && image.header.type == kTypeRel)
-      return PlanObjectForm(file, image, place, sections);
     CompactPlan compact;
-    if (request_.form == SliceForm::kCompact && place.name.empty()) {
-      PTPKG_TRY(compact, PlanCompact(file, image, sections));
-      plan_.not_compact = std::move(compact.why_not);
-      replacements_ = std::move(compact.replacements);
-      if (!compact.compacted.empty()) plan_.form = SliceForm::kCompact;
+    if (request_.form == SliceForm::kCompact) {
+      if (image.header.type == kTypeRel || !place.name.empty()) {
+        plan_.not_compact = "only linked libraries and programs can be compact";
+      } else {
+        PTPKG_TRY(compact, PlanCompact(file, image, sections));
+        plan_.not_compact = std::move(compact.why_not);
+        replacements_ = std::move(compact.replacements);
+        if (!compact.compacted.empty()) plan_.form = SliceForm::kCompact;
+      }
     }
     const std::vector<std::size_t>& done = compact.compacted;
     for (const SlicedSection& section : sections) {
       if (std::find(done.begin(), done.end(), section.index) == done.end()) PlanInPlace(place, section);
-    }
-    return Ok();
-  }
-
-  /// An object, or a member that is one.
-  Result<void> PlanObjectForm(File& file, const Image& image, const MemberPlace& place,
-                              const std::vector<SlicedSection>& sections) {
-    const bool is_member = !place.name.empty();
-    ObjectPlan object;
-    if (!is_member || members_may_shrink_) {
-      PTPKG_TRY(object, PlanObject(file, image, sections));
-    }
-    if (object.removed_bytes == 0) {
-      // Of an archive the first reason stands for all.
-      if (plan_.not_compact.empty() && !object.why_not.empty()) {
-        plan_.not_compact =
-            is_member ? fmt::format("member '{}': {}", place.name, object.why_not) : object.why_not;
-      }
-      for (const SlicedSection& section : sections) PlanInPlace(place, section);
-      return Ok();
-    }
-    for (Replacement& replacement : object.replacements) Add(place, std::move(replacement));
-    if (is_member) {
-      smaller_.push_back({.place = place, .removed_bytes = object.removed_bytes});
-    } else {
-      plan_.form = SliceForm::kCompact;
     }
     return Ok();
   }
@@ -263,8 +226,6 @@ class SlicePlanner {
   SlicePlan plan_;
   DeviceCodeStats judged_;  // what counts as the code of the file
   std::vector<Replacement> replacements_;
-  std::vector<SmallerMember> smaller_;
-  bool members_may_shrink_ = false;
   std::size_t containers_ = 0;
 };
 

@@ -8,13 +8,11 @@
 // archive. VerifySlice (elf/slice/slice_verify.h) must pass on it, or on what WriteSlice wrote, before it is
 // used.
 //
-// In place: nothing moves but elements within their container; freed bytes are zeros. Works on all files.
-// Compact: the file gets smaller and no address changes but those of containers. Of linked 64-bit files whose
+// In place: elements move within their container only, and zeros fill the freed bytes. Works on all files.
+// Compact: the file shrinks, and only containers get other addresses. Possible for linked 64-bit files whose
 // pointers to containers are relative relocations (RELA, RELR): the containers of each section move together,
-// the pointers to them follow, the load segment that holds them is cut behind each section, and what lies
-// behind gets a smaller file offset. Of objects both sections get smaller, and relocations and symbols
-// follow; of static archives the members that are objects. What SlicePlan::not_compact names a reason for is
-// sliced in place.
+// the pointers to them follow, the load segment that holds them is cut behind each section, and the contents
+// behind it get a smaller file offset. Other files are sliced in place; SlicePlan::not_compact says why.
 
 #include <map>
 #include <memory>
@@ -41,7 +39,7 @@ std::string_view SliceFormName(SliceForm form);
 
 struct SliceRequest {
   std::vector<std::uint32_t> gpus = {};  ///< Compute capabilities: 90 is 9.0. At least one.
-  SliceForm form = SliceForm::kCompact;
+  SliceForm form = SliceForm::kInPlace;
   bool keep_ptx = false;  ///< Also the highest PTX without suffix of each container, for later GPUs.
 };
 
@@ -72,10 +70,9 @@ struct SlicePlan {
   std::uint64_t old_size = 0;
   std::uint64_t new_size = 0;  ///< Sum over the pieces.
   SliceForm form = SliceForm::kInPlace;
-  /// Why the form is in place although compact was wanted; "" when it is as wanted. Of an archive, why its
-  /// first member that could have been smaller is not, whatever becomes of the others; of a linked file with
-  /// several sections, why all but the largest one are in place. A clause without final period: "a symbol of
-  /// .dynsym lies in .nv_fatbin".
+  /// Why the form is in place although compact was wanted; "" when it is as wanted. If a file has several
+  /// sections: why all but the largest one are in place. A clause without final period: "a symbol of .dynsym
+  /// lies in .nv_fatbin".
   std::string not_compact = {};
   /// Over all sections and members. `containers` counts all under `kept`, and those that lost something under
   /// `dropped`.

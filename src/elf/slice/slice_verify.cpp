@@ -6,8 +6,6 @@
 #include "elf/device/device_choice.h"
 #include "elf/read/section_table.h"
 #include "elf/read/static_archive.h"
-#include "elf/slice/archive_compact.h"
-#include "elf/slice/object_check.h"
 #include "elf/slice/slice_compare.h"
 #include "elf/slice/slice_layout_check.h"
 #include "support/files/read_only_file.h"
@@ -110,6 +108,11 @@ class SliceComparison {
     for (std::size_t i = 0; i < before_.size(); ++i) {
       if (before_[i].offset != after_[i].offset || before_[i].size_bytes != after_[i].size_bytes)
         return SliceDiffers(fmt::format("section {} lies elsewhere", before_[i].name));
+      for (std::size_t k = 0; k < before_[i].containers.size(); ++k) {
+        const std::uint64_t offset = before_[i].containers[k].offset;
+        if (after_[i].containers[k].offset != offset)
+          return SliceDiffers(fmt::format("the container that was at file offset {} moved", offset));
+      }
       sections.push_back(&before_[i]);
     }
     std::sort(sections.begin(), sections.end(), [](const FoundSection* left, const FoundSection* right) {
@@ -133,15 +136,13 @@ class SliceComparison {
     PTPKG_TRY(const std::optional<Image> after, ReadImage(sliced_));
     if (!before || !after || before->sections.size() != after->sections.size())
       return SliceDiffers("another number of sections");
-    const bool is_object = before->header.type == kTypeRel;
+    if (before->header.type == kTypeRel) return SliceDiffers("the size of the object");
     std::vector<ContainerMoves> device;
     for (std::size_t i = 0; i < before_.size(); ++i) {
-      const std::uint64_t old_address = is_object ? 0 : before->sections[before_[i].index].addr;
-      const std::uint64_t new_address = is_object ? 0 : after->sections[after_[i].index].addr;
-      device.push_back(MovesOf(i, old_address, new_address));
+      device.push_back(
+          MovesOf(i, before->sections[before_[i].index].addr, after->sections[after_[i].index].addr));
     }
-    return is_object ? CheckObject({original_, *before}, {sliced_, *after}, device, ranges_)
-                     : CheckLayout({original_, *before}, {sliced_, *after}, device, ranges_);
+    return CheckLayout({original_, *before}, {sliced_, *after}, device, ranges_);
   }
 
   /// Of the section `i` of both, which lies at these addresses.
@@ -169,92 +170,35 @@ class SliceComparison {
   std::vector<FoundSection> after_;
 };
 
-/// Headers, names and tables of two archives are equal but for the sizes and places of members, and each
-/// member is a slice of its original.
-class ArchiveComparison {
- public:
-  ArchiveComparison(File& original, File& sliced, const SliceRequest& request)
-      : original_(original), sliced_(sliced), request_(request), ranges_(original, sliced) {}
-
-  Result<void> Run(int jobs) {
-    Compare(0, 0, kArchiveMagic.size(), "the magic number");
-    PTPKG_TRY(before_, ReadArchiveParts(original_));
-    PTPKG_TRY(after_, ReadArchiveParts(sliced_));
-    if (before_.members.size() != after_.members.size())
-      return SliceDiffers(
-          fmt::format("{} members instead of {}", after_.members.size(), before_.members.size()));
-    for (std::size_t i = 0; i < before_.members.size(); ++i) PTPKG_CHECK(CompareMembers(i, jobs));
-    if (before_.tables.size() != after_.tables.size()) return SliceDiffers("another number of tables");
-    for (std::size_t i = 0; i < before_.tables.size(); ++i)
-      PTPKG_CHECK(CompareTables(before_.tables[i], after_.tables[i]));
-    return ranges_.Run(jobs);
-  }
-
- private:
-  void Compare(std::uint64_t original, std::uint64_t sliced, std::uint64_t size_bytes,
-               std::string_view what) {
-    ranges_.Add({.original = original, .sliced = sliced, .size_bytes = size_bytes, .what = what});
-  }
-
-  Result<void> CompareMembers(std::size_t index, int jobs) {
-    const MemberPlace& old = before_.members[index];
-    const MemberPlace& now = after_.members[index];
-    const std::string what = fmt::format("the header of member '{}'", old.name);
-    constexpr std::uint64_t kBehindSize = kMemberSizeAt + kMemberSizeDigits;
-    const std::uint64_t header = old.offset - old.header_offset;
-    if (header != now.offset - now.header_offset) return SliceDiffers(what);
-    constexpr std::string_view kHeader = "the header of a member";
-    Compare(old.header_offset, now.header_offset, kMemberSizeAt, kHeader);
-    Compare(old.header_offset + kBehindSize, now.header_offset + kBehindSize, header - kBehindSize, kHeader);
-    if (old.size_bytes % 2 != now.size_bytes % 2) return SliceDiffers(what);
-    PTPKG_TRY(FileStat before, original_.Stat());
-    PTPKG_TRY(FileStat after, sliced_.Stat());
-    before.size_bytes = old.size_bytes;
-    after.size_bytes = now.size_bytes;
-    RangeFile member(original_, before, old.offset);
-    RangeFile sliced(sliced_, after, now.offset);
-    PTPKG_CHECK(SliceComparison(member, sliced, request_).Run(jobs),
-                fmt::format("while comparing member '{}'", old.name));
+/// Each member is a slice of its original, and all other bytes are equal.
+Result<void> CompareArchives(File& original, File& sliced, const SliceRequest& request, int jobs) {
+  PTPKG_TRY(const FileStat before, original.Stat());
+  PTPKG_TRY(const FileStat after, sliced.Stat());
+  if (before.size_bytes != after.size_bytes) return SliceDiffers("the size of the archive");
+  RangeComparison ranges(original, sliced);
+  std::uint64_t at = 0;
+  const auto compare_up_to = [&](std::uint64_t end) {
+    ranges.Add({.original = at, .sliced = at, .size_bytes = end - at, .what = "a header or table"});
+  };
+  PTPKG_CHECK(ForEachMember(original, [&](const MemberPlace& place, File& member) -> Result<void> {
+    compare_up_to(place.offset);
+    at = place.offset + place.size_bytes;
+    FileStat stat = after;
+    stat.size_bytes = place.size_bytes;
+    RangeFile now(sliced, stat, place.offset);
+    PTPKG_CHECK(SliceComparison(member, now, request).Run(jobs),
+                fmt::format("while comparing member '{}'", place.name));
     return Ok();
-  }
-
-  Result<void> CompareTables(const ArchiveTable& old, const ArchiveTable& now) {
-    if (old.kind != now.kind || old.size_bytes != now.size_bytes)
-      return SliceDiffers("a table of the archive");
-    Compare(old.header_offset, now.header_offset, old.offset - old.header_offset, "the header of a table");
-    PTPKG_TRY(const FileStat before, original_.Stat());
-    PTPKG_TRY(const FileStat after, sliced_.Stat());
-    // In place nothing moves, and a table need not be understood.
-    const bool is_equal = old.PlaceBytes() == 0 || before.size_bytes == after.size_bytes;
-    if (is_equal) {
-      Compare(old.offset, now.offset, old.size_bytes, "a table of the archive");
-      return Ok();
-    }
-    PTPKG_TRY(const std::vector<std::uint64_t> old_places, ReadSymbolPlaces(original_, old));
-    PTPKG_TRY(const std::vector<std::uint64_t> new_places, ReadSymbolPlaces(sliced_, now));
-    if (old_places.size() != new_places.size()) return SliceDiffers("the table of symbols");
-    for (std::size_t i = 0; i < old_places.size(); ++i) {
-      if (before_.MemberAt(old_places[i]) != after_.MemberAt(new_places[i]))
-        return SliceDiffers(fmt::format("symbol {} of the archive is another member's", i));
-    }
-    const std::uint64_t names = std::min(old.size_bytes, old.PlaceBytes() * (1 + old_places.size()));
-    Compare(old.offset + names, now.offset + names, old.size_bytes - names, "names of the table of symbols");
-    return Ok();
-  }
-
-  File& original_;
-  File& sliced_;
-  const SliceRequest& request_;
-  RangeComparison ranges_;
-  ArchiveParts before_;
-  ArchiveParts after_;
-};
+  }));
+  compare_up_to(before.size_bytes);
+  return ranges.Run(jobs);
+}
 
 }  // namespace
 
 Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request, int jobs) {
   PTPKG_TRY(const bool is_archive, IsStaticArchive(original));
-  if (is_archive) return ArchiveComparison(original, sliced, request).Run(jobs);
+  if (is_archive) return CompareArchives(original, sliced, request, jobs);
   return SliceComparison(original, sliced, request).Run(jobs);
 }
 

@@ -17,12 +17,10 @@ namespace ptpkg::elf {
 /// - Every other section, loaded or not, has the same name, type, address, size and bytes; in .symtab only
 ///   symbols of containers and moved sections have other values.
 /// - The loader's rules for segments (CheckSegments).
-/// Of objects: all bytes of other sections are equal but for symbols of containers and relocations to them,
-/// which lead to the same container. Of archives: members are slices of the original's, their headers equal
-/// but for sizes, and the table of symbols has the same members. Where nothing got smaller: all bytes outside
-/// of containers are equal.
-/// `jobs`: how many threads compare bytes. Errors: kInternal naming the first difference; those of reading.
-/// Cost: reads both files once, but for what is zero. Memory: 8 MB, and 2 MB for each job.
+/// If the size is the same, as it always is for objects and archives: no container moved, and all bytes
+/// outside of containers are equal. `jobs`: how many threads compare bytes. Errors: kInternal naming the
+/// first difference; those of reading. Cost: reads both files once, but for what is zero. Memory: 8 MB, and 2
+/// MB for each job.
 Result<void> VerifySlice(File& original, File& sliced, const SliceRequest& request, int jobs = 1);
 
 }  // namespace ptpkg::elf

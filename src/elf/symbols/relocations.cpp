@@ -33,6 +33,24 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kOtherTables
     {0x6fffe000, "DT_ANDROID_RELR"},
 }};
 
+/// Of a table with addends. What is left behind the last whole record is passed over.
+Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
+                         const std::function<Result<void>(const Relocation&)>& take) {
+  const std::uint64_t word = image.codec.WordSize();
+  const std::uint64_t whole = size_bytes / (3 * word) * (3 * word);
+  for (std::uint64_t at = 0; at < whole; at += kTableStep) {
+    const std::uint64_t step = std::min(kTableStep, whole - at);
+    PTPKG_TRY(const auto bytes, ReadExact(file, offset + at, step, "the relocation table"));
+    for (std::uint64_t entry = 0; entry < step; entry += 3 * word) {
+      Relocation relocation = DecodeRelocation(image.codec, bytes, entry);
+      relocation.addend = image.codec.Word(bytes, entry + 2 * word);
+      relocation.addend_offset = offset + at + entry + 2 * word;
+      PTPKG_CHECK(take(relocation));
+    }
+  }
+  return Ok();
+}
+
 class RelocationWalk {
  public:
   using Take = std::function<Result<void>(const Relocation&)>;
@@ -147,23 +165,6 @@ Relocation DecodeRelocation(const Codec& codec, Bytes bytes, std::uint64_t at) {
   return {.place = codec.Word(bytes, at),
           .type = static_cast<std::uint32_t>(codec.Is64() ? info : info & 0xffU),
           .symbol = static_cast<std::uint32_t>(codec.Is64() ? info >> 32U : info >> 8U)};
-}
-
-Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
-                         const std::function<Result<void>(const Relocation&)>& take) {
-  const std::uint64_t word = image.codec.WordSize();
-  const std::uint64_t whole = size_bytes / (3 * word) * (3 * word);
-  for (std::uint64_t at = 0; at < whole; at += kTableStep) {
-    const std::uint64_t step = std::min(kTableStep, whole - at);
-    PTPKG_TRY(const auto bytes, ReadExact(file, offset + at, step, "the relocation table"));
-    for (std::uint64_t entry = 0; entry < step; entry += 3 * word) {
-      Relocation relocation = DecodeRelocation(image.codec, bytes, entry);
-      relocation.addend = image.codec.Word(bytes, entry + 2 * word);
-      relocation.addend_offset = offset + at + entry + 2 * word;
-      PTPKG_CHECK(take(relocation));
-    }
-  }
-  return Ok();
 }
 
 std::optional<std::uint32_t> RelativeType(const Image& image) {

@@ -29,12 +29,6 @@ Relocation DecodeRelocation(const Codec& codec, Bytes bytes, std::uint64_t at);
 /// r_type of "the word is the load address + addend"; nullopt for machines that are not known here.
 std::optional<std::uint32_t> RelativeType(const Image& image);
 
-/// Calls `take` with every record of a table with addends, of `size_bytes` bytes at file offset `offset`;
-/// what is left behind the last whole one is passed over. REQUIRES: 64-bit. Errors: kCorrupt for a table that
-/// leaves the file; kIo; those of `take`. Memory: under 1 MiB.
-Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
-                         const std::function<Result<void>(const Relocation&)>& take);
-
 /// Calls `take` with every relocation of DT_REL, DT_RELA, DT_JMPREL and DT_RELR, in this order. REQUIRES:
 /// RelativeType. Errors: kUnsupported for Android's packed tables, naming them, and for places of DT_RELR
 /// that do not ascend, as linkers write them; kCorrupt for tables and words that lie in no segment; kIo;

@@ -150,5 +150,5 @@ function slicePage(report) {
     { id: "files", title: "Files", badge: slices.length * report.files.length, parts: () => slicedFilesView(report, slices) },
     { id: "reasons", title: "Reasons", badge: reasons.length, parts: () => (reasons.length ?
       [element("p", { class: "muted" }, "Why files stay as they were, are not compact, or keep containers that their GPUs have nothing of."), ...findingsView(reasons, "reason")] :
-      [element("p", {}, "None: every file is compact, and of each container stays what its GPUs need.")]) }] };
+      [element("p", {}, "None: each container keeps only the code that its GPUs need.")]) }] };
 }

@@ -326,7 +326,7 @@ class Slicing {
     }
     const elf::SliceRequest request{
         .gpus = slice.gpus,
-        .form = run_.in_place ? elf::SliceForm::kInPlace : elf::SliceForm::kCompact,
+        .form = run_.compact ? elf::SliceForm::kCompact : elf::SliceForm::kInPlace,
         .keep_ptx = run_.keep_ptx};
     std::optional<SliceTarget> to;
     if (!run_.dry_run) to = {.path = place / files_[index].place.path, .is_written = source_->WantsFiles()};

@@ -18,7 +18,7 @@ struct SliceRun {
   std::vector<std::string> gpus = {};   ///< One text for each slice: "9.0", "8.0+8.6".
   bool each = false;                    ///< Instead: a slice for each GPU that there is machine code of.
   bool keep_ptx = false;                ///< elf::SliceRequest::keep_ptx
-  bool in_place = false;                ///< Files keep their size; what is dropped becomes zeros.
+  bool compact = false;                 ///< Linked files shrink; else dropped code becomes zeros.
   std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
   std::optional<AbsPath> output = {};   ///< Existing folder, or one to be made; nullopt: the artifact's own.
   /// Of wheels: variant wheels (PEP 825) under the version of the artifact, which becomes the null variant.

@@ -21,7 +21,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kSliceVersion = 2;
+constexpr int kSliceVersion = 3;
 constexpr const char* kKeep = "keep";
 constexpr const char* kDrop = "drop";
 constexpr const char* kStage = "slice";
@@ -36,6 +36,7 @@ Result<SliceRun> ReadRequest(const NodeRun& run) {
   PTPKG_TRY(const std::string ptx, JsonString(slices, "ptx", kWhere));
   request.keep_ptx = ptx == kKeep;
   PTPKG_TRY(request.allow, JsonStringsOr(slices, "allow", {}, kWhere));
+  request.compact = slices.contains("compact") && slices["compact"] == true;
   request.variant = slices.contains("variant") && slices["variant"] == true;
   PTPKG_TRY(request.cuda, JsonStringOr(slices, "cuda", "", kWhere));
   return request;
@@ -140,7 +141,10 @@ std::string AddSlicing(const graph::StageTable& stages, const recipe::GpuSlices&
   PTPKG_ASSERT(whole != nullptr && CanSlice(*whole) && !slices.gpus.empty());
   Node node = stages.MakeNode(kStage, whole->subject);
   node.id = fmt::format("{}-{}", kStage, pack);
-  Json wanted = {{"gpus", slices.gpus}, {"ptx", slices.keep_ptx ? kKeep : kDrop}, {"allow", slices.allow}};
+  Json wanted = {{"gpus", slices.gpus},
+                 {"ptx", slices.keep_ptx ? kKeep : kDrop},
+                 {"compact", slices.compact},
+                 {"allow", slices.allow}};
   std::size_t count = slices.gpus.size();
   if (whole->stage == kWheelStage) {
     wanted["variant"] = slices.variant;

@@ -224,7 +224,7 @@ constexpr Rule kZip[] = {
     {"texts", Shape::kTextMapping},
 };
 constexpr Rule kSlices[] = {
-    {"gpus", Shape::kTexts}, {"ptx"}, {"allow", Shape::kTexts}, {"variant"}, {"cuda"},
+    {"gpus", Shape::kTexts}, {"ptx"}, {"allow", Shape::kTexts}, {"compact"}, {"variant"}, {"cuda"},
 };
 constexpr Rule kDev[] = {{"script", Shape::kTextsOrMapping, kScript}};
 constexpr Rule kPtpkgOutput[] = {

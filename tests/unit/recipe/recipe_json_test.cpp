@@ -55,13 +55,14 @@ class RecipeJsonTest : public ::testing::Test {
 };
 
 TEST_F(RecipeJsonTest, SlicesAreThoseOfTheVariant) {
-  const std::string slices = "{gpus: [9.0, 8.6+8.0], ptx: keep, allow: n, variant: true, cuda: 13.0}";
+  const std::string slices =
+      "{gpus: [9.0, 8.6+8.0], ptx: keep, compact: true, allow: n, variant: true, cuda: 13.0}";
   const std::string package = "package: {name: toy, version: \"1\"}\nextra: {ptpkg: {slices: ";
   ASSERT_OK_AND_ASSIGN(const Recipe recipe, Read(package + slices + "}}\n"));
   const Json written = RecipeToJson(recipe);
   EXPECT_EQ(written["extra"]["ptpkg"]["slices"],
-            Json::parse(R"({"gpus": ["9.0", "8.0+8.6"], "ptx": "keep", "allow": ["n"], "variant": true,
-                            "cuda": "13.0"})"));
+            Json::parse(R"({"gpus": ["9.0", "8.0+8.6"], "ptx": "keep", "compact": true, "allow": ["n"],
+                            "variant": true, "cuda": "13.0"})"));
   ASSERT_OK_AND_ASSIGN(const Recipe again, Read(YamlText(written)));
   EXPECT_EQ(RecipeToJson(again), written);
   ASSERT_OK_AND_ASSIGN(const Recipe none, Read(package + "[]}}\n"));

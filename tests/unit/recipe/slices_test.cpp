@@ -50,17 +50,18 @@ TEST_F(SlicesTest, AListIsTheShortForm) {
 }
 
 TEST_F(SlicesTest, AMappingSaysHow) {
-  ASSERT_OK_AND_ASSIGN(
-      const GpuSlices slices,
-      Slices("{gpus: [9.0], ptx: keep, variant: true, cuda: \"${{ cuda }}\", allow: libnccl.so*}"));
+  ASSERT_OK_AND_ASSIGN(const GpuSlices slices, Slices("{gpus: [9.0], ptx: keep, compact: true, variant: "
+                                                      "true, cuda: \"${{ cuda }}\", allow: libnccl.so*}"));
   EXPECT_THAT(slices.gpus, ElementsAre("9.0"));
   EXPECT_TRUE(slices.keep_ptx);
+  EXPECT_TRUE(slices.compact);
   EXPECT_TRUE(slices.variant);
   EXPECT_EQ(slices.cuda, "13.0");
   EXPECT_THAT(slices.allow, ElementsAre("libnccl.so*"));
   ASSERT_OK_AND_ASSIGN(const GpuSlices plain,
                        Slices("{gpus: 9.0, ptx: drop, variant: false, cuda: \"${{ '' }}\"}"));
   EXPECT_FALSE(plain.keep_ptx);
+  EXPECT_FALSE(plain.compact);
   EXPECT_FALSE(plain.variant);
   EXPECT_EQ(plain.cuda, "");
 }
@@ -98,6 +99,7 @@ TEST_F(SlicesTest, WhatIsRefusedIsNamedAtItsPlace) {
       {"[9.0, each]", "'each' cannot be combined with other slices", 19},
       {"{ptx: keep}", "'extra.ptpkg.slices' has no 'gpus'", 13},
       {"{gpus: 9.0, ptx: some}", "'extra.ptpkg.slices.ptx' is 'keep' or 'drop', not 'some'", 30},
+      {"{gpus: 9.0, compact: some}", "'compact' is true or false", 34},
       {"{gpus: 9.0, variant: maybe}", "'variant' is true or false", 34},
       {"{gpus: 9.0, variant: true, cuda: cu130}", "'cu130' is not a CUDA version", 46},
       {"{gpus: 9.0, cuda: 13.0}", "'extra.ptpkg.slices.cuda' applies to variant wheels only", 31},

@@ -159,7 +159,7 @@ TEST_P(SliceBytes, OfPairsOfGpusToo) {
   const std::string original = library.Build();
   for (const std::vector<std::uint32_t>& gpus :
        {std::vector<std::uint32_t>{80, 86}, {75, 90}, {90, 100, 120}, {87, 110}}) {
-    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(original, {.gpus = gpus}));
+    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(original, CompactFor(gpus)));
     EXPECT_EQ(sliced.plan.form, SliceForm::kCompact) << sliced.plan.not_compact;
     EXPECT_GT(ExpectKept(original, sliced.bytes, gpus, false), 12U);
     ExpectRestOfLayout(library, original, sliced);
@@ -178,7 +178,7 @@ TEST_P(SliceWithRela, WordsThatTheLinkerFilledFollow) {
   const auto word_at = [&](std::size_t i) { return library.places.wrappers + kWrapperBytes * i + 8; };
   for (std::size_t i = 0; i < library.containers.size(); ++i)
     PokeWord(original, kWords, word_at(i), target_of(original, i));
-  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(original, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(original, CompactFor({90})));
   ASSERT_EQ(sliced.plan.form, SliceForm::kCompact) << sliced.plan.not_compact;
   const std::uint64_t shift = original.size() - sliced.bytes.size();
   for (std::size_t i = 0; i < library.containers.size(); ++i)
@@ -193,7 +193,7 @@ TEST_P(SliceWithRela, ARelocationOfTheOtherMachineIsInTheWay) {
   std::string original = library.Build();
   const std::uint32_t other = library.machine == kMachineAarch64 ? 8 : 1027;
   PokeU32(original, kWords, library.places.relocations + 72 + 8, other);  // the fourth
-  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(original, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(original, CompactFor({90})));
   EXPECT_EQ(sliced.plan.form, SliceForm::kInPlace);
   EXPECT_THAT(sliced.plan.not_compact,
               HasSubstr(fmt::format("a relocation of type {} points into .nv_fatbin", other)));

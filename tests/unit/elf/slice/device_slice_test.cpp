@@ -29,7 +29,7 @@ using ::testing::Pair;
 
 const SliceRequest kInPlaceFor90 = {.gpus = {90}, .form = SliceForm::kInPlace};
 
-Result<SlicePlan> PlanOf(const std::string& bytes, const SliceRequest& request = {.gpus = {90}}) {
+Result<SlicePlan> PlanOf(const std::string& bytes, const SliceRequest& request = CompactFor({90})) {
   MemFs fs;
   fs.AddFile(kSliced.str(), bytes);
   PTPKG_TRY(const auto file, fs.Open(kSliced, OpenMode::kRead));
@@ -96,14 +96,14 @@ TEST(DeviceSlice, ContainersWithoutCodeForAGpuAreNamedAndKept) {
 
 TEST(DeviceSlice, NoGpuIsLeftWithoutCode) {
   const std::string library = DeviceLibrary(Container({Sass(80), Ptx(90)}), Container({Sass(70)}));
-  EXPECT_THAT(PlanOf(library, {.gpus = {80, 75}}),
+  EXPECT_THAT(PlanOf(library, CompactFor({80, 75})),
               FailsWith(ErrorCode::kRefused, AllOf(HasSubstr("no code for GPU 7.5"),
                                                    HasSubstr("the file has sm_80, compute_90"))));
-  EXPECT_OK(PlanOf(library, {.gpus = {80, 120}}));
+  EXPECT_OK(PlanOf(library, CompactFor({80, 120})));
   // Without embedded code, and in objects, what the device linker works on counts.
-  EXPECT_OK(PlanOf(DeviceLibrary("", Container({Sass(70)})), {.gpus = {75}}));
-  EXPECT_OK(PlanOf(DeviceLibrary(Container({Sass(80)}), Container({Sass(70)}), kTypeRel), {.gpus = {75}}));
-  EXPECT_THAT(PlanOf(DeviceLibrary(Container({{.kind = 8}})), {.gpus = {90}}),
+  EXPECT_OK(PlanOf(DeviceLibrary("", Container({Sass(70)})), CompactFor({75})));
+  EXPECT_OK(PlanOf(DeviceLibrary(Container({Sass(80)}), Container({Sass(70)}), kTypeRel), CompactFor({75})));
+  EXPECT_THAT(PlanOf(DeviceLibrary(Container({{.kind = 8}})), CompactFor({90})),
               FailsWith(ErrorCode::kRefused, HasSubstr("none for any GPU")));
 }
 
@@ -118,7 +118,7 @@ TEST(DeviceSlice, WhatCannotBeSlicedIsSaid) {
 
 TEST(DeviceSlice, NothingToDropIsTheSameFile) {
   const std::string library = DeviceLibrary(Container({Sass(90), Sass(90)}));
-  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(library, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(library, CompactFor({90})));
   EXPECT_FALSE(sliced.plan.Changes());
   EXPECT_EQ(sliced.plan.not_compact, "nothing is dropped");
   EXPECT_EQ(sliced.bytes, library);
@@ -156,7 +156,7 @@ TEST(DeviceSlice, CompactMovesContainersTogether) {
                              .packed_relocations = packed,
                              .spare_segment = spare};
       const std::string bytes = library.Build();
-      ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+      ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
       ASSERT_EQ(sliced.plan.not_compact, "");
       EXPECT_EQ(sliced.plan.form, SliceForm::kCompact);
       EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192) << "whole pages";
@@ -184,7 +184,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
   WrappedLibrary library{
       .containers = {Container({Sass(80, 4096), Sass(90, 40)}), Container({Sass(80), Sass(90)})}};
   const std::string sound = library.Build();
-  ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(sound, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(sound, CompactFor({90})));
   ASSERT_EQ(compact.plan.not_compact, "");
   const WrappedLibrary::Places& places = library.places;
   const std::uint64_t code_header = places.section_headers + 64 * library.code_section;
@@ -223,7 +223,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
     if (row.size == 2) PokeU16(bytes, kHostCodec, row.at, static_cast<std::uint16_t>(row.value));
     if (row.size == 4) PokeU32(bytes, kHostCodec, row.at, static_cast<std::uint32_t>(row.value));
     if (row.size == 8) PokeWord(bytes, kHostCodec, row.at, row.value);
-    const auto sliced = SliceAndVerify(bytes, {.gpus = {90}});
+    const auto sliced = SliceAndVerify(bytes, CompactFor({90}));
     ASSERT_OK(sliced) << row.says;
     EXPECT_THAT(sliced->plan.not_compact, HasSubstr(row.says));
     const bool is_compact = std::string_view(row.says).empty();
@@ -243,13 +243,13 @@ TEST(DeviceSlice, HostCodeThatComputesThePlaceOfAContainerKeepsTheFormInPlace) {
   const std::uint64_t at = library.places.tail + 4;
   bytes.replace(at, 3, "\x48\x8d\x05");
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(second - (at + 7)));
-  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
   EXPECT_EQ(sliced.plan.form, SliceForm::kInPlace);
   EXPECT_EQ(sliced.plan.not_compact,
             fmt::format("code at address {:#x} goes by the distance to what would move", at));
   // The first one stays where it is.
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(library.places.code - (at + 7)));
-  ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(bytes, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(bytes, CompactFor({90})));
   EXPECT_EQ(compact.plan.form, SliceForm::kCompact) << compact.plan.not_compact;
 }
 
@@ -263,7 +263,7 @@ TEST(DeviceSlice, BothKindsOfSectionsGetSmaller) {
   for (const bool spare : {false, true}) {
     WrappedLibrary library = WithLargeRelocatable(spare);
     const std::string bytes = library.Build();
-    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
     EXPECT_EQ(sliced.plan.not_compact, "");
     EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192 - 4096) << "whole pages of each";
     EXPECT_EQ(sliced.bytes.substr(library.places.relocatable - 8192, 16 + 64 + 40),
@@ -300,7 +300,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfOneSectionLeavesTheLargerOneCompact) {
   for (const Row& row : rows) {
     std::string bytes = sound;
     PokeWord(bytes, kHostCodec, row.at, row.value);
-    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+    ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
     EXPECT_EQ(sliced.plan.form, SliceForm::kCompact) << row.says;
     EXPECT_THAT(sliced.plan.not_compact, HasSubstr(row.says));
     EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192) << row.says;
@@ -319,7 +319,7 @@ TEST(DeviceSlice, ASectionThatCodeWalksToItsEndStaysInPlace) {
       library.places.tail + 4;  // .tail holds code: lea __stop___nv_relfatbin(%rip), %rax
   bytes.replace(at, 3, "\x48\x8d\x05");
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(end - (at + 7)));
-  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
   EXPECT_EQ(sliced.plan.form, SliceForm::kCompact);
   EXPECT_EQ(sliced.plan.not_compact,
             fmt::format("code at address {:#x} goes by the distance to what would move", at));
@@ -330,11 +330,11 @@ TEST(DeviceSlice, RelocatableCodeOfTheDeviceLinkersLibraryDoesNotCount) {
   // As with libcudadevrt.a: machine code for others, beside what was linked.
   const std::string library =
       DeviceLibrary(Container({Sass(80), Sass(90)}), Container({Sass(50), Sass(80), Ptx(100)}));
-  EXPECT_THAT(PlanOf(library, {.gpus = {50}}),
+  EXPECT_THAT(PlanOf(library, CompactFor({50})),
               FailsWith(ErrorCode::kRefused, HasSubstr("the file has sm_80, sm_90")));
-  EXPECT_THAT(PlanOf(library, {.gpus = {120}}), FailsWith(ErrorCode::kRefused, HasSubstr("GPU 12.0")));
+  EXPECT_THAT(PlanOf(library, CompactFor({120})), FailsWith(ErrorCode::kRefused, HasSubstr("GPU 12.0")));
   // The PTX that nvcc -rdc left beside the embedded code can be linked by the driver.
-  EXPECT_OK(PlanOf(DeviceLibrary(Container({Sass(80)}), Container({Sass(80), Ptx(80)})), {.gpus = {90}}));
+  EXPECT_OK(PlanOf(DeviceLibrary(Container({Sass(80)}), Container({Sass(80), Ptx(80)})), CompactFor({90})));
 }
 
 TEST(DeviceSlice, PtxForLaterGpusHasNoSuffix) {
@@ -415,7 +415,7 @@ TEST(DeviceSlice, EveryReadThatFailsIsReported) {
     ASSERT_LT(number, 1000U);
     FaultFs faulty(fs, {.number = number, .scope = FaultScope::kReading});
     const auto run = [&]() -> Result<void> {
-      const SliceRequest request = {.gpus = {90}};
+      const SliceRequest request = CompactFor({90});
       PTPKG_TRY(const auto file, faulty.Open(kSliced, OpenMode::kRead));
       PTPKG_TRY(const SlicePlan plan, PlanSlice(*file, request));
       PTPKG_TRY(const auto sliced, MakeSlicedFile(*file, plan));

@@ -47,7 +47,7 @@ struct UsedLibrary {
 
   /// Why the slice is not compact.
   [[nodiscard]] std::string WhyNot() const {
-    const auto sliced = SliceAndVerify(bytes, {.gpus = {90}});
+    const auto sliced = SliceAndVerify(bytes, CompactFor({90}));
     EXPECT_OK(sliced);
     if (!sliced) return "it is none";
     EXPECT_EQ(sliced->plan.form == SliceForm::kCompact, sliced->plan.not_compact.empty());
@@ -124,7 +124,7 @@ TEST(DeviceSliceUsers, CodeThatIsMadeToBeSlowKeepsTheFormInPlace) {
       bytes.replace(at, kUnit, "\x48\xb8\x8b\x05\0\0\0\0\x90\x90", kUnit);
       PokeU32(bytes, kHostCodec, at + 4, static_cast<std::uint32_t>(second - (at + 8)));
     }
-    const auto sliced = SliceAndVerify(bytes, {.gpus = {90}});
+    const auto sliced = SliceAndVerify(bytes, CompactFor({90}));
     EXPECT_OK(sliced);
     return sliced ? sliced->plan.not_compact : "it is none";
   };

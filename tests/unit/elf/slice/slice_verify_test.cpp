@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "elf/read/static_archive.h"
 #include "support/files/read_only_file.h"
 #include "support/matchers.h"
 #include "unit/elf/fixtures/device_libraries.h"
 #include "unit/elf/fixtures/device_objects.h"
 #include "unit/elf/fixtures/elf_additions.h"
+#include "unit/elf/fixtures/slice_of.h"
 
 namespace ptpkg::elf::test {
 namespace {
@@ -67,19 +67,6 @@ bool IsUsed(const std::string& bytes, std::uint64_t at) {
          });
 }
 
-/// The same of an archive: headers of members are read, and what aligns members is not.
-bool IsUsedInArchive(const std::string& bytes, std::uint64_t at) {
-  MemoryFile file(AsBytes(bytes));
-  bool used = true;
-  EXPECT_OK(ForEachMember(file, [&](const MemberPlace& place, File&) {
-    if (at >= place.offset && at - place.offset < place.size_bytes)
-      used = IsUsed(bytes.substr(place.offset, place.size_bytes), at - place.offset);
-    if (at == place.offset + place.size_bytes && at % 2 == 1) used = false;
-    return Ok();
-  }));
-  return used;
-}
-
 TEST(VerifySlice, FindsEveryByteThatWasTouched) {
   for (const SliceForm form : {SliceForm::kInPlace, SliceForm::kCompact}) {
     for (const bool spare : {false, true}) {
@@ -114,16 +101,25 @@ DeviceObject Object(bool named) {
       .named = named};
 }
 
+/// Expects of each byte of `sliced` that another value of it is found.
+void ExpectFound(const std::string& original, const std::string& sliced) {
+  ASSERT_OK(Verify(original, sliced, {.gpus = {90}}));
+  for (std::size_t at = 0; at < sliced.size(); ++at) {
+    std::string touched = sliced;
+    touched[at] = static_cast<char>(touched[at] ^ 0x10);
+    EXPECT_FALSE(Verify(original, touched, {.gpus = {90}})) << at;
+  }
+  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), {.gpus = {90}}));
+}
+
 TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnObject) {
   for (const bool named : {false, true}) {
     const std::string original = Object(named).Build();
     const std::string sliced = SliceOf(original, {.gpus = {90}});
-    ASSERT_LT(sliced.size(), original.size());
-    for (std::size_t at = 0; at < sliced.size(); ++at) {
-      std::string touched = sliced;
-      touched[at] = static_cast<char>(touched[at] ^ 0x10);
-      EXPECT_FALSE(Verify(original, touched, {.gpus = {90}}) && IsUsed(sliced, at)) << at;
-    }
+    ASSERT_NE(sliced, original);
+    ExpectFound(original, sliced);
+    EXPECT_THAT(Verify(original, sliced + "more", {.gpus = {90}}),
+                FailsWith(ErrorCode::kInternal, HasSubstr("the size of the object")));
   }
 }
 
@@ -136,13 +132,19 @@ TEST(VerifySlice, FindsEveryByteThatWasTouchedInAnArchive) {
   const std::string original = archive(objects);
   const std::string sliced = SliceOf(original, {.gpus = {90}});
   ASSERT_EQ(sliced, archive({SliceOf(objects[0], {.gpus = {90}}), SliceOf(objects[1], {.gpus = {90}})}));
-  for (std::size_t at = 0; at < sliced.size(); ++at) {
-    std::string touched = sliced;
-    touched[at] = static_cast<char>(touched[at] ^ 0x10);
-    EXPECT_FALSE(Verify(original, touched, {.gpus = {90}}) && IsUsedInArchive(sliced, at)) << at;
-  }
-  EXPECT_FALSE(Verify(original, sliced.substr(0, sliced.size() - 2), {.gpus = {90}}));
-  EXPECT_FALSE(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}));
+  ExpectFound(original, sliced);
+  EXPECT_THAT(Verify(original, sliced + ArchiveMember("c.o/", "more"), {.gpus = {90}}),
+              FailsWith(ErrorCode::kInternal, HasSubstr("the size of the archive")));
+}
+
+TEST(VerifySlice, FindsAContainerThatMovedInPlace) {
+  const std::string whole = Container({SassOfSize(80, 40), SassOfSize(90, 40)});
+  const std::string kept = Container({SassOfSize(90, 40)});
+  const std::string zeros(whole.size() - kept.size(), '\0');
+  const std::string original = DeviceLibrary(whole + whole);
+  EXPECT_OK(Verify(original, DeviceLibrary(kept + zeros + kept + zeros), {.gpus = {90}}));
+  EXPECT_THAT(Verify(original, DeviceLibrary(kept + kept + zeros + zeros), {.gpus = {90}}),
+              FailsWith(ErrorCode::kInternal, HasSubstr("moved")));
 }
 
 std::string WithSegment(std::string bytes, std::size_t index, const Segment& segment) {
@@ -151,7 +153,7 @@ std::string WithSegment(std::string bytes, std::size_t index, const Segment& seg
 }
 
 TEST(VerifySlice, FindsProgramHeadersThatTheOriginalHasNot) {
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   // The headers' own takes the place of the note's.
   const std::string original =
       WithSegment(Library(true).Build(), 3, {kSegmentPhdr, kFlagRead, 64, 64, 64, 5 * 56, 5 * 56, 8});
@@ -184,7 +186,7 @@ TEST(VerifySlice, FindsProgramHeadersThatTheOriginalHasNot) {
 TEST(VerifySlice, FindsSymbolsOfOtherFilesInWhatMoved) {
   WrappedLibrary library = Library(false);
   std::string original = library.Build();
-  const std::string sliced = SliceOf(original, {.gpus = {90}});
+  const std::string sliced = SliceOf(original, CompactFor({90}));
   ASSERT_LT(sliced.size(), original.size());
   // Both say the same; the planner would not have moved it.
   const std::uint64_t symbol = library.places.dynamic_symbols + 24;
@@ -192,19 +194,19 @@ TEST(VerifySlice, FindsSymbolsOfOtherFilesInWhatMoved) {
     std::string before = original;
     PokeWord(before, kHostCodec, symbol + 8, value);
     MemoryFile file(AsBytes(before));
-    ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
+    ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, CompactFor({90})));
     EXPECT_EQ(plan.form, SliceForm::kInPlace);
     const std::size_t place = sliced.find(original.substr(library.places.dynamic_symbols, 96));
     ASSERT_NE(place, std::string::npos);
     std::string after = sliced;
     PokeWord(after, kHostCodec, place + 24 + 8, value);
-    EXPECT_THAT(Verify(before, after, {.gpus = {90}}),
+    EXPECT_THAT(Verify(before, after, CompactFor({90})),
                 FailsWith(ErrorCode::kInternal, HasSubstr("symbol 1 of .dynsym lies in what moved")));
   }
 }
 
 TEST(VerifySlice, FindsWhatNoHeaderNames) {
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   const std::string original = Library(true).Build() + "what somebody appended";
   const std::string sliced = SliceOf(original, request);
   ASSERT_LT(sliced.size(), original.size());
@@ -233,7 +235,7 @@ TEST(VerifySlice, FindsAnotherRequest) {
 }
 
 TEST(VerifySlice, FindsWhatIsMissing) {
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   const std::string original = Library(true).Build();
   const std::string sliced = SliceOf(original, request);
   EXPECT_THAT(Verify(original, original, request),

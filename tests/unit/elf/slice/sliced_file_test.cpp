@@ -32,7 +32,7 @@ TEST(SlicedFile, AFileThatChangedIsRefused) {
   MemFs fs;
   fs.AddFile(kSliced.str(), DeviceLibrary(Container({SassFor(80), SassFor(90)})));
   ASSERT_OK_AND_ASSIGN(const auto file, fs.Open(kSliced, OpenMode::kReadWrite));
-  ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(*file, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(*file, CompactFor({90})));
   ASSERT_OK_AND_ASSIGN(const auto sliced, MakeSlicedFile(*file, plan));
   ASSERT_OK(file->Truncate(plan.old_size / 2));
   EXPECT_THAT(MakeSlicedFile(*file, plan),
@@ -89,7 +89,7 @@ TEST(SlicedFile, KnowsWhatItTakesFromItsOriginal) {
 TEST(SlicedFile, APlanThatTakesOtherBytesIsFound) {
   const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
-  const SliceRequest request = {.gpus = {90}};
+  const SliceRequest request = CompactFor({90});
   ASSERT_OK_AND_ASSIGN(const SlicePlan sound, PlanSlice(file, request));
   ASSERT_EQ(sound.form, SliceForm::kCompact);
   std::size_t wrong = 0;
@@ -145,7 +145,7 @@ class ForgetfulFile final : public ReadOnlyFile {
 TEST(SlicedFile, ADiskThatForgetsIsFoundWhileItIsWritten) {
   const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
-  ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(const SlicePlan plan, PlanSlice(file, CompactFor({90})));
   for (const std::uint64_t at : {0U, 4000U, 9000U}) {
     ForgetfulFile target(at);
     EXPECT_THAT(WriteSlice(file, plan, target),
@@ -210,7 +210,7 @@ class RestlessFile final : public ReadOnlyFile {
 TEST(SlicedFile, AFileThatChangesWhileItsSliceIsWrittenIsRefused) {
   const std::string bytes = RelocatableLibrary();
   MemoryFile file(AsBytes(bytes));
-  ASSERT_OK_AND_ASSIGN(SlicePlan plan, PlanSlice(file, {.gpus = {90}}));
+  ASSERT_OK_AND_ASSIGN(SlicePlan plan, PlanSlice(file, CompactFor({90})));
   RestlessFile changing(AsBytes(bytes));
   ASSERT_OK_AND_ASSIGN(plan.seen, changing.Stat());
   ForgetfulFile target(bytes.size());

@@ -196,6 +196,8 @@ const std::vector<Row> kRows = {
     {"extra.ptpkg.slices.gpus", "extra: {ptpkg: {slices: {gpus: 9.0}}}\n", kSliceNodes},
     {"extra.ptpkg.slices.ptx", "extra: {ptpkg: {slices: {gpus: 9.0, ptx: keep}}}\n",
      "slice-conda slice-wheel", kSliced},
+    {"extra.ptpkg.slices.compact", "extra: {ptpkg: {slices: {gpus: 9.0, compact: true}}}\n",
+     "slice-conda slice-wheel", kSliced},
     {"extra.ptpkg.slices.allow", "extra: {ptpkg: {slices: {gpus: 9.0, allow: a}}}\n",
      "slice-conda slice-wheel", kSliced},
     {"extra.ptpkg.slices.variant", "extra: {ptpkg: {slices: {gpus: 9.0, variant: true}}}\n", "slice-wheel",

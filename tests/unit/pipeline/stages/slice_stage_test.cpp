@@ -121,8 +121,8 @@ TEST_F(SliceStageTest, AnyInputMayBeAnything) {
   const auto node = std::find_if(planned.nodes.begin(), planned.nodes.end(),
                                  [](const graph::Node& one) { return one.stage == "slice"; });
   ASSERT_NE(node, planned.nodes.end());
-  for (const char* place : {"/slices", "/slices/gpus", "/slices/gpus/0", "/slices/ptx", "/slices/allow",
-                            "/slices/variant", "/slices/cuda", "/count"}) {
+  for (const char* place : {"/slices", "/slices/gpus", "/slices/gpus/0", "/slices/ptx", "/slices/compact",
+                            "/slices/allow", "/slices/variant", "/slices/cuda", "/count"}) {
     for (const Json& value : junk) {
       graph::Plan plan = planned;
       graph::Node& other = plan.nodes[static_cast<std::size_t>(node - planned.nodes.begin())];
