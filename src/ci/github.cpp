@@ -91,18 +91,18 @@ class GithubWriter {
     command.insert(command.end(), workflow_.arguments.begin(), workflow_.arguments.end());
     while (jobs_.ends_with('\n')) jobs_.pop_back();
     return Fill(GithubTemplate("workflow"), {{"command", ShellLine(command)},
-                                  {"name", QuotedForGithub(workflow_.name)},
-                                  {"branch", QuotedForGithub(workflow_.branch)},
-                                  {"jobs", jobs_}});
+                                             {"name", QuotedForGithub(workflow_.name)},
+                                             {"branch", QuotedForGithub(workflow_.branch)},
+                                             {"jobs", jobs_}});
   }
 
  private:
   void AddCompare() {
     jobs_ += Fill(GithubTemplate("compare"), With({{"runner", Runner(workflow_.labels)},
-                                        {"container", Container(workflow_.image)},
-                                        {"words", QuotedForGithub(Words(workflow_.arguments))},
-                                        {"script", CompareWorkflow()}},
-                                       workflow_.image.empty()));
+                                                   {"container", Container(workflow_.image)},
+                                                   {"words", QuotedForGithub(Words(workflow_.arguments))},
+                                                   {"script", CompareWorkflow()}},
+                                                  workflow_.image.empty()));
   }
 
   void AddStage(std::size_t index) {
@@ -149,9 +149,9 @@ class GithubWriter {
       pattern = fmt::format("ptpkg-{{{}}}-*", Join(numbers, ","));
     }
     return Fill(GithubTemplate("earlier"), With({{"pattern", Quoted(pattern)},
-                                      {"folders", Quoted(std::to_string(folders_))},
-                                      {"script", CollectEarlierPackages("../earlier", "../dist")}},
-                                     false));
+                                                 {"folders", Quoted(std::to_string(folders_))},
+                                                 {"script", CollectEarlierPackages("../earlier", "../dist")}},
+                                                false));
   }
 
   [[nodiscard]] std::string PublishingEvent() const {

@@ -84,14 +84,15 @@ class GitlabWriter {
                       {"build", BuildScript()}});
     }
     for (const Job& job : stage.jobs) {
-      jobs_ += Fill(GitlabTemplate("build"), {{"title", job.title},
-                                   {"id", job.id},
-                                   {"job", Quoted(job.id)},
-                                   {"stage", name},
-                                   {"image", job.image == workflow_.image ? "" : Image(job.image)},
-                                   {"tags", job.labels == workflow_.labels ? "" : Tags(job.labels)},
-                                   {"arguments", Quoted(Words(job.arguments))},
-                                   {"earlier", earlier}});
+      jobs_ +=
+          Fill(GitlabTemplate("build"), {{"title", job.title},
+                                         {"id", job.id},
+                                         {"job", Quoted(job.id)},
+                                         {"stage", name},
+                                         {"image", job.image == workflow_.image ? "" : Image(job.image)},
+                                         {"tags", job.labels == workflow_.labels ? "" : Tags(job.labels)},
+                                         {"arguments", Quoted(Words(job.arguments))},
+                                         {"earlier", earlier}});
     }
     folders_ += stage.jobs.size();
   }

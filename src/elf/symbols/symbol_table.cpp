@@ -75,8 +75,7 @@ Result<void> ForEachDynamicSymbol(File& file, const Image& image, SymbolVersions
   PTPKG_TRY(const std::uint64_t symbols_at, image.OffsetOf(*table, count * record, "the symbol table"));
   std::uint64_t versions_at = 0;
   if (with_versions) {
-    PTPKG_TRY(versions_at,
-              image.OffsetOf(*words, count * kVersionWordBytes, "the table of symbol versions"));
+    PTPKG_TRY(versions_at, image.OffsetOf(*words, count * kVersionWordBytes, "the table of symbol versions"));
   }
   std::vector<std::byte> bound;
   for (std::uint64_t first = 0; first < count; first += kSymbolsAtOnce) {
@@ -88,10 +87,11 @@ Result<void> ForEachDynamicSymbol(File& file, const Image& image, SymbolVersions
                                  "the table of symbol versions"));
     }
     for (std::uint64_t i = 0; i < some; ++i) {
-      PTPKG_TRY(const bool more,
-                take({.number = first + i,
-                      .record = DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)),
-                      .version = with_versions ? codec.U16(bound, i * kVersionWordBytes) : std::uint16_t{0}}));
+      PTPKG_TRY(
+          const bool more,
+          take({.number = first + i,
+                .record = DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)),
+                .version = with_versions ? codec.U16(bound, i * kVersionWordBytes) : std::uint16_t{0}}));
       if (!more) return Ok();
     }
   }

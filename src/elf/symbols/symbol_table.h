@@ -60,8 +60,9 @@ struct DynamicSymbol {
 enum class SymbolVersions : std::uint8_t { kSkip, kRead };
 
 /// Calls `take` with each dynamic symbol in order, until it returns false. A file without DT_SYMTAB, or whose
-/// symbols cannot be counted (CountDynamicSymbols), has none; with kRead, neither has a file without DT_VERSYM.
-/// Errors: kCorrupt for a table that leaves the file, kIo, and those that `take` returns. Memory: under 1 MiB.
+/// symbols cannot be counted (CountDynamicSymbols), has none; with kRead, neither has a file without
+/// DT_VERSYM. Errors: kCorrupt for a table that leaves the file, kIo, and those that `take` returns. Memory:
+/// under 1 MiB.
 Result<void> ForEachDynamicSymbol(File& file, const Image& image, SymbolVersions versions,
                                   const std::function<Result<bool>(const DynamicSymbol&)>& take);
 
