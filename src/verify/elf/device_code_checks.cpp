@@ -28,7 +28,7 @@ void AddDifference(const versions::ArchitectureNames& some, const versions::Arch
   if (!names.empty()) differences.push_back(fmt::format("{} for {} {}", what, Join(names, ", "), verdict));
 }
 
-/// "machine code for sm_90 is missing; PTX for compute_80 was not asked for".
+/// "machine code for sm_90 is missing; PTX for compute_80 was not requested".
 std::string Differences(const versions::DeviceArchitectures& has,
                         const versions::DeviceArchitectures& asked) {
   constexpr std::string_view kMissing = "is missing";
