@@ -83,14 +83,14 @@ std::string UnknownKeyHint(const Program& program, const Verb* verb, const std::
   }
   const std::vector<std::string> tables = VerbsWithKey(program, key);
   if (verb == nullptr && !tables.empty()) return fmt::format("move it to a table: {}", OneOf(tables));
-  if (const std::string hint = DidYouMean(key, known); !hint.empty()) return hint;
+  if (std::string hint = DidYouMean(key, known); !hint.empty()) return hint;
   if (verb != nullptr && !tables.empty()) return fmt::format("{} has it", OneOf(tables));
   std::vector<std::string> verbs;
   for (const Verb& each : program.verbs) {
     verbs.push_back(each.name);
     for (const std::string& own : KeysOf(each.options)) known.push_back(own);
   }
-  if (const std::string hint = DidYouMean(key, verb == nullptr ? verbs : known); !hint.empty()) return hint;
+  if (std::string hint = DidYouMean(key, verb == nullptr ? verbs : known); !hint.empty()) return hint;
   return verb == nullptr
              ? "keys are long options without '--': see 'ptpkg --help'"
              : fmt::format("keys are long options without '--': see 'ptpkg {} --help'", verb->name);
