@@ -260,12 +260,21 @@ bool WantsPlainBytes(const HttpCall& call) { return call.answer_sink != nullptr 
 
 /// Signs all `headers`: those that a proxy may change (User-Agent, Expect, Accept-Encoding) must not be among
 /// them.
-void SetSignature(CURL* easy, const AwsSignature& aws) {
+/// Errors: kUnsupported for a libcurl without signatures, which would send the keys by Basic authentication.
+Result<void> SetSignature(CURL* easy, const AwsSignature& aws) {
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
-  curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", aws.region).c_str());
+  const CURLcode set =
+      curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, fmt::format("aws:amz:{}:s3", aws.region).c_str());
+  if (set != CURLE_OK) {
+    return Error(ErrorCode::kUnsupported,
+                 fmt::format("libcurl {} cannot sign requests to S3: {}",
+                             curl_version_info(CURLVERSION_NOW)->version, curl_easy_strerror(set)))
+        .WithHint("install libcurl 7.75 or later with AWS SigV4");
+  }
   curl_easy_setopt(easy, CURLOPT_USERNAME, aws.keys.id.Reveal().c_str());
   curl_easy_setopt(easy, CURLOPT_PASSWORD, aws.keys.key.Reveal().c_str());
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
+  return Ok();
 }
 
 /// The method, and whether there is a body.
@@ -309,7 +318,6 @@ void SetCallOptions(Exchange& exchange, curl_slist* headers, bool asks) {
   // A document is decoded; bytes for a sink are those of the file, whatever it holds.
   curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, WantsPlainBytes(call) ? "identity" : "");
   curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, WantsPlainBytes(call) ? 0L : 1L);
-  if (call.aws) SetSignature(easy, *call.aws);
   SetMethod(easy, call);
   curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBytes);
   curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, kExpectMs);
@@ -354,6 +362,7 @@ Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool
   Exchange exchange(easy.get(), call, limits);
   if (call.open_body) PTPKG_CHECK(exchange.body.Open());
   SetCallOptions(exchange, headers.get(), asks);
+  if (call.aws) PTPKG_CHECK(SetSignature(easy.get(), *call.aws));
   std::array<char, CURL_ERROR_SIZE> detail{};
   curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
 
