@@ -76,7 +76,7 @@ Error WithCacheOption(const Error& error, const AbsPath& cache) {
   bool concerned = message.find("'" + cache.str() + "'") != std::string::npos ||
                    message.find("'" + cache.str() + "/") != std::string::npos;
   for (AbsPath above = cache; !concerned && above != above.Parent(); above = above.Parent()) {
-    concerned = message.find("cannot create folder '" + above.str() + "'") != std::string::npos;
+    concerned = message.find("cannot create directory '" + above.str() + "'") != std::string::npos;
   }
   const bool of_system = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kInvalidInput ||
                          error.code() == ErrorCode::kAlreadyExists;
