@@ -29,13 +29,23 @@ struct SourceText {
   std::vector<std::string> lines;
 };
 
+/// Of a key, or of a line that has one.
+bool NamesSecret(std::string_view text) {
+  const std::string key = ToLower(text);
+  constexpr std::array<std::string_view, 6> kWords = {"token",  "password", "passphrase",
+                                                      "secret", "api-key",  "api_key"};
+  return std::ranges::any_of(kWords,
+                             [&](std::string_view word) { return key.find(word) != std::string::npos; });
+}
+
+/// The line is not shown if a secret may be in it.
 Error ErrorAt(const SourceText& source, const toml::source_position& place, std::string message) {
   SourceSpan span;
   span.file = source.file.str();
   span.line = static_cast<int>(std::max<toml::source_index>(place.line, 1));
   span.column = static_cast<int>(std::max<toml::source_index>(place.column, 1));
   const auto index = static_cast<std::size_t>(span.line) - 1;
-  if (index < source.lines.size()) span.excerpt = source.lines[index];
+  if (index < source.lines.size() && !NamesSecret(source.lines[index])) span.excerpt = source.lines[index];
   return Error(ErrorCode::kUsage, std::move(message)).At(std::move(span));
 }
 
@@ -50,13 +60,6 @@ std::vector<std::string> KeysOf(const std::vector<Option>& options) {
 
 /// Options that mean nothing when they hold for every run.
 bool IsForOneRun(std::string_view key) { return key == "version" || key == "no-config" || key == "help"; }
-
-bool NamesSecret(const std::string& key) {
-  constexpr std::array<std::string_view, 6> kWords = {"token",  "password", "passphrase",
-                                                      "secret", "api-key",  "api_key"};
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return key.find(word) != std::string::npos; });
-}
 
 std::vector<std::string> VerbsWithKey(const Program& program, const std::string& key) {
   std::vector<std::string> tables;
@@ -141,6 +144,14 @@ Result<std::string> ResolvedValue(const AbsPath& directory, const Option& option
   return Join(parts, ":");
 }
 
+/// False for keys with which a recipe from elsewhere could send the user's tokens to its own server, or
+/// replace and remove files unasked. `ptpkg ci` only writes its server into a workflow.
+bool MayBeOfProject(const Verb* verb, std::string_view key) {
+  if (key == "force" || key == "yes") return false;
+  const bool is_server = key == "server" || key == "check-url";
+  return !is_server || (verb != nullptr && verb->name == "ci");
+}
+
 class FileReader {
  public:
   FileReader(const Program& program, SourceText source) : program_(program), source_(std::move(source)) {}
@@ -181,6 +192,10 @@ class FileReader {
                       .file = source_.file,
                       .line = static_cast<int>(key.source().begin.line)};
     PTPKG_TRY(value.values, ValuesOf(*option, name, node));
+    if (source_.file.Name() == kProjectFile && !MayBeOfProject(verb, name)) {
+      return ErrorAt(source_, key.source().begin, fmt::format("a project's file cannot set '{}'", name))
+          .WithHint("use the command line, or the user's file ~/.config/ptpkg/config.toml");
+    }
     value.shown = Shown(*option, value.values, node.is_array());
     values_.push_back(std::move(value));
     return Ok();
@@ -241,11 +256,15 @@ bool IsKind(Fs& fs, const AbsPath& path, FileKind kind) {
   return stat && stat->kind == kind;
 }
 
-/// Directories that cannot be read count as empty.
+/// Directories that cannot be read count as empty. So do those that everybody may write, such as /tmp: the
+/// file could be anybody's.
 std::optional<AbsPath> FindAbove(Fs& fs, AbsPath directory) {
+  constexpr std::uint32_t kWritableByOthers = 0002;
   while (true) {
     const AbsPath file = directory / kProjectFile;
-    if (IsKind(fs, file, FileKind::kRegular)) return file;
+    const auto stat = fs.Stat(directory);
+    const bool is_shared = stat && (stat->mode & kWritableByOthers) != 0;
+    if (!is_shared && IsKind(fs, file, FileKind::kRegular)) return file;
     if (directory == directory.Parent()) return std::nullopt;
     directory = directory.Parent();
   }

@@ -78,6 +78,17 @@ class Config(harness.Case):
         self.assertIn("holds a password", said)
         self.assertNotIn("hunter22", said)
 
+    def test_a_directory_of_everybody_has_no_settings(self):
+        self.project_file('color = "purple"\n')
+        self.refused("config")
+        self.project.chmod(0o777)
+        self.ptpkg("config", cwd=self.project)
+
+    def test_a_cache_below_a_file_names_the_option(self):
+        (self.scratch / "file").write_text("")
+        done = self.ptpkg("build", self.recipe, "--cache-dir", self.scratch / "file/below/cache", exit_code=7, cwd=self.project)
+        self.assertIn("--cache-dir DIR or PTPKG_CACHE_DIR", done.stderr)
+
     def test_a_setting_of_json_counts_for_errors_too(self):
         self.project_file("json = true\n")
         document = json.loads(self.ptpkg("render", "nothing", exit_code=4, cwd=self.project).stdout)

@@ -62,6 +62,17 @@ max-size = "20G"
   EXPECT_EQ((*read)[3].shown, R"(["conda", "wheel"])");
 }
 
+TEST_F(ConfigurationTest, AProjectSetsNoServerAndForcesNothing) {
+  for (const char* text :
+       {"[publish]\nserver = \"https://example.org\"\n", "[publish]\ncheck-url = \"https://example.org\"\n",
+        "[build]\nforce = true\n", "[remove]\nyes = true\n"}) {
+    EXPECT_THAT(Read(text), AllOf(FailsWith(ErrorCode::kUsage, HasSubstr("a project's file cannot set '")),
+                                  HasHint(HasSubstr("config.toml"))));
+    EXPECT_THAT(Read(text, "/home/.config/ptpkg/config.toml"), test::IsOk());
+  }
+  EXPECT_THAT(Read("[ci]\nserver = \"https://example.org\"\n"), test::IsOk());
+}
+
 TEST_F(ConfigurationTest, ErrorsNameTheLineAndTheNearestKey) {
   const auto unknown = Read("color = \"never\"\njbos = 3\n");
   EXPECT_THAT(unknown,
@@ -77,6 +88,12 @@ TEST_F(ConfigurationTest, ErrorsNameTheLineAndTheNearestKey) {
   EXPECT_THAT(Read("max-size = \"1G\"\n"), HasHint("move it to a table: [cache]"));
   EXPECT_THAT(Read("[build]\nmax-size = \"1G\"\n"), HasHint("[cache] has it"));
   EXPECT_THAT(Read("version = true\n"), HasHint(HasSubstr("command line only")));
+  for (const char* secret : {"[publish]\nserver-Token = \"hunter22\"\n", "\npassword = hunter22\n"}) {
+    const auto refused = Read(secret);
+    ASSERT_THAT(refused, testing::Not(test::IsOk()));
+    EXPECT_EQ(refused.error().span()->line, 2);
+    EXPECT_EQ(refused.error().span()->excerpt.str(), "");
+  }
   const auto broken = Read("jobs = 3\ncolor = \n");
   EXPECT_THAT(broken, FailsWith(ErrorCode::kUsage, HasSubstr("not TOML")));
   EXPECT_EQ(broken.error().span()->line, 2);
@@ -183,7 +200,7 @@ TEST_F(ConfigurationTest, EveryLongOptionIsAKey) {
       if (option.IsFlag()) value = "true";
       if (std::holds_alternative<Number>(option.target)) value = "7";
       const std::string text = "[" + verb.name + "]\n" + option.LongName().substr(2) + " = " + value;
-      EXPECT_TRUE(Read(text)) << text;
+      EXPECT_TRUE(Read(text, "/home/.config/ptpkg/config.toml")) << text;
     }
   }
 }
