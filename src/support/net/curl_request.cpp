@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/secret.h"
+#include "support/text/text.h"
 
 namespace ptpkg {
 namespace {
@@ -67,12 +68,6 @@ bool StartsWithNoCase(std::string_view text, std::string_view prefix) {
                                                     [](char a, char b) { return a == LowerLetter(b); });
 }
 
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), LowerLetter);
-  return lower;
-}
-
 CurlHandle NewCurlHandle() {
   // Never undone: other libraries of the process may use libcurl until the very end.
   static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -99,7 +94,7 @@ void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& h
   if (line.starts_with("HTTP/")) headers.clear();
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
-  headers.insert_or_assign(LowerCase(TrimSpace(line.substr(0, colon))),
+  headers.insert_or_assign(ToLower(TrimSpace(line.substr(0, colon))),
                            std::string(TrimSpace(line.substr(colon + 1))));
 }
 

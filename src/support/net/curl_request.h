@@ -43,7 +43,6 @@ std::string Redacted(const std::string& url);
 
 /// ASCII only. `prefix` is in lower case.
 bool StartsWithNoCase(std::string_view text, std::string_view prefix);
-std::string LowerCase(std::string_view text);
 
 /// "" for a value is libcurl's way to leave a header out that it would add.
 /// Errors: kInvalidInput (no name, a line break), which names the header but not its value.

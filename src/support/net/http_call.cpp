@@ -212,8 +212,7 @@ bool HasBody(const HttpCall& call) {
 /// REQUIRES of HttpCall::aws: a wrong signature would only be refused by the server, with other words.
 Result<void> CheckSignedCall(const HttpCall& call) {
   const auto lacks = [&](std::string_view wanted) {
-    return std::ranges::none_of(call.headers,
-                                [&](const auto& one) { return LowerCase(one.first) == wanted; });
+    return std::ranges::none_of(call.headers, [&](const auto& one) { return ToLower(one.first) == wanted; });
   };
   if (lacks("x-amz-content-sha256") || (HasBody(call) && lacks("content-type"))) {
     return Error(
@@ -247,7 +246,7 @@ Result<void> CheckCall(const HttpCall& call) {
   for (const auto& [name, value] : call.headers) {
     // They say how long the body is, and when it is sent: two that differ would be two requests.
     for (const std::string_view own : {"content-length", "transfer-encoding", "expect"}) {
-      if (LowerCase(name) == own) {
+      if (ToLower(name) == own) {
         return Error(ErrorCode::kInvalidInput,
                      fmt::format("HTTP header '{}' is not the caller's to set", name));
       }
