@@ -14,7 +14,7 @@ std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
   const auto sha256 = Sha256::FromHex(record.sha256);
   const auto md5 = Md5::FromHex(record.md5);
   if (!sha256 || !md5) return std::nullopt;
-  return Digests{.sha256 = *sha256, .md5 = *md5, .blake2b = {}, .size_bytes = record.size_bytes};
+  return Digests{.sha256 = *sha256, .md5 = *md5, .size_bytes = record.size_bytes};
 }
 
 /// What the manifest of an output folder lists, as far as the taker takes it.
@@ -40,14 +40,16 @@ Result<std::vector<NamedArtifact>> ManifestArtifacts(Env& env, const AbsPath& fo
       left_out.emplace_back(path.Name());
     }
   }
-  if (!left_out.empty()) {
-    env.reporter.Note(
-        fmt::format("skipped: {}, which {} does not accept", FirstNames(left_out, 3), taker.title));
-  }
+  NoteSkipped(env, left_out, taker.title);
   return files;
 }
 
 }  // namespace
+
+void NoteSkipped(Env& env, const std::vector<std::string>& names, const std::string& title) {
+  if (names.empty()) return;
+  env.reporter.Note(fmt::format("skipped: {}, which {} does not accept", FirstNames(names, 3), title));
+}
 
 Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
                                                     const ArtifactFilter& taker) {

@@ -17,6 +17,9 @@ struct ArtifactFilter {
   std::function<bool(ArtifactFormat)> takes;
 };
 
+/// A note that `names` are skipped because `title` does not accept them; nothing if there are none.
+void NoteSkipped(Env& env, const std::vector<std::string>& names, const std::string& title);
+
 struct NamedArtifact {
   AbsPath file;
   /// The sha256, md5 and size that the manifest of its output folder has; nullopt for a file that was named

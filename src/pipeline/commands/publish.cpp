@@ -91,10 +91,7 @@ std::vector<publish::Upload> TakenOf(Env& env, const Destination& destination,
                        std::any_of(artifact.attestations.begin(), artifact.attestations.end(), goes_along);
     if (!taken) left_out.push_back(one.Name());
   }
-  if (!left_out.empty()) {
-    env.reporter.Note(
-        fmt::format("skipped: {}, which {} does not accept", FirstNames(left_out, 3), destination.Title()));
-  }
+  NoteSkipped(env, left_out, destination.Title());
   return {};
 }
 
