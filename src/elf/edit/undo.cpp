@@ -20,7 +20,7 @@ constexpr std::size_t kBlockTextBytes = kBlockBytes / 2;
 std::string DigestOf(std::string_view text) {
   Blake2b256Hasher hasher;
   hasher.Update(AsBytes(text));
-  return Blake2b256{hasher.Finish()}.Hex();
+  return Digest<32>{hasher.Finish()}.Hex();
 }
 
 Error Torn() {

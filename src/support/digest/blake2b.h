@@ -1,6 +1,6 @@
 #pragma once
-// BLAKE2b with a 32-byte digest and no key. Layer: support. For hash.cpp, and for digests that never leave
-// ptpkg where the first use of OpenSSL (1.8 MB, 1 ms) would cost more than the work. Source: RFC 7693.
+// BLAKE2b with a 32-byte digest and no key. Layer: support. For digests that never leave ptpkg: the first
+// use of OpenSSL (1.8 MB, 1 ms) would cost more than the work, and patchelf links none. Source: RFC 7693.
 // OpenSSL 3.0 offers only the 64-byte digest, and the length is part of the initial state, so the short one
 // is not a prefix of it.
 

@@ -6,7 +6,6 @@
 #include <openssl/evp.h>
 #include <optional>
 
-#include "support/digest/blake2b.h"
 #include "support/digest/scratch_buffer.h"
 
 namespace ptpkg {
@@ -47,14 +46,12 @@ struct HashingSink::State {
   ByteSink* next = nullptr;
   EvpHasher sha256{EVP_sha256()};
   std::optional<EvpHasher> md5;
-  std::optional<Blake2b256Hasher> blake2b;
   std::uint64_t size_bytes = 0;
 };
 
 HashingSink::HashingSink(ByteSink* next, HashChoice choice) : state_(std::make_unique<State>()) {
   state_->next = next;
   if (choice.md5) state_->md5.emplace(EVP_md5());
-  if (choice.blake2b_256) state_->blake2b.emplace();
 }
 
 HashingSink::~HashingSink() = default;
@@ -62,7 +59,6 @@ HashingSink::~HashingSink() = default;
 Result<void> HashingSink::Write(Bytes bytes) {
   state_->sha256.Update(bytes);
   if (state_->md5) state_->md5->Update(bytes);
-  if (state_->blake2b) state_->blake2b->Update(bytes);
   state_->size_bytes += bytes.size();
   if (state_->next == nullptr) return Ok();
   return state_->next->Write(bytes);
@@ -72,7 +68,6 @@ Digests HashingSink::Finish() {
   Digests digests;
   digests.sha256 = state_->sha256.Finish<32>();
   if (state_->md5) digests.md5 = state_->md5->Finish<16>();
-  if (state_->blake2b) digests.blake2b.bytes = state_->blake2b->Finish();
   digests.size_bytes = state_->size_bytes;
   return digests;
 }

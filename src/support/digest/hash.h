@@ -26,7 +26,6 @@ struct Digest {
 using Sha256 = Digest<32>;
 using Sha1 = Digest<20>;
 using Md5 = Digest<16>;
-using Blake2b256 = Digest<32>;  ///< The blake2_256_digest of a package index.
 
 /// URL-safe base64 without padding, as wheel's RECORD writes digests.
 std::string Base64UrlUnpadded(Bytes bytes);
@@ -34,13 +33,11 @@ std::string Base64UrlUnpadded(Bytes bytes);
 /// Which digests a HashingSink computes besides sha256, which it always does.
 struct HashChoice {
   bool md5 = false;
-  bool blake2b_256 = false;
 };
 
 struct Digests {
   Sha256 sha256;
-  Md5 md5;             ///< All zero unless chosen.
-  Blake2b256 blake2b;  ///< All zero unless chosen.
+  Md5 md5;  ///< All zero unless chosen.
   std::uint64_t size_bytes = 0;
 
   bool operator==(const Digests&) const = default;
