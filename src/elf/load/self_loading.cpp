@@ -12,12 +12,18 @@ namespace {
 /// glibc: elf/rtld.c; musl: ldso/dynlink.c; FreeBSD: libexec/rtld-elf/rtld.c.
 constexpr std::array<std::string_view, 3> kLoaderSymbols = {"_r_debug", "_dl_debug_addr", "r_debug_state"};
 
+constexpr std::uint64_t kMostSymbols = 1U << 20U;  // a loader has hundreds
+
 Result<bool> DefinesLoaderSymbol(File& file, const Image& image) {
-  PTPKG_TRY(const auto strings,
-            ReadExact(file, image.strings.offset, image.strings.size_bytes, "the dynamic string table"));
+  std::vector<std::byte> strings;  // of a file with symbols
   bool found = false;
   PTPKG_CHECK(ForEachDynamicSymbol(
       file, image, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
+        if (symbol.number == kMostSymbols) return false;
+        if (strings.empty()) {
+          PTPKG_TRY(strings, ReadExact(file, image.strings.offset, image.strings.size_bytes,
+                                       "the dynamic string table"));
+        }
         if (symbol.record.section == 0 || symbol.record.name >= strings.size()) return true;
         std::string_view text = AsText(strings).substr(symbol.record.name);
         text = text.substr(0, text.find('\0'));

@@ -75,7 +75,7 @@ class CompactPlanner {
   }
 
   [[nodiscard]] Obstacle CheckKind() const {
-    if (layout_.parts.size() > kMaxPackedSections)
+    if (layout_.parts.size() > kMaxCompactParts)
       return fmt::format("it has {} sections of device code", layout_.parts.size());
     if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
       return "the file is not a 64-bit little-endian one";

@@ -26,7 +26,19 @@ class HeaderPlan {
   }
 
  private:
-  [[nodiscard]] std::uint64_t NewPlace(std::uint64_t old) const { return NewOffset(layout_.parts, old); }
+  /// The new file offset of what the original has at `old`. Something without bytes may lie within a section:
+  /// there it moves no further than to the section's new end.
+  [[nodiscard]] std::uint64_t NewPlace(std::uint64_t old) const {
+    std::uint64_t offset = old;
+    for (const CompactPart& part : layout_.parts) {
+      if (old >= part.End()) {
+        offset -= part.shift;
+      } else if (old > part.header->offset) {
+        offset -= old - std::min(old, part.End() - part.shift);
+      }
+    }
+    return offset;
+  }
   [[nodiscard]] std::uint64_t BlockDelta() const {
     return layout_.parts[layout_.block_part].Address(layout_.block_at) - layout_.room->vaddr;
   }
@@ -175,6 +187,19 @@ class HeaderPlan {
 };
 
 }  // namespace
+
+CompactPart::CompactPart(const SlicedSection& section, const Image& image)
+    : sliced(&section), header(&image.sections[section.index]), packed(Pack(section.containers)) {}
+
+const SlicedContainer* CompactPart::Find(std::uint64_t from_begin) const {
+  if (from_begin >= header->size) return nullptr;
+  const std::size_t index = sliced->ContainerAt(header->offset + from_begin);
+  return index == sliced->containers.size() ? nullptr : &sliced->containers[index];
+}
+
+std::uint64_t CompactPart::NewPlace(const SlicedContainer& container) const {
+  return packed.places[static_cast<std::size_t>(&container - sliced->containers.data())];
+}
 
 std::size_t CompactLayout::Splits() const {
   return static_cast<std::size_t>(

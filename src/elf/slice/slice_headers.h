@@ -9,22 +9,36 @@
 
 namespace ptpkg::elf {
 
-/// A section that gets smaller, and the load segment that holds it, which ends behind its containers then.
-struct CompactPart : PackedSection {
-  using PackedSection::PackedSection;
+/// Each section and symbol is looked up among the parts. A file of `ld --unique` has one for each object of
+/// the link.
+inline constexpr std::size_t kMaxCompactParts = 64;
 
+/// A section whose containers move together, so that the rest of the file can move to the front, and the load
+/// segment that holds it, which then ends behind its containers.
+struct CompactPart {
+  CompactPart(const SlicedSection& section, const Image& image);
+
+  const SlicedSection* sliced;
+  const Section* header;  ///< As the original has it.
+  PackedContainers packed;
+  std::uint64_t shift = 0;       ///< By how much the rest moves: at most by what the section loses.
   std::size_t load = 0;          ///< Index of the PT_LOAD.
   bool splits = false;           ///< It has more behind the section, which becomes a segment of its own.
   std::uint64_t used_bytes = 0;  ///< From the section's begin: the containers, and the block of `room`.
 
+  [[nodiscard]] std::uint64_t End() const { return header->offset + header->size; }
   [[nodiscard]] std::uint64_t Address(std::uint64_t from_begin) const { return header->addr + from_begin; }
+  /// The container that begins `from_begin` bytes into the section; null when none does.
+  [[nodiscard]] const SlicedContainer* Find(std::uint64_t from_begin) const;
+  /// The new place of one of its containers, from the section's begin.
+  [[nodiscard]] std::uint64_t NewPlace(const SlicedContainer& container) const;
 };
 
 /// How the file is laid out anew.
 struct CompactLayout {
   std::vector<CompactPart> parts = {};   ///< Ascending by offset.
   std::vector<std::size_t> spared = {};  ///< Program headers that others take the place of, ascending.
-  /// What stands where further program headers have to, and moves behind the containers of `block_part`.
+  /// The bytes that stand where further program headers go. They move behind the containers of `block_part`.
   std::optional<HeaderRoom> room = {};
   std::size_t block_part = 0;
   std::uint64_t block_at = 0;     ///< From that section's begin.

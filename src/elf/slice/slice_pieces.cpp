@@ -77,19 +77,6 @@ std::vector<SlicePiece> PiecesOf(const std::vector<SlicedContainer>& containers,
   return pieces;
 }
 
-PackedSection::PackedSection(const SlicedSection& section, const Image& image)
-    : sliced(&section), header(&image.sections[section.index]), packed(Pack(section.containers)) {}
-
-const SlicedContainer* PackedSection::Find(std::uint64_t from_begin) const {
-  if (from_begin >= header->size) return nullptr;
-  const std::size_t index = sliced->ContainerAt(header->offset + from_begin);
-  return index == sliced->containers.size() ? nullptr : &sliced->containers[index];
-}
-
-std::uint64_t PackedSection::NewPlace(const SlicedContainer& container) const {
-  return packed.places[static_cast<std::size_t>(&container - sliced->containers.data())];
-}
-
 Replacement WordReplacement(std::uint64_t offset, std::uint64_t value, std::string_view what) {
   std::vector<std::byte> word(8);
   Codec(ElfClass::k64, ByteOrder::kLittle).PutWord(word, 0, value);

@@ -1,7 +1,6 @@
 #pragma once
 // The pieces that a slice is made of. Layer: elf, private to it.
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -48,41 +47,6 @@ std::vector<SlicePiece> PiecesOf(const std::vector<SlicedContainer>& containers,
                                  const PackedContainers& packed);
 
 inline constexpr std::uint64_t kContainerAlign = 8;
-
-/// Each section and symbol is looked up among those that are packed; an object of nvcc has two, one of
-/// `ld -r` no more, a file of `ld --unique` one for each object of the link.
-inline constexpr std::size_t kMaxPackedSections = 64;
-
-/// A section of containers that move together, so that what lies behind it can move to the front.
-struct PackedSection {
-  PackedSection(const SlicedSection& section, const Image& image);
-
-  const SlicedSection* sliced;
-  const Section* header;  ///< As the original has it.
-  PackedContainers packed;
-  std::uint64_t shift = 0;  ///< By how much what lies behind moves. At most what the section loses.
-
-  [[nodiscard]] std::uint64_t End() const { return header->offset + header->size; }
-  /// The container that begins `from_begin` bytes into the section; null when none does.
-  [[nodiscard]] const SlicedContainer* Find(std::uint64_t from_begin) const;
-  /// Where one of its containers comes to lie, from the section's begin.
-  [[nodiscard]] std::uint64_t NewPlace(const SlicedContainer& container) const;
-};
-
-/// Where in the file what stood at `old` comes to stand. Something without bytes may stand in the midst of a
-/// section: there it moves no further than to the section's new end. `sections`: ascending, none overlap.
-template <class Section>
-std::uint64_t NewOffset(const std::vector<Section>& sections, std::uint64_t old) {
-  std::uint64_t offset = old;
-  for (const PackedSection& section : sections) {
-    if (old >= section.End()) {
-      offset -= section.shift;
-    } else if (old > section.header->offset) {
-      offset -= old - std::min(old, section.End() - section.shift);
-    }
-  }
-  return offset;
-}
 
 /// What takes the place of a range of the original.
 struct Replacement {

@@ -20,6 +20,7 @@ constexpr std::uint64_t kFlagBindNow = 8;
 constexpr std::uint64_t kFlag1Now = 1;
 
 constexpr std::uint64_t kRelocationStep = 1U << 20U;
+constexpr std::uint64_t kSymbolsPerPiece = 2048;  // 48 KiB of 64-bit symbols
 /// So far behind a segment linkers put _end and its like, which they align.
 constexpr std::uint64_t kEndRoom = 4096;
 constexpr unsigned kBindLocal = 0;

@@ -12,8 +12,6 @@ namespace ptpkg::elf {
 
 inline constexpr std::uint16_t kVersionIndexMask =
     0x7fff;  ///< Of entries of .gnu.version; bit 15 hides the symbol.
-inline constexpr std::uint64_t kSymbolsPerPiece =
-    2048;  ///< Of .dynsym, read at a time: 48 KiB of 64-bit symbols.
 
 /// One entry of .gnu.version_r.
 struct RequiredVersion {
