@@ -12,8 +12,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "cli/context.h"
 #include "cli/suggestions.h"
 #include "support/text/display_text.h"
+#include "support/text/json.h"
 #include "support/text/text.h"
 
 namespace ptpkg::cli {
@@ -29,13 +31,14 @@ struct SourceText {
   std::vector<std::string> lines;
 };
 
-/// Of a key, or of a line that has one.
-bool NamesSecret(std::string_view text) {
-  const std::string key = ToLower(text);
-  constexpr std::array<std::string_view, 6> kWords = {"token",  "password", "passphrase",
-                                                      "secret", "api-key",  "api_key"};
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return key.find(word) != std::string::npos; });
+/// Whether a key, or a line of a file, has a word of a secret: "api-key", "PyPI_Token".
+bool NamesSecretAnyCase(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-') c = '_';
+  }
+  return NamesSecret(name);
 }
 
 /// The line is not shown if a secret may be in it.
@@ -45,7 +48,8 @@ Error ErrorAt(const SourceText& source, const toml::source_position& place, std:
   span.line = static_cast<int>(std::max<toml::source_index>(place.line, 1));
   span.column = static_cast<int>(std::max<toml::source_index>(place.column, 1));
   const auto index = static_cast<std::size_t>(span.line) - 1;
-  if (index < source.lines.size() && !NamesSecret(source.lines[index])) span.excerpt = source.lines[index];
+  if (index < source.lines.size() && !NamesSecretAnyCase(source.lines[index]))
+    span.excerpt = source.lines[index];
   return Error(ErrorCode::kUsage, std::move(message)).At(std::move(span));
 }
 
@@ -61,14 +65,6 @@ std::vector<std::string> KeysOf(const std::vector<Option>& options) {
 /// Options that mean nothing when they hold for every run.
 bool IsForOneRun(std::string_view key) { return key == "version" || key == "no-config" || key == "help"; }
 
-std::vector<std::string> VerbsWithKey(const Program& program, const std::string& key) {
-  std::vector<std::string> tables;
-  for (const Verb& verb : program.verbs) {
-    if (FindOption(verb.options, "--" + key) != nullptr) tables.push_back("[" + verb.name + "]");
-  }
-  return tables;
-}
-
 const Option* SharedOption(const Program& program, const std::string& name) {
   for (const Verb& verb : program.verbs) {
     const Option* option = FindOption(verb.options, name);
@@ -78,13 +74,14 @@ const Option* SharedOption(const Program& program, const std::string& name) {
 }
 
 std::string UnknownKeyHint(const Program& program, const Verb* verb, const std::string& key) {
-  if (NamesSecret(key)) return "set an environment variable: 'ptpkg explain environment' lists them";
+  if (NamesSecretAnyCase(key)) return "set an environment variable: 'ptpkg explain environment' lists them";
   std::vector<std::string> known = KeysOf(program.common);
   if (verb != nullptr) {
     const std::vector<std::string> own = KeysOf(verb->options);
     known.insert(known.end(), own.begin(), own.end());
   }
-  const std::vector<std::string> tables = VerbsWithKey(program, key);
+  std::vector<std::string> tables = VerbsWith(program, "--" + key);
+  for (std::string& table : tables) table = fmt::format("[{}]", table);
   if (verb == nullptr && !tables.empty()) return fmt::format("move it to a table: {}", OneOf(tables));
   if (std::string hint = DidYouMean(key, known); !hint.empty()) return hint;
   if (verb != nullptr && !tables.empty()) return fmt::format("{} has it", OneOf(tables));
@@ -240,9 +237,7 @@ class FileReader {
   static std::string Shown(const Option& option, const std::vector<std::string>& values, bool is_list) {
     const bool bare = option.IsFlag() || std::holds_alternative<Number>(option.target);
     std::vector<std::string> texts;
-    for (const std::string& value : values)
-      texts.push_back(
-          bare ? value : fmt::format("\"{}\"", ReplaceAll(ReplaceAll(value, "\\", "\\\\"), "\"", "\\\"")));
+    for (const std::string& value : values) texts.push_back(bare ? value : TomlString(value));
     return is_list ? fmt::format("[{}]", Join(texts, ", ")) : texts.front();
   }
 
@@ -262,9 +257,10 @@ std::optional<AbsPath> FindAbove(Fs& fs, AbsPath directory) {
   constexpr std::uint32_t kWritableByOthers = 0002;
   while (true) {
     const AbsPath file = directory / kProjectFile;
-    const auto stat = fs.Stat(directory);
-    const bool is_shared = stat && (stat->mode & kWritableByOthers) != 0;
-    if (!is_shared && IsKind(fs, file, FileKind::kRegular)) return file;
+    if (IsKind(fs, file, FileKind::kRegular)) {
+      const auto stat = fs.Stat(directory);
+      if (!stat || (stat->mode & kWritableByOthers) == 0) return file;
+    }
     if (directory == directory.Parent()) return std::nullopt;
     directory = directory.Parent();
   }
@@ -284,6 +280,11 @@ std::optional<AbsPath> UserFile(const std::map<std::string, std::string>& variab
 }
 
 }  // namespace
+
+std::string TomlString(const std::string& text) {
+  // A basic string of TOML has JSON's escapes.
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Result<Configuration> ParseConfiguration(const Program& program, const AbsPath& file,
                                          const std::string& text) {

@@ -29,6 +29,9 @@ struct StoredValue {
 /// In the order of the files, each in the order of its lines.
 using Configuration = std::vector<StoredValue>;
 
+/// "dist" in quotes, with escapes. Bytes that are not UTF-8 become U+FFFD.
+std::string TomlString(const std::string& text);
+
 /// Reads the text of `file`. Relative paths are resolved from the file's directory. Errors: kUsage with the
 /// place: not TOML, an unknown key or table, a value that the option does not take, a password in a URL.
 Result<Configuration> ParseConfiguration(const Program& program, const AbsPath& file,

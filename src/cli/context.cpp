@@ -125,17 +125,19 @@ void RememberSecretVariables(const std::map<std::string, std::string>& variables
   for (const auto& variable : variables) {
     const std::string& name = variable.first;
     const std::string& value = variable.second;
-    const bool named = std::any_of(kSecretNames.begin(), kSecretNames.end(), [&](std::string_view part) {
-      return name.find(part) != std::string::npos;
-    });
     const bool is_place = name.ends_with("_URL") || name.ends_with("_FILE") || name.ends_with("_PATH") ||
                           name.ends_with("_DIR") || value.starts_with('/');
-    if (named && !is_place && value.size() >= kShortest) RememberSecret(Trim(value));
+    if (NamesSecret(name) && !is_place && value.size() >= kShortest) RememberSecret(Trim(value));
     if (value.find("://") != std::string::npos) RememberSecretsOf(value);
   }
 }
 
 }  // namespace
+
+bool NamesSecret(std::string_view name) {
+  return std::ranges::any_of(
+      kSecretNames, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
 
 std::map<std::string, std::string> ReadEnvironment(const char* const* environment) {
   std::map<std::string, std::string> variables;

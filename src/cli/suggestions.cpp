@@ -9,14 +9,6 @@ namespace ptpkg::cli {
 
 namespace {
 
-std::vector<std::string> VerbsWith(const Program& program, const std::string& option) {
-  std::vector<std::string> names;
-  for (const Verb& verb : program.verbs) {
-    if (FindOption(verb.options, option) != nullptr) names.push_back(verb.name);
-  }
-  return names;
-}
-
 std::vector<std::string> OptionNames(const Program& program, const Verb* verb) {
   std::vector<std::string> known = {"--help"};
   const auto add = [&known](const std::vector<Option>& options) {
@@ -46,6 +38,14 @@ std::string OneOf(std::vector<std::string> words) {
 std::string DidYouMean(const std::string& text, const std::vector<std::string>& known) {
   const auto nearest = NearestMatch(text, known);
   return nearest ? fmt::format("did you mean '{}'?", *nearest) : "";
+}
+
+std::vector<std::string> VerbsWith(const Program& program, std::string_view option) {
+  std::vector<std::string> names;
+  for (const Verb& verb : program.verbs) {
+    if (FindOption(verb.options, option) != nullptr) names.push_back(verb.name);
+  }
+  return names;
 }
 
 Error UnknownVerb(const Program& program, const std::string& word) {

@@ -14,6 +14,9 @@ namespace ptpkg::cli {
 /// "a, b or c".
 [[nodiscard]] std::string OneOf(std::vector<std::string> words);
 
+/// Names of the verbs that have `option`, such as "--output".
+[[nodiscard]] std::vector<std::string> VerbsWith(const Program& program, std::string_view option);
+
 /// kUsage for a word that is not a verb of `program`. The hint names the verb that other programs call so,
 /// the nearest one, or the help page.
 Error UnknownVerb(const Program& program, const std::string& word);

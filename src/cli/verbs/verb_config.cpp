@@ -36,10 +36,6 @@ Json ValueJson(const Option& option, const std::vector<std::string>& values) {
   return values.front();
 }
 
-std::string Quoted(const std::string& text) {
-  return fmt::format("\"{}\"", ReplaceAll(ReplaceAll(text, "\\", "\\\\"), "\"", "\\\""));
-}
-
 /// The value that the command line gave to a common option.
 Json LineValue(const Option& option) {
   if (option.IsFlag()) return *std::get<bool*>(option.target);
@@ -75,7 +71,7 @@ std::optional<ConfigEntry> EntryOf(const Sources& sources, const std::string& ve
     entry.kind = "environment";
     entry.origin = variable->first;
     entry.value = variable->second;
-    entry.shown = Quoted(variable->second);
+    entry.shown = TomlString(variable->second);
   } else if (stored != nullptr && stored->verb == verb) {
     entry.kind = "file";
     entry.origin = stored->file.str();
