@@ -105,7 +105,7 @@ struct ParsedLine {
 Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words,
                                     const ParseOptions& options = {});
 
-/// Whether `option` takes `text`: not empty, one of the choices, a number within its bounds. Errors: kUsage.
+/// Checks a value of `option`: not empty, one of the choices, a number within its bounds. Errors: kUsage.
 Result<void> CheckValue(const Option& option, const std::string& text);
 
 /// The verb called `name`; null if there is none.

@@ -32,6 +32,9 @@ struct CommonFlags {
   std::set<std::string> given;         ///< Long names of the options on the command line.
 };
 
+/// Whether the name of a variable has a word of a secret, such as TOKEN or API_KEY. Upper case only.
+[[nodiscard]] bool NamesSecret(std::string_view name);
+
 /// The variables of `environment`, as environ(7) has them.
 std::map<std::string, std::string> ReadEnvironment(const char* const* environment);
 
@@ -73,7 +76,7 @@ class Context {
   /// One line for people on stderr, broken between words on a narrow terminal; an event "note" of the JSON
   /// log. Not with --quiet.
   void Log(std::string_view line);
-  /// The same, with --quiet too.
+  /// Prints the line with --quiet too.
   void LogAlways(std::string_view line);
   /// One event of the JSON log; nothing with another format.
   void LogEvent(const Json& event);

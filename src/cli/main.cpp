@@ -84,7 +84,7 @@ Error WithCacheOption(const Error& error, const AbsPath& cache) {
   return Error(error).WithHint("choose a writable cache directory with --cache-dir DIR or PTPKG_CACHE_DIR");
 }
 
-/// What configuration files say for `verb`, whose positional arguments are `words`.
+/// The settings of configuration files for `verb`, whose positional arguments are `words`.
 Result<std::vector<Setting>> SettingsOfFiles(const Program& program, const Verb& verb,
                                              const std::vector<std::string>& words) {
   const std::map<std::string, std::string> variables = ReadEnvironment(environ);

@@ -25,7 +25,7 @@ struct WheelPrefixInput {
 
 /// Lays the toolkit and the build's packages into the existing folder `layout.build_prefix`. What the
 /// toolkit's wheels lack is added: "libcudart.so" beside "libcudart.so.13", and "lib64". Errors:
-/// LeaseWheel's; kCorrupt (a wheel that is no archive, a program that none of the wheels holds),
+/// as for LeaseWheel, kCorrupt (a wheel that is not an archive, a program that no wheel has),
 /// kAlreadyExists (two wheels hold one file), kCommandFailed (pip), kIo, kCancelled.
 Result<void> InstallBuildWheels(Env& env, const WheelPrefixInput& input);
 

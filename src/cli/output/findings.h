@@ -19,7 +19,7 @@ struct FindingTextOptions {
 /// Worst first: "x.whl:torch/lib/a.so and 13 more: warning: message [id]", and "  fix: …" below.
 std::vector<std::string> FindingLines(const std::vector<Report>& reports, const FindingTextOptions& options);
 
-/// Whether `ptpkg explain` has a page of this name.
+/// True if `ptpkg explain` has a page with this name.
 [[nodiscard]] bool HasPage(std::string_view name);
 
 /// To stderr, in the form of the log; then the command that explains the worst finding.

@@ -262,7 +262,7 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
   return RunBuild(context, flags);
 }
 
-/// What help says of --format.
+/// Help text and default of --format.
 struct FormatHelp {
   const char* help;
   const char* default_text;

@@ -180,8 +180,8 @@ Verb ShellVerb() {
       .notes =
           "The shell opens in the newest directory of 'ptpkg dev' or of a failed or interrupted "
           "build, else in one that --keep-work kept, else in a new one, prepared up to the build "
-          "script. --source, --env and --output only apply to a new one. The environment is "
-          "that of the script; with --json, ptpkg prints the name of its file and runs nothing. "
+          "script. --source, --env and --output only apply to a new one. It gets the "
+          "script's environment; with --json, ptpkg prints the name of its file and runs nothing. "
           "The exit code is that of COMMAND.",
       .examples = {"ptpkg shell recipes/pytorch", "ptpkg shell recipes/pytorch -- ninja -C build -t deps"},
       .run = [flags](Context& context) { return RunShell(context, *flags); }};

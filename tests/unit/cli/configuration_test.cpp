@@ -164,13 +164,13 @@ TEST_F(ConfigurationTest, FilesAreFoundBesideTheRecipeAboveItAndAtHome) {
   };
   variables_["HOME"] = "/home/me";
   fs.AddFile("/proj/recipes/toy/recipe.yaml", "");
-  fs.AddFile("/work/ptpkg.toml", "");
-  EXPECT_THAT(found("/work/sub", AbsPath::Literal("/proj/recipes/toy/recipe.yaml")),
-              ElementsAre("/work/ptpkg.toml"));
+  fs.AddFile("/here/ptpkg.toml", "");
+  EXPECT_THAT(found("/here/sub", AbsPath::Literal("/proj/recipes/toy/recipe.yaml")),
+              ElementsAre("/here/ptpkg.toml"));
   fs.AddFile("/proj/ptpkg.toml", "");
   fs.AddFile("/home/me/.config/ptpkg/config.toml", "");
   for (const char* recipe : {"/proj/recipes/toy/recipe.yaml", "/proj/recipes/toy", "/proj/missing"}) {
-    EXPECT_THAT(found("/work/sub", AbsPath::Literal(recipe)),
+    EXPECT_THAT(found("/here/sub", AbsPath::Literal(recipe)),
                 ElementsAre("/proj/ptpkg.toml", "/home/me/.config/ptpkg/config.toml"))
         << recipe;
   }
