@@ -13,15 +13,15 @@ namespace ptpkg::elf {
 /// the link.
 inline constexpr std::size_t kMaxCompactParts = 64;
 
-/// A section whose containers move together, so that the rest of the file can move to the front, and the load
-/// segment that holds it, which then ends behind its containers.
+/// A section whose containers move together, so that the rest of the file can move to the front. It has the
+/// load segment that holds the section, which then ends behind its containers.
 struct CompactPart {
   CompactPart(const SlicedSection& section, const Image& image);
 
   const SlicedSection* sliced;
   const Section* header;  ///< As the original has it.
   PackedContainers packed;
-  std::uint64_t shift = 0;       ///< By how much the rest moves: at most by what the section loses.
+  std::uint64_t shift = 0;       ///< Bytes that the rest moves, at most as many as the section loses.
   std::size_t load = 0;          ///< Index of the PT_LOAD.
   bool splits = false;           ///< It has more behind the section, which becomes a segment of its own.
   std::uint64_t used_bytes = 0;  ///< From the section's begin: the containers, and the block of `room`.
