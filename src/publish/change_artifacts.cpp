@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "publish/join_errors.h"
 #include "support/process/parallel.h"
 #include "support/reporter.h"

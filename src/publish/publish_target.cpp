@@ -7,7 +7,7 @@
 #include "publish/auth/credential.h"
 #include "publish/output/folder_store.h"
 #include "publish/s3/aws_profile.h"
-#include "publish/s3/s3.h"
+#include "publish/s3/s3_remote.h"
 #include "publish/s3/s3_store.h"
 #include "publish/servers/anaconda.h"
 #include "publish/servers/anaconda_store.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/device/device_choice.h"
+#include "elf/slice/device_choice.h"
 
 namespace ptpkg::elf {
 

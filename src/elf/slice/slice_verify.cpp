@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "elf/device/device_choice.h"
+#include "elf/slice/device_choice.h"
 #include "elf/read/section_table.h"
 #include "elf/read/static_archive.h"
 #include "elf/slice/slice_compare.h"

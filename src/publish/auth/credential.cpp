@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <vector>
 
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "publish/auth/ini.h"
 #include "publish/auth/trusted.h"
 #include "support/net/url.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "support/net/url.h"
 #include "support/text/json.h"
 #include "support/text/text.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 
 namespace ptpkg::publish {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <set>
 
-#include "publish/auth/multipart.h"
+#include "publish/http/multipart.h"
 #include "publish/servers/anaconda_api.h"
 #include "support/digest/base64.h"
 #include "support/text/json.h"

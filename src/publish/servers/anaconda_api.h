@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "publish/artifact_id.h"
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "support/text/json.h"
 
 namespace ptpkg::publish {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "publish/auth/multipart.h"
+#include "publish/http/multipart.h"
 #include "publish/auth/trusted.h"
 #include "support/net/url.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "publish/auth/credential.h"
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "publish/servers/channel_servers.h"
 
 namespace ptpkg::publish {

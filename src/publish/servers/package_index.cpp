@@ -7,8 +7,8 @@
 #include <set>
 
 #include "publish/auth/credential.h"
-#include "publish/auth/exchange.h"
-#include "publish/auth/multipart.h"
+#include "publish/http/exchange.h"
+#include "publish/http/multipart.h"
 #include "publish/auth/trusted.h"
 #include "publish/servers/read_back.h"
 #include "publish/servers/simple_page.h"

@@ -1,7 +1,7 @@
 #pragma once
 // Reads files back from servers that report no digest. Layer: publish.
 
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "publish/remote.h"
 
 namespace ptpkg::publish {

@@ -1,4 +1,4 @@
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

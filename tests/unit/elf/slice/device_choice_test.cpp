@@ -1,6 +1,6 @@
 // Which GPU runs what, and which elements of a container are kept for it.
 
-#include "elf/device/device_choice.h"
+#include "elf/slice/device_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

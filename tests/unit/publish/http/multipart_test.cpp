@@ -1,4 +1,4 @@
-#include "publish/auth/multipart.h"
+#include "publish/http/multipart.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

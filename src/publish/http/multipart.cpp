@@ -1,4 +1,4 @@
-#include "publish/auth/multipart.h"
+#include "publish/http/multipart.h"
 
 #include <algorithm>
 #include <fmt/core.h>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 #include "publish/upload.h"
 
 namespace ptpkg::publish {

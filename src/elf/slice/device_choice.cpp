@@ -1,4 +1,4 @@
-#include "elf/device/device_choice.h"
+#include "elf/slice/device_choice.h"
 
 #include <algorithm>
 #include <array>

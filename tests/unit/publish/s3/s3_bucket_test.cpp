@@ -1,6 +1,6 @@
 #include "publish/s3/s3_bucket.h"
 
-#include "publish/s3/s3.h"
+#include "publish/s3/s3_remote.h"
 #include "unit/publish/fake_s3.h"
 
 namespace ptpkg::publish {

@@ -1,4 +1,4 @@
-#include "publish/s3/s3.h"
+#include "publish/s3/s3_remote.h"
 
 #include <fmt/core.h>
 #include <map>

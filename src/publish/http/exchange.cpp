@@ -1,4 +1,4 @@
-#include "publish/auth/exchange.h"
+#include "publish/http/exchange.h"
 
 #include <algorithm>
 #include <fmt/core.h>
