@@ -1,7 +1,7 @@
 #pragma once
 // Evaluated recipe of one variant. Layer: recipe. recipe/document/document.h holds the recipe as written;
 // variant/render_variants.h turns it into these. Format: conda recipe v1 (CEP 13, CEP 14), the subset of
-// docs/recipe-reference.md; what ptpkg alone needs stands under extra.ptpkg.
+// docs/recipe-reference.md; ptpkg-specific settings are under extra.ptpkg.
 
 #include <map>
 #include <memory>
@@ -21,7 +21,7 @@ namespace ptpkg::recipe {
 /// `git:` of a source: a repository, and what of it. At most one of `tag`, `branch` and `rev` is given; none:
 /// what the repository's HEAD is.
 struct GitSource {
-  std::string url = {};  ///< As in git_url.h; a path is relative to the recipe's folder. "": no git source.
+  std::string url = {};  ///< See git_url.h; a path is relative to the recipe's directory. "": no git source.
   std::string tag = {};
   std::string branch = {};
   std::string rev = {};              ///< A full commit id, or the name of a tag or branch.
@@ -36,19 +36,20 @@ struct GitSource {
 
 /// One item of `source:`. Exactly one of `urls`, `path` and `git.url` is given.
 struct Source {
-  std::vector<std::string> urls = {};     ///< Mirrors, tried in order.
-  std::string path = {};                  ///< File or folder; absolute, or relative to the recipe's folder.
-  std::optional<Sha256> sha256 = {};      ///< Required for `urls`.
-  std::string file_name = {};             ///< Name to save a non-archive under; "" = last part of the URL.
-  std::string target_directory = {};      ///< Below the source root; "" = the root itself.
-  std::vector<std::string> patches = {};  ///< Relative to the recipe's folder, in order: source/patch_list.h.
+  std::vector<std::string> urls = {};  ///< Mirrors, tried in order.
+  std::string path = {};              ///< File or directory; absolute, or relative to the recipe's directory.
+  std::optional<Sha256> sha256 = {};  ///< Required for `urls`.
+  std::string file_name = {};         ///< Name to save a non-archive under; "" = last part of the URL.
+  std::string target_directory = {};  ///< Below the source root; "" = the root itself.
+  std::vector<std::string> patches =
+      {};  ///< Relative to the recipe's directory, in order: source/patch_list.h.
   GitSource git = {};
   SourceSpan span = {};
 };
 
 using versions::MatchSpec;  // a requirement is one
 
-/// What a package adds to those that are built with it (CEP 12): `weak` when it is in host, `strong` when it
+/// Requirements that a package adds to dependent builds (CEP 12): `weak` when it is in host, `strong` when it
 /// is in build, `noarch` when a noarch package has it in host.
 struct RunExports {
   std::vector<MatchSpec> weak = {};
@@ -60,7 +61,7 @@ struct RunExports {
 
 /// Run exports of others that this package does not take over.
 struct IgnoreRunExports {
-  std::vector<std::string> by_name = {};       ///< Names of what would be added.
+  std::vector<std::string> by_name = {};       ///< Names of packages that would be added.
   std::vector<std::string> from_package = {};  ///< Names of the packages that would add something.
 };
 
@@ -133,7 +134,7 @@ struct ContentsTest {
 /// One item of `tests:`; only the kinds that ptpkg runs.
 using Test = std::variant<PythonTest, ScriptTest, ContentsTest, ModulesTest>;
 
-/// Where the package `name` keeps the files of its test at `position`, below the prefix: rattler-build's
+/// Directory of the files of the package `name`'s test at `position`, below the prefix: rattler-build's
 /// place.
 std::string TestFilesFolder(const std::string& name, std::uint64_t position);
 
@@ -155,29 +156,28 @@ using Layout = std::vector<LayoutRule>;
 /// which becomes `top` in the zip.
 struct ZipPart {
   std::string name = {};  ///< File name without ".zip"; "": there is no zip.
-  /// Folder of the prefix, "" = all of it. "site-packages/…" whichever Python's.
+  /// Directory of the prefix, "" = all of it. "site-packages/…" whichever Python's.
   std::string root = {};
-  std::string top = {};                           ///< Name of the folder that holds everything.
+  std::string top = {};                           ///< Name of the directory that holds everything.
   std::vector<std::string> files = {};            ///< Globs; empty = all.
-  std::vector<std::string> exclude = {};          ///< Globs of what stays out.
+  std::vector<std::string> exclude = {};          ///< Globs of files to leave out.
   std::map<std::string, std::string> texts = {};  ///< Small files that are added: path → content.
 };
 
 /// extra.ptpkg.slices: packages for one GPU each, made of those of the recipe (docs/slices.md).
 struct GpuSlices {
-  std::vector<std::string> gpus =
-      {};  ///< As versions::GpuSlice::str(), one for each slice; empty: no slices.
+  std::vector<std::string> gpus = {};  ///< versions::GpuSlice::str() of each slice; empty: no slices.
   bool keep_ptx = false;
   bool compact = false;                 ///< Linked files shrink.
   std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
   bool variant = false;                 ///< Wheels: variant wheels.
-  std::string cuda = {};                ///< Of those: the lowest version of CUDA; "": by the local version.
+  std::string cuda = {};                ///< With `variant`: lowest version of CUDA; "": by the local version.
 };
 
 /// extra.ptpkg of the recipe.
 struct PtpkgExtra {
-  std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< What this recipe can make.
-  bool formats_given = false;                                        ///< `formats` stands in the recipe.
+  std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< Formats that this recipe can make.
+  bool formats_given = false;                                        ///< The recipe has `formats`.
   std::map<std::string, Layout> layouts;                             ///< Keys: "conda", "wheel", "zip".
   std::string wheel_name;                   ///< "" = the name in the staged .dist-info.
   std::vector<std::string> wheel_requires;  ///< Extra Requires-Dist lines.
@@ -189,16 +189,19 @@ struct PtpkgExtra {
   GpuSlices slices;  ///< Made of finished packages, which do not depend on it: no codec writes it either.
   std::vector<std::string> system_packages;   ///< Debian packages needed in --env system.
   std::vector<std::string> allow_unresolved;  ///< Globs of NEEDED names that the host provides.
-  std::vector<std::string> device_code;       ///< As of versions::DeviceCodeRequest, which takes it.
+  std::vector<std::string> device_code;       ///< See versions::DeviceCodeRequest, which takes it.
   bool allow_empty = false;                   ///< A script may add nothing to the prefix.
-  /// What one compiler needs at its worst, in bytes; 0: as its language says. It decides how many jobs run,
-  /// and nothing that is made: no key holds it, and so no codec.
+  /// Peak memory of one compiler in bytes; 0: by its language. It decides how many jobs run,
+  /// and nothing in the results: no key holds it, and so no codec.
   std::uint64_t memory_per_job = 0;
   bool resume = true;  ///< The script may run again where it was interrupted.
-  /// What `ptpkg dev` runs after the first whole build; without lines and file: the build's script. It makes
+  /// Script of `ptpkg dev` after the first whole build; without lines and file: the build's script. It makes
   /// no package, so no codec writes it.
   BuildScript dev_script = {};
 };
+
+/// Settings of ptpkg, not of the package.
+inline constexpr const char* kSettingsFileName = "ptpkg.toml";
 
 /// The variant files that are looked for beside a recipe: the first that exists counts.
 inline constexpr const char* kVariantFileNames[] = {"variants.yaml", "conda_build_config.yaml"};
@@ -214,7 +217,7 @@ struct Recipe {
   /// Keys that are read by what makes the files: context, package, source, build but `skip`, and the
   /// requirements of build and host. The build script gets those of `variant` (recipe/native_build.h).
   std::set<std::string> build_keys;
-  /// What detected() of the build string asks for. While the tools are not looked up yet, build_string holds
+  /// Names that the build string asks of detected(). While tools are not looked up yet, build_string holds
   /// recipe::kNotDetected in their place.
   std::set<std::string> detects;
   /// Files that load_from_file() has read, relative to recipe_dir. Their values stand in the other fields, so
@@ -227,7 +230,7 @@ struct Recipe {
   bool skip = false;
   std::vector<Source> sources;
   BuildScript script;
-  std::vector<std::string> python_entry_points;  ///< As versions::EntryPoint::str().
+  std::vector<std::string> python_entry_points;  ///< versions::EntryPoint::str() of each.
   std::vector<std::string> files_include;        ///< build.files; empty = all.
   std::vector<std::string> files_exclude;
   std::vector<std::string> track_features;  ///< From build.variant.down_prioritize_variant: "name-p-0", …

@@ -12,7 +12,7 @@ namespace ptpkg::source {
 
 namespace {
 
-/// A folder, below the root, and what it holds.
+/// A directory, below the root, and what it holds.
 struct Folder {
   std::string path;  ///< "" for the root.
   FileStat stat = {};
@@ -23,6 +23,11 @@ struct Folder {
 bool IsVersionControl(std::string_view name) {
   static constexpr std::array<std::string_view, 4> kNames = {".git", ".hg", ".svn", ".jj"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+/// Settings, and output that the user redirects: "ptpkg build . > build.log".
+bool IsOfARun(std::string_view name) {
+  return name == "ptpkg.toml" || name == "nohup.out" || name.ends_with(".log");
 }
 
 /// An earlier run's, whatever it was called there.
@@ -37,7 +42,8 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
   if (options.sources_only && IsOutputFolder(folder, names)) return Ok();
   bool has_left_out = false;
   for (const std::string& name : names) {
-    if (options.sources_only && IsVersionControl(name)) continue;
+    const bool is_left_out = IsVersionControl(name) || (folder.path.empty() && IsOfARun(name));
+    if (options.sources_only && is_left_out) continue;
     std::string relative = folder.path.empty() ? name : folder.path + "/" + name;
     PTPKG_TRY(RelPath path, RelPath::Parse(relative), fmt::format("while listing '{}'", root.str()));
     if (std::find(options.left_out.begin(), options.left_out.end(), path) != options.left_out.end()) {
@@ -51,7 +57,7 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
       folder.entries.push_back({.path = std::move(path), .stat = stat});
     }
   }
-  // A folder that was made for what is left out is none of the sources either.
+  // A directory that was made for what is left out is none of the sources either.
   const bool is_empty = folder.entries.empty() && folder.folders.empty() && !has_left_out;
   if (!options.empty_folders || !is_empty || folder.path.empty()) return Ok();
   PTPKG_TRY(RelPath path, RelPath::Parse(folder.path));

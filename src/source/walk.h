@@ -12,19 +12,20 @@ struct WalkEntry {
   FileStat stat;
 };
 
-/// By its owner: git and archives know no other bit of a source's mode.
+/// Whether its owner may execute it: git and archives know no other bit of a source's mode.
 bool IsExecutable(const FileStat& stat);
 
 struct WalkOptions {
-  /// Leaves out metadata of version control (".git", ".hg", ".svn", ".jj") and output folders of ptpkg, which
-  /// hold a folder ".ptpkg", at any depth.
+  /// Leaves out metadata of version control (".git", ".hg", ".svn", ".jj") and output directories of ptpkg,
+  /// which hold a directory ".ptpkg", at any depth; and from the root itself files that steer or record a run
+  /// of ptpkg: ptpkg.toml, "*.log" and nohup.out, which a shell may be writing just now.
   bool sources_only = false;
-  bool empty_folders = false;          ///< Folders that hold nothing count, too.
-  std::vector<RelPath> left_out = {};  ///< Files and folders below the root.
+  bool empty_folders = false;          ///< Empty directories count, too.
+  std::vector<RelPath> left_out = {};  ///< Files and directories below the root.
 };
 
-/// Everything below `root` that is not a folder (but see WalkOptions), by path. Errors: kNotFound, kIo with
-/// the path, kCancelled; kInvalidInput when `root` is no folder.
+/// Everything below `root` that is not a directory (but see WalkOptions), by path. Errors: kNotFound, kIo
+/// with the path, kCancelled; kInvalidInput when `root` is no directory.
 Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options = {});
 
 }  // namespace ptpkg::source

@@ -88,7 +88,7 @@ Result<void> HidePlaces(const BuildRequest& request, const std::vector<std::stri
   for (const auto& [name, git] : request.git_sources) {
     for (std::size_t i = 0; i < recipes.size(); ++i) {
       recipe::Recipe& recipe = recipes[i];
-      // Of two names for one recipe the later was taken.
+      // If two names mean one recipe, the later one counts.
       if (!source::OverrideApplies(recipe, name) || recipe.sources.front().git.url != git.url) continue;
       PTPKG_TRY(const recipe::GitUrl url, recipe::ParseGitUrl(git.url, recipe.recipe_dir));
       if (!url.is_local) continue;
@@ -149,6 +149,7 @@ std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, con
     for (const char* name : recipe::kVariantFileNames) files.push_back(recipe.recipe_dir / name);
   }
   files.push_back(recipe.recipe_file);
+  files.push_back(recipe.recipe_dir / recipe::kSettingsFileName);
   for (const AbsPath& file : files) {
     const bool named = std::any_of(texts.begin(), texts.end(), [&](const std::string& text) {
       return text.find(file.Name()) != std::string::npos;
@@ -201,7 +202,7 @@ void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Re
 
 namespace {
 
-/// Where the sources stand in their recipe.
+/// Reads the sources' places in their recipe.
 Result<void> ReadSpans(const graph::NodeRun& run, const std::string& where,
                        std::vector<recipe::Source>& sources) {
   PTPKG_TRY(const Json json, ParseJson(run.Option("source spans"), where));

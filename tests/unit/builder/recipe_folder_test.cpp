@@ -47,7 +47,11 @@ class RecipeFolderTest : public ::testing::Test {
 
 TEST_F(RecipeFolderTest, HoldsWhatAScriptMayReadAndNothingElse) {
   env_.dir().WriteFile("r/data/table.txt", "x");
-  EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "data/table.txt", "patches/a.patch")));
+  env_.dir().WriteFile("r/data/expected.log", "x");
+  env_.dir().WriteFile("r/build.log", "written by the shell that runs ptpkg");
+  env_.dir().WriteFile("r/ptpkg.toml", "jobs = 2\n");
+  EXPECT_THAT(Names(), IsOkAndHolds(ElementsAre("build.sh", "data/expected.log", "data/table.txt",
+                                                "patches/a.patch")));
 }
 
 TEST_F(RecipeFolderTest, OfAProjectThatIsItsOwnSourceOnlyWhatTheRecipeNames) {

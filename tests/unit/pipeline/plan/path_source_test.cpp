@@ -1,4 +1,4 @@
-// A source folder that holds the recipe, its variants and the results: an edit compiles again what it
+// A source directory that holds the recipe, its variants and the results: an edit compiles again what it
 // concerns.
 
 #include <sys/stat.h>
@@ -112,6 +112,24 @@ TEST_F(PathSourceTest, MetadataOfVersionControlIsNoSource) {
     const std::size_t before = Runs(request);
     Put(std::string("toy/") + file, "1");
     EXPECT_EQ(Runs(request), before) << file;
+  }
+}
+
+TEST_F(PathSourceTest, SettingsAndLogsOfARunAreNoSources) {
+  for (const char* recipe : {"a/recipe.yaml", "b/recipe/recipe.yaml"}) {
+    const std::string root(1, recipe[0]);
+    const std::string folder = std::string(recipe).substr(0, std::string(recipe).rfind('/'));
+    Put(root + "/main.c", "int " + root + ";");
+    Write(recipe, folder == root ? "." : "..");
+    const BuildRequest request = Request({folder});
+    const std::size_t once = Runs(request);
+    for (const std::string& file :
+         {folder + "/ptpkg.toml", root + "/ptpkg.toml", root + "/build.log", root + "/nohup.out"}) {
+      Put(file, "1");
+      EXPECT_EQ(Runs(request), once) << file;
+    }
+    Put(root + "/tests/expected.log", "1");
+    EXPECT_EQ(Runs(request), once + 1);
   }
 }
 
