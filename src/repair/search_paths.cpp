@@ -11,7 +11,7 @@
 namespace ptpkg::repair {
 namespace {
 
-// build/ links with one absolute folder of this name, to reserve room for later search paths.
+// build/ links with one absolute directory of this name, to reserve room for later search paths.
 constexpr std::string_view kPadFolder = "ptpkg-search-path-pad";
 
 bool HasPart(std::string_view path, std::string_view part) {
@@ -19,7 +19,7 @@ bool HasPart(std::string_view path, std::string_view part) {
   return std::find(parts.begin(), parts.end(), part) != parts.end();
 }
 
-/// Where files of the wheel's folder are, once installed; nullopt: in no fixed place.
+/// Installed place of a directory of the wheel; nullopt: it has no fixed one.
 std::optional<std::string> InstalledFolder(const std::string& folder) {
   const auto file = verify::InstalledPath(folder.empty() ? "x" : folder + "/x");
   if (!file) return std::nullopt;
@@ -87,8 +87,9 @@ std::string SearchPaths::DropReason(const verify::PathEntry& entry, bool others)
   if (HasPart(entry.text, "stubs")) return "has stubs for linking";
   switch (entry.kind) {
     case verify::EntryKind::kInTree:
-    case verify::EntryKind::kOutside:
       return "";
+    case verify::EntryKind::kOutside:
+      return others ? "" : "leads out of site-packages";
     case verify::EntryKind::kDead:
       return others ? "" : "points to no directory";
     case verify::EntryKind::kAbsolute:
@@ -107,7 +108,7 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
   const bool others = MayNeedOthers(member);
   for (const verify::PathEntry& entry : verify::ExplainSearchPath(tree_, member, {{}})) {
     const bool by_token = elf::UsesToken(entry.text, "LIB") || elf::UsesToken(entry.text, "PLATFORM");
-    // Which folder such an entry means below the file depends on the machine; from the root it is none of
+    // Which directory such an entry means below the file depends on the machine; from the root it is none of
     // ours.
     const bool some_folder = by_token && elf::AfterOrigin(entry.text).has_value();
     std::string why = some_folder ? "" : DropReason(entry, others);

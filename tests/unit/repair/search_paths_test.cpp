@@ -75,6 +75,19 @@ TEST_F(SearchPathsTest, WhatHelpsNobodyGoes) {
                                     DroppedEntry{"$ORIGIN/../pkg/stubs", "has stubs for linking"}));
 }
 
+TEST_F(SearchPathsTest, EntriesThatLeadOutOfSitePackagesGo) {
+  tree_.Add("pkg/a.so", Library({"libb.so"}, "$ORIGIN/../../jaxlib:$ORIGIN/lib:$ORIGIN/../../../.."));
+  tree_.Add("pkg/lib/libb.so", Library({}));
+  EXPECT_EQ(NewPathFor("pkg/a.so"), "RUNPATH $ORIGIN/lib");
+  EXPECT_THAT(dropped_, ElementsAre(DroppedEntry{"$ORIGIN/../../jaxlib", "leads out of site-packages"},
+                                    DroppedEntry{"$ORIGIN/../../../..", "leads out of site-packages"}));
+  // An environment of conda has libraries there.
+  dropped_.clear();
+  tree_.Add("pkg/c.so", Library({"libopenblas.so.0"}, "$ORIGIN/../../.."));
+  EXPECT_EQ(NewPathFor("pkg/c.so"), "RUNPATH $ORIGIN/../../..");
+  EXPECT_THAT(dropped_, IsEmpty());
+}
+
 TEST_F(SearchPathsTest, TokensHelpOnlyBelowTheFile) {
   tree_.Add("pkg/a.so", Library({}, "/usr/$LIB:$ORIGIN/$LIB:$PLATFORM/x:/opt/$PLATFORM"));
   EXPECT_EQ(NewPathFor("pkg/a.so"), "RUNPATH $ORIGIN/$LIB");
