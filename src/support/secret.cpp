@@ -13,6 +13,7 @@
 #include "support/digest/stream.h"
 #include "support/net/url.h"
 #include "support/text/display_text.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg {
 namespace {
@@ -55,12 +56,32 @@ std::string Base64Core(std::string_view value, std::size_t before) {
   return digits.substr(first, whole + rest - first);
 }
 
+/// `form` with each character beyond ASCII as "\\uXXXX", in two halves beyond U+FFFF: as json.dumps of Python
+/// and json_encode of PHP write it, or with the upper-case digits of .NET. Other bytes stay.
+std::string EscapedBeyondAscii(std::string_view form, bool upper) {
+  const auto add = [upper](std::string& text, std::uint32_t unit) {
+    text += upper ? fmt::format("\\u{:04X}", unit) : fmt::format("\\u{:04x}", unit);
+  };
+  std::string text;
+  while (!form.empty()) {
+    const std::size_t length = std::max<std::size_t>(Utf8Length(form), 1);
+    const std::string_view character = form.substr(0, length);
+    form.remove_prefix(length);
+    if (length == 1) {
+      text += character;
+      continue;
+    }
+    for (const std::uint32_t unit : Utf16Units(Utf8CodePoint(character))) add(text, unit);
+  }
+  return text;
+}
+
 class Remembered {
  public:
   void Add(std::string_view value) {
     constexpr std::array<std::pair<char, std::string_view>, 4> kJson = {
         {{'"', "\\\""}, {'\\', "\\\\"}, {'\t', "\\t"}, {'/', "\\/"}}};
-    // As Go and .NET write JSON that may stand in HTML.
+    // Go's and .NET's form of JSON that may stand in HTML.
     constexpr std::array<std::pair<char, std::string_view>, 5> kGoJson = {
         {{'"', "\\\""}, {'\\', "\\\\"}, {'&', "\\u0026"}, {'<', "\\u003c"}, {'>', "\\u003e"}}};
     constexpr std::array<std::pair<char, std::string_view>, 8> kNetJson = {{{'"', "\\u0022"},
@@ -73,7 +94,7 @@ class Remembered {
                                                                             {'`', "\\u0060"}}};
     constexpr std::array<std::pair<char, std::string_view>, 5> kHtml = {
         {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#x27;"}}};
-    // As Go and Jinja write HTML; Go's templates escape '+' too.
+    // Go's and Jinja's form of HTML; Go's templates escape '+' too.
     constexpr std::array<std::pair<char, std::string_view>, 6> kGoHtml = {
         {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&#34;"}, {'\'', "&#39;"}, {'+', "&#43;"}}};
     constexpr std::array<std::pair<char, std::string_view>, 5> kHexHtml = {
@@ -87,7 +108,10 @@ class Remembered {
          {Percented(value, true), Percented(value, false), Replaced(value, std::span(kJson).first(3)),
           Replaced(value, kJson), Replaced(value, kGoJson), Replaced(value, kNetJson), Replaced(value, kHtml),
           Replaced(value, kGoHtml), Replaced(value, std::span(kGoHtml).first(5)), Replaced(value, kHexHtml),
-          Replaced(value, kBlank)})
+          Replaced(value, kBlank), EscapedBeyondAscii(Replaced(value, std::span(kJson).first(3)), false),
+          EscapedBeyondAscii(Replaced(value, kJson), false),
+          EscapedBeyondAscii(Replaced(value, kGoJson), false),
+          EscapedBeyondAscii(Replaced(value, kNetJson), true)})
       forms_.insert(std::move(form));
     for (const std::size_t before : {0U, 1U, 2U}) {
       std::string core = Base64Core(value, before);
@@ -111,7 +135,7 @@ class Remembered {
     std::string masked;
     std::size_t done = 0;
     for (const TextRange& range : found) {
-      // Of those that overlap, or touch, one mask is left.
+      // Ranges that overlap or touch get a single mask.
       if (range.begin > done || masked.empty()) {
         masked.append(text.substr(done, range.begin - done)).append(kCredentialMask);
       }

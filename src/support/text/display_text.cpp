@@ -37,13 +37,30 @@ std::size_t EscapeLength(std::string_view text) {
   return std::min(skip(1, ' ', '/') + 1, text.size());
 }
 
-/// DEL, C1 controls, marks that turn or isolate the direction of writing, line and paragraph separators.
-bool IsActedOn(std::string_view character) {
-  constexpr std::array<std::string_view, 15> kMarks = {"\x7f",   "\u061c", "\u200e", "\u200f", "\u2028",
-                                                       "\u2029", "\u202a", "\u202b", "\u202c", "\u202d",
-                                                       "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
-  if (character.size() == 2 && character[0] == '\xc2') return static_cast<unsigned char>(character[1]) < 0xA0;
-  return std::find(kMarks.begin(), kMarks.end(), character) != kMarks.end();
+struct CodeRange {
+  char32_t first;
+  char32_t last;
+};
+
+/// True for characters that nobody sees, but that change the text around them: DEL, C1 controls, formats that
+/// turn the direction of writing or have no width, line and paragraph separators, tags. Joiners (U+200C and
+/// U+200D) are not among them, because scripts and emoji need them.
+bool IsInvisible(std::string_view character) {
+  constexpr std::array<CodeRange, 11> kRanges = {{{0x7F, 0x9F},
+                                                  {0xAD, 0xAD},
+                                                  {0x61C, 0x61C},
+                                                  {0x180E, 0x180E},
+                                                  {0x200B, 0x200B},
+                                                  {0x200E, 0x200F},
+                                                  {0x2028, 0x202E},
+                                                  {0x2060, 0x206F},
+                                                  {0xFEFF, 0xFEFF},
+                                                  {0xFFF9, 0xFFFB},
+                                                  {0xE0000, 0xE007F}}};
+  if (Utf8Length(character) == 0) return false;
+  const char32_t code = Utf8CodePoint(character);
+  return std::any_of(kRanges.begin(), kRanges.end(),
+                     [code](const CodeRange& range) { return code >= range.first && code <= range.last; });
 }
 
 bool IsPlain(std::string_view text) {
@@ -62,7 +79,7 @@ std::string Sanitised(std::string_view text) {
       shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(first));
       length = 1;
     } else if (first == '\t' ||
-               (!HasControlCharacter(text.substr(0, 1)) && !IsActedOn(text.substr(0, length)))) {
+               (!HasControlCharacter(text.substr(0, 1)) && !IsInvisible(text.substr(0, length)))) {
       shown += text.substr(0, length);
     }
     text.remove_prefix(length);
@@ -86,7 +103,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Whether a parameter of this name, in lower case, signs the URL that it is part of.
+/// Whether a parameter of this name, in lower case, is the signature of its URL.
 bool IsSignature(std::string_view name) {
   return name == "sig" || name == "hmac" || Contains(name, "signature") || name.starts_with("hdn");
 }
@@ -109,7 +126,7 @@ bool IsSecretName(std::string_view name, bool is_signed) {
   }
   if (IsSignature(name)) return true;
   if (!is_signed) return false;
-  // Of a shared access signature, and of CloudFront.
+  // Parameters of a shared access signature, and of CloudFront.
   for (const std::string_view part :
        {"se",  "sp",  "sv",    "sr",    "st",    "si",      "ss",     "srt",
         "spr", "sip", "sdd",   "ses",   "skoid", "sktid",   "skt",    "ske",
@@ -280,9 +297,9 @@ std::string DisplayJson(std::string_view json) {
   std::string shown;
   while (!json.empty()) {
     const std::string_view character = json.substr(0, std::max<std::size_t>(Utf8Length(json), 1));
-    if (IsActedOn(character)) {
-      // All of them lie below U+10000.
-      shown += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(Utf8CodePoint(character)));
+    if (IsInvisible(character)) {
+      for (const std::uint16_t unit : Utf16Units(Utf8CodePoint(character)))
+        shown += fmt::format("\\u{:04x}", unit);
     } else {
       shown += character;
     }

@@ -5,7 +5,7 @@
 namespace ptpkg {
 namespace {
 
-/// Of `text`, which begins with it: C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well.
+/// Whether `text` begins with a control: C0, DEL, or C1 (U+0080 to U+009F), which terminals obey as well.
 bool BeginsWithControl(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text[0]);
   if (byte == 0xC2 && text.size() > 1) {
@@ -56,6 +56,13 @@ char32_t Utf8CodePoint(std::string_view character) {
   char32_t code = byte(0) & (0x7FU >> character.size());
   for (std::size_t i = 1; i < character.size(); ++i) code = (code << 6U) | (byte(i) & 0x3FU);
   return code;
+}
+
+std::vector<std::uint16_t> Utf16Units(char32_t code) {
+  if (code < 0x10000) return {static_cast<std::uint16_t>(code)};
+  code -= 0x10000;
+  return {static_cast<std::uint16_t>(0xD800U | (code >> 10U)),
+          static_cast<std::uint16_t>(0xDC00U | (code & 0x3FFU))};
 }
 
 bool HasControlCharacter(std::string_view text) {

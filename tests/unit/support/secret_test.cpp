@@ -23,6 +23,11 @@ TEST(MaskSecrets, HidesASecretInEachForm) {
   EXPECT_EQ(MaskSecrets("p&amp;ss/wörd+&#34;42"), "****");            // Jinja
   EXPECT_EQ(MaskSecrets("p&amp;ss/wörd&#43;&#34;42"), "****");        // Go
   EXPECT_EQ(MaskSecrets("p&#x26;ss/wörd+&#x22;42"), "****");
+  EXPECT_EQ(MaskSecrets("p&ss/w\\u00f6rd+\\\"42"), "****");                 // Python
+  EXPECT_EQ(MaskSecrets("p&ss\\/w\\u00f6rd+\\\"42"), "****");               // PHP
+  EXPECT_EQ(MaskSecrets("p\\u0026ss/w\\u00F6rd\\u002B\\u002242"), "****");  // .NET
+  const Secret beyond("key\U0001F600word");
+  EXPECT_EQ(MaskSecrets("key\\ud83d\\ude00word"), "****");
   // Wherever it begins in the text that was encoded.
   for (const std::string before : {"", "u:", "__token__:", "xyz"}) {
     const std::string shown = MaskSecrets(Base64(AsBytes(before + value + "z")));

@@ -127,12 +127,12 @@ TEST(AtomicFile, EveryFaultLeavesOldOrNewAndNoTemp) {
                               EXPECT_THAT(left, ElementsAre("pkg.conda"));
                               EXPECT_THAT(fs.Content("/out/pkg.conda"), AnyOf("old", "new"));
                             } else {
-                              // Only a failed sync of the folder comes after the name has
+                              // Only a failed sync of the directory comes after the name has
                               // appeared.
                               EXPECT_THAT(left, AnyOf(IsEmpty(), ElementsAre("pkg.conda")));
                             }
                           }});
-    // create; open, lock and two looks at the lock; write, sync, close, rename, sync of the folder
+    // create; open, lock and two looks at the lock; write, sync, close, rename, sync of the directory
     EXPECT_EQ(faults, 10);
   }
 }

@@ -512,7 +512,7 @@ TEST(WriteFile, EveryFaultLeavesTheOldContentOrTheNew) {
                                          EXPECT_THAT(fs.Content("/d/f"), ::testing::AnyOf("old", "new text"));
                                          EXPECT_THAT(fs.List("/d"), ElementsAre("f"));
                                        }});
-  EXPECT_GE(faults, 6);  // create, write, mode, sync, close, rename, sync of the folder
+  EXPECT_GE(faults, 6);  // create, write, mode, sync, close, rename, sync of the directory
 }
 
 TYPED_TEST(FsContract, RealPathFollowsLinks) {

@@ -59,7 +59,7 @@ TEST(Lease, GoesWithTheFolderThatIsRenamed) {
   ASSERT_OK_AND_ASSIGN(const auto lease, Lease::Try(fs, Folder(), LockKind::kShared));
   ASSERT_OK(fs.Rename(Folder(), AbsPath::Literal("/r/other")));
   EXPECT_FALSE(CanTake(fs, LockKind::kExclusive, AbsPath::Literal("/r/other")));
-  EXPECT_FALSE(CanTake(fs, LockKind::kShared));  // no such folder
+  EXPECT_FALSE(CanTake(fs, LockKind::kShared));  // no such directory
 }
 
 TEST(Lease, RemoveTakesTheNameFirstAndTheLeaseLast) {
@@ -138,7 +138,7 @@ TEST(Lease, AFolderMadeAnewMeanwhileIsNotTheOneThatWasLocked) {
       }
     });
     ASSERT_OK_AND_ASSIGN(const auto lease, Lease::Try(fs, Folder(), LockKind::kShared));
-    // Had it kept the lock of the file that is gone, the new folder would be free to be removed.
+    // Had it kept the lock of the file that is gone, the new directory would be free to be removed.
     if (lease) {
       EXPECT_FALSE(CanTake(mem, LockKind::kExclusive));
     }

@@ -250,7 +250,7 @@ TEST(ListScratch, SaysWhatIsInUse) {
   EXPECT_EQ(ListScratch(fs, AbsPath::Literal("/w/y"))->at(0).state, ScratchState::kUnknown);
 }
 
-/// Makes scratch folders, uses them and cleans beside others, `rounds` times; what it holds must stay.
+/// Makes scratch directories, uses them and cleans beside others, `rounds` times; what it holds must stay.
 void UseAndClean(const AbsPath& parent, int rounds) {
   const auto fs = MakeOsFs();
   for (int i = 0; i < rounds; ++i) {

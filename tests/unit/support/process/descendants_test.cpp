@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 class DescendantsTest : public ProcessTest {
  protected:
-  /// Process numbers whose command line names the scratch folder of this test.
+  /// Process numbers whose command line names the scratch directory of this test.
   [[nodiscard]] std::vector<std::string> Running() const {
     const auto fs = MakeOsFs();
     std::vector<std::string> found;

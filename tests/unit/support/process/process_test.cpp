@@ -66,7 +66,7 @@ TEST_F(ProcessTest, OnlyTheThreeStandardDescriptorsAreOpen) {
   ASSERT_GE(leaked, 0);
   ASSERT_OK_AND_ASSIGN(const ExitStatus status, Run(Sh("ls /proc/self/fd | tr '\\n' ' '")));
   ::close(leaked);
-  EXPECT_EQ(status.output, "0 1 2 3 ");  // 3 is ls reading the folder
+  EXPECT_EQ(status.output, "0 1 2 3 ");  // 3 is ls reading the directory
 }
 
 TEST_F(ProcessTest, ALowLimitOfOpenFilesIsNamed) {

@@ -33,6 +33,8 @@ TEST(DisplayLine, EscapeSequencesGo) {
 TEST(DisplayLine, ControlCharactersGo) {
   EXPECT_EQ(DisplayLine(std::string("a\0b\a\bc\x7f", 7)), "abc");
   EXPECT_EQ(DisplayLine("\u202etxt.exe\u2066x\u200e\u2028"), "txt.exex");
+  EXPECT_EQ(DisplayLine("a\ufeffb\u200bc\u00add\U000E0041e\u2060f"), "abcdef");
+  EXPECT_EQ(DisplayLine("\U0001F469\u200d\U0001F4BB"), "\U0001F469\u200d\U0001F4BB");
   EXPECT_EQ(DisplayLine("10 %\r20 %\r100 %"), "100 %");
   EXPECT_EQ(DisplayLine("windows\r"), "windows");
   EXPECT_EQ(DisplayLine("\xff\xc3"), "\\xff\\xc3");
@@ -144,6 +146,7 @@ TEST(DisplayText, DiagnosticsGoThroughIt) {
 TEST(DisplayJson, EscapesWhatATerminalActsOn) {
   EXPECT_EQ(DisplayJson("[\"a\x7f\xc2\x9b\u202e\u2066\u200f\u2028\u061c\u00e9\U0001F600\"]"),
             "[\"a\\u007f\\u009b\\u202e\\u2066\\u200f\\u2028\\u061c\u00e9\U0001F600\"]");
+  EXPECT_EQ(DisplayJson("\"\ufeff\U000E0041\""), "\"\\ufeff\\udb40\\udc41\"");
 }
 
 }  // namespace
