@@ -34,7 +34,7 @@ ContainerRule WheelContainer(const std::vector<Target>& targets) {
   return rule;
 }
 
-/// What a wheel is held to besides what holds for all.
+/// Rules for wheels besides those for all artifacts.
 struct WheelRules {
   ContainerRule container;
   bool uploaded = false;  ///< To the public index.
@@ -95,20 +95,18 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
                         zip->tree(), examination.report.findings);
 }
 
-/// The rule that a build warns by, too.
-void CheckNameCase(const std::vector<TreeEntry>& entries, std::vector<Finding>& findings) {
-  std::vector<std::string> names;
-  for (const TreeEntry& entry : entries) names.push_back(entry.path.str());
+/// Names that some file systems take for one; `names` are installed paths. A build warns by the same rule.
+void CheckNameCase(const std::vector<std::string>& names, std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   for (const auto& [first, second] : CaseCollisions(names)) {
-    limited.Add(
-        {"artifact-name-case", Severity::kWarning, second,
-         fmt::format("'{}' and '{}' differ only in case: macOS and Windows keep one of them", first, second),
-         "rename one of them"});
+    limited.Add({"artifact-name-case", Severity::kWarning, second,
+                 fmt::format("'{}' and '{}' are one name on macOS and Windows, which keep one of them", first,
+                             second),
+                 "rename one of them"});
   }
 }
 
-/// What every examination ends with.
+/// Common end of every examination.
 void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& options,
               Examination& examination) {
   examination.report.subject = subject.str();
@@ -126,7 +124,7 @@ void Conclude(const AbsPath& subject, Profile profile, const CheckOptions& optio
 Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& options, Profile profile,
                         Examination& examination) {
   std::vector<Finding>& findings = examination.report.findings;
-  // What killed checks have unpacked, of conda packages say.
+  // Removes files that killed checks have unpacked, of conda packages for instance.
   PTPKG_CHECK(RemoveAbandoned(env, env.cache_dir));
   PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
   const ZipReading reading{.opened = opened,
@@ -150,7 +148,11 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
   if (plain.zip && options.keep_seen) examination.seen = plain.zip->Seen();
   if (!plain.zip || plain.zip->tree().entries.empty()) return Ok();
   examination.entries = plain.zip->tree().entries;
-  CheckNameCase(examination.entries, findings);
+  std::vector<std::string> installed;
+  for (const TreeEntry& entry : examination.entries) {
+    installed.push_back(InstalledPath(entry.path.str()).value_or(entry.path.str()));
+  }
+  CheckNameCase(installed, findings);
   PTPKG_TRY(const ElfTree tree, plain.zip->TakeElfTree(findings));
   subject.root = tree.root;
   subject.tree = &tree;
@@ -176,7 +178,9 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
   const ElfSubject subject{.root = content.tree.root,
                            .promise = DeclaredBySpecs(content.specs, content.subdir)};
   examination.entries = content.tree.entries;
-  CheckNameCase(examination.entries, findings);
+  std::vector<std::string> names;
+  for (const TreeEntry& entry : examination.entries) names.push_back(entry.path.str());
+  CheckNameCase(names, findings);
   return CheckElfFiles(env, subject, elf_options, examination);
 }
 

@@ -15,7 +15,8 @@
 namespace ptpkg::conda {
 namespace {
 
-// Windows stops at 260 characters including the folder that it is unpacked in; rattler-build warns here too.
+// Windows stops at 260 characters including the directory that it is unpacked in; rattler-build warns here
+// too.
 constexpr std::size_t kLongPath = 200;
 constexpr std::size_t kWarningsOfAKind = 10;
 
@@ -163,10 +164,10 @@ std::vector<std::string> NameWarnings(const std::vector<PathsEntry>& paths) {
     names.push_back(entry.path);
   }
   for (const auto& [first, second] : CaseCollisions(names))
-    collisions.push_back(fmt::format("'{}' and '{}' differ only in case", first, second));
+    collisions.push_back(fmt::format("'{}' and '{}' are one name on macOS and Windows", first, second));
   std::vector<std::string> all;
   AddLimited(all, std::move(long_names), "names are too long for some file systems");
-  AddLimited(all, std::move(collisions), "names differ only in case");
+  AddLimited(all, std::move(collisions), "names are one name on macOS and Windows");
   AddLimited(all, std::move(foreign), "names are not ASCII");
   return all;
 }
