@@ -98,6 +98,19 @@ class RealWheels(harness.Case):
 
 
 class RoundTrip(harness.Case):
+    def test_a_wheel_that_installers_refuse_is_not_converted(self):
+        info = "toy-1.0.dist-info/"
+        files = {info + "METADATA": "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n",
+                 info + "WHEEL": "Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
+        for extra in ("evil-1.0.data/purelib/e.py", "toy-1.0.data/unknown/e.py"):
+            wheel = self.scratch / "toy-1.0-py3-none-any.whl"
+            with zipfile.ZipFile(wheel, "w") as archive:
+                for name, text in {**files, extra: "", info + "RECORD": harness.record_of({**files, extra: ""})}.items():
+                    archive.writestr(name, text)
+            done = self.ptpkg("conda", wheel, "--output", self.scratch / "none", exit_code=3)
+            self.assertIn(extra.split("/")[0], done.stderr)
+            self.assertEqual(list((self.scratch / "none").rglob("*.conda")), [])
+
     def test_metadata_stays_and_a_search_path_that_goes_is_told(self):
         """METADATA that names no license file stays without; of a path into the build machine nothing is left."""
         info = "toy-1.0.dist-info/"

@@ -61,7 +61,7 @@ bool AdmitsAll(const std::vector<std::string>& specs, const std::string& version
   });
 }
 
-/// Whether `specs` keep all releases below number `needed` out.
+/// Whether `specs` exclude all releases below number `needed`.
 bool ExcludesOlderReleases(const Runtime& runtime, const std::vector<std::string>& specs,
                            std::size_t needed) {
   if (AdmitsAll(specs, JustBelow(runtime.releases[needed]))) return false;
@@ -91,7 +91,8 @@ void CheckMember(const Runtime& runtime, const DeclaredPlatform& promise, const 
     if (specs == promise.specs.end()) continue;
     if (ExcludesOlderReleases(runtime, specs->second, needed)) return;
     is_declared = true;
-    admitting = fmt::format("{} {}", package, Join(specs->second, ","));
+    admitting = package;
+    if (const std::string limits = Join(specs->second, ","); !limits.empty()) admitting += " " + limits;
   }
   const std::string fix = fmt::format(
       "depend on '{} >={}', build with an older compiler, or expect '{}' on the machine with "

@@ -60,7 +60,7 @@ Result<const YamlNode*> Member(const YamlNode& table, std::string_view key, Yaml
   return node;
 }
 
-// What the index takes, as of 2026-08-19 (pypi/warehouse, warehouse/forklift/legacy.py): whole tags, and of
+// Accepted by the index on 2026-08-19 (pypi/warehouse, warehouse/forklift/legacy.py): whole tags, and of
 // families of tags the machines.
 constexpr std::array<std::string_view, 18> kWholeTags = {"any",
                                                          "win32",
@@ -128,7 +128,7 @@ bool IsIndexLinux(std::string_view platform) {
   return musl && IsOneOf(musl->machine, kLinuxMachines);
 }
 
-/// Of macOS 10 only the second number grew, since 11 only the first.
+/// For macOS 10, only the second number grew, since 11 only the first.
 bool IsIndexMac(std::string_view platform) {
   const auto tag = ParseNumberedTag(platform, "macosx", 2);
   if (!tag || !IsOneOf(tag->machine, kMacMachines)) return false;
@@ -165,6 +165,17 @@ std::string_view MachineName(std::uint16_t machine, elf::ByteOrder order) {
     if (named.machine == machine && (!named.order || *named.order == order)) return named.name;
   }
   return {};
+}
+
+bool IsPossibleLinux(std::string_view platform) {
+  if (const auto glibc = ParseNumberedTag(platform, "manylinux", 2)) {
+    const bool is_old = glibc->machine == "x86_64" || glibc->machine == "i686";
+    const auto version = GlibcVersion::Parse(fmt::format("{}.{}", glibc->numbers[0], glibc->numbers[1]));
+    const GlibcVersion lowest{.major = 2, .minor = is_old ? 5U : 17U};
+    return version && version->major == 2 && *version >= lowest;
+  }
+  const auto musl = ParseNumberedTag(platform, "musllinux", 2);
+  return !musl || musl->numbers[0] == "1";
 }
 
 std::string_view MachineOfTag(std::string_view platform) {

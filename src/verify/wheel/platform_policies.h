@@ -28,9 +28,9 @@ std::string_view MachineName(std::uint16_t machine, elf::ByteOrder order);
 
 class PlatformPolicies {
  public:
-  /// What one required version means.
+  /// Result for one required version.
   struct Verdict {
-    bool judged = false;                 ///< False: a family or machine that the policies say nothing about.
+    bool judged = false;                 ///< False: the policies do not cover the family or machine.
     std::optional<GlibcVersion> policy;  ///< The lowest policy that allows it; nullopt: none does.
   };
 
@@ -45,7 +45,7 @@ class PlatformPolicies {
   [[nodiscard]] std::optional<GlibcVersion> Lowest(std::string_view machine) const;
   /// "manylinux_2_17_x86_64", "manylinux2014_x86_64" → 2.17; nullopt for other platforms.
   [[nodiscard]] std::optional<GlibcVersion> PolicyOfTag(std::string_view platform) const;
-  /// What conda packages may take for granted.
+  /// Baseline that conda packages may assume.
   [[nodiscard]] GlibcVersion conda_baseline() const { return conda_baseline_; }
 
  private:
@@ -69,7 +69,12 @@ std::optional<GlibcVersion> GlibcOf(std::string_view version);
 /// "" for others ("any", "win_amd64").
 std::string_view MachineOfTag(std::string_view platform);
 
-/// Whether the Python package index lets a wheel with this one platform tag be uploaded. Source:
+/// False for a platform tag of Linux that no Linux system has: pip, uv and packaging offer manylinux tags for
+/// glibc 2.5 and newer on x86_64 and i686, for 2.17 and newer on other machines, and musllinux tags for
+/// musl 1.
+bool IsPossibleLinux(std::string_view platform);
+
+/// Whether the Python package index accepts an upload of a wheel with this one platform tag. Source:
 /// pypi/warehouse, warehouse/forklift/legacy.py, _valid_platform_tag, as of 2026-08-19.
 bool PyPiAcceptsPlatform(std::string_view platform);
 

@@ -48,7 +48,7 @@ std::optional<Interpreter> WithVersion(std::string kind, std::string_view rest) 
                      .free_threaded = flags.find('t') != std::string_view::npos};
 }
 
-/// Of the part before ".so" or ".pyd"; nullopt: any interpreter tries to load such a file.
+/// Interpreter in the part before ".so" or ".pyd"; nullopt: any interpreter tries to load such a file.
 std::optional<Interpreter> BuiltFor(std::string_view part, bool windows) {
   constexpr std::string_view kCPython = "cpython-";
   constexpr std::string_view kPyPy = "pypy";
@@ -58,7 +58,7 @@ std::optional<Interpreter> BuiltFor(std::string_view part, bool windows) {
   return std::nullopt;
 }
 
-/// The modules that have a library, by folder and name.
+/// The modules that have a library, by directory and name.
 std::map<std::string, Module> ModulesIn(const StagedTree& tree) {
   std::map<std::string, Module> modules;
   std::set<std::string> texts;
@@ -90,7 +90,7 @@ std::map<std::string, Module> ModulesIn(const StagedTree& tree) {
   return modules;
 }
 
-/// What one plain tag says of the interpreter.
+/// Interpreter requirements of one plain tag.
 struct Claim {
   std::string words;                     // "cp312-cp312"
   std::optional<Interpreter> only = {};  // nullopt: many, "py3", "cp39-abi3"
@@ -142,7 +142,7 @@ Result<wheel::Specifiers> PythonsRequired(Env& env, const StagedTree& tree) {
   return wheel::Specifiers();
 }
 
-/// Whether Requires-Python has an end below Python 4: then "py3" does not mean all of them.
+/// Whether Requires-Python has an upper bound below Python 4: then "py3" does not mean all of them.
 bool HasUpperBound(const wheel::Specifiers& pythons) {
   return std::any_of(pythons.begin(), pythons.end(), [](const auto& one) {
     const auto& [op, version] = one;
@@ -311,6 +311,20 @@ void CheckAbi3Possible(const NamedTags& tags, std::vector<Finding>& findings) {
        "tag the wheel for the oldest Python that it supports: ptpkg retag --python cp3XY --abi abi3"});
 }
 
+/// Platforms that no Linux system has; an error if the tag has no other.
+void CheckLinuxPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
+  const std::vector<std::string> platforms = Split(name.tag.platform, '.');
+  std::vector<std::string> impossible;
+  for (const std::string& platform : platforms) {
+    if (!IsPossibleLinux(platform)) impossible.push_back(platform);
+  }
+  if (impossible.empty()) return;
+  const bool all = impossible.size() == platforms.size();
+  findings.push_back({"wheel-tag-nobody", all ? Severity::kError : Severity::kWarning, "",
+                      fmt::format("no system has the platform '{}'", Join(impossible, "', '")),
+                      "compute the platform tag: ptpkg retag --platform auto"});
+}
+
 void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
   // Programs for Windows lie in wheels for all systems.
   if (!tags.code.contains(MachineCode::kElf) && !tags.code.contains(MachineCode::kMachO)) return;
@@ -327,6 +341,7 @@ void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
 Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& tree,
                             std::vector<Finding>& findings) {
   CheckSystems(tags, findings);
+  CheckLinuxPlatforms(tags.name, findings);
   PTPKG_TRY(const wheel::Specifiers required, PythonsRequired(env, tree));
   CheckInterpreters(tags.name, required, findings);
   const Modules modules = ModulesIn(tree);

@@ -1,5 +1,7 @@
 // Targets: whose rules decide about a wheel.
 
+#include "verify/installer_target.h"
+
 #include <algorithm>
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -9,7 +11,6 @@
 #include "unit/archive/fixtures/builders.h"
 #include "unit/wheel/wheel_fixture.h"
 #include "verify/check_artifact.h"
-#include "verify/installer_target.h"
 
 namespace ptpkg::verify {
 namespace {

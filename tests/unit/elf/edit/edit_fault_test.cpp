@@ -105,7 +105,7 @@ class StoppedWriter : public ::testing::TestWithParam<Case> {
     const std::string now = fs.Content(kFaulty.str());
     return now == before_ || now == after_;
   }
-  /// Names in the folder but for leftovers of a copy, which a dead process cannot remove.
+  /// Names in the directory but for leftovers of a copy, which a dead process cannot remove.
   static std::vector<std::string> Names(MemFs& fs) {
     std::vector<std::string> names = fs.List("/tree");
     std::erase_if(names,
@@ -125,7 +125,7 @@ class StoppedWriter : public ::testing::TestWithParam<Case> {
     Outcome outcome;
     outcome.ok = EditFile(faulty, kFaulty, edits_).has_value();
     outcome.fired = faulty.fired();
-    // The scratch folder of a copy is removed after all is done: that failure is nobody's loss.
+    // The scratch directory of a copy is removed after all is done: that failure is nobody's loss.
     EXPECT_TRUE(outcome.ok != outcome.fired || (Copies() && fs.Content(kFaulty.str()) == after_))
         << "a fault that nobody noticed";
     return outcome;

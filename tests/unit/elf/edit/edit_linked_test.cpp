@@ -322,6 +322,23 @@ TEST_P(LinkedEdit, SymbolOfAMovedDynamicSectionFollows) {
   EXPECT_THAT(toys_.Output({"sh", "-c", "readelf -sW libanswer.so | grep ' _DYNAMIC$'"}), HasSubstr(address));
 }
 
+TEST_P(LinkedEdit, AProgramStillFindsDtDebugByDynamic) {
+  ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("debug.c"),
+                      "#include <link.h>\n"
+                      "extern ElfW(Dyn) _DYNAMIC[];\n"
+                      "int main(void) {\n"
+                      "  for (const ElfW(Dyn)* d = _DYNAMIC; d->d_tag != DT_NULL; ++d)\n"
+                      "    if (d->d_tag == DT_DEBUG) return d->d_un.d_ptr != 0 ? 0 : 1;\n"
+                      "  return 2;\n"
+                      "}\n"));
+  for (const char* form : {"-pie", "-no-pie"}) {
+    toys_.Output({"gcc", "-fPIE", form, "-fuse-ld=" + GetParam(), "debug.c", "-o", "debug"});
+    EXPECT_EQ(toys_.Output({"sh", "-c", "./debug; echo $?"}), "0\n") << form;
+    ASSERT_OK(EditFile(toys_.fs(), toys_.Path("debug"), SetPath(LongText())));
+    EXPECT_EQ(toys_.Output({"sh", "-c", "./debug; echo $?"}), "0\n") << form;
+  }
+}
+
 TEST_P(LinkedEdit, LastVersionRequirementLeavesNoTables) {
   ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("c.c"),
                       "double cos(double);\ndouble f(double x) { return cos(x); }\n"));

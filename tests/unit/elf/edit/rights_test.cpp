@@ -1,4 +1,4 @@
-// Whose file it is, who may write it and its folder, and what else the file system keeps about it.
+// Whose file it is, who may write it and its directory, and what else the file system keeps about it.
 
 #include <functional>
 #include <gmock/gmock.h>
@@ -163,7 +163,7 @@ bool AsSomebody(const std::function<bool()>& body) {
   return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// A library that all may write, in a folder that only its owner may.
+/// A library that all may write, in a directory that only its owner may.
 struct ForeignFolder : LinkedToys {
   ForeignFolder() : LinkedToys("bfd") {
     EXPECT_OK(fs().SetMode(root(), 0755));

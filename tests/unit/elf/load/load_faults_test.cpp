@@ -37,6 +37,14 @@ class SegmentFaults : public ::testing::Test {
   LinkedToys toys_{"bfd"};
 };
 
+TEST_F(SegmentFaults, FeaturesThatNoVersionStatesHaveALowestGlibc) {
+  const auto file = toys_.fs().Open(toys_.Path("libanswer.so"), OpenMode::kRead);
+  Image image = **ReadImage(**file);
+  EXPECT_THAT(FindLoaderNeeds(image), testing::Each(Field(&LoaderNeed::minor, testing::Lt(36U))));
+  image.dynamic->entries.insert(image.dynamic->entries.begin(), {.tag = kDtRelr, .value = 0});
+  EXPECT_THAT(FindLoaderNeeds(image), testing::Contains(LoaderNeed{.minor = 36, .what = "DT_RELR"}));
+}
+
 TEST_F(SegmentFaults, AProgramIsSoundAsItIs) {
   EXPECT_THAT(After("app", [](Segment&) {}), IsEmpty());
 }

@@ -1,9 +1,10 @@
 // Each of ld.so's reasons to pass a file over or to end with it, in the order of its tests.
 
+#include "elf/load/loader_compatibility.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "elf/load/loader_compatibility.h"
 #include "support/digest/stream.h"
 #include "unit/elf/fixtures/synthetic_elf.h"
 

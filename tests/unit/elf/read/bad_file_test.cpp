@@ -46,7 +46,7 @@ class BadFile : public ::testing::TestWithParam<Flavour> {
     bytes_ = elf_.Build();
   }
 
-  /// Edits `bytes`. An error must leave the file and its folder as they were.
+  /// Edits `bytes`. An error must leave the file and its directory as they were.
   static Result<EditPlan> Edit(const std::string& bytes) {
     MemFs fs;
     fs.AddFile(kLibrary.str(), bytes);

@@ -197,7 +197,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfTheCompactFormIsNamed) {
   const std::vector<Row> rows = {
       {16, 2, kTypeExec, "fixed addresses"},
       {18, 2, kMachineMips, "relocations of machine 8 are not known"},
-      {places.relocations + 24 + 16, 8, places.code + 64, "a pointer leads into the midst of .nv_fatbin"},
+      {places.relocations + 24 + 16, 8, places.code + 64, "a pointer leads into the middle of .nv_fatbin"},
       {places.relocations + 24 + 8, 4, 0, "a relocation of type 0 points into .nv_fatbin"},
       {places.relocations + 24 + 16, 8, 0, "no relocation points to the container at file offset"},
       {places.relocations, 8, places.code + 8, "the loader writes into .nv_fatbin"},
@@ -246,7 +246,7 @@ TEST(DeviceSlice, HostCodeThatComputesThePlaceOfAContainerKeepsTheFormInPlace) {
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
   EXPECT_EQ(sliced.plan.form, SliceForm::kInPlace);
   EXPECT_EQ(sliced.plan.not_compact,
-            fmt::format("code at address {:#x} goes by the distance to what would move", at));
+            fmt::format("code at address {:#x} depends on its distance to bytes that would move", at));
   // The first one stays where it is.
   PokeU32(bytes, kHostCodec, at + 3, static_cast<std::uint32_t>(library.places.code - (at + 7)));
   ASSERT_OK_AND_ASSIGN(const Sliced compact, SliceAndVerify(bytes, CompactFor({90})));
@@ -287,7 +287,7 @@ TEST(DeviceSlice, WhatIsInTheWayOfOneSectionLeavesTheLargerOneCompact) {
     const char* says;
   };
   const std::vector<Row> rows = {
-      {pointer + 16, library.places.relocatable + 64, "a pointer leads into the midst of __nv_relfatbin"},
+      {pointer + 16, library.places.relocatable + 64, "a pointer leads into the middle of __nv_relfatbin"},
       {pointer + 16, end, "a pointer leads to the end of __nv_relfatbin"},
       {pointer + 24 + 16, 0, "no relocation points to the container at file offset"},
       {pointer, library.places.relocatable + 8, "the loader writes into __nv_relfatbin"},
@@ -322,7 +322,7 @@ TEST(DeviceSlice, ASectionThatCodeWalksToItsEndStaysInPlace) {
   ASSERT_OK_AND_ASSIGN(const Sliced sliced, SliceAndVerify(bytes, CompactFor({90})));
   EXPECT_EQ(sliced.plan.form, SliceForm::kCompact);
   EXPECT_EQ(sliced.plan.not_compact,
-            fmt::format("code at address {:#x} goes by the distance to what would move", at));
+            fmt::format("code at address {:#x} depends on its distance to bytes that would move", at));
   EXPECT_EQ(sliced.bytes.size(), bytes.size() - 8192);
 }
 

@@ -58,7 +58,7 @@ struct UsedLibrary {
   std::string bytes;
 };
 
-constexpr const char* kGoesByDistance = "goes by the distance to what would move";
+constexpr const char* kGoesByDistance = "depends on its distance to bytes that would move";
 
 struct Instruction {
   const char* name;

@@ -147,6 +147,7 @@ TEST(ElfChecks, LibraryInTheTreeThatThePathMisses) {
   tree.Add("lib/sub/libb.so", Library({}));
   EXPECT_THAT(tree.Check(), ElementsAre(Is("elf-unreachable-needed", Severity::kError, "lib/liba.so",
                                            "'libb.so': it is at 'lib/sub/libb.so'")));
+  EXPECT_THAT(tree.Check().front().fix, testing::HasSubstr("add '$ORIGIN/sub' to its search path"));
 }
 
 TEST(ElfChecks, RpathOfTheLoaderCountsUnlessRunpathIsThere) {

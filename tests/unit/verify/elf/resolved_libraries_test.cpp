@@ -1,9 +1,10 @@
 // Trees that ld.so resolves otherwise than a look at each file alone would. ld.so's own verdicts on such
 // trees: tests/e2e/ld_so.py.
 
+#include "verify/elf/resolved_libraries.h"
+
 #include "support/fault_fs.h"
 #include "unit/verify/fixtures/memory_tree.h"
-#include "verify/elf/resolved_libraries.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -182,7 +183,7 @@ TEST(ResolvedLibraries, OriginIsTheFolderOfTheLink) {
 
 TEST(ResolvedLibraries, AFileIsLoadedOnceWhateverItsNames) {
   Tree tree;
-  // The second name finds what the first has loaded, and with it the first folder.
+  // The second name finds what the first has loaded, and with it the first directory.
   tree.Add("ext.so", Library({"libb.so.1", "libb.so"}, "$ORIGIN/one:$ORIGIN/two"));
   tree.Add("two/libb.so", Library({"libc1.so"}, "$ORIGIN"));
   tree.fs().AddSymlink("../two/libb.so", "/tree/one/libb.so.1");

@@ -1,11 +1,12 @@
 // Wheels of one version that say different things.
 
+#include "verify/rules/cross_wheel_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
 #include "unit/wheel/wheel_fixture.h"
-#include "verify/rules/cross_wheel_checks.h"
 
 namespace ptpkg::verify {
 namespace {

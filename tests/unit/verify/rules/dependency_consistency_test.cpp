@@ -1,8 +1,9 @@
 // NEEDED, SONAME and versions of the files of a tree, together; and the flags of single files.
 
+#include "verify/rules/dependency_consistency.h"
+
 #include "unit/elf/fixtures/linked_toys.h"
 #include "unit/verify/fixtures/memory_tree.h"
-#include "verify/rules/dependency_consistency.h"
 
 namespace ptpkg::verify {
 namespace {

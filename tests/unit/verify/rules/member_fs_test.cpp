@@ -1,4 +1,4 @@
-// A zip that looks like a folder.
+// A zip that looks like a directory.
 
 #include "verify/rules/member_fs.h"
 

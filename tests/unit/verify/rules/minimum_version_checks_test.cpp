@@ -1,9 +1,10 @@
 // What files need of the system and the processor, against what wheels and conda packages promise.
 
+#include "verify/rules/minimum_version_checks.h"
+
 #include "support/fault_fs.h"
 #include "unit/elf/fixtures/elf_additions.h"
 #include "unit/verify/fixtures/memory_tree.h"
-#include "verify/rules/minimum_version_checks.h"
 
 namespace ptpkg::verify {
 namespace {

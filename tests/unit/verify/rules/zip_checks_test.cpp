@@ -87,7 +87,7 @@ TEST_F(ZipChecksTest, WithoutATopFolderThereIsNoNote) {
 }
 
 TEST_F(ZipChecksTest, APartOfAPrefixKeepsItsName) {
-  // "lib" means something to the library in it, and the recipe may want it for the top folder.
+  // "lib" means something to the library in it, and the recipe may want it for the top directory.
   Add("lib/liba.so", Library({"libgone.so"}, "$ORIGIN/../lib").Build());
   Add("lib/ptpkg.json", R"({"allow_unresolved": ["libgone.so"]})");
   EXPECT_THAT(Examine().report.findings,

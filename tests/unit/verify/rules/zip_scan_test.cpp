@@ -1,6 +1,8 @@
 // A wheel that was made of another one: what both have is not read twice, and the findings are those of a
 // whole read.
 
+#include "verify/rules/zip_scan.h"
+
 #include <mutex>
 #include <set>
 
@@ -10,7 +12,6 @@
 #include "unit/verify/fixtures/memory_tree.h"
 #include "unit/wheel/wheel_fixture.h"
 #include "verify/check_artifact.h"
-#include "verify/rules/zip_scan.h"
 #include "wheel/metadata/record.h"
 
 namespace ptpkg::verify {
@@ -23,7 +24,7 @@ using testing::IsEmpty;
 
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-/// A wheel with two libraries that lack something each, one that was built in a folder, and RECORD.
+/// A wheel with two libraries that lack something each, one that was built in a directory, and RECORD.
 Members WithLibraries(const std::string& changed) {
   Members members = wheel::MinimalMembers();
   members.pop_back();  // RECORD

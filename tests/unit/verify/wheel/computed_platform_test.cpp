@@ -1,8 +1,9 @@
+#include "verify/wheel/computed_platform.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
-#include "verify/wheel/computed_platform.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -27,14 +28,14 @@ FileNeeds Library(const std::string& file, unsigned minor, const std::string& ma
 }
 
 TEST(ComputePlatform, TheHighestFileSetsTheTag) {
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({Library("a.so", 17), Library("b.so", 28)}, {}));
-  EXPECT_EQ(deserved.tag, "manylinux_2_28_x86_64");
-  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("'b.so' needs 'f@GLIBC_2.28'")));
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatform({Library("a.so", 17), Library("b.so", 28)}, {}));
+  EXPECT_EQ(computed.tag, "manylinux_2_28_x86_64");
+  EXPECT_THAT(computed.reasons, ElementsAre(HasSubstr("'b.so' needs 'f@GLIBC_2.28'")));
 }
 
 TEST(ComputePlatform, NoLibraryFitsAny) {
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({}, {}));
-  EXPECT_EQ(deserved.tag, "");
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatform({}, {}));
+  EXPECT_EQ(computed.tag, "");
 }
 
 TEST(ComputePlatform, ALibraryFromElsewhereKeepsItAtLinux) {
@@ -42,18 +43,18 @@ TEST(ComputePlatform, ALibraryFromElsewhereKeepsItAtLinux) {
   user.needed["libelse.so.1"] = {};
   user.needed["libcuda.so.1"] = {};
   user.needed["libown.so"] = {"libown.so"};
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({user}, {}));
-  EXPECT_EQ(deserved.tag, "linux_x86_64");
-  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("'libelse.so.1'")));
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatform({user}, {}));
+  EXPECT_EQ(computed.tag, "linux_x86_64");
+  EXPECT_THAT(computed.reasons, ElementsAre(HasSubstr("'libelse.so.1'")));
 }
 
 TEST(ComputePlatform, WhatNoPolicyAdmitsIsLinux) {
   FileNeeds odd = Library("a.so", 17);
   odd.fits_policy = false;
   odd.policy = std::nullopt;
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({odd}, {}));
-  EXPECT_EQ(deserved.tag, "linux_x86_64");
-  EXPECT_THAT(deserved.reasons, ElementsAre(HasSubstr("no policy allows")));
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatform({odd}, {}));
+  EXPECT_EQ(computed.tag, "linux_x86_64");
+  EXPECT_THAT(computed.reasons, ElementsAre(HasSubstr("no policy allows")));
 }
 
 TEST(ComputePlatform, WhatHasNoVersionIsNamed) {
@@ -62,9 +63,9 @@ TEST(ComputePlatform, WhatHasNoVersionIsNamed) {
   expat.symbols.clear();
   expat.set_by.clear();
   expat.set_by_names = {"libexpat.so.1"};
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({expat}, {}));
-  EXPECT_EQ(deserved.tag, "manylinux_2_12_x86_64");
-  EXPECT_THAT(deserved.reasons, ElementsAre("'a.so' needs 'libexpat.so.1'"));
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatform({expat}, {}));
+  EXPECT_EQ(computed.tag, "manylinux_2_12_x86_64");
+  EXPECT_THAT(computed.reasons, ElementsAre("'a.so' needs 'libexpat.so.1'"));
   EXPECT_THAT(CheckPlatformFits({expat}, "manylinux_2_5_x86_64", {}),
               FailsWith(ErrorCode::kCheckFailed, HasSubstr("because of 'libexpat.so.1'")));
   FileNeeds musl;
@@ -85,8 +86,8 @@ TEST(ComputePlatform, MuslHasItsOwnTagAndNoGlibcBesideIt) {
   musl.machine = "aarch64";
   musl.uses_musl = true;
   musl.needed = {{"libc.musl-aarch64.so.1", {}}};
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatform({musl}, {}));
-  EXPECT_EQ(deserved.tag, "musllinux_1_2_aarch64");
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatform({musl}, {}));
+  EXPECT_EQ(computed.tag, "musllinux_1_2_aarch64");
   EXPECT_THAT(ComputePlatform({musl, Library("g.so", 17, "aarch64")}, {}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("glibc")));
   EXPECT_THAT(ComputePlatform({musl, Library("g.so", 17)}, {}),
@@ -150,16 +151,16 @@ TEST(CheckPlatformFits, ATagOfAnotherSystemNeedsCodeOfItsKind) {
 TEST(ComputePlatformFromSymbols, LibrariesFromElsewhereDoNotCount) {
   FileNeeds user = Library("a.so", 17);
   user.needed["libelse.so.1"] = {};
-  ASSERT_OK_AND_ASSIGN(const auto deserved, ComputePlatformFromSymbols({user}));
-  EXPECT_EQ(deserved.tag, "manylinux_2_17_x86_64");
-  ASSERT_TRUE(deserved.set_by);
-  EXPECT_EQ(deserved.set_by->file, "a.so");
+  ASSERT_OK_AND_ASSIGN(const auto computed, ComputePlatformFromSymbols({user}));
+  EXPECT_EQ(computed.tag, "manylinux_2_17_x86_64");
+  ASSERT_TRUE(computed.set_by);
+  EXPECT_EQ(computed.set_by->file, "a.so");
 }
 
 TEST(PlatformAfter, StaysAsItIsWrittenWhereItSaysTheSame) {
   ASSERT_OK_AND_ASSIGN(const auto policies, PlatformPolicies::BuiltIn());
-  const ComputedPlatform deserved{.machine = "x86_64", .tag = "manylinux_2_17_x86_64"};
-  const auto after = [&](const std::string& now) { return PlatformAfter(policies, now, deserved); };
+  const ComputedPlatform computed{.machine = "x86_64", .tag = "manylinux_2_17_x86_64"};
+  const auto after = [&](const std::string& now) { return PlatformAfter(policies, now, computed); };
   EXPECT_EQ(after("manylinux2014_x86_64.manylinux_2_17_x86_64"),
             "manylinux2014_x86_64.manylinux_2_17_x86_64");
   EXPECT_EQ(after("linux_x86_64"), "manylinux_2_17_x86_64");

@@ -166,6 +166,21 @@ TEST_F(WheelTagChecksTest, SomePythonTakesTheTag) {
                                 Field(&Finding::message, HasSubstr("'cp27'")))));
 }
 
+TEST_F(WheelTagChecksTest, SomeSystemHasThePlatform) {
+  for (const char* platform : {"manylinux_1_5_x86_64", "manylinux_3_5_x86_64", "manylinux_2_4_i686",
+                               "manylinux_2_16_aarch64", "musllinux_2_1_x86_64", "musllinux_0_9_x86_64"}) {
+    EXPECT_THAT(Check(std::string("py3-none-") + platform, {}),
+                ElementsAre(AllOf(Field(&Finding::id, "wheel-tag-nobody"),
+                                  Field(&Finding::severity, Severity::kError),
+                                  Field(&Finding::message, HasSubstr(platform)))));
+  }
+  for (const char* platform : {"manylinux_2_5_x86_64", "manylinux_2_17_riscv64", "manylinux_2_99_x86_64",
+                               "manylinux1_x86_64", "musllinux_1_2_aarch64", "linux_x86_64", "win_amd64"})
+    EXPECT_THAT(Check(std::string("py3-none-") + platform, {}), IsEmpty()) << platform;
+  EXPECT_THAT(Check("py3-none-manylinux_1_5_x86_64.manylinux_2_5_x86_64", {}),
+              ElementsAre(Field(&Finding::severity, Severity::kWarning)));
+}
+
 TEST_F(WheelTagChecksTest, SomePythonHasTheTagAndFulfilsRequiresPython) {
   const auto nobody = ElementsAre(Field(&Finding::id, "wheel-python-nobody"));
   const std::string linux_tag = "-linux_x86_64";
