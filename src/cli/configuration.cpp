@@ -31,7 +31,7 @@ struct SourceText {
   std::vector<std::string> lines;
 };
 
-/// Whether a key, or a line of a file, has a word of a secret: "api-key", "PyPI_Token".
+/// Whether a key, or a line of a file, contains a word for a secret: "api-key", "PyPI_Token".
 bool NamesSecretAnyCase(std::string_view text) {
   std::string name(text);
   for (char& c : name) {
@@ -135,6 +135,7 @@ Result<std::string> ResolvedValue(const AbsPath& directory, const Option& option
   }
   std::vector<std::string> parts;
   for (const std::string& part : Split(text, ':')) {
+    if (part.empty()) return Error(ErrorCode::kUsage, fmt::format("'{}' has an empty entry", text));
     PTPKG_TRY(std::string resolved, Resolved(directory, kind, part));
     parts.push_back(std::move(resolved));
   }
@@ -210,8 +211,9 @@ class FileReader {
         return ErrorAt(source_, one.source().begin, checked.error().message())
             .WithHint(checked.error().hint());
       }
-      PTPKG_TRY(std::string resolved, ResolvedValue(source_.file.Parent(), option, *text));
-      values.push_back(std::move(resolved));
+      auto resolved = ResolvedValue(source_.file.Parent(), option, *text);
+      if (!resolved) return ErrorAt(source_, one.source().begin, resolved.error().message());
+      values.push_back(*std::move(resolved));
       return Ok();
     };
     if (const toml::array* list = node.as_array(); list != nullptr && option.Repeats()) {

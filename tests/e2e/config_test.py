@@ -103,6 +103,7 @@ class Config(harness.Case):
             self.assertEqual(list(temporary.iterdir()), [])
         self.assertFalse(self.cache.exists())
         self.assertIn("--keep-work", self.refused("build", self.recipe, "--no-cache", "--keep-work"))
+        self.assertIn("TMPDIR", self.refused("build", self.recipe, "--no-cache", "--cache-dir", "cache"))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ namespace {
 
 /// Flags of build, conda and wheel, as typed.
 struct BuildFlags {
-  RecipeFlags recipe;  ///< Of conda and wheel, `recipe.recipes` may be one artifact.
+  RecipeFlags recipe;  ///< For conda and wheel, `recipe.recipes` may be one artifact.
   std::vector<std::string> formats;
   std::string layout;
   std::string build_string;
@@ -40,8 +40,8 @@ struct BuildFlags {
   bool no_preflight = false;
   std::optional<std::string> sign_key;
   std::string test = "run";
-  std::string compression = "default";  ///< Of wheels.
-  std::string platform;                 ///< Of wheels.
+  std::string compression = "default";  ///< For wheels.
+  std::string platform;                 ///< For wheels.
   std::set<std::string> given;          ///< Long names of the options that the line has.
 };
 
@@ -124,6 +124,10 @@ Result<void> ChooseCache(Context& context, const BuildFlags& flags) {
   if (!flags.no_cache) return Ok();
   if (flags.keep_work)
     return Error(ErrorCode::kUsage, "--keep-work keeps directories in the cache, and --no-cache has none");
+  if (context.flags().given.contains("--cache-dir")) {
+    return Error(ErrorCode::kUsage, "--no-cache and --cache-dir exclude each other")
+        .WithHint("TMPDIR names the directory in which --no-cache makes its own");
+  }
   return context.UseTemporaryCache();
 }
 
@@ -216,7 +220,7 @@ bool IsOfFamily(ArtifactFormat format, bool conda) {
   return conda && format != ArtifactFormat::kZip;
 }
 
-/// As of a package that is repacked: `ptpkg conda` never makes a wheel.
+/// Same error as for a repacked package: `ptpkg conda` never makes a wheel.
 Result<void> RefuseOtherFamily(const BuildFlags& flags, bool conda) {
   PTPKG_TRY(const std::set<ArtifactFormat> formats, ParseFormats(flags.formats));
   for (const ArtifactFormat format : formats) {
@@ -277,7 +281,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
        .help = formats.help,
        .target = &flags.formats,
        .default_text = formats.default_text},
-      {.names = "--explain", .help = "Say why each stage ran or did not", .target = &flags.explain},
+      {.names = "--explain", .help = "Show why each stage ran or was skipped", .target = &flags.explain},
       {.names = "--keep-work", .help = "Keep the work directories", .target = &flags.keep_work},
       {.names = "--fresh",
        .help = "Start anew instead of resuming; still use stored results",
