@@ -19,7 +19,7 @@ namespace {
 
 std::uint32_t NormalMode(std::uint32_t mode) { return (mode & 0100U) != 0 ? 0755U : 0644U; }
 
-/// Whether `source` gives what `content` holds, to the end of both. `hasher`: gets what it gives; null: none.
+/// Whether `source` yields the bytes of `content`, to the end of both. `hasher`: gets these; null: none.
 Result<bool> SourceEqualsFile(Env& env, ByteSource& source, File& content, ByteSink* hasher = nullptr) {
   constexpr std::size_t kStep = 256U << 10U;
   ScratchBuffer given(kStep);
@@ -65,7 +65,7 @@ class MemberList final : public MemberVisitor {
   }
 
   std::vector<ArchiveMember> members;
-  std::vector<std::size_t> records;  ///< Of each member, in the central directory.
+  std::vector<std::size_t> records;  ///< Index of each member in the central directory.
 
  private:
   void Note(RelPath path, std::size_t index) {
@@ -273,7 +273,7 @@ Result<std::unique_ptr<File>> ZipMembers::OpenMember(std::size_t index, std::uin
   return std::move(content.file);
 }
 
-/// What a tar's member holds while it is under way.
+/// State of a tar member that is being read.
 struct StreamPass::State {
   State(Env& env_in, const std::string& archive, std::uint64_t packed_bytes, const PassOptions& options_in,
         VisitMember visit_in)

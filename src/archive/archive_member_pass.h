@@ -12,13 +12,13 @@
 
 namespace ptpkg::archive {
 
-/// A file or symlink of an archive; folders exist through their members.
+/// A file or symlink of an archive; directories exist through their members.
 struct ArchiveMember {
   RelPath path;                             ///< Without "." components.
   FileKind kind = FileKind::kRegular;       ///< kRegular or kSymlink.
   std::uint32_t mode = 0644;                ///< 0644 or 0755.
   std::uint64_t size_bytes = 0;             ///< Files.
-  std::uint64_t stored_bytes = 0;           ///< Of its content as it is stored; 0 in a tar.
+  std::uint64_t stored_bytes = 0;           ///< Stored size of its content; 0 in a tar.
   std::optional<std::uint32_t> crc32 = {};  ///< None in a tar.
   std::string link_target = {};  ///< Symlinks; also a tar's hard links, which come without content.
 };
@@ -29,18 +29,18 @@ inline constexpr std::uint64_t kPassMemoryBytes = 128ULL << 20U;
 
 struct PassOptions {
   ExtractLimits limits = {};
-  /// Of content held in anonymous memory at once. A larger member passes through an
+  /// Maximum content held in anonymous memory at once. A larger member passes through an
   /// unlinked scratch file in env.cache_dir; a stored one is read where it lies.
   std::uint64_t memory_bytes = kPassMemoryBytes;
   bool hash = true;  ///< Compute sha256.
-  /// Of a zip: members for which it says true are neither inflated nor visited. Asked once for each regular
+  /// For a zip: a member for which it returns true is neither inflated nor visited. Called once per regular
   /// file, in several threads at once; its error ends the pass. Empty: all are visited.
   std::function<Result<bool>(std::size_t index)> is_known = {};
 };
 
 /// A member on its way.
 struct PassedMember {
-  std::size_t index = 0;  ///< Of the member in the archive: results belong into a slot of this number.
+  std::size_t index = 0;  ///< Index of the member in the archive: results belong into a slot of this number.
   const ArchiveMember& member;
   File& content;       ///< Only to be read, by several threads if need be; empty for links.
   Sha256 sha256 = {};  ///< All zero unless asked for, and for links.
@@ -58,7 +58,7 @@ class ZipMembers {
   ZipMembers& operator=(ZipMembers&&) = delete;
   ~ZipMembers();
 
-  /// In the order of the central directory.
+  /// The members in the order of the central directory.
   [[nodiscard]] const std::vector<ArchiveMember>& members() const;
 
   /// Inflates each member once and visits it, env.jobs at a time, large ones first; size and CRC are right
@@ -68,16 +68,16 @@ class ZipMembers {
   /// kUnsupported, kIo, kCancelled, those of `visit`.
   Result<void> Visit(const PassOptions& options, const VisitMember& visit) const;
 
-  /// Whether a member of `other` is stored in the same way and with the same bytes: method, sizes, CRC, what
-  /// is stored. Errors: kCorrupt for a local header, kIo.
+  /// Whether a member of `other` is stored in the same way with the same bytes: method, sizes, CRC, stored
+  /// content. Errors: kCorrupt for a local header, kIo.
   [[nodiscard]] Result<bool> HasSameStoredBytes(std::size_t index, const ZipMembers& other,
                                                 std::size_t other_index) const;
 
   /// The digest of what a regular member inflates to, if that is the bytes of `content`; else nullopt. Holds
-  /// 512 KiB of both at a time. Errors: as Visit, where all of it was equal.
+  /// 512 KiB of both at a time. Errors: those of Visit, where all of it was equal.
   [[nodiscard]] Result<std::optional<Sha256>> DigestIfSame(std::size_t index, File& content) const;
 
-  /// One member once more, as Visit gives it. The file must not outlive this. Errors: as Visit.
+  /// Visits one member once more, like Visit. The file must not outlive this. Errors: those of Visit.
   [[nodiscard]] Result<std::unique_ptr<File>> OpenMember(std::size_t index,
                                                          std::uint64_t memory_bytes = kPassMemoryBytes) const;
 
@@ -87,7 +87,7 @@ class ZipMembers {
   std::unique_ptr<State> state_;
 };
 
-/// The same for an archive that can only be read from its beginning: whoever reads it adds member by member.
+/// A pass over an archive that can only be read from its beginning: its reader adds member by member.
 class StreamPass {
  public:
   /// `archive`: its name, for errors; `packed_bytes`: its size, for limits.max_ratio, 0 = unknown.
@@ -102,7 +102,7 @@ class StreamPass {
   /// are under way together hold at most memory_bytes. Errors: those of `content` and of earlier visits;
   /// kCorrupt beyond the limits, and for content of another size than `member` says.
   Result<void> Add(const ArchiveMember& member, ByteSource& content);
-  /// Waits for all visits. Errors: theirs, the first in order of Add.
+  /// Waits for all visits. Errors: those of the visits, the first in order of Add.
   Result<void> Finish();
 
  private:

@@ -21,7 +21,7 @@ struct SharedRange {
   std::uint64_t from = 0;  ///< Offset in the original.
 };
 
-/// Where an entry's bytes come from.
+/// Archive entry with the source of its bytes.
 struct Entry {
   RelPath name;
   bool is_symlink = false;
@@ -30,19 +30,19 @@ struct Entry {
   std::string link_target = {};      ///< Symlinks.
   std::string text = {};             ///< Small generated files, when `file` is empty.
   std::optional<AbsPath> file = {};  ///< Content on disk; for a symlink of a tree, the link itself.
-  /// What a deflated file has in common with others of its name, ascending. Its chunks begin and end there
+  /// Ranges that a deflated file shares with others of its name, ascending. Its chunks begin and end there
   /// besides, and can be taken from a DeflateCache.
   std::vector<SharedRange> shared = {};
 };
 
 class EntrySet {
  public:
-  /// A generated file. Errors as Add.
+  /// Adds a generated file. Errors: those of Add.
   Result<void> AddText(RelPath name, std::string text, std::uint32_t mode = 0644);
-  /// A regular file or symlink of a staged tree, under its own path. Errors as Add.
+  /// Adds a regular file or symlink of a staged tree, under its own path. Errors: those of Add.
   Result<void> AddTreeEntry(const StagedTree& tree, const TreeEntry& entry);
   /// Modes become 0755 if the owner may execute, else 0644; a symlink's size is 0.
-  /// Errors: kInvalidInput for a name already added, for one that is a folder of another ("a" beside
+  /// Errors: kInvalidInput for a name already added, for one that is a directory of another ("a" beside
   /// "a/b"), for what NameProblem refuses, and for a link target that is empty or not printable UTF-8.
   Result<void> Add(Entry entry);
 
@@ -58,7 +58,7 @@ class EntrySet {
 
 /// True if every byte of `text` is below 0x80.
 bool IsAscii(std::string_view text);
-/// That the file of `entry` is no longer what it was when the set was made. REQUIRES: entry.file.
+/// Error for a file of `entry` that has changed since the set was made. REQUIRES: entry.file.
 Error ChangedWhilePacked(const Entry& entry);
 
 }  // namespace ptpkg::archive

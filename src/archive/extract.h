@@ -30,27 +30,26 @@ struct ExtractOptions {
   int strip_components = 0;
   /// Takes names with control characters: sources may have them, no package may.
   bool control_characters = false;
-  /// Of zips: which files are wanted, by name and by their first kHeadBytes. Of the others only the folders
-  /// are made. null: all.
+  /// For zips: selects files by name and by their first kHeadBytes. For the others, only the
+  /// directories are made. null: all.
   std::function<bool(std::string_view name, Bytes head)> wanted = {};
   static constexpr std::size_t kHeadBytes = 4;
-  /// As conda does for sources: if all members lie in one top folder, its content goes to `destination`.
+  /// Like conda for sources: if all members lie in one top directory, its content goes to `destination`.
   bool strip_single_root = false;
 };
 
 /// Unpacks into `destination`, which must exist; times are not kept, modes become 0644 or 0755. Names are
-/// taken without "." components and trailing '/'. A folder may be named twice, a hard link becomes a copy of
-/// its target, symlinks are made last.
-/// `name`: of the archive, for errors. `packed_bytes`: its size, for max_ratio; 0 = unknown, no ratio.
-/// Errors: kCorrupt, naming archive and member, for: truncated or damaged data, a tar without end mark,
-/// absolute names, "..", duplicate names, a member below a symlink or file (of the archive, or found in
-/// `destination`), symlinks and hard links that leave the tree (through other symlinks too), devices, limits
-/// exceeded, what NameProblem says of names. kAlreadyExists for a file that `destination` has. kUnsupported
-/// for encrypted members and unknown compression. kIo, kCancelled. Whatever was written stays: callers unpack
-/// into a TempDir.
+/// taken without "." components and trailing '/'. A directory may be named twice, a hard link becomes a copy
+/// of its target, symlinks are made last. `name`: of the archive, for errors. `packed_bytes`: its size, for
+/// max_ratio; 0 = unknown, no ratio. Errors: kCorrupt, naming archive and member, for: truncated or damaged
+/// data, a tar without end mark, absolute names, "..", duplicate names, a member below a symlink or file (of
+/// the archive, or found in `destination`), symlinks and hard links that leave the tree (through other
+/// symlinks too), devices, limits exceeded, what NameProblem says of names. kAlreadyExists for a file that
+/// `destination` has. kUnsupported for encrypted members and unknown compression. kIo, kCancelled. Whatever
+/// was written stays: callers unpack into a TempDir.
 Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, const AbsPath& destination,
                         const ExtractOptions& options, std::uint64_t packed_bytes);
-/// The same for a zip, members in parallel (env.jobs). Local headers must agree with the central directory
+/// Unpacks a zip, members in parallel (env.jobs). Local headers must agree with the central directory
 /// in name, method, sizes and CRC, and members must not overlap.
 Result<void> ExtractZip(Env& env, const AbsPath& archive, const AbsPath& destination,
                         const ExtractOptions& options);
@@ -74,14 +73,14 @@ class ZipReader {
   ~ZipReader();
 
   struct Member {
-    std::string name;  ///< As stored: may be hostile. Ends in '/' for a folder.
+    std::string name;  ///< Stored name: can be hostile. Ends in '/' for a directory.
     std::uint64_t size_bytes = 0;
     std::uint64_t stored_bytes = 0;
     std::uint32_t crc32 = 0;
     bool stored = false;     ///< Not compressed.
     std::uint32_t mode = 0;  ///< st_mode as stored, 0 if none.
   };
-  /// In the order of the central directory.
+  /// The members in the order of the central directory.
   [[nodiscard]] const std::vector<Member>& members() const;
   /// Over the bytes from the central directory to the end of the file, as they are: two files with the same
   /// digest have the same names, sizes, CRCs, times, places, order, extra fields and comments. What the

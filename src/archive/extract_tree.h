@@ -8,7 +8,7 @@
 
 namespace ptpkg::archive {
 
-/// Writes below one folder. Nothing is written through a symlink: parents are checked on disk before
+/// Writes below one directory. Nothing is written through a symlink: parents are checked on disk before
 /// first use, files are created exclusively, and symlinks come last, when no file follows.
 /// WriteContent may run in several threads, everything else in one.
 class ExtractTree {
@@ -16,11 +16,11 @@ class ExtractTree {
   ExtractTree(Env& env, const AbsPath& destination, const ExtractOptions& options, std::string_view archive,
               std::uint64_t packed_bytes);
 
-  /// `task` is told of the bytes unpacked from now on; it outlives the tree.
+  /// `task` gets the bytes unpacked from now on; it outlives the tree.
   void Tell(Task& task) { names_.Tell(task); }
 
   Result<void> AddFolder(std::string_view raw_name);
-  /// Admits a file and makes its folders. nullopt: left out by strip_components.
+  /// Admits a file and makes its directories. nullopt: left out by strip_components.
   Result<std::optional<RelPath>> AddFile(std::string_view raw_name);
   Result<void> AddSymlink(std::string_view raw_name, std::string_view target);
   /// The target must be a file that was written before.
@@ -47,7 +47,7 @@ class ExtractTree {
   AbsPath destination_;
   bool strip_single_root_;
   MemberNames names_;
-  std::set<std::string> made_;  // folders that are there and no links
+  std::set<std::string> made_;  // directories that are there and no links
 };
 
 }  // namespace ptpkg::archive

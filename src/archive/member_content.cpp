@@ -48,7 +48,7 @@ class ContentSink final : public ByteSink {
     size_bytes_ += bytes.size();
     return Ok();
   }
-  /// What was kept.
+  /// Returns the kept content.
   MemberContent Finish() && {
     MemberContent content;
     if (options_.hash) content.sha256 = hasher_.Finish().sha256;

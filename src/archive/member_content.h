@@ -22,11 +22,11 @@ struct ContentOptions {
   CountContent count = {};
 };
 
-/// Whether ReadZipMember holds the content of a member in memory.
+/// Whether ReadZipMember keeps a member's content in memory.
 bool IsHeldInMemory(const zip::CentralRecord& record, std::uint64_t memory_bytes);
 
 /// Inflates the member with this index of the central directory and checks size and CRC. The file borrows
-/// `zip`. Errors: as ZipContent::Stream, in its words; kIo, kCancelled, those of `count`.
+/// `zip`. Errors: those of ZipContent::Stream, in its words; kIo, kCancelled, those of `count`.
 Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index,
                                     const ContentOptions& options);
 

@@ -56,7 +56,7 @@ Result<std::string> MemberNames::Normalize(std::string_view raw_name) const {
   return name;
 }
 
-/// Folders that no member names count too: one deep name makes two thousand.
+/// Directories that no member names count too: one deep name makes two thousand.
 Result<void> MemberNames::CountEntry() {
   if (++entries_ <= options_.limits.max_entries) return Ok();
   return Error(ErrorCode::kCorrupt,
@@ -180,7 +180,7 @@ std::optional<std::string> MemberNames::StripSingleRoot() {
 
 /// Follows `link` as the kernel would, other symlinks included: "a/b/.." is not "a" when b is a link.
 Result<bool> MemberNames::EscapesTree(const RelPath& link, const LinkElsewhere& elsewhere) const {
-  std::vector<std::string> at;  // the folder reached, free of links
+  std::vector<std::string> at;  // the directory reached, free of links
   std::deque<std::string> rest;
   for (const std::string& part : link.Components()) rest.push_back(part);
   int hops = 0;

@@ -17,7 +17,7 @@ class MemberNames {
   MemberNames(const CancelToken& cancel, const ExtractOptions& options, std::string_view archive,
               std::uint64_t packed_bytes);
 
-  /// `task` is told of the bytes unpacked from now on; it outlives this.
+  /// `task` gets the bytes unpacked from now on; it outlives this.
   void Tell(Task& task) { task_ = &task; }
 
   /// nullopt: left out by strip_components, or the root itself.
@@ -34,9 +34,9 @@ class MemberNames {
   /// Adds to the bytes unpacked. Errors: kCorrupt beyond the limits.
   Result<void> CountBytes(std::uint64_t bytes);
 
-  /// The top folder, if everything lies in one; the names of links() then lose it. Call before CheckLinks.
+  /// The top directory, if everything lies in one; the names of links() then lose it. Call before CheckLinks.
   std::optional<std::string> StripSingleRoot();
-  /// What lies at a path besides the archive's own links: the target of a symlink there, else nullopt.
+  /// Looks up a path that is not among the archive's own links: the target of a symlink there, else nullopt.
   using LinkElsewhere = std::function<Result<std::optional<std::string>>(const std::string& path)>;
   /// Refuses links that lead out of the tree. Call when all members are known.
   Result<void> CheckLinks(const LinkElsewhere& elsewhere = {}) const;

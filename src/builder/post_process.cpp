@@ -102,7 +102,7 @@ class Processor {
   }
 
   /// pip's RECORD lists files that were left out since, and digests of files that were changed since, by
-  /// folder-dependent paths in them at that. The names of what is there stay; packers digest anew.
+  /// directory-dependent paths in them at that. The names of what is there stay; packers digest anew.
   Result<void> TrimRecord(const RelPath& record) {
     const AbsPath path = prefix_ / record;
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, path));

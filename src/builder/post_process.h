@@ -18,10 +18,10 @@ struct PostProcessInput {
   std::string python;  ///< Path of the machine's interpreter behind the prefix's own; "" = none.
 };
 
-/// Those of `added` that belong into a package: without compiled Python (.pyc, .pyo, __pycache__), libtool
-/// archives, version control, conda's own records, pip's direct_url.json (it names the build folder), and
+/// Selects the files of `added` for a package: without compiled Python (.pyc, .pyo, __pycache__), libtool
+/// archives, version control, conda's own records, pip's direct_url.json (it names the build directory), and
 /// what the recipe's build.files leaves out. A noarch python package leaves the scripts of its entry points
-/// to its installer. Errors: kInvalidInput when Python files lie in a Debian-style "dist-packages" folder,
+/// to its installer. Errors: kInvalidInput when Python files lie in a Debian-style "dist-packages" directory,
 /// which no conda package and no wheel uses.
 Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std::vector<RelPath>& added);
 
@@ -35,8 +35,8 @@ Result<void> WriteEntryPoints(Env& env, const recipe::Recipe& recipe, const Work
 /// - an absolute symlink into the prefix becomes relative;
 /// - scripts that begin with the build's Python, by any of its names, begin with the prefix's;
 /// - RECORD of an installed Python distribution names the files that are there, without digests;
-/// - the path of the work folder becomes `layout.RootPlaceholder()`.
-/// Errors: kInvalidInput for a symlink into the rest of the work folder, kIo, kCancelled.
+/// - the path of the work directory becomes `layout.RootPlaceholder()`.
+/// Errors: kInvalidInput for a symlink into the rest of the work directory, kIo, kCancelled.
 Result<void> PostProcess(Env& env, const PostProcessInput& input);
 
 }  // namespace ptpkg::builder

@@ -12,11 +12,11 @@ namespace ptpkg::builder {
 /// The state of a prefix before the script: every file and link with what changes when it is written.
 class PrefixSnapshot {
  public:
-  /// `helpers`: files of ours for the time of the build, which belong to no package.
+  /// `helpers`: files that ptpkg adds for the build, and that belong to no package.
   static Result<PrefixSnapshot> Take(Env& env, const AbsPath& prefix,
                                      const std::vector<RelPath>& helpers = {});
 
-  /// All of them, helpers too, sorted.
+  /// All paths, helpers too, sorted.
   [[nodiscard]] std::vector<RelPath> Paths() const;
   [[nodiscard]] bool Contains(const RelPath& path) const;
   /// From now on `path` counts as one that was not there.
@@ -32,7 +32,7 @@ class PrefixSnapshot {
   std::map<RelPath, FileStat> helpers_;
 };
 
-/// Removes every file and link below `prefix` but those of `keep` (sorted). Folders stay.
+/// Removes every file and link below `prefix` but those of `keep` (sorted). Directories stay.
 Result<void> RemoveAllExcept(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep);
 
 }  // namespace ptpkg::builder

@@ -19,7 +19,7 @@ namespace {
 // Scripts and patches are smaller; a larger file would live in memory, and in every package.
 constexpr std::uint64_t kLargestRecipeFile = 1U << 20U;
 
-/// Files that the recipe names, relative to its folder, but patches. Only some of them need exist.
+/// Files that the recipe names, relative to its directory, but patches. Only some of them need exist.
 std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
   std::vector<std::string> names(recipe.loads.begin(), recipe.loads.end());
   const auto add_script = [&](const std::string& name) { names.insert(names.end(), {name, name + ".sh"}); };
@@ -33,14 +33,14 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
 
 constexpr std::string_view kVariable = "RECIPE_DIR";
 
-/// Whether a word of a shell ends here: nothing can be added to what was read of it.
+/// Whether a shell word ends here: nothing can be added to the part read so far.
 bool EndsWord(std::string_view rest) {
   constexpr std::string_view kEnds = " \t\r\n;|&)>";
   while (rest.starts_with('"') || rest.starts_with('\'')) rest.remove_prefix(1);
   return rest.empty() || kEnds.find(rest.front()) != std::string_view::npos;
 }
 
-/// What scripts name below $RECIPE_DIR: paths relative to it, "" for the folder itself and for what is not
+/// Paths that scripts name below $RECIPE_DIR, relative to it; "" for the directory itself and for what is not
 /// a plain path: patterns, other variables, blanks.
 std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
   constexpr std::string_view kPathBytes =
@@ -73,7 +73,7 @@ Error ChangedMeanwhile(const RelPath& path) {
       .WithHint("run ptpkg again");
 }
 
-/// Those of at most kLargestRecipeFile, by name. Errors: ChangedMeanwhile.
+/// The files of at most kLargestRecipeFile, by name. Errors: ChangedMeanwhile.
 Result<std::map<std::string, std::string>> SmallFiles(Env& env, const RecipeFolder& folder) {
   std::map<std::string, std::string> files;
   for (const TreeEntry& entry : folder.tree.entries) {
@@ -120,7 +120,7 @@ class FolderReader {
         PTPKG_CHECK(AddIfBelow(name));
         PTPKG_CHECK(AddIfBelow(name + "/series"));
       }
-      // What is wrong with them is told where the sources are looked at.
+      // Errors in patches are reported where the sources are examined.
       const auto patches = source::ListPatches(env_, recipe_, source);
       if (!patches) continue;
       for (const source::PatchFile& patch : *patches) PTPKG_CHECK(AddIfBelow(patch.file.str()));
@@ -148,13 +148,13 @@ class FolderReader {
     return Ok();
   }
 
-  /// The source's files are in the build's folder anyway, so only what is read from this place.
+  /// The source's files are in the build's directory anyway, so only what is read from this place.
   Result<void> AddMentioned() {
     PTPKG_TRY(const std::vector<std::string> texts, ScriptTexts());
     std::map<RelPath, FileKind> mentioned;
     for (const std::string& text : MentionedPaths(texts)) {
       const auto path = RelPath::Parse(text);
-      if (!path) return AddAll();  // the folder itself, or a path that leaves it
+      if (!path) return AddAll();  // the directory itself, or a path that leaves it
       PTPKG_TRY(const bool there, Exists(env_.fs, root_ / *path));
       if (!there) continue;
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / *path));

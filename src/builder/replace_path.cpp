@@ -37,7 +37,7 @@ Result<void> FindText(File& reader, std::string_view text, const OnHit& on_hit) 
     }
     const std::size_t filled = kept + got;
     kept = std::min(filled, text.size() - 1);
-    // What was matched already must not be looked at again.
+    // Bytes that were matched already must not be searched again.
     kept = std::min(kept, static_cast<std::size_t>(end - from));
     std::copy(end - kept, end, window.data());
     offset += filled - kept;

@@ -9,14 +9,14 @@ namespace ptpkg::builder {
 
 struct PathReplacement {
   std::string_view from;
-  std::string_view to;  ///< As long as `from`, which is not empty.
+  std::string_view to;  ///< Same length as `from`, which is not empty.
 };
 
 /// Overwrites every `from` in the regular file by `to`, in place. Returns the number of places.
 /// Reads in windows of 1 MiB: memory does not grow with the file. The file must not be hard-linked.
 Result<std::size_t> ReplacePath(Fs& fs, const AbsPath& file, const PathReplacement& replacement);
 
-/// Whether `path`, which is not empty, is somewhere in the regular file. Reads it in the same way.
+/// Whether `path`, which is not empty, occurs in the regular file. Reads it in the same way.
 Result<bool> ContainsPath(Fs& fs, const AbsPath& file, std::string_view path);
 
 }  // namespace ptpkg::builder

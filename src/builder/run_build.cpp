@@ -102,7 +102,7 @@ class Builder {
     return before;
   }
 
-  /// Of what was added or inherited, the rest.
+  /// The added or inherited files that are not selected.
   Result<std::vector<RelPath>> WheelOnly(const std::vector<RelPath>& selected, std::vector<RelPath> added) {
     const std::vector<std::string>& formats = recipe_.ptpkg.formats;
     const bool taken = std::any_of(formats.begin(), formats.end(), [](const std::string& format) {
@@ -190,7 +190,7 @@ class Builder {
     return place;
   }
 
-  /// What a build inherits, or goes on with, may name these programs, and goes on to call them.
+  /// A build's inherited files or resumed state may name these programs, and go on to call them.
   Result<CompilerCache> WrapCompilersForCache(const std::map<std::string, std::string>& variables) {
     PTPKG_TRY(inherits_cache_, HasCompilerCache(env_, input_.layout));
     if (!input_.compiler_cache && !inherits_cache_) return CompilerCache();

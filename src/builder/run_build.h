@@ -22,18 +22,18 @@ namespace ptpkg::builder {
 
 struct BuildInput {
   const recipe::Recipe& recipe;
-  std::string subject;  ///< What progress and errors call this build: "toytorch-1.4.0-py311_cpu_0".
+  std::string subject;  ///< Name of this build in progress and errors: "toytorch-1.4.0-py311_cpu_0".
   AbsPath source_root = AbsPath::Literal("/nonexistent");  ///< From source::Prepare; the script works in it.
   std::vector<LocalPackage> packages;                      ///< For the host prefix.
   UnpackFunction unpack;                                   ///< Needed when `packages` is not empty.
   HostPlan host = {};                                      ///< From CheckTools, a moment ago.
   WorkLayout layout = {};  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
-  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its folder is made.
+  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its directory is made.
   std::set<std::string> mentioned = {};                 ///< recipe::NativeBuild's.
   std::optional<RecipeFolder> recipe_folder =
-      {};                            ///< As it was hashed; nullopt: read now, without exceptions.
+      {};                            ///< The hashed state; nullopt: read now, without exceptions.
   std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
-  std::optional<StagingArchives> inherited = {};  ///< Of the staging output that the recipe goes on from.
+  std::optional<StagingArchives> inherited = {};  ///< From the staging output that the recipe inherits.
   std::optional<AbsPath> compiler_cache = {};     ///< ccache, to be put before C and C++ compilers.
 };
 
@@ -41,52 +41,52 @@ struct StagedBuild {
   /// Files that the script added below the prefix, post-processed. `tree.root` is the prefix, which holds
   /// nothing else any more.
   StagedTree tree;
-  /// What the prefix is called in the files of `tree`: the same 255 characters on every machine. Files
+  /// Path of the prefix in the files of `tree`: the same 255 characters on every machine. Files
   /// that hold it can be relocated at install.
   std::string prefix;
   std::string python_version;  ///< "3.11" of the interpreter used, "" if the recipe needs none.
-  /// Folders of the build, as they are called in the files of `tree`, that mean nothing elsewhere: one in an
-  /// artifact is a leak. The prefix is none of them, because an installer can replace it.
+  /// Directories of the build, as they are called in the files of `tree`, that mean nothing elsewhere: one in
+  /// an artifact is a leak. The prefix is none of them, because an installer can replace it.
   std::vector<std::string> forbidden_paths;
-  /// Those of `tree` that only a wheel and a zip take, sorted: of an output that inherits, what build.files
-  /// leaves out, because another conda package holds it. Who installs a wheel or a zip gets no such package.
+  /// Files of `tree` for a wheel and a zip alone, sorted: in an output that inherits, those that build.files
+  /// leaves out, because another conda package holds them. Users of a wheel or a zip do not get that package.
   std::vector<RelPath> wheel_only;
   std::map<std::string, std::uint64_t> counts = {};  ///< CompilerCacheCounts, if the input names a cache.
 };
 
-/// What a staging output made.
+/// Result of a staging output.
 struct StagingBuild {
-  std::vector<RelPath> files;                ///< What it added to the prefix, for SaveStaging.
-  std::vector<std::string> forbidden_paths;  ///< As above; those that have no name of the same length.
-  std::map<std::string, std::uint64_t> counts = {};  ///< As above.
+  std::vector<RelPath> files;                ///< Files added to the prefix, for SaveStaging.
+  std::vector<std::string> forbidden_paths;  ///< See StagedBuild; those that have no name of the same length.
+  std::map<std::string, std::uint64_t> counts = {};  ///< See StagedBuild.
 };
 
 /// `input.layout` but for the sources holds nothing yet. Makes the host prefix, runs the build script in the
-/// sources and returns what it added to the prefix. Where the path of the work folder has entered a file, it
-/// is replaced by a text of the same length that is the same for every folder, so that equal sources give
-/// equal bytes wherever they are built. Errors: kCommandFailed (context: last 40 lines and the log's path),
-/// kCancelled; kInvalidInput when the script added nothing to the prefix, unless the recipe allows it or has
-/// neither script nor source. The log stays in every case. With a compiler cache, kInvalidInput also when a
-/// file of the result tells of it. What the recipe inherits lies in the prefix when the script starts, and
-/// counts as added by it, but for files that a host package has too.
+/// sources and returns what it added to the prefix. Where the path of the work directory has entered a file,
+/// it is replaced by a text of the same length that is the same for every directory, so that equal sources
+/// give equal bytes wherever they are built. Errors: kCommandFailed (context: last 40 lines and the log's
+/// path), kCancelled; kInvalidInput when the script added nothing to the prefix, unless the recipe allows it
+/// or has neither script nor source. The log stays in every case. With a compiler cache, kInvalidInput also
+/// when a file of the result tells of it. What the recipe inherits lies in the prefix when the script starts,
+/// and counts as added by it, but for files that a host package has too.
 Result<StagedBuild> Run(Env& env, const BuildInput& input);
 
-/// The same for a staging output, up to the end of its script: nothing is selected or post-processed.
+/// Runs a staging output, up to the end of its script: nothing is selected or post-processed.
 Result<StagingBuild> RunStaging(Env& env, const BuildInput& input);
 
-/// What a script needs besides its text.
+/// Inputs of a script besides its text.
 struct ScriptContext {
   std::map<std::string, std::string> variables = {};  ///< ScriptEnvironment.
-  std::string preamble = {};                          ///< What a shell has to do before the script.
+  std::string preamble = {};                          ///< Shell commands to run before the script.
 };
 
 struct MadePrefix {
   ScriptContext place;
-  std::vector<RelPath> host_files;  ///< What of the prefix belongs to no package of the script, sorted.
+  std::vector<RelPath> host_files;  ///< Files of the prefix that belong to no package of the script, sorted.
 };
 
 /// The first half of Run, up to the script: RECIPE_DIR, host prefix, what is inherited. Writes
-/// layout.EnvironmentFile(). Errors: Run's.
+/// layout.EnvironmentFile(). Errors: those of Run.
 Result<MadePrefix> MakePrefix(Env& env, const BuildInput& input);
 
 struct ScriptToRun {
@@ -97,7 +97,7 @@ struct ScriptToRun {
 };
 
 /// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes
-/// layout.EnvironmentFile(). The log grows. Errors: RunBuildScript's.
+/// layout.EnvironmentFile(). The log grows. Errors: those of RunBuildScript.
 Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptContext& place,
                          const ScriptToRun& script);
 

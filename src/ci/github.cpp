@@ -209,9 +209,9 @@ class GithubWriter {
   }
 
   const Workflow& workflow_;
-  std::set<std::string> images_;     ///< Of all jobs.
+  std::set<std::string> images_;     ///< Images of all jobs.
   std::vector<std::string> before_;  ///< Jobs of the stages so far.
-  std::size_t folders_ = 0;          ///< That they make.
+  std::size_t folders_ = 0;          ///< Number of directories made by the stages.
   std::string jobs_;
 };
 

@@ -135,7 +135,7 @@ class GitlabWriter {
   }
 
   const Workflow& workflow_;
-  std::size_t folders_ = 0;  ///< That the stages so far make.
+  std::size_t folders_ = 0;  ///< Number of directories made by the stages so far.
   std::string jobs_;
 };
 

@@ -5,8 +5,8 @@
 namespace ptpkg::ci {
 namespace {
 
-/// The array `folders`: one output folder a job. An artifact that is downloaded alone has no folder of its
-/// own.
+/// The array `folders`: one output directory a job. An artifact that is downloaded alone has no directory of
+/// its own.
 std::string FindFolders(std::string_view folder) {
   return Fill(R"sh(mapfile -d '' -t folders < <(
   find "@folder@" -mindepth 1 -maxdepth 2 -name manifest.json -printf '%h\0' |

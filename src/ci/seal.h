@@ -11,9 +11,9 @@ namespace ptpkg::ci {
 [[nodiscard]] std::string Sealed(std::string_view body);
 
 enum class Origin : std::uint8_t {
-  kOurs,     ///< As Sealed() made it.
-  kEdited,   ///< Begins like one, and what follows is something else.
-  kForeign,  ///< Was never one.
+  kOurs,     ///< Unchanged output of Sealed().
+  kEdited,   ///< Begins like such a file, but the rest differs.
+  kForeign,  ///< Never was such a file.
 };
 
 [[nodiscard]] Origin OriginOf(std::string_view text);

@@ -14,10 +14,10 @@ namespace ptpkg::ci {
 struct Job {
   std::string id;     ///< Unique in the workflow, of letters, digits, '.', '_' and '-': "1-toytorch-cpu".
   std::string title;  ///< For people: "toytorch toy_backend=cpu".
-  /// Of `ptpkg build`, without --output; paths are relative to the checkout.
+  /// Arguments of `ptpkg build`, without --output; paths are relative to the checkout.
   std::vector<std::string> arguments;
-  std::string image;                ///< With its digest; "": what the variable PTPKG_IMAGE says.
-  std::vector<std::string> labels;  ///< Of the runner; empty: the service's usual one.
+  std::string image;                ///< With its digest; "": the value of the variable PTPKG_IMAGE.
+  std::vector<std::string> labels;  ///< Labels of the runner; empty: the service's usual one.
 };
 
 /// The jobs of one recipe. They may use the packages of all stages before.
@@ -26,35 +26,35 @@ struct Stage {
   std::vector<Job> jobs;
 };
 
-/// What a job that publishes proves itself by.
+/// Identity that a job uses to publish.
 enum class Identity : std::uint8_t {
-  kNone,   ///< A folder of the runner, which no container has.
+  kNone,   ///< A directory of the runner, which no container has.
   kToken,  ///< Secret variables.
   kIndex,  ///< An identity of the CI job, which the package index trusts.
   kRole,   ///< An identity of the CI job, for which AWS gives keys of a role.
 };
 
 struct Publication {
-  std::vector<std::string> arguments;  ///< Of `ptpkg publish`: "--to=…" and what goes with it.
+  std::vector<std::string> arguments;  ///< Arguments of `ptpkg publish`: "--to=…" and its options.
   Identity identity = Identity::kNone;
-  std::vector<std::string> variables = {};  ///< That are no secret, and may be missing.
+  std::vector<std::string> variables = {};  ///< Variables that are not secret, and may be missing.
   std::vector<std::string> secrets = {};  ///< Variables that hold secrets. kIndex: that of GitLab's identity.
   std::string audience = {};              ///< kIndex: whom that identity is for.
   bool on_branch = false;                 ///< Each push to the default branch; else tags.
 };
 
 struct Workflow {
-  std::string name;  ///< Of letters, digits, '.', '_' and '-'.
-  /// Of `ptpkg ci`, from the root of the checkout: they write this file again.
+  std::string name;  ///< Letters, digits, '.', '_' and '-'.
+  /// Arguments of `ptpkg ci`, from the root of the checkout: they write this file again.
   std::vector<std::string> arguments;
   bool has_file = true;       ///< False: it was only printed, so no job can compare it.
   std::vector<Stage> stages;  ///< At least one, each with at least one job.
   std::optional<Publication> publication = {};
-  std::string image = {};                ///< Of the jobs that build nothing, and as of Job.
-  std::vector<std::string> labels = {};  ///< The same.
+  std::string image = {};                ///< For jobs that build nothing; see Job.
+  std::vector<std::string> labels = {};  ///< For jobs that build nothing; see Job.
   std::string branch = "main";           ///< The default branch; GitLab knows it by itself.
-  std::uint64_t timeout_minutes = 330;   ///< Of one build.
-  std::string cache_size = "5G";         ///< As of `ptpkg cache clean --max-size`.
+  std::uint64_t timeout_minutes = 330;   ///< Time limit of one build.
+  std::string cache_size = "5G";         ///< See `ptpkg cache clean --max-size`.
   /// A source is the checkout itself, in which then neither the cache nor the output may lie.
   bool builds_checkout = false;
 };

@@ -11,7 +11,7 @@ namespace ptpkg::cli {
 
 struct LibraryVersion {
   std::string_view name;
-  std::string_view version;  ///< Of the headers; a shared library may be a later one of the same SONAME.
+  std::string_view version;  ///< From the headers; a shared library may be a later one of the same SONAME.
 };
 
 struct BuildInfo {

@@ -27,7 +27,7 @@ struct Number {
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Where the value goes; it outlives the parsing. No value is empty. A bool makes a flag. A vector may be
+/// Destination of the value; it outlives the parsing. No value is empty. A bool makes a flag. A vector may be
 /// given again and again, one value each time. A positional string is required, an optional one may be left
 /// out, a vector takes one or more words.
 using Target =
@@ -41,7 +41,7 @@ struct Option {
   std::string help;        ///< A verb phrase of at most 60 characters without a period.
   Target target;
   std::vector<std::string> choices = {};   ///< Values allowed; empty: any.
-  std::string default_text = {};           ///< What help shows as "[default: …]".
+  std::string default_text = {};           ///< Text for "[default: …]" in the help.
   std::string env = {};                    ///< The variable of the same meaning: "[env: …]".
   std::string group = {};                  ///< Heading in --help; "" = "Options".
   std::string needs = {};                  ///< "--recipe": has no meaning without that one.
@@ -96,7 +96,7 @@ struct ParseOptions {
 };
 
 struct ParsedLine {
-  const Verb* verb = nullptr;            ///< Of the program that was parsed; null when the line names none.
+  const Verb* verb = nullptr;            ///< Verb in the parsed program; null when the line names none.
   std::optional<std::string> help = {};  ///< The page that -h or --help asks for; nothing else was checked.
 };
 

@@ -7,7 +7,8 @@
 
 namespace ptpkg::cli {
 
-/// Each is a whole file for the shell's folder of completions: verbs, options, their choices, files, folders.
+/// Each is a whole file for the shell's directory of completions: verbs, options, their choices, files,
+/// directories.
 [[nodiscard]] std::string BashCompletion(const Program& program);
 [[nodiscard]] std::string ZshCompletion(const Program& program);
 [[nodiscard]] std::string FishCompletion(const Program& program);

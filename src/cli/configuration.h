@@ -16,17 +16,17 @@
 
 namespace ptpkg::cli {
 
-/// A value with the place where it stands.
+/// A value and its position in the file.
 struct StoredValue {
   std::string verb;  ///< "" at the top.
   std::string key;   ///< "output"
   std::vector<std::string> values;
-  std::string shown;  ///< As TOML: "\"dist\"".
+  std::string shown;  ///< In TOML syntax: "\"dist\"".
   AbsPath file;
   int line = 0;
 };
 
-/// In the order of the files, each in the order of its lines.
+/// Values in the order of the files, each in the order of its lines.
 using Configuration = std::vector<StoredValue>;
 
 /// "dist" in quotes, with escapes. Bytes that are not UTF-8 become U+FFFD.
@@ -47,7 +47,7 @@ struct ConfigurationSearch {
 /// The files that exist: the project's, then the user's.
 std::vector<AbsPath> FindConfigurationFiles(Fs& fs, const ConfigurationSearch& search);
 
-/// Errors: as for ParseConfiguration, and kIo.
+/// Errors: those of ParseConfiguration, and kIo.
 Result<Configuration> ReadConfiguration(Fs& fs, const Program& program, const std::vector<AbsPath>& files);
 
 /// The value that counts for `option` of `verb`; null if no file has one. An option without `verb` ("") is

@@ -40,7 +40,7 @@ bool IsSwitchedOn(const std::map<std::string, std::string>& variables, const std
   return !IsOneOf(kOff, Variable(variables, name));
 }
 
-/// Of our own switches, a slip must not switch anything on.
+/// Refuses a misspelt value of ptpkg's own switches, so that it switches nothing on.
 Result<void> CheckSwitch(const std::map<std::string, std::string>& variables, const std::string& name) {
   const std::string value = Variable(variables, name);
   if (IsOneOf(kOff, value) || IsOneOf(kOn, value)) return Ok();
@@ -153,7 +153,7 @@ std::map<std::string, std::string> ReadEnvironment(const char* const* environmen
 Result<AbsPath> WorkingDirectory() {
   std::array<char, PATH_MAX> buffer{};
   if (::getcwd(buffer.data(), buffer.size()) == nullptr)
-    return ErrnoError(errno, "cannot tell the working directory");
+    return ErrnoError(errno, "cannot find the working directory");
   return AbsPath::Parse(buffer.data());
 }
 

@@ -27,7 +27,7 @@ enum ExitCode : int {
 /// kCancelled gives kInterrupted; main knows which signal it was.
 ExitCode ExitCodeOf(ErrorCode code);
 
-/// Of an index without `left_out` packages, which are damaged: the rest is done, and yet something is wrong.
+/// Exit code for an index without its `left_out` damaged packages: the rest is done, yet something is wrong.
 constexpr ExitCode CodeOfIndex(std::size_t left_out) { return left_out == 0 ? kDone : kBadInput; }
 
 struct ExitCodeRow {

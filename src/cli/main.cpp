@@ -32,13 +32,13 @@ void OnSignal(int signal_number) {
   static_cast<void>(std::signal(signal_number, SIG_DFL));
 }
 
-/// As a shell would say it: 128 and the signal that ended the run.
+/// Exit code in the shell's convention: 128 and the signal that ended the run.
 ExitCode ExitCodeAfter(const Error& error) {
   const bool terminated = error.code() == ErrorCode::kCancelled && last_signal == SIGTERM;
   return terminated ? kTerminated : ExitCodeOf(error.code());
 }
 
-/// How the user wants to be told of an error.
+/// Form in which the user wants errors.
 struct ErrorForm {
   bool json = false;      ///< A document on stdout, besides.
   bool json_log = false;  ///< An event of the JSON log, instead of text.

@@ -14,7 +14,7 @@ namespace ptpkg::cli {
 /// than a thousand years.
 Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_view text);
 
-/// As ParseBytes of support/text/text.h. Errors: kUsage naming `flag`.
+/// Like ParseBytes of support/text/text.h. Errors: kUsage naming `flag`.
 Result<std::uint64_t> ParseSize(std::string_view flag, std::string_view text);
 
 /// "just now", "5 min ago", "3 h ago", "12 d ago"; a time in the future is "just now".

@@ -12,7 +12,7 @@ namespace ptpkg::conda {
 /// "noarch" or "<os>-<arch>". Errors: kInvalidInput naming the text and the rule that it breaks.
 Result<void> CheckSubdir(std::string_view subdir);
 
-/// True for a folder name that CheckSubdir accepts.
+/// True for a directory name that CheckSubdir accepts.
 [[nodiscard]] bool IsSubdir(std::string_view text);
 
 /// The three parts of "name-version-build" and the format that the extension names.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kInfo = "info/";
 
-/// What one text below info/ may hold; all of them together may hold limits::kCondaInfo.
+/// Size limit of one text below info/; all of them together may hold limits::kCondaInfo.
 std::uint64_t TextLimit(std::string_view name) {
   for (const std::string_view small : {"index.json", "about.json", "run_exports.json", "link.json"}) {
     if (name == small) return limits::kCondaIndex;

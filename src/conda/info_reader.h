@@ -15,13 +15,13 @@ class InfoCollector {
   static bool IsInfo(const archive::TarMember& member);
 
   /// Takes a file or hard link below info/; other kinds are ignored. Errors: kCorrupt (a name that could
-  /// leave the folder, or twice; a text that is too large; a document that is a symlink, or a hard link to
+  /// leave the directory, or twice; a text that is too large; a document that is a symlink, or a hard link to
   /// something outside info/), those of `content`.
   Result<void> Add(const archive::TarMember& member, ByteSource& content);
 
   [[nodiscard]] bool Has(const std::string& name) const { return files_.count(name) != 0; }
 
-  /// By name below info/.
+  /// Files by name below info/.
   [[nodiscard]] const std::map<std::string, std::string>& files() const { return files_; }
 
   /// Parses what was collected. `where` names the package in errors.

@@ -15,7 +15,7 @@
 
 namespace ptpkg::conda {
 
-/// What becomes info/index.json and info/about.json.
+/// Content of info/index.json and info/about.json.
 struct PackageMetadata {
   std::string name;
   std::string version;
@@ -24,7 +24,7 @@ struct PackageMetadata {
   std::string subdir = "linux-64";
   bool noarch_python = false;
   std::vector<std::string> depends;     ///< MatchSpec text; the writer normalises, sorts and drops repeats.
-  std::vector<std::string> constrains;  ///< The same.
+  std::vector<std::string> constrains;  ///< MatchSpec texts, treated in the same way.
   std::vector<std::string> track_features;
   std::vector<std::string> entry_points;  ///< noarch python: "name = module:function", into info/link.json.
   std::string license;
@@ -64,8 +64,8 @@ struct WriteOptions {
 /// one tar stream feeds both codecs. A placeholder costs one pass more, before it, since the tar.bz2
 /// begins with the list of files that hold it.
 /// The bytes depend on `input`, `options` and env.source_date_epoch alone. Files appear whole or not at all;
-/// on an error neither is there. The pipeline gives a scratch folder and moves the files after the checks. A
-/// noarch python package gets conda's layout (site-packages/, python-scripts/) from a tree in an
+/// on an error neither is there. The pipeline gives a scratch directory and moves the files after the checks.
+/// A noarch python package gets conda's layout (site-packages/, python-scripts/) from a tree in an
 /// interpreter's layout. Names that some file systems cannot hold side by side are reported as warnings.
 /// Memory: a few hundred MB at most, whatever the size (docs/formats/conda.md).
 /// Errors: kInvalidInput (CEP 26 names, dependencies, a tree entry below info/, a file that changed

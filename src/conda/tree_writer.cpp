@@ -19,7 +19,7 @@ TreeWriter::TreeWriter(Env& env, AbsPath root) : env_(env), root_(std::move(root
 TreeWriter::~TreeWriter() {
   if (keep_) return;
   for (auto path = created_.rbegin(); path != created_.rend(); ++path) {
-    // A folder that got files of others meanwhile stays; the first error is the one to report.
+    // A directory that got files of others meanwhile stays; the first error is the one to report.
     static_cast<void>(env_.fs.Remove(*path));
   }
 }

@@ -12,7 +12,7 @@
 
 namespace ptpkg::conda {
 
-/// What was written for one member.
+/// Result of writing one member.
 struct WrittenFile {
   bool symlink = false;
   bool executable = false;
@@ -30,15 +30,15 @@ class TreeWriter {
   TreeWriter& operator=(const TreeWriter&) = delete;
 
   /// Writes a regular file, symlink or hard link (as a copy of its target, which came before) at `path`.
-  /// Folders come into being with their first member; those that the archive lists are skipped.
+  /// Directories come into being with their first member; those that the archive lists are skipped.
   /// Errors: kCorrupt (a symlink that is absolute or leaves the tree, a path through a symlink, a hard link
-  /// to nothing, a device, a name twice, as file and folder, or that NameProblem refuses), kAlreadyExists
+  /// to nothing, a device, a name twice, as file and directory, or that NameProblem refuses), kAlreadyExists
   /// (anything of that name lay there before), kIo.
   Result<void> Write(const RelPath& path, const archive::TarMember& member, ByteSource& content);
-  /// A generated file. Errors as Write.
+  /// Adds a generated file. Errors: those of Write.
   Result<void> WriteText(const RelPath& path, std::string_view text, bool executable);
 
-  /// The same key as passed to Write.
+  /// Files written so far, by the key passed to Write.
   [[nodiscard]] const std::map<std::string, WrittenFile>& files() const { return files_; }
 
   void Keep() { keep_ = true; }
@@ -52,7 +52,7 @@ class TreeWriter {
   Env& env_;
   AbsPath root_;
   std::map<std::string, WrittenFile> files_;
-  std::set<std::string> folders_;  // known to be real folders, relative to root
+  std::set<std::string> folders_;  // known to be real directories, relative to root
   std::vector<AbsPath> created_;   // in order of creation
   bool keep_ = false;
 };

@@ -8,7 +8,7 @@
 
 namespace ptpkg::convert {
 
-/// How a project's packages look; empty texts where it has no custom.
+/// Package conventions of a project; empty where it has none.
 struct ProjectCustom {
   std::string conda_layout;        ///< Name of a built-in layout.
   std::string conda_build_string;  ///< "py3.11_cuda13.2.2_cudnn9.26.0.51_0"

@@ -129,7 +129,7 @@ class Mapper {
   std::set<std::string> unknown_;
 };
 
-/// What any of `choices` allows. One that says more than another adds nothing to it.
+/// Union of `choices`, as text. A choice that is narrower than another adds nothing to it.
 std::string AnyOf(const std::set<Terms>& choices) {
   std::vector<std::string> texts;
   for (const Terms& terms : choices) {
@@ -158,7 +158,7 @@ MappedRequirements Merge(const std::vector<Mapper>& mappers) {
   return mapped;
 }
 
-/// Of an extra, which nobody asked for.
+/// Whether the requirement belongs to an extra, which nobody asked for.
 bool IsOfAnExtra(const wheel::Requirement& requirement) {
   return requirement.marker.find("extra") != std::string::npos;
 }

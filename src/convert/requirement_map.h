@@ -12,7 +12,7 @@
 
 namespace ptpkg::convert {
 
-/// How one distribution is called in the conda world. See data/conda_names.yaml.
+/// Conda names of one distribution. See data/conda_names.yaml.
 struct CondaName {
   std::string package;
   bool pin_prefix = false;

@@ -56,7 +56,7 @@ Error NoSubdir(std::string_view platform) {
 bool IsFreeThreaded(const wheel::Tag& tag) { return tag.abi == tag.python + "t"; }
 
 /// Whether conda's Pythons have the ABI: none, abi3, "cp313", "cp37m" and "cp313t". Debug builds ("cp313d")
-/// they have not, and the stable ABI of the free-threaded ones ("abi3t") no package to depend on.
+/// are not among them, and the stable ABI of the free-threaded ones ("abi3t") has no package to depend on.
 bool IsKnownAbi(const wheel::Tag& tag) {
   constexpr std::string_view kCPython = "cp3";
   if (tag.abi == "none" || tag.abi == "abi3" || IsFreeThreaded(tag)) return true;
@@ -74,7 +74,7 @@ Error NoAbi(const wheel::Tag& tag) {
 }
 
 /// The plain tags of `info` that CPython 3 under Linux takes. Either all or none are for free-threaded ones:
-/// one package cannot lie in the folders of both.
+/// one package cannot lie in the directories of both.
 Result<std::vector<wheel::Tag>> UsableTags(const wheel::WheelInfo& info) {
   std::vector<wheel::Tag> usable;
   std::optional<Error> error;
@@ -187,7 +187,7 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
   return versions::CanBeSatisfied(std::array{releases, wanted});
 }
 
-/// What Requires-Python says, as conda's conditions. Errors: kInvalidInput when it excludes `python`, unless
+/// Requires-Python as conda's conditions. Errors: kInvalidInput when it excludes `python`, unless
 /// that is "".
 Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, const std::string& python) {
   const std::string text(Trim(info.metadata.Get("Requires-Python")));
@@ -252,9 +252,9 @@ Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& c
   return markers;
 }
 
-/// Of one Python: its files go where this one looks for them.
+/// Targets one Python: the files go into its own directory.
 Result<void> MakeForOne(bool free_threaded, std::string_view machine, WheelTarget& target) {
-  // The first Python that there is with another ABI, and another folder, than the usual one.
+  // The first Python that there is with another ABI, and another directory, than the usual one.
   constexpr int kFirstFreeThreaded = 13;
   const std::string_view suffix = free_threaded ? "t" : "";
   const std::string digits = versions::VersionDigits(target.python, 2);

@@ -11,7 +11,7 @@
 namespace ptpkg::convert {
 
 struct WheelTarget {
-  bool noarch = false;  ///< As of a noarch python package; `subdir` may still name a machine.
+  bool noarch = false;  ///< True for a noarch python package; `subdir` may still name a machine.
   std::string python;   ///< "3.11"; of several, the first.
   std::string
       site_packages;   ///< "lib/python3.11/site-packages", "lib/python3.13t/…"; noarch: "site-packages"
@@ -19,7 +19,7 @@ struct WheelTarget {
   std::string build_prefix;  ///< "py311", "cp313t", "py", "abi3"
   /// python; what keeps free-threaded Pythons from the others' packages; __glibc for a manylinux tag
   std::vector<std::string> depends;
-  /// Where it can be installed: one, or for noarch one for each Python that it admits.
+  /// Environments that can install it: one, or for noarch one for each Python that it admits.
   std::vector<wheel::MarkerEnvironment> markers;
 };
 

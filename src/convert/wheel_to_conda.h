@@ -19,13 +19,13 @@ struct WheelToCondaOptions {
 
 struct WheelAsConda {
   conda::PackageMetadata metadata = {};
-  StagedTree tree = {};            ///< As conda installs it; RECORD is still missing.
+  StagedTree tree = {};            ///< The files as conda installs them; RECORD is still missing.
   std::string placeholder = {};    ///< Stands for the prefix in the scripts that were made.
   elf::RelinkOptions relink = {};  ///< The search paths of the layout.
   std::vector<std::string> unknown_requirements = {};  ///< Kept under their own names.
 };
 
-/// Links the unpacked wheel into the existing, empty folder `root` as conda lays it out: dependencies by
+/// Links the unpacked wheel into the existing, empty directory `root` as conda lays it out: dependencies by
 /// data/conda_names.yaml, licences from .dist-info. Errors: those of TargetOf, MapRequirements,
 /// MakeCondaTreeOfWheel; kNotFound (layout).
 Result<WheelAsConda> ConvertWheelToConda(Env& env, const wheel::UnpackedWheel& unpacked,

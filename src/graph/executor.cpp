@@ -102,7 +102,7 @@ class Executor {
     const Stage& stage = StageOf(i);
     return stage.is_light && stage.is_light(plan_.nodes[i]);
   }
-  /// Whether it takes a part of the jobs, and not just one, or none.
+  /// Whether it takes a share of the jobs, and not just one, or none.
   [[nodiscard]] bool TakesShare(std::size_t i) const { return StageOf(i).parallel && !IsLight(i); }
   Store* StoreOf(const Stage& stage) const {
     if (stage.keep == Keep::kNothing) return nullptr;
@@ -117,7 +117,7 @@ class Executor {
     return Ok();
   }
 
-  /// Before anything runs: results name the folder that they lie in, as JSON.
+  /// Before anything runs: results name the directory that they lie in, as JSON.
   Result<void> CheckStores() const {
     PTPKG_CHECK(CheckUtf8(stores_.cache.root().str(), "the cache directory"));
     return CheckUtf8(stores_.staging.root().str(), "the output directory");
@@ -168,7 +168,7 @@ class Executor {
     return Ok();
   }
 
-  /// What the stages know of all that is wanted.
+  /// Lets each stage foresee all wanted nodes at once.
   Result<void> Foresee() {
     for (const auto& [name, stage] : stages_.stages()) {
       if (!stage.foresee) continue;
@@ -281,7 +281,7 @@ class Executor {
     }
   }
 
-  /// What each parallel node would have if all that run or are ready had begun together.
+  /// The share of each parallel node if all running and ready ones had begun together.
   [[nodiscard]] int FairShare(const std::vector<std::size_t>& ready) const {
     const auto takes_share = [this](std::size_t i) { return TakesShare(i); };
     const auto waiting = static_cast<int>(std::count_if(ready.begin(), ready.end(), takes_share));

@@ -12,8 +12,8 @@
 namespace ptpkg::graph {
 
 enum class NodeState : std::uint8_t {
-  kFound,      ///< Its result was there.
-  kNotNeeded,  ///< Nothing that runs reads its result.
+  kFound,      ///< Its result existed already.
+  kNotNeeded,  ///< No node that runs reads its result.
   kWouldRun,   ///< Dry run.
   kRan,
   kFailed,
@@ -23,11 +23,11 @@ enum class NodeState : std::uint8_t {
 // NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
 struct NodeOutcome {
   NodeState state = NodeState::kNotReached;
-  std::string reason = {};   ///< Why it ran or would run; why not.
+  std::string reason = {};   ///< Reason why it ran or would run, or did not.
   double begin_seconds = 0;  ///< After the begin of Execute; of kRan and kFailed.
   double seconds = 0;
-  NodeResult result = {};           ///< Of kFound and kRan.
-  std::optional<Error> error = {};  ///< Of kFailed.
+  NodeResult result = {};           ///< Set for kFound and kRan.
+  std::optional<Error> error = {};  ///< Set for kFailed.
 };
 
 struct Stores {

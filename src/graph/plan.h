@@ -15,19 +15,19 @@ namespace ptpkg::graph {
 /// Name of the option of a node whose result is made although one is there, which it replaces.
 inline constexpr std::string_view kRefreshOption = "refresh";
 
-/// One step. Whatever its stage reads comes from here. Stage, version, inputs, and role and key of each need
+/// A step. All input of its stage is here. Stage, version, inputs, and role and key of each need
 /// enter the node's key. There is no other way into a stage (stage.h), so an input cannot be forgotten in the
 /// key.
 struct Node {
   std::string id;       ///< "conda/toytorch-1.0-py311_0": unique in its plan.
   std::string stage;    ///< Name of the stage that runs it.
-  int version = 1;      ///< Of the stage: raised when it makes something else of equal inputs.
-  std::string subject;  ///< What people call the thing: "toytorch-1.0-py311_0". Not in the key.
+  int version = 1;      ///< Version of the stage: raised when equal inputs give another result.
+  std::string subject;  ///< Name in messages: "toytorch-1.0-py311_0". Not in the key.
   Json inputs = Json::object();
-  /// Where content lies on this machine that `inputs` name by digest, and where results go. Not in the key:
+  /// Paths of the content that `inputs` name by digest, and of the results. Not in the key:
   /// two machines with the same content have the same keys.
   std::map<std::string, AbsPath> places = {};
-  /// How it is done, never what: {"force": ""}, {"python": "/opt/bin/python3.12"}. Not in the key.
+  /// How the stage works, never what it makes: {"force": ""}, {"python": "/opt/python3"}. Not in the key.
   std::map<std::string, std::string> options = {};
   std::map<std::string, std::string> needs = {};  ///< Role → id of an earlier node whose result is read.
   /// Ids of earlier nodes that must have ended well, if they run at all: the checks of a package before hours

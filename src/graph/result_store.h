@@ -36,11 +36,11 @@ class Store {
   /// Put takes a whole result that is there already instead of its own, or replaces it.
   enum class ExistingResult : std::uint8_t { kTake, kReplace };
 
-  /// `make` fills the existing, empty folder that it gets, and returns the value and a manifest of the files
-  /// with `files.root` in that folder; on an error nothing stays. What is returned lies in the store. A
-  /// result that is replaced, or damaged, and that somebody still reads loses its name to this one, and goes
-  /// when he lets go of it (scratch.h). Errors: those of `make`, kIo, kUsage when the value has text that is
-  /// not UTF-8.
+  /// `make` fills the existing, empty directory that it gets, and returns the value and a manifest of the
+  /// files with `files.root` in that directory; on an error nothing stays. What is returned lies in the
+  /// store. A result that is replaced, or damaged, and that somebody still reads loses its name to this one,
+  /// and goes when he lets go of it (scratch.h). Errors: those of `make`, kIo, kUsage when the value has text
+  /// that is not UTF-8.
   Result<NodeResult> Put(const std::string& stage, const std::string& key,
                          const std::function<Result<NodeResult>(const AbsPath& folder)>& make,
                          ExistingResult if_there = ExistingResult::kTake);

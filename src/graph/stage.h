@@ -15,30 +15,30 @@
 
 namespace ptpkg::graph {
 
-/// What a node has made: a value, and files.
+/// Result of a node: a value, and files.
 // NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
 struct NodeResult {
   Json value = Json::object();
   StagedTree files = {};  ///< Digests filled; `root` is where they lie now.
-  std::string key = {};   ///< Of the node.
-  /// What to tell of this run, {"ccache_hits": 88}: not kept with the result.
+  std::string key = {};   ///< Key of the node.
+  /// Counters of this run, {"ccache_hits": 88}: not kept with the result.
   std::map<std::string, std::uint64_t> counts = {};
-  std::string idle = {};  ///< Why a node that was started had nothing to do, "no package changed"; else "".
+  std::string idle = {};  ///< Why a started node had nothing to do, "no package changed"; else "".
 };
 
-/// What one process alone holds while it makes a result: the folder in which a long build goes on where an
+/// Exclusive hold on a resource while a result is made: the directory in which a long build resumes where an
 /// earlier one was stopped.
 class Claim {
  public:
   Claim() = default;
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
-  virtual ~Claim() = default;  ///< Lets go; what it holds stays for the next run.
+  virtual ~Claim() = default;  ///< Releases the hold; the resource stays for the next run.
   /// The result is in the store: what served to make it may go. Warns when it cannot.
   virtual void OnStored() = 0;
 };
 
-/// All that a running stage can see of its plan.
+/// A running stage's view of its plan.
 class NodeRun {
  public:
   /// `claim`: of a stage that has one; borrowed.
@@ -53,19 +53,19 @@ class NodeRun {
   /// Errors: kInvalidInput naming the node: a plan that somebody wrote or edited lacks it.
   [[nodiscard]] Result<Json> Input(const std::string& name) const;
   [[nodiscard]] Result<std::string> Text(const std::string& name) const;      ///< An input that is a text.
-  [[nodiscard]] Result<std::uint64_t> Number(const std::string& name) const;  ///< That is 0 or more.
+  [[nodiscard]] Result<std::uint64_t> Number(const std::string& name) const;  ///< An input that is 0 or more.
   /// An input that is a list of texts.
   [[nodiscard]] Result<std::vector<std::string>> Texts(const std::string& name) const;
-  /// Whether the option of that name is set. Options cannot change what is made.
+  /// Whether the option `option` is set. Options cannot change the result.
   [[nodiscard]] bool Has(const std::string& option) const;
-  [[nodiscard]] std::string Option(const std::string& name) const;     ///< Its value, "" when it is not set.
-  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;  ///< The same error.
-  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;  ///< The same error.
-  /// By role; only those that are there (a stage that runs after failures sees the others).
+  [[nodiscard]] std::string Option(const std::string& name) const;     ///< The value, "" when it is not set.
+  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;  ///< Errors: those of Input.
+  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;  ///< Errors: those of Input.
+  /// Results by role; only those that exist (a stage that runs after failures sees the others).
   [[nodiscard]] const std::map<std::string, NodeResult>& needs() const { return needs_; }
   /// Existing, empty and this run's own: the files of the result go here. "/nonexistent" for Keep::kNothing.
   [[nodiscard]] const AbsPath& folder() const { return folder_; }
-  /// What Stage::claim gave. REQUIRES: the stage has one.
+  /// The claim that Stage::claim gave. REQUIRES: the stage has one.
   [[nodiscard]] Claim& claim() const {
     PTPKG_ASSERT(claim_ != nullptr);
     return *claim_;
@@ -84,7 +84,7 @@ class NodeRun {
 enum class Keep : std::uint8_t {
   kNothing,  ///< The node runs each time; its result is its value.
   kStore,    ///< In the cache's store, for later runs.
-  kStaging,  ///< In a store for one output folder, until a later node brings the files there.
+  kStaging,  ///< In a store for one output directory, until a later node brings the files there.
 };
 
 struct Stage {
@@ -93,7 +93,7 @@ struct Stage {
   Keep keep = Keep::kNothing;
   /// Uses as many threads as it gets. Others take one.
   bool parallel = false;
-  /// Whether a node is done so soon that the jobs are shared as if it were not there: it starts as soon as it
+  /// Whether a node finishes so soon that it is not counted when the jobs are shared: it starts as soon as it
   /// can, and takes none. Empty: no node is.
   std::function<bool(const Node&)> is_light = {};
   /// Runs also when some of its needs failed, unless all did.
@@ -101,14 +101,14 @@ struct Stage {
   /// Env is that of the run with `jobs` as granted; source_date_epoch is the input of that name, and 0, which
   /// no archive takes, for a node without it.
   std::function<Result<NodeResult>(Env&, const NodeRun&)> run;
-  /// Looks for a result of this key elsewhere than in the store (the output folder); empty: nowhere.
+  /// Looks for a result of this key elsewhere than in the store (the output directory); empty: nowhere.
   std::function<Result<std::optional<NodeResult>>(Env&, const Node&, const std::string& key)> find = {};
-  /// Of a stage whose results are kept: called before `run`, and waits while another process holds the same
+  /// For stages whose results are kept: called before `run`, and waits while another process holds the same
   /// claim. The store is looked at again after it, so that a result is made once. The claim ends when the
   /// result is in the store, or with the failure. Empty: two runs at once both make the result.
   std::function<Result<std::unique_ptr<Claim>>(Env&, const Node&, const NodeKey&)> claim = {};
   /// Called once with all nodes of the stage that are about to run, before any node of the plan starts: they
-  /// have no needs, folder and claim yet. An error stops the run. Empty: nothing is known before.
+  /// have no needs, directory and claim yet. An error stops the run. Empty: nothing is known before.
   std::function<Result<void>(Env&, const std::vector<NodeRun>&)> foresee = {};
 };
 

@@ -1,4 +1,4 @@
-// Chooses the kind of index by what a folder holds. Layer: index.
+// Chooses the kind of index by what a directory holds. Layer: index.
 #include "index/index.h"
 
 #include <algorithm>

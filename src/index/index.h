@@ -1,6 +1,6 @@
 #pragma once
 // Indexes a directory of artifacts. Layer: index. Every file is replaced atomically, and one process at a
-// time writes the index of a folder: it holds `<root>/.ptpkg-lock`, and others wait.
+// time writes the index of a directory: it holds `<root>/.ptpkg-lock`, and others wait.
 
 #include <set>
 #include <span>
@@ -28,8 +28,8 @@ struct IndexSummary {
 };
 
 struct WheelIndexOptions {
-  /// Wheels that are about to go, and are not listed: "a-1-py3-none-any.whl", or, in the folder of a backend,
-  /// "cu130/a-1-py3-none-any.whl". Their metadata goes.
+  /// Wheels that are about to go, and are not listed: "a-1-py3-none-any.whl", or, in the directory of a
+  /// backend, "cu130/a-1-py3-none-any.whl". Their metadata goes.
   std::set<std::string> without = {};
   bool roots = false;  ///< Makes the indexes of the backends where there is none yet.
   /// Just written; their digests are taken over without hashing, by path and size.
@@ -42,9 +42,9 @@ struct WheelIndexOptions {
 /// `<subdir>/.cache/ptpkg-index.json` and used again while size and mtime are unchanged; digests of `known`
 /// artifacts (just written, by path) are taken over without hashing. Sources: CEP 36 (repodata), CEP 12
 /// (run_exports), CEP 38 (channeldata). A package that
-/// is damaged, or whose index.json disagrees with its file name or folder, is left out, with a warning; one
-/// that vanishes meanwhile is none. Those of `without` ("linux-64/toy-1.0-0.conda") are about to go, and are
-/// not listed. Errors: kIo.
+/// is damaged, or whose index.json disagrees with its file name or directory, is left out, with a warning;
+/// one that vanishes meanwhile is none. Those of `without` ("linux-64/toy-1.0-0.conda") are about to go, and
+/// are not listed. Errors: kIo.
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known = {},
                                 const std::set<std::string>& without = {});
 
@@ -54,15 +54,16 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
 /// digest is the same. Digests are kept in `<root>/.cache/ptpkg-wheels.json` and used again while size, mtime
 /// and zip directory are unchanged.
 /// With `options.roots`, or where an earlier run made them, another one for each backend, at
-/// `<root>/<backend>/`: over its wheels in `root` and those that lie directly in that folder (wheel_roots.h
-/// says which). A wheel in such a folder that says another backend, or has the name of one in `root`, is left
-/// out. A folder whose last wheel went loses its pages, its root page first. What is not a page of ours
-/// (own_pages.h) is left alone, whatever its name. Errors: kIo, kInvalidInput (a link or a file has the name
-/// of such a folder; a page of somebody else lies where a root page belongs; nothing is written then).
+/// `<root>/<backend>/`: over its wheels in `root` and those that lie directly in that directory (see
+/// backend_directories.h). A wheel in such a directory that says another backend, or has the name of one in
+/// `root`, is left out. A directory whose last wheel went loses its pages, its root page first. What is not a
+/// page of ours (generated_pages.h) is left alone, whatever its name. Errors: kIo, kInvalidInput (a link or a
+/// file has the name of such a directory; a page of somebody else lies where a root page belongs; nothing is
+/// written then).
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options = {});
 
-/// Whether an earlier run made the index of a backend below `root` (its pages tell), or, with `asked`, one is
-/// to be made: a folder of a backend's name holds wheels. `names`: what lies in `root`. Errors: kIo.
+/// Whether an earlier run made a backend's index below `root` (its pages show it), or, with `asked`, one is
+/// to be made: a directory with a backend's name holds wheels. `names`: the entries of `root`. Errors: kIo.
 Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vector<std::string>& names,
                                    bool asked);
 

@@ -11,7 +11,7 @@
 namespace ptpkg::index {
 
 /// Held from the listing of the packages below `root` to the last file of the index: of two that index one
-/// folder, the later sees what the earlier saw, so that no package is lost. Waits
+/// directory, the later sees what the earlier saw, so that no package is lost. Waits
 /// (support/files/lock_file.h).
 Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root);
 
@@ -22,17 +22,17 @@ class IndexFiles {
  public:
   explicit IndexFiles(Env& env) : env_(env) {}
 
-  /// Makes `path` hold `text`, atomically; a file that holds it already is not touched. The folder is made
+  /// Makes `path` hold `text`, atomically; a file that holds it already is not touched. The directory is made
   /// if missing, and freed of the temporary files of killed runs. Errors: kIo.
   Result<void> Write(const AbsPath& path, std::string_view text);
 
   /// `path`, and beside it "<path>.zst", the same compressed.
   Result<void> WriteWithZst(const AbsPath& path, std::string_view text);
 
-  /// Also frees the folder of the temporary files of killed runs. Errors: kIo.
+  /// Also frees the directory of the temporary files of killed runs. Errors: kIo.
   Result<void> RemoveIfThere(const AbsPath& path);
 
-  /// What was written, in order.
+  /// Paths of the written files, in order.
   [[nodiscard]] std::vector<AbsPath> TakeWritten() { return std::move(written_); }
 
  private:

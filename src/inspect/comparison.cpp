@@ -150,7 +150,7 @@ Json BytesToJson(std::string_view key, const std::string& name, const Amounts& a
   return {{key, name}, {"old_bytes", amounts.bytes[0]}, {"new_bytes", amounts.bytes[1]}};
 }
 
-/// Of two levels of folders, "." being the whole.
+/// Sizes of two levels of directories, "." being the whole.
 Json FolderSizes(const Side& before, const Side& after) {
   std::map<std::string, Amounts> folders;
   for (std::size_t side = 0; side < 2; ++side) {

@@ -17,7 +17,7 @@ namespace ptpkg::inspect {
 /// is shown with U+FFFD. Errors: kInternal of libdeflate.
 Result<std::string> HtmlPage(const Json& document);
 
-/// What every page begins with, and hardly any other file.
+/// Prefix of every page; other files rarely have it.
 std::string_view HtmlPageBeginning();
 
 }  // namespace ptpkg::inspect

@@ -84,7 +84,7 @@ class SymbolLists {
   std::size_t bytes_ = 0;
 };
 
-/// Where .gnu.version of `count` symbols lies; nullopt if the file has none, or a damaged one.
+/// Offset of .gnu.version for `count` symbols; nullopt if the file has none, or a damaged one.
 std::optional<std::uint64_t> VersionsOffset(const elf::Image& image, std::uint64_t count) {
   const auto address = image.dynamic ? image.dynamic->Find(elf::kDtVersym) : std::nullopt;
   if (!address) return std::nullopt;

@@ -21,7 +21,7 @@ struct ElfDamage {
   [[nodiscard]] std::vector<std::string> Texts() const;
 };
 
-/// What cannot be read is empty, and `damage` has the reason.
+/// Facts about an ELF file. Unreadable ones are empty, and `damage` has the reason.
 struct ElfFacts {
   std::uint64_t size_bytes = 0;
   std::string machine = {};  ///< "x86_64"; "" for machines without a name in wheels' tags.

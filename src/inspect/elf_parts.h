@@ -32,19 +32,19 @@ struct ElfContent {
 /// Errors: kIo.
 Result<std::optional<ElfContent>> ReadElfContent(File& file);
 
-/// One part that differs.
+/// A part that differs.
 struct ElfPart {
   std::string part;  ///< "code", "build id", "embedded paths": docs/json/diff.json has the list.
-  std::optional<std::uint64_t> old_bytes = {};  ///< Of sections.
+  std::optional<std::uint64_t> old_bytes = {};  ///< For sections.
   std::optional<std::uint64_t> new_bytes = {};
-  std::optional<std::vector<std::string>> old_texts = {};  ///< Of what is no section.
+  std::optional<std::vector<std::string>> old_texts = {};  ///< For other parts.
   std::optional<std::vector<std::string>> new_texts = {};
   std::size_t old_more = 0;  ///< Texts beyond the first 1000, in parts that list only differences.
   std::size_t new_more = 0;
 };
 
-/// Of two files with different contents; never empty: where no part differs, "headers" is what is left. What
-/// cannot be read of one of them is not compared: the part "unreadable" then has the reasons.
+/// Compares two files with different contents; never empty: if no part differs, "headers" is left. Parts that
+/// cannot be read in one of them are not compared: the part "unreadable" then has the reasons.
 /// Tables of names and dynamic symbols count by what they say alone, and so does the dynamic section, of
 /// which the part "dynamic" has the entries that are neither names nor addresses. The parts "exported
 /// symbols" and "needed symbols" list names that only one file has.

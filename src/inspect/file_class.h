@@ -20,7 +20,7 @@ enum class FileClass : std::uint8_t {
 /// "static archive", as JSON and text say it.
 std::string_view FileClassName(FileClass file_class);
 
-/// By the name alone: "libx.so.1" counts as an ELF file.
+/// Class by the name alone: "libx.so.1" counts as an ELF file.
 FileClass ClassOfName(std::string_view path);
 
 }  // namespace ptpkg::inspect

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kShortestHash = 8;  // auditwheel: "-3ef06f11"; others have up to 64 digits
 
-/// How many bytes the two paths have in common at their ends.
+/// Number of bytes that the two paths share at their ends.
 std::size_t CommonTail(std::string_view left, std::string_view right) {
   const auto ends = std::mismatch(left.rbegin(), left.rend(), right.rbegin(), right.rend());
   return static_cast<std::size_t>(ends.first - left.rbegin());

@@ -40,8 +40,8 @@ FileClass ClassOf(const TreeEntry& entry, const FactsByPath& facts) {
   return by_name == FileClass::kElf ? FileClass::kData : by_name;
 }
 
-/// What is in front of the entries' paths in the archive: a plain zip's folder that holds everything. Both
-/// lists are sorted, and such a folder keeps the order.
+/// Prefix of the entries' paths in the archive: a plain zip's directory that holds everything. Both
+/// lists are sorted, and such a directory keeps the order.
 std::string FolderOfEntries(const Listing& listing, const std::vector<TreeEntry>& entries) {
   if (listing.format != ArtifactFormat::kZip || entries.empty() || listing.files.empty()) return {};
   const std::string& first = entries.front().path.str();
@@ -169,7 +169,7 @@ Json ElfFilesToJson(const FactsByPath& facts, const verify::Examination& examina
   return list;
 }
 
-/// What `some` have and `others` lack.
+/// Names that `some` have and `others` lack.
 void AddOnly(const versions::ArchitectureNames& some, const versions::ArchitectureNames& others,
              Json& names) {
   for (const std::string& name : some) {

@@ -68,7 +68,7 @@ class WheelDocumentReader {
   }
 
  private:
-  /// The .dist-info folder of the file's name, or else the only one.
+  /// The .dist-info directory of the file's name, or else the only one.
   std::optional<std::string> FindFolder(const std::optional<wheel::FileName>& file_name) {
     constexpr std::string_view kEnd = ".dist-info";
     std::set<std::string> folders;

@@ -19,22 +19,22 @@ struct ListedFile {
   std::optional<std::uint64_t> stored_bytes = {};  ///< nullopt where members are compressed together.
   std::optional<std::uint32_t> mode = {};          ///< Permission bits; nullopt where the directory has none.
   FileClass file_class = FileClass::kData;         ///< By its name.
-  std::string target = {};                         ///< Of a symlink; "" where only its content tells.
+  std::string target = {};                         ///< Target of a symlink; "" where only its content has it.
 };
 
 struct Listing {
   ArtifactFormat format = ArtifactFormat::kZip;
-  std::uint64_t size_bytes = 0;  ///< Of the artifact.
+  std::uint64_t size_bytes = 0;  ///< Size of the artifact.
   ArtifactMetadata metadata = {};
   std::vector<ListedFile> files = {};  ///< Sorted by path.
 
   [[nodiscard]] std::uint64_t UnpackedBytes() const;
 };
 
-/// Of a wheel or zip the central directory; of a conda package info/ and the files that its paths.json names,
+/// Lists a wheel's or zip's central directory; a conda package's info/, and the files in its paths.json,
 /// with the sizes that it gives. A .tar.bz2 has no directory: it is decompressed up to the end of info/, in
 /// one packed by hand to its end. METADATA, WHEEL and entry_points.txt of a wheel are read each for itself;
-/// what cannot be read is a warning, and without METADATA name and version are those of the file name.
+/// an unreadable one is a warning, and without METADATA name and version are those of the file name.
 /// Errors: kInvalidInput (RequireFormat), kCorrupt, kNotFound, kIo.
 Result<Listing> ReadListing(Env& env, const AbsPath& artifact);
 

@@ -18,7 +18,7 @@ struct ArtifactMetadata {
   std::string name = {};
   std::string version = {};
   std::string build = {};   ///< Build tag of a wheel, build string of a conda package.
-  std::string subdir = {};  ///< Of a conda package.
+  std::string subdir = {};  ///< For a conda package.
   std::vector<std::string> tags = {};
   std::string requires_python = {};
   std::vector<std::string> requires_list = {};  ///< Requires-Dist, or depends.
@@ -28,10 +28,10 @@ struct ArtifactMetadata {
   std::vector<std::string> license_files = {};
   std::string summary = {};
   std::vector<std::string> entry_points = {};  ///< "console_scripts: toy = toy.cli:main"
-  std::string generator = {};                  ///< What wrote the artifact.
+  std::string generator = {};                  ///< Program that wrote the artifact.
 };
 
-/// What can be read of a wheel: each part for itself.
+/// The readable parts of a wheel, each read by itself.
 struct WheelDocuments {
   std::optional<wheel::FileName> file_name = {};
   std::optional<wheel::CoreMetadata> metadata = {};
@@ -44,7 +44,7 @@ ArtifactMetadata MetadataOfWheel(const WheelDocuments& documents);
 /// Fields of other types than CEP 34 says are left out.
 ArtifactMetadata MetadataOfConda(const conda::PackageInfo& info);
 
-/// As docs/json/inspect.json has it; "" is null.
+/// In the format of docs/json/inspect.json; "" is null.
 Json MetadataToJson(const ArtifactMetadata& metadata);
 
 }  // namespace ptpkg::inspect

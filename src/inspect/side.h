@@ -21,7 +21,7 @@ struct SideFile {
   std::uint64_t stored_bytes = 0;
   std::size_t index = 0;    ///< In the archive.
   Sha256 sha256 = {};       ///< All zero for links.
-  std::string target = {};  ///< Of a symlink.
+  std::string target = {};  ///< Target of a symlink.
   FileClass file_class = FileClass::kData;
   std::shared_ptr<const ElfContent> elf = {};  ///< Shared by hard links.
   std::optional<elf::DeviceCode> device_code = {};
@@ -32,7 +32,7 @@ using SideFiles = std::map<std::string, SideFile>;  ///< By path.
 struct Side {
   AbsPath artifact = AbsPath::Literal("/nonexistent");
   Listing listing = {};
-  Sha256 sha256 = {};    ///< Of the artifact.
+  Sha256 sha256 = {};    ///< Digest of the artifact.
   SideFiles files = {};  ///< Empty until ReadContents.
 };
 
@@ -44,7 +44,7 @@ Result<Side> OpenSide(Env& env, const AbsPath& artifact);
 Result<void> ReadContents(Env& env, Side& side);
 
 /// The content of those files of the side, by path; hard links of a tar have none. Reads a zip's other
-/// members not at all, and a conda package to its end. REQUIRES: the files fit into memory. Errors: as
+/// members not at all, and a conda package to its end. REQUIRES: the files fit into memory. Errors: those of
 /// ReadContents.
 Result<std::map<std::string, std::string>> ReadTexts(Env& env, const Side& side,
                                                      const std::set<std::string>& paths);

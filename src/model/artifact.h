@@ -18,16 +18,16 @@ std::string_view ArtifactExtension(ArtifactFormat format);
 /// "conda", "tar.bz2", "wheel", "zip": as recipes, flags and the manifest name it.
 std::string_view ArtifactFormatName(ArtifactFormat format);
 std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name);
-/// By the end of the file's name; nullopt for any other file.
+/// Format of a file name by its end; nullopt for any other file.
 std::optional<ArtifactFormat> FormatOfFileName(std::string_view file_name);
-/// The same, or kInvalidInput with the ends that there are.
+/// The same, or kInvalidInput with the known ends.
 Result<ArtifactFormat> RequireFormat(const AbsPath& artifact);
 
 struct Artifact {
   ArtifactFormat format = ArtifactFormat::kConda;
   AbsPath path = AbsPath::Literal("/nonexistent");
   Digests digests;                   ///< sha256 and md5.
-  std::uint64_t unpacked_bytes = 0;  ///< Of the files in it, metadata of conda packages aside.
+  std::uint64_t unpacked_bytes = 0;  ///< Size of the files in it, without the metadata of conda packages.
 };
 
 }  // namespace ptpkg

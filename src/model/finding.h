@@ -18,9 +18,9 @@ struct Finding {
   std::string id;  ///< Stable, kebab-case: "elf-unresolved-needed". docs/findings/<id>.md explains it.
   Severity severity = Severity::kError;
   std::string file;     ///< Member path, or "" for the artifact as a whole.
-  std::string message;  ///< What is wrong, one sentence.
-  std::string fix;      ///< What to do, one sentence.
-  /// Of the finding that ends a list: how many of its id and severity are not listed. Else 0.
+  std::string message;  ///< The defect, one sentence.
+  std::string fix;      ///< The remedy, one sentence.
+  /// In the finding that ends a list: number of unlisted findings with its id and severity. Else 0.
   std::uint64_t more = 0;
 
   auto operator<=>(const Finding&) const = default;
@@ -45,7 +45,7 @@ class LimitedFindings {
   std::map<std::pair<std::string, Severity>, Kind> kinds_;
 };
 
-/// The same for a whole list; what counts goes to its end.
+/// Limits a whole list; the counting findings go to its end.
 void LimitFindings(std::vector<Finding>& findings);
 
 struct Report {

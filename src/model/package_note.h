@@ -18,7 +18,7 @@ struct PackageNote {
   /// The architectures that the recipe asks for (extra.ptpkg.device_code), as it says it.
   std::vector<std::string> device_code = {};
 
-  /// Whether there is nothing to say, so that no file is written.
+  /// True if the note is empty, so that no file is written.
   [[nodiscard]] bool IsEmpty() const { return allow_unresolved.empty() && device_code.empty(); }
   bool operator==(const PackageNote&) const = default;
 };

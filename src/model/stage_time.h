@@ -17,7 +17,7 @@ struct StageTime {
   double begin_seconds = 0;  ///< After the run's begin; 0 if it did not run.
   double seconds = 0;
   std::map<std::string, std::uint64_t> counts =
-      {};  ///< What it counted: {"ccache_hits": 88, "ccache_misses": 2}.
+      {};  ///< Counters of the stage: {"ccache_hits": 88, "ccache_misses": 2}.
 };
 
 Json StageTimeToJson(const StageTime& time);

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20U;
 
-/// Whether `name` is one that ptpkg gives to what it has not finished: temporary files, the scratch folder of
-/// an edit. A killed call leaves such things, and they would be packed.
+/// Whether `name` is ptpkg's name for an unfinished item: a temporary file, the scratch directory
+/// of an edit. A killed call leaves such items, and they would be packed.
 bool IsLeftover(std::string_view name) { return name.find(".ptpkg-") != std::string_view::npos; }
 
 Error InvalidEntry(const AbsPath& root, std::string_view path, std::string_view problem) {
@@ -44,7 +44,7 @@ void PushReversed(std::string_view target, std::vector<std::string>& todo) {
 }
 
 /// Walks `link` component by component as the kernel does, through the other links of the tree, for
-/// a path that stays inside lexically may still leave through a link to a shallower folder. True if
+/// a path that stays inside lexically may still leave through a link to a shallower directory. True if
 /// it climbs above the root. Absolute links count only when allowed, and end the walk.
 bool EscapesTree(const TreeEntry& link, const LinkMap& links) {
   constexpr int kMaxLinks = 40;  // path_resolution(7)

@@ -12,7 +12,7 @@ namespace ptpkg {
 
 struct TreeEntry {
   RelPath path;
-  FileKind kind = FileKind::kRegular;  ///< kRegular or kSymlink. Folders exist through their members.
+  FileKind kind = FileKind::kRegular;  ///< kRegular or kSymlink. Directories exist through their members.
   std::uint32_t mode = 0644;           ///< Regular files: 0644 or 0755, normalised.
   std::uint64_t size_bytes = 0;        ///< Regular files.
   Sha256 sha256 = {};                  ///< Regular files: of the content.

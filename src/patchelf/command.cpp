@@ -274,7 +274,7 @@ class Parser {
   PatchelfCommand command_;
 };
 
-/// What patchelf says where our message has `ours`; scripts look for these words.
+/// patchelf's words in place of `ours` in a message; scripts look for these words.
 struct Wording {
   std::string_view ours;
   std::string_view patchelf;
@@ -306,7 +306,7 @@ Error SystemError(const Error& error, std::string_view what, std::string_view na
                fmt::format("{} '{}': {}", what, name, std::generic_category().message(error.sys_errno())));
 }
 
-/// What is no file, or too short to be one of ELF.
+/// Refuses anything but a file that is long enough for ELF.
 Result<void> CheckFile(const FileStat& stat, std::string_view name) {
   constexpr std::uint64_t kSmallestHeader = 52;  // of a 32-bit file
   if (stat.kind == FileKind::kDirectory) {

@@ -28,7 +28,7 @@ Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
 Result<void> PatchCopy(Fs& fs, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
                        const elf::Edits& edits) {
   PTPKG_TRY(const bool exists, Exists(fs, output));
-  PTPKG_CHECK(fs.Stat(output.Parent()));  // patchelf makes no folders either
+  PTPKG_CHECK(fs.Stat(output.Parent()));  // patchelf makes no directories either
   if (exists) {
     PTPKG_TRY(output, fs.RealPath(output.str()));
     PTPKG_TRY(const FileStat stat, fs.Stat(output));

@@ -11,28 +11,28 @@
 
 namespace ptpkg::patchelf {
 
-/// What the --print options tell.
+/// Values that the --print options show.
 struct ElfSummary {
   bool is_linked = false;  ///< A program or library; not an object file, not a core.
   bool has_dynamic = false;
-  bool declares_dynamic = false;  ///< Of debug companions too, which have no dynamic section to read.
+  bool declares_dynamic = false;  ///< Also true for debug companions, which have no dynamic section to read.
   bool is_library = false;        ///< ET_DYN.
   std::optional<std::string> interpreter;
   std::optional<std::string> soname;
   std::optional<std::string> search_path;  ///< DT_RUNPATH, else DT_RPATH.
   std::vector<std::string> needed;
   char executable_stack = '?';        ///< 'X', '-', or '?' when the file does not say.
-  std::vector<std::string> warnings;  ///< Of elf::CheckSectionTable.
+  std::vector<std::string> warnings;  ///< From elf::CheckSectionTable.
 };
 
-/// Of a file whose edit was interrupted by a kill: what it said before (elf::OpenRecovered). Writes nothing.
+/// For a file whose edit was interrupted by a kill: its values before (elf::OpenRecovered). Writes nothing.
 /// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
 /// elf/read/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file);
 
 struct PatchElfRequest {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< The file itself (Fs::RealPath), no symlink.
-  /// Where the result goes, a symlink for its target; the input stays as it is then. A device takes nothing,
+  /// Path of the result, through a symlink; the input then stays as it is. Nothing is written to a device,
   /// but the edit is planned all the same.
   std::optional<AbsPath> output = {};
   elf::EditRequest edits = {};

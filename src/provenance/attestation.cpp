@@ -28,13 +28,13 @@ Result<Json> Object(const Json& object, const char* field, const std::string& wh
 
 Result<std::string> Base64Field(const Json& object, const char* field, const std::string& where) {
   PTPKG_TRY(const std::string text, JsonString(object, field, where));
-  // Of 2024, pypi-attestations with pydantic before 2.10 broke lines.
+  // In 2024, pypi-attestations with pydantic before 2.10 broke lines.
   Result<std::string> bytes = DecodeBase64(ReplaceAll(text, "\n", ""));
   if (bytes && !bytes->empty()) return bytes;
   return NotAttestation(where, fmt::format("has no base64 in '{}'", field));
 }
 
-/// What both kinds of attestations hold.
+/// Common part of both kinds of attestations.
 Result<Statement> ParseSingleSubject(const std::string& text, const std::string& where) {
   const std::string inside = fmt::format("the statement in {}", where);
   PTPKG_TRY(Statement statement, ParseStatement(text, inside));

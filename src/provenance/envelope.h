@@ -14,7 +14,7 @@ namespace ptpkg::provenance {
 inline constexpr std::string_view kStatementPayload = "application/vnd.in-toto+json";
 
 struct Signature {
-  std::string key_id = {};  ///< What the envelope says; nothing vouches for it. May be "".
+  std::string key_id = {};  ///< From the envelope, unverified. May be "".
   std::string bytes;
 };
 
@@ -23,7 +23,7 @@ struct Envelope {
   std::string payload;
   std::vector<Signature> signatures;  ///< At least one.
 
-  /// Whether one of the signatures is by this key.
+  /// Whether one of the signatures was made with this key.
   [[nodiscard]] bool IsSignedBy(const PublicKey& key) const;
 };
 

@@ -14,12 +14,12 @@ inline constexpr std::string_view kStatementType = "https://in-toto.io/Statement
 /// Names of the files beside an artifact: its own name and one of these.
 inline constexpr std::string_view kStatementEnding = ".intoto.jsonl";  ///< A signed statement (envelope.h).
 inline constexpr std::string_view kSignatureEnding = ".sig";  ///< A signature of the artifact's bytes alone.
-/// How an artifact was made.
+/// Predicate type: how an artifact was made.
 inline constexpr std::string_view kSlsaProvenance = "https://slsa.dev/provenance/v1";
 
-/// What a statement is about.
+/// Subject of a statement.
 struct Subject {
-  std::string name = {};  ///< Of the file, without folders; may be "" in statements of others.
+  std::string name = {};  ///< File name, without directories; may be "" in foreign statements.
   std::string sha256;     ///< Lower-case hexadecimal; "": the statement has another digest alone.
 };
 
@@ -34,10 +34,10 @@ struct Statement {
 /// The text of a statement on one file, keys sorted.
 std::string StatementText(const Subject& subject, std::string_view predicate_type, const Json& predicate);
 
-/// Of another `type` nothing else is read. Errors: kInvalidInput naming `where`.
+/// Parses a statement; for another `type` nothing else is read. Errors: kInvalidInput naming `where`.
 Result<Statement> ParseStatement(std::string_view text, const std::string& where);
 
-/// What a predicate of kSlsaProvenance lacks: "buildDefinition.buildType"; "": nothing.
+/// Name of a field that a predicate of kSlsaProvenance lacks: "buildDefinition.buildType"; "": none.
 std::string MissingSlsaField(const Json& predicate);
 
 /// Why the statement is not about this file alone, as the end of a sentence; "": it is.

@@ -12,10 +12,10 @@ namespace ptpkg::publish {
 struct ArtifactId {
   std::string file_name = {};
   ArtifactFormat format = ArtifactFormat::kConda;
-  std::string package = {};  ///< Of a wheel its project in PEP 503's normal form.
+  std::string package = {};  ///< For a wheel, its project in PEP 503's normal form.
   std::string version = {};
   std::string subdir = {};  ///< "" of a wheel.
-  /// Of a wheel that lies in the folder of one (index/simple_index/backend_directories.h).
+  /// Backend directory that holds a wheel (index/simple_index/backend_directories.h).
   std::string backend = {};
 
   /// "linux-64/toy-1.0-0.conda"; a wheel's is its name, or "cu130/toy-1.0-py3-none-any.whl".
@@ -33,7 +33,8 @@ constexpr bool IsCondaPackage(ArtifactFormat format) {
 /// Errors: kRefused, for what no channel can have.
 Result<void> RequireInChannel(const ArtifactId& artifact);
 
-/// Errors: kRefused with a hint, for a wheel in the folder of a backend. `title`: of a place that has none.
+/// Errors: kRefused with a hint, for a wheel in the directory of a backend. `title`: of a place that has
+/// none.
 Result<void> RequireNoBackend(const ArtifactId& artifact, const std::string& title);
 
 /// "linux-64/toy-1.0-0.conda", "toy-1.0-py3-none-any.whl" or "cu130/toy-1.0-py3-none-any.whl". Errors: kUsage

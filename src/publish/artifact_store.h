@@ -1,6 +1,7 @@
 #pragma once
-// Interface for promoting, yanking and removing artifacts. Layer: publish. One source for each kind beside
-// this header; change.h drives them all in the same way. remote.h has how they get there.
+// Interface for promoting, yanking and removing artifacts. Layer: publish. The kinds
+// of server are in servers/, s3/ and output/; change_artifacts.h drives them all in the same way. remote.h is
+// the interface for uploads.
 
 #include <memory>
 #include <string>
@@ -14,29 +15,29 @@ namespace ptpkg::publish {
 enum class Action : std::uint8_t {
   kCopy,    ///< Also under the other label or channel.
   kMove,    ///< There, and no longer here.
-  kYank,    ///< Stays for whoever pins it; no installer chooses it (PEP 592).
-  kUnyank,  ///< As if it had never been yanked.
-  kRemove,  ///< Gone, for everybody.
+  kYank,    ///< Stays in place; installers take it only if pinned (PEP 592).
+  kUnyank,  ///< Undoes kYank.
+  kRemove,  ///< Removed for everybody.
 };
 
-/// Of one artifact.
+/// A change to one artifact.
 struct Change {
   Action action = Action::kCopy;
   ArtifactId artifact = {};
   std::string sha256 = {};  ///< The change is for a file with this digest; "" = for whatever is there.
-  std::string reason = {};  ///< Of kYank, for people; "" = none.
+  std::string reason = {};  ///< For kYank: the reason shown to users; "" = none.
 };
 
 enum class ChangeState : std::uint8_t {
   kToDo,
-  kDone,    ///< All is as the change wants it.
+  kDone,    ///< The change is complete.
   kAbsent,  ///< There is no file of that name.
 };
 
 struct RemoteStatus {
   ChangeState state = ChangeState::kToDo;
-  std::string sha256 = {};  ///< Of the file there; "" = there is none, or nobody tells its digest.
-  bool partly = false;      ///< Of kToDo: a part of it is done. What that is, the store knows.
+  std::string sha256 = {};  ///< Digest of the file there; "" = there is no file, or its digest is unknown.
+  bool partly = false;      ///< For kToDo: part of it is done. The store knows which part.
 };
 
 /// REQUIRES of all but the first four: LogIn() succeeded. Look and Make may be called from several threads,
@@ -47,7 +48,7 @@ class Store {
 
   /// "channel 'me' at https://…", for messages.
   [[nodiscard]] virtual std::string Title() const = 0;
-  /// Whether it has artifacts of this kind: what of an output folder is meant.
+  /// Whether it stores artifacts of this kind: selects files of an output directory.
   [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const = 0;
   /// Errors: kRefused with a hint, for a change that this kind of place cannot make, or not of this artifact.
   [[nodiscard]] virtual Result<void> Check(const Change& change) const = 0;
@@ -56,13 +57,13 @@ class Store {
 
   /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
   virtual Result<void> LogIn() = 0;
-  /// How it stands. Errors: kAlreadyExists: where the artifact is to go, another file has the name;
-  /// kNotFound: it is not where it is to be taken from; as Exchange::Send.
+  /// State of the change. Errors: kAlreadyExists: where the artifact is to go, another file has the name;
+  /// kNotFound: it is not where it is to be taken from; those of Exchange::Send.
   virtual Result<RemoteStatus> QueryStatus(const Change& change) = 0;
   /// Before the first Make, with all that are to be made, and removals of what is absent already: what
   /// readers find files by. Done twice it does what it does once. Errors: nothing else was changed.
   virtual Result<void> Edit(const std::vector<Change>& /*changes*/) { return Ok(); }
-  /// Whether Edit takes what is to be removed out of an index.
+  /// Whether Edit removes entries from an index.
   [[nodiscard]] virtual bool HasIndex() const { return false; }
   /// Makes the change, once. `standing`: of the last Look. Errors: kNetwork, kNotFound, kAlreadyExists:
   /// whether it is made now, only Look can tell; all others are final.

@@ -26,18 +26,18 @@ class Changer {
     PTPKG_CHECK(CheckAll());
     PTPKG_CHECK(store_.LogIn());
     PTPKG_CHECK(QueryAll());
-    // What is not there may be listed all the same.
+    // Missing files may be listed all the same.
     std::vector<Change> left;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      const ChangeResult fate = outcomes_[i].fate;
-      if (fate == ChangeResult::kNotTried || fate == ChangeResult::kNotThere) left.push_back(changes_[i]);
+      const ChangeResult result = outcomes_[i].result;
+      if (result == ChangeResult::kNotTried || result == ChangeResult::kNotThere) left.push_back(changes_[i]);
     }
     if (left.empty()) return std::move(outcomes_);
     PTPKG_CHECK(env_.cancel.Check());
     PTPKG_CHECK(store_.Edit(left));
     const auto make = [&](std::size_t i) -> Result<void> {
       // Each has its outcome: an error of one ends none of the others.
-      if (outcomes_[i].fate == ChangeResult::kNotTried && !env_.cancel.cancelled()) MakeNumber(i);
+      if (outcomes_[i].result == ChangeResult::kNotTried && !env_.cancel.cancelled()) MakeNumber(i);
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, changes_.size(), make));
@@ -58,13 +58,13 @@ class Changer {
     return errors.empty() ? Ok() : Result<void>(JoinErrors(errors, "nothing was changed"));
   }
 
-  /// Of removals that failed, or that nobody came to.
+  /// Warns of removals that failed, or were not tried.
   void WarnOfUnlisted() {
     if (!store_.HasIndex()) return;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
-      const ChangeResult fate = outcomes_[i].fate;
-      const bool stays = fate == ChangeResult::kFailed || fate == ChangeResult::kNotTried;
+      const ChangeResult result = outcomes_[i].result;
+      const bool stays = result == ChangeResult::kFailed || result == ChangeResult::kNotTried;
       if (stays && changes_[i].action == Action::kRemove) names.push_back(outcomes_[i].name);
     }
     if (names.empty()) return;
@@ -99,7 +99,7 @@ class Changer {
     if (standing.state == ChangeState::kAbsent) {
       if (change.action != Action::kRemove)
         return Error(ErrorCode::kNotFound, fmt::format("{} has no '{}'", store_.Title(), name));
-      outcomes_[i].fate = ChangeResult::kNotThere;
+      outcomes_[i].result = ChangeResult::kNotThere;
       return Ok();
     }
     if (!change.sha256.empty() && standing.sha256 != change.sha256) {
@@ -123,14 +123,14 @@ class Changer {
     change.sha256 = standing.sha256;
     outcomes_[i].sha256 = standing.sha256;
     standings_[i] = standing;
-    if (standing.state == ChangeState::kDone) outcomes_[i].fate = ChangeResult::kWasSo;
+    if (standing.state == ChangeState::kDone) outcomes_[i].result = ChangeResult::kWasSo;
     return Ok();
   }
 
   void MakeNumber(std::size_t i) {
     Task task(env_.reporter, {.stage = "change", .subject = outcomes_[i].name});
     const Result<void> made = ApplyWithRetry(i);
-    outcomes_[i].fate = made ? ChangeResult::kMade : ChangeResult::kFailed;
+    outcomes_[i].result = made ? ChangeResult::kMade : ChangeResult::kFailed;
     if (made) {
       task.Done(store_.Title());
     } else {
@@ -206,8 +206,8 @@ std::string_view CompletedName(Action action) {
 
 }  // namespace
 
-std::string_view ChangeResultName(ChangeResult fate, Action action) {
-  switch (fate) {
+std::string_view ChangeResultName(ChangeResult result, Action action) {
+  switch (result) {
     case ChangeResult::kMade:
       return CompletedName(action);
     case ChangeResult::kWasSo:

@@ -13,20 +13,20 @@ namespace ptpkg::publish {
 
 enum class ChangeResult : std::uint8_t {
   kMade,      ///< Since this run.
-  kWasSo,     ///< It was so already.
-  kNotThere,  ///< What was to go is not there.
+  kWasSo,     ///< No change was needed.
+  kNotThere,  ///< The file to remove does not exist.
   kFailed,
   kNotTried,  ///< The user interrupted.
 };
 
 /// "promoted", "moved", "yanked", "unyanked", "removed" for kMade; "already so", "not there", "failed", "not
 /// tried".
-std::string_view ChangeResultName(ChangeResult fate, Action action);
+std::string_view ChangeResultName(ChangeResult result, Action action);
 
 struct ChangeOutcome {
   std::string name;    ///< ArtifactId::ChannelPath.
-  std::string sha256;  ///< Of the file that was meant; "" = not known.
-  ChangeResult fate = ChangeResult::kNotTried;
+  std::string sha256;  ///< Digest of the affected file; "" = not known.
+  ChangeResult result = ChangeResult::kNotTried;
   std::optional<Error> error = {};
 };
 

@@ -16,7 +16,7 @@ struct TargetOptions {
   std::string check_url = {};  ///< Simple index of a package index; "" = its own, or UV_PUBLISH_CHECK_URL.
 };
 
-/// A folder, or a server.
+/// A directory, or a server.
 using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
 
 /// Asks no server. Errors: kUsage naming what is wrong with `to`, or what is missing beside it; kInvalidInput
@@ -24,9 +24,9 @@ using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
 Result<Target> MakeTarget(Env& env, const TargetOptions& options);
 
 struct StoreOptions {
-  std::string from = {};    ///< As TargetOptions::to, where the artifacts are.
-  std::string to = {};      ///< Where they are to be too; "" = nowhere else.
-  std::string server = {};  ///< As TargetOptions::server, of both.
+  std::string from = {};    ///< Current place of the artifacts, in the form of TargetOptions::to.
+  std::string to = {};      ///< Destination label or channel; "" = none.
+  std::string server = {};  ///< For both: see TargetOptions::server.
 };
 
 /// Asks no server. Errors: kUsage naming what is wrong; kRefused: nothing can be changed at a target of this

@@ -1,6 +1,6 @@
 #pragma once
-// Interface of a server that accepts uploads. Layer: publish. One source for each kind of server beside this
-// header; send.h drives them all in the same way.
+// Interface of a server that accepts uploads. Layer: publish. The kinds of server are in
+// servers/, s3/ and output/; send.h drives them all in the same way.
 
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace ptpkg::publish {
 
-/// What a server has under an artifact's name.
+/// File that a server has under an artifact's name.
 struct RemoteFile {
   std::string sha256 = {};  ///< Lower-case hexadecimal; "": another file, or one whose digest nobody tells.
   std::string words = {};   ///< Without a digest, what is known of the file: "9 bytes".
@@ -28,19 +28,19 @@ class Remote {
   /// The profile that an artifact is checked with before it goes there (verify/profile.h); "": that of its
   /// kind.
   [[nodiscard]] virtual std::string ProfileName() const = 0;
-  /// Whether it is for artifacts of this kind: what of an output folder goes there.
+  /// Whether it takes artifacts of this kind: selects files of an output directory.
   [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const {
     const bool wheel = format == ArtifactFormat::kWheel;
     return format != ArtifactFormat::kZip && wheel == (ProfileName() != "conda");
   }
-  /// Whether files beside an artifact (publish/output/sidecar.h) go there too, as files of their own.
+  /// Whether sidecars (publish/output/sidecar.h) are uploaded too, as files of their own.
   [[nodiscard]] virtual bool AcceptsSidecars() const { return false; }
-  /// Whether Send gives an artifact's attestations along.
+  /// Whether Send uploads an artifact's attestations with it.
   [[nodiscard]] virtual bool AcceptsAttestations() const { return false; }
-  /// What this kind of server refuses, told before a byte is sent: kind of file, names, tags, sizes. Errors:
+  /// Checks the server's rules before a byte is sent: kind of file, names, tags, sizes. Errors:
   /// kRefused with a hint.
   [[nodiscard]] virtual Result<void> CheckRules(const Upload& upload) const = 0;
-  /// Whether Send can take away another file of the name.
+  /// Whether Send can replace a different file of the same name.
   [[nodiscard]] virtual bool CanReplace() const { return true; }
   /// The requests that Find and Send would make, one a line: "POST https://…". `replace`: if another file is
   /// there, it goes. Nothing is sent.
@@ -48,13 +48,13 @@ class Remote {
 
   /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
   virtual Result<void> LogIn() = 0;
-  /// Whether so many bytes more have room, as far as the server tells that ahead. Errors: kRefused with a
+  /// Whether `bytes` more fit, as far as the server reports its quota in advance. Errors: kRefused with a
   /// hint, those of Exchange.
   virtual Result<void> CheckRoom(std::uint64_t /*bytes*/) { return Ok(); }
   /// After all, whatever came of it, also after an interrupt: ends what LogIn got for this run alone. Errors:
   /// it ends by itself some minutes later.
   virtual Result<void> LogOut() { return Ok(); }
-  /// nullopt: the name is free. Errors: as Exchange::Send.
+  /// nullopt: the name is free. Errors: those of Exchange::Send.
   virtual Result<std::optional<RemoteFile>> Find(const Upload& upload) = 0;
   /// Sends the file, once. `replace`: Find gave another file, which goes. `on_sent`: bytes of the artifact
   /// sent so far. Errors: kNetwork: whether the server has it now, only Find can tell; all others are final.

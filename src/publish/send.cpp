@@ -42,7 +42,7 @@ class Sender {
     PTPKG_CHECK(CheckRoom());
     const auto send = [&](std::size_t i) -> Result<void> {
       // Each has its outcome: an error of one ends none of the others.
-      if (outcomes_[i].fate == UploadResult::kNotTried && !env_.cancel.cancelled()) SendNumber(i);
+      if (outcomes_[i].result == UploadResult::kNotTried && !env_.cancel.cancelled()) SendNumber(i);
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(options_.at_once, uploads_.size(), send));
@@ -57,7 +57,7 @@ class Sender {
   Result<void> CheckRoom() {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < uploads_.size(); ++i) {
-      if (outcomes_[i].fate == UploadResult::kNotTried) bytes += uploads_[i].digests.size_bytes;
+      if (outcomes_[i].result == UploadResult::kNotTried) bytes += uploads_[i].digests.size_bytes;
     }
     return bytes == 0 ? Ok() : remote_.CheckRoom(bytes);
   }
@@ -77,9 +77,9 @@ class Sender {
       SendOutcome& outcome = outcomes_[i];
       outcome.remote_sha256 = there->sha256;
       if (there->sha256 == outcome.sha256) {
-        outcome.fate = UploadResult::kWasThere;
+        outcome.result = UploadResult::kWasThere;
       } else if (!options_.force || !remote_.CanReplace()) {
-        outcome.fate = UploadResult::kConflict;
+        outcome.result = UploadResult::kConflict;
         wrong[i] = Conflict(i, KnownContent(*there));
       } else {
         replaced_[i] = *there;
@@ -107,11 +107,11 @@ class Sender {
               {.stage = "publish", .subject = outcome.name, .total_bytes = uploads_[i].digests.size_bytes});
     Result<void> sent = SendWithRetry(i, task);
     if (sent) {
-      outcome.fate = UploadResult::kSent;
+      outcome.result = UploadResult::kSent;
       task.Done(remote_.Title());
       return;
     }
-    if (outcome.fate != UploadResult::kConflict) outcome.fate = UploadResult::kFailed;
+    if (outcome.result != UploadResult::kConflict) outcome.result = UploadResult::kFailed;
     outcome.error = std::move(sent).error();
   }
 
@@ -121,19 +121,19 @@ class Sender {
     for (std::size_t i = 0; i < uploads_.size(); ++i) {
       if (IsKnownPresent(outcomes_[i])) there.push_back(&uploads_[i]);
     }
-    // Of an interrupted run the next one makes the index.
+    // After an interrupted run, the next one makes the index.
     if (there.empty() || env_.cancel.cancelled()) return;
     const Result<void> finished = remote_.Finish(there);
     if (finished) return;
     for (SendOutcome& outcome : outcomes_) {
       if (!IsKnownPresent(outcome)) continue;
-      outcome.fate = UploadResult::kFailed;
+      outcome.result = UploadResult::kFailed;
       outcome.error = finished.error();
     }
   }
 
   static bool IsKnownPresent(const SendOutcome& outcome) {
-    return outcome.fate == UploadResult::kSent || outcome.fate == UploadResult::kWasThere;
+    return outcome.result == UploadResult::kSent || outcome.result == UploadResult::kWasThere;
   }
 
   void CleanUp(const Upload& upload) {
@@ -169,7 +169,7 @@ class Sender {
     if (failed.error().code() != ErrorCode::kRefused) return failed;
     const Result<bool> there = IsThere(i, false);
     if (there && *there) return Ok();
-    return outcomes_[i].fate == UploadResult::kConflict ? Result<void>(there.error()) : failed;
+    return outcomes_[i].result == UploadResult::kConflict ? Result<void>(there.error()) : failed;
   }
 
   /// An answer that never came, and a name that is taken: perhaps by a try of ours.
@@ -187,7 +187,7 @@ class Sender {
       if (there && there->sha256 == outcome.sha256) return true;
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
-        outcome.fate = UploadResult::kConflict;
+        outcome.result = UploadResult::kConflict;
         return Conflict(i, KnownContent(*there));
       }
       if (!there) replaced_[i].reset();
@@ -198,7 +198,7 @@ class Sender {
 
   Error NotShown(std::size_t i) {
     if (replaced_[i]) {
-      outcomes_[i].fate = UploadResult::kConflict;
+      outcomes_[i].result = UploadResult::kConflict;
       return Conflict(i, KnownContent(*replaced_[i]));
     }
     return Error(ErrorCode::kNetwork, fmt::format("{} accepted '{}' but does not show it yet",
@@ -225,8 +225,8 @@ Error ConflictOf(const Upload& upload, const std::string& remote, const std::str
                     : "publish the same signed file everywhere, or replace the server's file with --force");
 }
 
-std::string_view UploadResultName(UploadResult fate) {
-  switch (fate) {
+std::string_view UploadResultName(UploadResult result) {
+  switch (result) {
     case UploadResult::kSent:
       return "sent";
     case UploadResult::kWasThere:

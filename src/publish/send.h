@@ -18,13 +18,13 @@ enum class UploadResult : std::uint8_t {
 };
 
 /// "sent", "there already", "conflict", "failed", "not tried".
-std::string_view UploadResultName(UploadResult fate);
+std::string_view UploadResultName(UploadResult result);
 
 struct SendOutcome {
   std::string name;
-  std::string sha256;  ///< Of the artifact here.
-  UploadResult fate = UploadResult::kNotTried;
-  std::string remote_sha256 = {};  ///< What the server has; "" = nothing, or not known.
+  std::string sha256;  ///< Digest of the local artifact.
+  UploadResult result = UploadResult::kNotTried;
+  std::string remote_sha256 = {};  ///< Digest on the server; "" = none, or not known.
   std::optional<Error> error = {};
 };
 

@@ -13,7 +13,7 @@
 
 namespace ptpkg::publish {
 
-/// What a conda package says of itself.
+/// Metadata of a conda package.
 struct CondaFacts {
   std::string name;
   std::string version;
@@ -23,22 +23,22 @@ struct CondaFacts {
   bool has_prefix = false;
 };
 
-/// What somebody has signed about an artifact, for a server that takes it with it: publish/output/sidecar.h.
+/// Signed statement about an artifact, for a server that takes it with the upload: publish/output/sidecar.h.
 struct Attestation {
-  std::string name = {};     ///< Of its file.
+  std::string name = {};     ///< Name of its file.
   std::string text = {};     ///< JSON.
-  std::string channel = {};  ///< Of CEP 27: the channel that it was made for, "" when it does not say.
+  std::string channel = {};  ///< CEP 27: the channel that it was made for, "" when it names none.
 };
 
 struct Upload {
   AbsPath file = AbsPath::Literal("/nonexistent");
   ArtifactFormat format = ArtifactFormat::kConda;
   Digests digests = {};                  ///< sha256 and md5.
-  std::optional<CondaFacts> conda = {};  ///< Of .conda and .tar.bz2.
+  std::optional<CondaFacts> conda = {};  ///< Set for .conda and .tar.bz2.
   std::optional<wheel::WheelInfo> wheel = {};
   std::vector<Attestation> attestations = {};  ///< By name.
-  /// Of a file that goes beside an artifact: its format, as ArtifactRecord has it; `format` and `conda` are
-  /// then those of the artifact. "": it is an artifact.
+  /// For a sidecar: its format, as in ArtifactRecord; `format` and `conda` are
+  /// then those of its artifact. "": the upload is an artifact.
   std::string beside = {};
 
   [[nodiscard]] std::string Name() const { return std::string(file.Name()); }

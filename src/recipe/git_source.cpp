@@ -66,7 +66,7 @@ Result<GitSource> ReadGitSource(Reader& reader, const Node& item) {
   }
   PTPKG_CHECK(RefuseKeys(item, kNeverGit, "does not belong to a source with 'git'"));
   PTPKG_TRY(git.url, reader.TextOf(&item, "git"));
-  // Where a path leads does not matter here.
+  // The target of a path does not matter here.
   const Result<GitUrl> parsed = ParseGitUrl(git.url, AbsPath::Literal("/"));
   if (!parsed) return Error(parsed.error()).At(url->span);
   const Node* first = nullptr;

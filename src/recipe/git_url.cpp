@@ -21,7 +21,7 @@ Error NoGitUrl(std::string_view text, std::string_view why) {
       .WithHint("write https://, http://, ssh://, git://, file://, user@host:path, or a path");
 }
 
-/// Where "user@host:path" has its colon; npos for everything else.
+/// Position of the colon in "user@host:path"; npos for everything else.
 std::size_t ScpColon(std::string_view text) {
   const std::size_t colon = text.find(':');
   return colon < text.find('/') ? colon : std::string_view::npos;
@@ -80,7 +80,7 @@ Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text) {
   }
   std::string base = parent.text;
   while (base.ends_with('/')) base.pop_back();
-  // What may be taken away from the end; the host stays.
+  // Path segments are removed from the end, down to `root`; the host stays.
   const std::size_t scheme = base.find("://");
   std::size_t root = ScpColon(base) + 1;  // 0 for a path
   if (scheme != std::string::npos) root = std::min(base.find('/', scheme + 3), base.size());

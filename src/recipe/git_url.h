@@ -10,8 +10,8 @@
 namespace ptpkg::recipe {
 
 struct GitUrl {
-  std::string text;       ///< As git takes it; a path is absolute.
-  bool is_local = false;  ///< A path or file://: no server is asked.
+  std::string text;       ///< URL for git; a path is absolute.
+  bool is_local = false;  ///< A path or file://: no server is contacted.
 
   bool operator==(const GitUrl&) const = default;
 };

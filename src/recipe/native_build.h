@@ -5,7 +5,7 @@
 // checks, of several Python versions that only the packages depend on. So its key must not hold what does not
 // reach the build: neither the build number, build string and hash, nor variant keys that only run
 // requirements, tests, `about`, `extra` or `build.skip` read. Such a value is kept if the script, its
-// environment or a file of the recipe's folder mentions its name. What is left out is not in the script's
+// environment or a file of the recipe's directory mentions its name. What is left out is not in the script's
 // environment either, so that nothing can depend on what the key does not hold.
 
 #include <set>
@@ -22,7 +22,7 @@ struct NativeBuild {
   /// script gets; of what inherits also the formats. All other fields have their defaults. So have the
   /// sources: what they hold counts (source::SourceKey), and not where they come from.
   Recipe recipe;
-  /// Those of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that are mentioned: the script gets no others.
+  /// PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH, as far as they are mentioned: the script gets no others.
   std::set<std::string> mentioned = {};
 };
 

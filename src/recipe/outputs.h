@@ -9,11 +9,11 @@
 namespace ptpkg::recipe {
 
 struct OutputDocument {
-  /// What Evaluate reads: the output's keys, and those of the top level that it takes. A staging output has
+  /// Input of Evaluate: the output's keys, and those of the top level that it takes. A staging output has
   /// its name under `package` too.
   Document document;
   bool staging = false;
-  SourceSpan span = {};  ///< Of the item of `outputs`.
+  SourceSpan span = {};  ///< Place of the item of `outputs`.
 };
 
 /// One for each item of `outputs`, in its order; of a recipe without `outputs`, the recipe itself.

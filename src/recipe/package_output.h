@@ -31,8 +31,8 @@ struct CondaOutput {
   RunExports run_exports = {};
   About about = {};
   Layout layout = {};                              ///< extra.ptpkg.layouts.conda; empty: none.
-  std::vector<std::string> allow_unresolved = {};  ///< As in PtpkgExtra.
-  std::vector<std::string> device_code = {};       ///< As in PtpkgExtra.
+  std::vector<std::string> allow_unresolved = {};  ///< See PtpkgExtra.
+  std::vector<std::string> device_code = {};       ///< See PtpkgExtra.
   /// Texts of the same names in info/recipe and info/tests, ready to be packed. `tests_yaml` is in the form
   /// of rattler-build, and empty without tests that an installed package can run.
   std::string rendered_recipe_yaml = {};

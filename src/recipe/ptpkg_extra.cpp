@@ -87,8 +87,8 @@ Result<std::vector<std::string>> ReadRequires(Reader& reader, const Node* node, 
   return requirements;
 }
 
-/// Whether the list `node` can have `format` in some variant: as an item, in a branch, or of an expression,
-/// for nobody here knows all values that its variables are given.
+/// Whether the list `node` can have `format` in some variant: as an item, in a branch, or by an expression,
+/// for not all values of its variables are known here.
 bool MayName(const Node& node, std::string_view format);
 
 bool MayName(const std::vector<Item>& items, std::string_view format) {
@@ -113,7 +113,7 @@ Result<std::string> ReadTreePath(Reader& reader, const Node& node, std::string_v
   return text;
 }
 
-/// The text of `node`, which has to be the name of one file or folder.
+/// The text of `node`, which has to be the name of one file or directory.
 Result<std::string> ReadFileName(Reader& reader, const Node& node, std::string_view key) {
   PTPKG_TRY(std::string text, ReadTreePath(reader, node, key));
   if (text.find('/') == std::string::npos && !text.starts_with('.')) return text;
@@ -121,7 +121,7 @@ Result<std::string> ReadFileName(Reader& reader, const Node& node, std::string_v
       .WithHint("remove '/' and the leading '.'");
 }
 
-/// What `ptpkg check` reads of a package (model/package_note.h), unpacked or not.
+/// Files of a package that `ptpkg check` reads (model/package_note.h), unpacked or not.
 bool IsNoteOfPtpkg(const std::string& path) { return path == "ptpkg.json" || path == "info/ptpkg.json"; }
 
 Result<std::map<std::string, std::string>> ReadZipTexts(Reader& reader, const Node* node) {
@@ -183,7 +183,7 @@ Result<ZipPart> ReadZipPart(Reader& reader, const Node& zip) {
   return part;
 }
 
-/// Of a variant that makes a zip; for others there is none.
+/// Reads the zip of a variant that makes one; others have none.
 Result<ZipPart> ReadZip(Reader& reader, const Node& section, const std::vector<std::string>& formats) {
   if (std::find(formats.begin(), formats.end(), "zip") == formats.end()) return ZipPart();
   if (const Node* zip = section.Find("zip")) return ReadZipPart(reader, *zip);
@@ -191,7 +191,7 @@ Result<ZipPart> ReadZip(Reader& reader, const Node& section, const std::vector<s
       .WithHint("set its name and content: zip: {name: …, root: …}");
 }
 
-/// What `section`, called `key`, says of a zip that is never made.
+/// Refuses keys of `section`, called `key`, about a zip that is never made.
 Result<void> RefuseZipKeys(const Node& section, const std::string& key) {
   for (const auto& [node, name] : {std::pair(section.Find("zip"), "zip"),
                                    std::pair(FindIn(section.Find("layouts"), "zip"), "layouts.zip")}) {

@@ -122,7 +122,7 @@ Error Unreadable(std::string_view where, std::string_view what) {
       .WithHint("make the plan again with this version of ptpkg");
 }
 
-/// What VisitFields does not reach. May throw what nlohmann throws.
+/// Decodes the fields that VisitFields does not reach. May throw what nlohmann throws.
 Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe) {
   PTPKG_TRY(recipe.sources, DecodeSources(json.at("sources"), where));
   for (const Json& item : json.at("tests")) {
@@ -134,7 +134,7 @@ Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe
   return Ok();
 }
 
-/// Files and folders are called by `names`.
+/// Files and directories are called by `names`.
 Result<void> CheckNames(const std::vector<std::string>& names, std::string_view where) {
   for (const std::string& name : names) {
     const auto path = RelPath::Parse(name);

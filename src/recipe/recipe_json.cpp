@@ -35,7 +35,7 @@ Json SourceToJson(const Source& source) {
   if (source.sha256) members.Add("sha256", source.sha256->Hex());
   if (source.git.url.empty()) return members.Take();
   const GitSource& git = source.git;
-  // What moves is written down as the commit that it was.
+  // A ref that moves is written as the commit that it was.
   const bool keeps_name = git.commit.empty() || !git.tag.empty();
   members.Add("git", ShownGitUrl(git.url)).Add("tag", git.tag).Add("branch", keeps_name ? git.branch : "");
   members.Add("rev", keeps_name ? git.rev : git.commit);
@@ -153,7 +153,7 @@ Json InheritToJson(const Recipe& recipe) {
   return {{"from", recipe.inherited->name}, {"run_exports", recipe.inherit_run_exports}};
 }
 
-/// What a recipe calls the modules of a language.
+/// Recipe key for the modules of a language.
 const char* ModulesKey(const std::string& language) {
   if (language == "perl") return "uses";
   return language == "r" ? "libraries" : "requires";

@@ -54,7 +54,7 @@ Result<EditedFile> EditOne(Env& env, const AbsPath& folder, const FileEdit& edit
   return edited;
 }
 
-/// How the file differs from what it was. Overlapping writes count once.
+/// Difference between the file and its earlier content. Overlapping writes count once.
 Result<archive::ContentEdits> DifferenceOf(Env& env, const AbsPath& path, const EditedFile& edited) {
   archive::ContentEdits edits;
   PTPKG_TRY(const auto file, env.fs.Open(path, OpenMode::kRead));

@@ -14,12 +14,12 @@
 namespace ptpkg::repair {
 
 /// Unpacks into `folder`, which exists and is empty: ELF files, what is named like a library, METADATA, WHEEL
-/// and the package's note; of the rest the folders. Errors: those of archive::ExtractZip.
+/// and the package's note; of the rest the directories. Errors: those of archive::ExtractZip.
 Result<void> UnpackElfFiles(Env& env, const AbsPath& wheel, const AbsPath& folder);
 
-/// What is to be done to one file.
+/// Planned changes of one file.
 struct FileEdit {
-  RelPath path;                        ///< Below the folder.
+  RelPath path;                        ///< Below the directory.
   std::optional<AbsPath> source = {};  ///< Copied from there first.
   bool strip = false;                  ///< Before the edits: strip would destroy what they add.
   elf::Edits edits = {};
@@ -47,11 +47,11 @@ struct EditedFile {
 Result<std::vector<EditedFile>> EditFiles(Env& env, const AbsPath& folder,
                                           const std::vector<FileEdit>& edits);
 
-/// Those that differ, as new files of a wheel; hashed in parallel. Errors: kIo.
+/// The files that differ, as new files of a wheel; hashed in parallel. Errors: kIo.
 Result<std::vector<wheel::NewFile>> HashChanged(Env& env, const AbsPath& folder,
                                                 const std::vector<EditedFile>& edited);
 
-/// As verify::ReadElfTree. Errors: kCorrupt for a damaged ELF file too.
+/// Like verify::ReadElfTree. Errors: kCorrupt for a damaged ELF file too.
 Result<verify::ElfTree> ReadSoundTree(Env& env, const AbsPath& folder);
 
 }  // namespace ptpkg::repair

@@ -46,7 +46,7 @@ std::optional<std::vector<wheel::RecordRow>> RowsOfFiles(const std::string& text
   return *std::move(said);
 }
 
-/// What RECORD has to say, by path. A row that says it with a digest better than sha256 stays.
+/// Correct rows of RECORD, by path. A correct row with a digest better than sha256 stays.
 Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder, const std::string& dist_info,
                                                const std::vector<wheel::RecordRow>& said) {
   std::map<std::string_view, const wheel::RecordRow*> stronger;
@@ -66,7 +66,7 @@ Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder, 
   return rows;
 }
 
-/// Whether RECORD says just that.
+/// Whether RECORD has exactly these rows.
 bool RecordIsTrue(std::vector<wheel::RecordRow> said, std::vector<wheel::RecordRow> rows) {
   const auto by_path = [](const wheel::RecordRow& a, const wheel::RecordRow& b) { return a.path < b.path; };
   std::sort(said.begin(), said.end(), by_path);

@@ -13,13 +13,13 @@ struct WheelFix {
   archive::ZipEdits edits;
   TempDir content;  ///< Holds what `edits` adds; needed until they are carried out.
 
-  /// False: there is nothing to mend, but perhaps the form of the name.
+  /// False if nothing needs a fix, except perhaps the form of the name.
   [[nodiscard]] bool ChangesAnything() const { return !edits.added.empty() || !edits.spliced.empty(); }
 };
 
 /// Search paths: absolute, relative, empty, repeated and dead entries, stubs and pads go, as SearchPaths::For
 /// says; no library is copied. WHEEL: its tags and build become those of the file name, by which installers
-/// choose. RECORD: becomes true of what the wheel holds. Folders: .dist-info and .data get the
+/// choose. RECORD: matches the wheel's content again. Directories: .dist-info and .data get the
 /// names that go with the normal form of the file name. Unpacks all of it below env.cache_dir. Errors:
 /// kInvalidInput and kCorrupt for a wheel whose name, METADATA, WHEEL or zip cannot be understood, or with a
 /// damaged ELF file; kUnsupported for one that has something to mend, and a link; kIo, kCancelled.

@@ -113,7 +113,7 @@ class GraftNamer {
     std::set<std::string> names = library.asked_for;
     for (const Opener& opener : openers) names.insert(opener.names.begin(), opener.names.end());
     std::vector<std::string> order(names.begin(), names.end());
-    // What other libraries of the system know it by serves best.
+    // The name that other libraries of the system use is best.
     const auto own = std::find(order.begin(), order.end(), library.soname.value_or(""));
     if (own != order.end()) std::rotate(order.begin(), own, own + 1);
     const auto name = std::find_if(order.begin(), order.end(),

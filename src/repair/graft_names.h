@@ -17,7 +17,7 @@ struct FoundLibrary {
   std::optional<std::string> soname = {};  ///< On this machine.
   std::vector<std::string> mentions = {};  ///< Names of libraries among its constants.
   std::string asker = {};                  ///< The first file that asks for it, for people.
-  bool needed = false;                     ///< Some NEEDED leads to it.
+  bool needed = false;                     ///< True if some NEEDED leads to it.
   std::set<std::string> asked_for = {};    ///< Its names in GraftOptions::opened.
 };
 

@@ -17,12 +17,12 @@ namespace {
 /// Variants of libraries for better processors.
 constexpr std::string_view kProcessorFolders = "glibc-hwcaps/";
 
-/// What $LIB stands for in glibc as distributions build it: Fedora, Debian, others.
+/// Values of $LIB in distributions' builds of glibc: Fedora, Debian, others.
 constexpr std::array<std::string_view, 4> kLibFolders = {"lib64", "lib/x86_64-linux-gnu",
                                                          "lib/aarch64-linux-gnu", "lib"};
 
-/// The absolute folders of a search path. `origin` is "" for a file of the wheel: its folder is nowhere on
-/// this machine.
+/// The absolute directories of a search path. `origin` is "" for a file of the wheel: its directory is
+/// nowhere on this machine.
 std::vector<std::string> AbsoluteFolders(const std::optional<elf::SearchPath>& path,
                                          const std::string& origin) {
   std::vector<std::string> folders;
@@ -63,12 +63,12 @@ class GraftPlanner {
   }
 
  private:
-  /// What the search for the libraries that a copy needs goes by, and what changes in it.
+  /// Facts for finding the libraries that a copy needs, and changes to them.
   struct HostFile {
     elf::LinkFacts facts;
     elf::Host host;
-    std::string origin = {};                  // the folder through which it was found
-    std::vector<std::string> inherited = {};  // folders of DT_RPATH of what asks for it
+    std::string origin = {};                  // the directory through which it was found
+    std::vector<std::string> inherited = {};  // directories of DT_RPATH of what asks for it
     NeedChange change = {};
   };
   /// One NEEDED that becomes a graft.
@@ -78,7 +78,7 @@ class GraftPlanner {
     std::string name;
     std::size_t target = 0;
   };
-  /// Who asks, for searching.
+  /// The file whose needs are searched for.
   struct Requester {
     std::string path;  // for people
     HostSearch search;
@@ -169,7 +169,7 @@ class GraftPlanner {
   Requester RequesterOf(const verify::ElfMember& member, const std::string& name) const {
     Requester asker{.path = member.path.str(), .search = {.name = name, .host = verify::HostOf(member)}};
     asker.handed_on = AbsoluteFolders(member.facts.runpath ? std::nullopt : member.facts.rpath, "");
-    // What loads the file hands its DT_RPATH on; which that is depends on the process.
+    // Files that load this one pass their DT_RPATH on to it; which ones depends on the process.
     for (const verify::ElfMember& other : tree_.members) {
       if (!other.facts.runpath) Append(asker.handed_on, AbsoluteFolders(other.facts.rpath, ""));
     }
@@ -237,8 +237,8 @@ class GraftPlanner {
     return Ok();
   }
 
-  /// What a library is called that stays outside; nullopt: it is copied. A path of this machine is none of
-  /// another one, so what all of them have is called by its name.
+  /// Name of a library that stays outside; nullopt: it is copied. A path of this machine does not exist on
+  /// others, so a library that all of them have keeps its bare name.
   std::optional<std::string> NameOutside(const std::string& needed) {
     const GraftRules& rules = context_.rules;
     const verify::PolicyLibraries& policies = context_.policies;
@@ -275,7 +275,7 @@ class GraftPlanner {
     return excluded;
   }
 
-  /// Where the wheel has a library of that name, for the same processor. One that an installer puts outside
+  /// Path of a library of that name in the wheel, for the same processor. One that an installer puts outside
   /// of site-packages (*.data/data) is none: no search path leads there. Of several the one in `folder`, in
   /// which who asks is installed, counts. Errors: kInvalidInput for different ones elsewhere.
   Result<std::optional<std::string>> PlaceInWheel(const std::string& name, const elf::Host& host,
@@ -286,7 +286,7 @@ class GraftPlanner {
       const std::string& path = member.path.str();
       if (member.path.Name() != name || verify::HostOf(member) != host || !verify::InstalledPath(path))
         continue;
-      // ld.so gets to these through the folder above, on processors that can take them.
+      // ld.so gets to these through the directory above, on processors that can take them.
       if (path.find(kProcessorFolders) != std::string::npos) continue;
       if (verify::OriginOf(member) == folder) return std::optional(path);
       PTPKG_TRY(const Digests digests, HashFile(env_.fs, tree_.root / member.path));

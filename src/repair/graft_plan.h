@@ -16,7 +16,7 @@
 namespace ptpkg::repair {
 
 struct GraftOptions {
-  std::string folder = {};  ///< Of the wheel, for the copies.
+  std::string folder = {};  ///< Directory in the wheel for the copies.
   Rename rename = Rename::kHash;
   std::vector<std::string> exclude = {};  ///< Globs of names, and of paths on this machine.
   /// Globs of names that the recipe allows to be unresolved: they stay outside where this machine lacks them.
@@ -25,12 +25,12 @@ struct GraftOptions {
   std::vector<std::string> never_graft = {};   ///< Globs, besides those of the rules.
   /// Names of libraries that are opened at run time: copied under these, although no file needs them.
   std::vector<std::string> opened = {};
-  /// Of these → the files of the wheel, no ELF files, that have the name in them.
+  /// Name in `opened` → the files of the wheel, other than ELF files, that contain the name.
   std::map<std::string, std::set<std::string>> opened_by_text = {};
-  /// Of the system's libraries, those count that this policy lets a wheel expect; nullopt: the newest.
+  /// Only system libraries that this policy lets a wheel expect count as such; nullopt: the newest policy.
   std::optional<verify::GlibcVersion> policy = {};
   bool musl = false;                           ///< The wheel is for systems of musl.
-  std::vector<std::string> dependencies = {};  ///< Of the wheel, normalised: what they bring is not copied.
+  std::vector<std::string> dependencies = {};  ///< Normalised; libraries that they bring are not copied.
 };
 
 struct Graft {
@@ -38,15 +38,15 @@ struct Graft {
   std::set<std::string> asked = {};                   ///< The names by which files ask for it.
   std::string name = {};                              ///< In the wheel: of the file, and its SONAME.
   std::string path = {};                              ///< In the wheel.
-  Sha256 sha256 = {};                                 ///< Of `source`.
+  Sha256 sha256 = {};                                 ///< Digest of `source`.
   std::string opened_by = {};  ///< Has this name, because this file opens it by that; "" if none does.
 };
 
-/// What changes in a file of the wheel, or in a copied library.
+/// Changes of a file of the wheel, or of a copied library.
 struct NeedChange {
   std::map<std::string, std::string> renamed = {};  ///< New name of a NEEDED by its old one.
   std::vector<std::string> dropped = {};            ///< NEEDED that go.
-  std::set<std::string> folders = {};               ///< Of the wheel: the search path has to lead there.
+  std::set<std::string> folders = {};               ///< Wheel directories that the search path must reach.
 };
 
 /// ExcludedLibrary::why of what GraftOptions::exclude names.
@@ -54,7 +54,7 @@ inline constexpr std::string_view kExcluded = "--exclude";
 
 /// A library that stays outside.
 struct ExcludedLibrary {
-  std::string library;  ///< As NEEDED has it.
+  std::string library;  ///< Name in NEEDED.
   std::string why;  ///< kExcluded, "the wheel expects it on the machine", "a dependency provides it", "never
                     ///< bundled".
   auto operator<=>(const ExcludedLibrary&) const = default;
@@ -64,10 +64,10 @@ struct GraftPlan {
   std::vector<Graft> grafts = {};                  ///< Sorted by path.
   std::map<std::string, NeedChange> changes = {};  ///< By path in the wheel; grafts have one each.
   std::set<ExcludedLibrary> left_out = {};
-  std::set<std::string> excludes_used = {};  ///< Of GraftOptions::exclude: those that name something needed.
+  std::set<std::string> excludes_used = {};  ///< The GraftOptions::exclude that match a needed library.
 };
 
-/// What the planner goes by; borrowed.
+/// Inputs of the planner; borrowed.
 struct GraftContext {
   Env& env;
   const verify::ElfTree& tree;
@@ -84,10 +84,10 @@ struct GraftContext {
 /// opens it by that. Writes nothing.
 /// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
 /// kInvalidInput for two libraries of one name, or one that the wheel has already, and for a name that
-/// different libraries of the wheel have, none of them in the folder of who asks, and for a name of `opened`
-/// that is never copied, or that no file has, for a copy that would have to be found under two names, and for
-/// a library for glibc where the wheel is for musl;
-/// kCorrupt (a library of this machine), kIo, kCancelled.
+/// different libraries of the wheel have, none of them in the directory of who asks, and for a name of
+/// `opened` that is never copied, or that no file has, for a copy that would have to be found under two
+/// names, and for a library for glibc where the wheel is for musl; kCorrupt (a library of this machine), kIo,
+/// kCancelled.
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
 
 }  // namespace ptpkg::repair

@@ -12,10 +12,10 @@
 
 namespace ptpkg::repair {
 
-/// What a copied library is called.
+/// Naming of copied libraries.
 enum class Rename : std::uint8_t {
   kHash,  ///< "libx-1a2b3c4d.so.1": no other wheel's copy takes its place in a process.
-  kNone,  ///< As it is asked for.
+  kNone,  ///< The requested name.
   kBare,  ///< "libx.so": without version.
 };
 
@@ -32,7 +32,7 @@ struct Backend {
   Rename rename = Rename::kHash;
   std::vector<std::string> never_rename = {};  ///< Globs.
   std::vector<std::string> never_graft = {};   ///< Globs.
-  /// Glob of libraries → folder of the wheel from which they read their kernels.
+  /// Glob of libraries → directory of the wheel from which they read their kernels.
   std::map<std::string, std::string> data_folders = {};
 };
 
@@ -43,11 +43,11 @@ class GraftRules {
   /// The table built into the program.
   static Result<GraftRules> BuiltIn();
 
-  /// Whether it is never copied: those of graphics drivers too.
+  /// Whether it is never copied: includes libraries of graphics drivers.
   [[nodiscard]] bool IsNeverGrafted(std::string_view library) const;
   /// Why it is left to the machine; "": it is not.
   [[nodiscard]] std::string MachineLibraryReason(std::string_view library) const;
-  /// Whether the interpreter brings it, so that files are to need it no more.
+  /// Whether the interpreter provides it, so that files must not need it any more.
   [[nodiscard]] bool IsProvidedByInterpreter(std::string_view library) const;
   [[nodiscard]] bool IsNeverRenamed(std::string_view library) const;
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMaxCacheBytes = 64U << 20U;  // of a machine with 5,000 libraries: 0.4 MB
 
-// What ld.so of some distribution looks into at last: Debian's multiarch folders, Fedora's lib64.
+// Default directories of ld.so in various distributions: Debian's multiarch directories, Fedora's lib64.
 constexpr std::array<std::string_view, 8> kDefaultFolders = {"/lib/x86_64-linux-gnu",
                                                              "/usr/lib/x86_64-linux-gnu",
                                                              "/lib/aarch64-linux-gnu",
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 8> kDefaultFolders = {"/lib/x86_64-linux-
                                                              "/lib",
                                                              "/usr/lib"};
 
-/// Whether ld.so would load the file at `path`, as far as its header tells.
+/// Whether ld.so would load the file at `path`, according to its header.
 Result<bool> Fits(Env& env, const AbsPath& path, const elf::Host& host) {
   const Result<FileStat> stat = env.fs.Stat(path);
   if (!stat || stat->kind != FileKind::kRegular) return false;
@@ -33,7 +33,7 @@ Result<bool> Fits(Env& env, const AbsPath& path, const elf::Host& host) {
 Result<std::optional<AbsPath>> FindIn(Env& env, const std::vector<std::string>& folders,
                                       const HostSearch& search) {
   for (const std::string& folder : folders) {
-    if (!folder.starts_with('/')) continue;  // relative to whatever folder the process begins in
+    if (!folder.starts_with('/')) continue;  // relative to whatever directory the process begins in
     PTPKG_TRY(const AbsPath path, AbsPath::Parse(folder + "/" + search.name));
     PTPKG_TRY(const bool fits, Fits(env, path, search.host));
     if (fits) return std::optional(path);

@@ -13,20 +13,20 @@
 namespace ptpkg::repair {
 
 struct HostSearch {
-  /// As NEEDED has it; one with a '/' is opened as it stands, and if it is not there, its file name is looked
-  /// for in the folders that are searched before all others.
+  /// Name in NEEDED; one with a '/' is opened unchanged, and if it does not exist, its file name is looked
+  /// for in the directories that are searched before all others.
   std::string name;
   elf::Host host;  ///< Files for other processors are passed over.
-  /// Absolute folders of the asking file's search path, tokens replaced; searched before LD_LIBRARY_PATH.
+  /// Absolute directories of the asking file's search path, tokens replaced; searched before LD_LIBRARY_PATH.
   std::vector<std::string> rpath = {};
-  std::vector<std::string> runpath = {};  ///< The same, behind it.
+  std::vector<std::string> runpath = {};  ///< Like rpath, but searched after LD_LIBRARY_PATH.
 };
 
 class HostLibraries {
  public:
-  /// `first`: folders that are searched before all others. `own_only`: and no others, for wheels of another C
-  /// library than this machine's. A machine without a readable loader cache has its usual folders only.
-  /// Errors: kIo, kInvalidInput (`first` is no folder).
+  /// `first`: directories that are searched before all others. `own_only`: and no others, for wheels of
+  /// another C library than this machine's. A machine without a readable loader cache has its usual
+  /// directories only. Errors: kIo, kInvalidInput (`first` is no directory).
   static Result<HostLibraries> Read(Env& env, std::vector<AbsPath> first, bool own_only);
 
   /// The first file that fits; as it was found, links in its path not followed. nullopt: there is none.

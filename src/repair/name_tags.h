@@ -7,8 +7,8 @@
 
 namespace ptpkg::repair {
 
-/// What makes WHEEL say what the file name says, by which installers choose: its tags and build; nothing
-/// where `said`, which WHEEL holds, agrees.
+/// Request that gives WHEEL the tags and build of the file name, by which installers choose; empty
+/// if `said`, the content of WHEEL, agrees.
 wheel::RetagRequest TagsOfName(const wheel::FileName& name, const wheel::WheelFile& said);
 
 }  // namespace ptpkg::repair

@@ -25,7 +25,7 @@ constexpr std::string_view kSbomWriter = "ptpkg-repair";
 
 bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
-/// Whether `name` stands in `text` by itself: "libx.so" is not named where "libx.so.1" or "mylibx.so" is.
+/// Whether `name` occurs in `text` by itself: "libx.so" does not occur in "libx.so.1" or "mylibx.so".
 bool HasName(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const std::string_view rest = text.substr(at + name.size());
@@ -50,13 +50,13 @@ class Repairer {
     root_ = scratch.path();
     PTPKG_CHECK(UnpackElfFiles(env_, wheel_, root_));
     PTPKG_TRY(verify::ElfTree tree, ReadSoundTree(env_, root_));
-    PTPKG_TRY(verify::ComputedPlatform deserved, ComputeTreePlatform(tree));
-    PTPKG_CHECK(Plan(tree, deserved));
+    PTPKG_TRY(verify::ComputedPlatform computed, ComputeTreePlatform(tree));
+    PTPKG_CHECK(Plan(tree, computed));
     PTPKG_CHECK(CompareWithRecord(env_, root_, edits_, info_.record));
     PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env_, root_, edits_));
     if (!plan_.grafts.empty()) {
       PTPKG_TRY(tree, ReadSoundTree(env_, root_));
-      PTPKG_TRY(deserved, ComputeTreePlatform(tree));
+      PTPKG_TRY(computed, ComputeTreePlatform(tree));
     }
     WheelRepair repair{.name = {},
                        .edits = {},
@@ -66,7 +66,7 @@ class Repairer {
                        .left_out = std::move(plan_.left_out),
                        .excludes_used = std::move(plan_.excludes_used),
                        .files = {},
-                       .deserved = std::move(deserved),
+                       .computed = std::move(computed),
                        .platform_before = info_.file_name.tag.platform};
     PTPKG_CHECK(Collect(edited, repair));
     return repair;
@@ -77,12 +77,12 @@ class Repairer {
     return verify::ComputePlatformFromSymbols(verify::MeasureNeeds(tree, policies_, libraries_));
   }
 
-  /// `deserved`: before anything is copied.
-  Result<void> Plan(const verify::ElfTree& tree, const verify::ComputedPlatform& deserved) {
+  /// `computed`: before anything is copied.
+  Result<void> Plan(const verify::ElfTree& tree, const verify::ComputedPlatform& computed) {
     PTPKG_TRY(std::vector<std::string> dependencies, verify::DeclaredDependencies(env_, tree));
     PTPKG_TRY(const verify::ResolvedLibraries loads,
               verify::ResolvedLibraries::SimulateLoads(env_, tree, elf::IsaLevel::kBaseline));
-    PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, deserved, std::move(dependencies)));
+    PTPKG_TRY(const GraftOptions options, OptionsOfGrafts(tree, computed, std::move(dependencies)));
     PTPKG_TRY(const GraftRules rules, GraftRules::BuiltIn());
     PTPKG_TRY(const HostLibraries host, HostLibraries::Read(env_, options_.search, options.musl));
     const GraftContext context{
@@ -119,12 +119,12 @@ class Repairer {
     return Ok();
   }
 
-  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::ComputedPlatform& deserved,
+  Result<GraftOptions> OptionsOfGrafts(const verify::ElfTree& tree, const verify::ComputedPlatform& computed,
                                        std::vector<std::string> dependencies) const {
     GraftOptions options{.folder = options_.folder,
                          .exclude = options_.exclude,
                          .opened = options_.opened,
-                         .musl = deserved.musl,
+                         .musl = computed.musl,
                          .dependencies = std::move(dependencies)};
     if (options.folder.empty())
       options.folder = options_.backend ? options_.backend->folder : info_.file_name.name + ".libs";
@@ -143,7 +143,7 @@ class Repairer {
     }
     options.rename = options_.rename.value_or(options.rename);
     PTPKG_TRY(options.opened_by_text, PythonFilesThatName(options.opened));
-    for (const std::string& one : Split(PlatformWanted(deserved.machine), '.')) {
+    for (const std::string& one : Split(PlatformWanted(computed.machine), '.')) {
       const auto policy = policies_.PolicyOfTag(one);
       if (policy && (!options.policy || *policy < *options.policy)) options.policy = policy;
     }
@@ -260,7 +260,7 @@ class Repairer {
     return Ok();
   }
 
-  /// What WHEEL and the name are to say. Tells repair.wheel_file.
+  /// Request for the new WHEEL and file name. Fills repair.wheel_file.
   [[nodiscard]] Result<wheel::RetagRequest> RequestFor(WheelRepair& repair) const {
     repair.wheel_file.path = info_.dist_info_dir + "/WHEEL";
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, root_ / RelPath::Literal(repair.wheel_file.path),
@@ -277,21 +277,21 @@ class Repairer {
     }
     if (request.build)
       changes.push_back(fmt::format("build '{}' of the file name, was '{}'", *request.build, said.build));
-    PTPKG_TRY(const std::string platform, ResultPlatform(repair.deserved));
+    PTPKG_TRY(const std::string platform, ResultPlatform(repair.computed));
     if (platform != info_.file_name.tag.platform) request.platform = platform;
-    if (!repair.deserved.machine.empty() && info_.root_is_purelib) {
+    if (!repair.computed.machine.empty() && info_.root_is_purelib) {
       request.root_is_purelib = false;
       changes.emplace_back("Root-Is-Purelib false, was true");
     }
     return request;
   }
 
-  [[nodiscard]] Result<std::string> ResultPlatform(const verify::ComputedPlatform& deserved) const {
+  [[nodiscard]] Result<std::string> ResultPlatform(const verify::ComputedPlatform& computed) const {
     const std::string& now = info_.file_name.tag.platform;
-    if (options_.platform) return RequestedPlatform(deserved.machine);
-    if (deserved.machine.empty()) return now;
-    if (options_.backend) return PlatformWanted(deserved.machine);
-    return IsLinux(now) ? verify::PlatformAfter(policies_, now, deserved) : now;
+    if (options_.platform) return RequestedPlatform(computed.machine);
+    if (computed.machine.empty()) return now;
+    if (options_.backend) return PlatformWanted(computed.machine);
+    return IsLinux(now) ? verify::PlatformAfter(policies_, now, computed) : now;
   }
 
   /// options_.platform for files of `machine`; "": there are none.
@@ -318,7 +318,7 @@ class Repairer {
     return platforms == "any" || platforms.find("linux") != std::string::npos;
   }
 
-  /// What an earlier repair copied into the wheel is in it still.
+  /// Components that an earlier repair copied into the wheel; they are in it still.
   [[nodiscard]] Result<std::vector<wheel::SbomComponent>> ComponentsOfEarlierRepair() const {
     const std::string name = info_.dist_info_dir + "/" + wheel::SbomName(kSbomWriter);
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));

@@ -19,13 +19,13 @@ namespace ptpkg::repair {
 struct RepairOptions {
   std::optional<Backend> backend = {};
   /// Dot-joined platforms; "linux": linux_<machine>; nullopt: the backend's, else the lowest that the files
-  /// deserve.
+  /// satisfy.
   std::optional<std::string> platform = {};
   std::string folder = {};                ///< For the copies; "": the backend's, else "<name>.libs".
   std::optional<Rename> rename = {};      ///< nullopt: the backend's, else kHash.
   std::vector<std::string> exclude = {};  ///< GraftOptions::exclude.
   std::vector<std::string> opened = {};   ///< GraftOptions::opened.
-  std::vector<AbsPath> search = {};       ///< Folders that are searched before all others.
+  std::vector<AbsPath> search = {};       ///< Directories searched before all others.
   bool strip = false;  ///< Take symbols and debugging information out of the copies and of what needs them.
 };
 
@@ -38,26 +38,26 @@ struct ChangedFile {
   bool stripped = false;
 };
 
-/// What WHEEL says otherwise afterwards, besides the new platform: one phrase each, for people.
+/// Changes of WHEEL besides the new platform: one phrase each, for people.
 struct ChangedWheelFile {
   std::string path = {};
   std::vector<std::string> changes = {};
 };
 
 struct WheelRepair {
-  wheel::FileName name;  ///< Of the new wheel.
+  wheel::FileName name;  ///< Name of the new wheel.
   archive::ZipEdits edits;
   TempDir content;  ///< Holds what `edits` adds; needed until they are carried out.
   std::vector<Graft> grafts;
-  std::map<AbsPath, SystemPackage> owners;  ///< Of grafts, by source.
+  std::map<AbsPath, SystemPackage> owners;  ///< Owners of grafts, by source.
   std::set<ExcludedLibrary> left_out;
   std::set<std::string> excludes_used;  ///< GraftPlan::excludes_used
   std::vector<ChangedFile> files;       ///< Sorted by path.
   ChangedWheelFile wheel_file = {};
-  verify::ComputedPlatform deserved;
+  verify::ComputedPlatform computed;
   std::string platform_before;
 
-  /// False: the wheel is as it should be.
+  /// False if the wheel needs no change.
   [[nodiscard]] bool ChangesAnything() const { return !edits.added.empty() || !edits.spliced.empty(); }
 };
 
@@ -69,8 +69,8 @@ struct WheelRepair {
 /// whatever the size of the wheel. Errors: those of wheel::PlanRetag, PlanGrafts, SearchPaths::For and
 /// verify::ComputePlatformFromSymbols; kInvalidInput for a platform that is asked for a wheel without ELF
 /// files, or for another machine than theirs, for a backend that decides no file, for a copy whose kernels
-/// the wheel lacks (Backend::data_folders), and for a folder that is none of a wheel; kNotFound without the
-/// program 'strip'; kCommandFailed, kIo, kCancelled.
+/// the wheel lacks (Backend::data_folders), and for a directory that is none of a wheel; kNotFound without
+/// the program 'strip'; kCommandFailed, kIo, kCancelled.
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 
 }  // namespace ptpkg::repair

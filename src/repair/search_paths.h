@@ -12,7 +12,7 @@
 
 namespace ptpkg::repair {
 
-/// An entry that goes, and why: "leads to no folder", "is a path of one machine".
+/// An entry that goes, and why: "leads to no directory", "is a path of one machine".
 struct DroppedEntry {
   std::string text;
   std::string why;
@@ -27,21 +27,22 @@ struct NewSearchPath {
 /// Decides for the files of one tree, which it borrows.
 class SearchPaths {
  public:
-  /// `layout`: the first rule that matches a file says its path; folders that it must reach come behind.
+  /// `layout`: the first rule that matches a file says its path; directories that it must reach come behind.
   SearchPaths(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads,
               std::vector<elf::PathRule> layout);
 
   /// The path of `member` after a cleaning, and with a way to each of `folders` (tree paths). Kept are
-  /// entries that lead to a folder of the tree, and those that another distribution may fill: entries that
+  /// entries that lead to a directory of the tree, and those that another distribution may fill: entries that
   /// climb out of the wheel's own files stay as long as the file, or anything that its DT_RPATH serves, still
   /// misses a library or opens one by name; so do entries with $LIB or $PLATFORM below $ORIGIN. Absolute,
-  /// relative and empty entries go, folders of stubs, pads and repetitions too. The tag stays; a file without
-  /// a path gets DT_RPATH, which no LD_LIBRARY_PATH comes before. Errors: kUnsupported for a file in a place
-  /// that has no fixed way to the folders (*.data/scripts and the like), and for such a folder.
+  /// relative and empty entries go, directories of stubs, pads and repetitions too. The tag stays; a file
+  /// without a path gets DT_RPATH, which no LD_LIBRARY_PATH comes before. Errors: kUnsupported for a file in
+  /// a place that has no fixed way to the directories (*.data/scripts and the like), and for such a
+  /// directory.
   [[nodiscard]] Result<NewSearchPath> NewPathFor(const verify::ElfMember& member,
                                                  const std::set<std::string>& folders) const;
 
-  /// Whether that is another path than the file has.
+  /// Whether `wanted` differs from the file's search path.
   static bool Differs(const NewSearchPath& wanted, const elf::LinkFacts& facts);
 
  private:
@@ -57,7 +58,7 @@ class SearchPaths {
 };
 
 /// Appends to `entries`, a search path of the member `file`, a way from where it is installed to each of
-/// `folders` (tree paths) that no entry leads to yet. Errors: as SearchPaths::For.
+/// `folders` (tree paths) that no entry leads to yet. Errors: those of SearchPaths::NewPathFor.
 Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
                         std::vector<std::string>& entries);
 

@@ -29,13 +29,13 @@ Result<std::string> DistributionName(Env& env, const AbsPath& root, const std::s
   return unsaid;
 }
 
-/// How the path is called before the merge of /usr, or after it.
+/// The path's other spelling, from before or after the merge of /usr.
 std::string UsrMergeSpelling(const std::string& path) {
   const bool merged = path.starts_with(std::string(kMergedFolder) + "/");
   return merged ? path.substr(kMergedFolder.size()) : std::string(kMergedFolder) + path;
 }
 
-/// How the lists may call each file.
+/// Spellings that the lists may use for each file.
 std::map<std::string, AbsPath> Spellings(const std::vector<AbsPath>& files) {
   std::map<std::string, AbsPath> spellings;
   for (const AbsPath& file : files) {
@@ -122,7 +122,7 @@ Result<Owners> QueryDpkg(Env& env, const std::vector<AbsPath>& files) {
 }
 
 /// The package of apk's list that has the file at `path`. A stanza names its package first (P, V, A), then
-/// each folder (F, without the first '/') with its files (R).
+/// each directory (F, without the first '/') with its files (R).
 std::optional<Stanza> OwnerIn(std::string_view list, const std::string& path) {
   const std::string other = UsrMergeSpelling(path);
   Stanza stanza;
@@ -154,7 +154,7 @@ std::optional<Stanza> OwnerIn(std::string_view list, const std::string& path) {
   return std::nullopt;
 }
 
-/// As the apk of the system says, in whose folders `file` lies.
+/// Owner according to the apk database of the system that holds `file`.
 Result<std::optional<SystemPackage>> QueryApk(Env& env, const AbsPath& file) {
   constexpr std::array<std::string_view, 2> kLists = {"lib/apk/db/installed", "usr/lib/apk/db/installed"};
   AbsPath root = file;

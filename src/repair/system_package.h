@@ -20,8 +20,8 @@ struct SystemPackage {
 };
 
 /// By path, of those of `files` that a package owns. `files`: paths without links; a package may call them by
-/// the folders from before the merge of /usr. Of apk the lists count of whatever system the file lies in: an
-/// unpacked Alpine has the libraries for wheels of musl. A machine without dpkg, apk and rpm owns none.
+/// the directories from before the merge of /usr. Of apk the lists count of whatever system the file lies in:
+/// an unpacked Alpine has the libraries for wheels of musl. A machine without dpkg, apk and rpm owns none.
 /// Errors: kIo, kCorrupt (a list above 64 MiB), kCancelled.
 Result<std::map<AbsPath, SystemPackage>> FindOwners(Env& env, const std::vector<AbsPath>& files);
 

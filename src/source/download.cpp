@@ -41,8 +41,8 @@ Result<void> FetchRest(Env& env, const std::string& url, PartialFile& partial, T
   return Ok();
 }
 
-/// Takes one mirror's body into the cache folder. What is there of it stays for the next run, unless it is of
-/// no use for that.
+/// Takes one mirror's body into the cache directory. What is there of it stays for the next run, unless it is
+/// of no use for that.
 Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
   PTPKG_TRY(PartialFile partial, PartialFile::Open(env, wanted.target.Parent(), url));
   while (true) {
@@ -71,7 +71,7 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
   }
 }
 
-/// Whether the cache has the file. A damaged one is removed.
+/// Whether the cache has the file, undamaged. A damaged one is removed.
 Result<bool> IsCached(Env& env, const Wanted& wanted) {
   PTPKG_TRY(const bool cached, Exists(env.fs, wanted.target));
   if (!cached) return false;

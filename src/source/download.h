@@ -13,7 +13,7 @@ Result<std::string> DownloadName(const recipe::Source& source);
 
 struct Downloaded {
   AbsPath file;
-  Lease lease;  ///< Of the file's folder, shared: as long as it lives, nobody cleans the file away.
+  Lease lease;  ///< Shared lease on the file's directory: while it lives, no cleanup removes the file.
 };
 
 /// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>: fetched from the first
@@ -26,7 +26,7 @@ struct Downloaded {
 /// kNetwork if any of them failed so, else kHashMismatch if any lied, else the last one's.
 Result<Downloaded> Download(Env& env, const recipe::Source& source);
 
-/// The file in a folder of the cache that is locked by the one who fetches into it; empty.
+/// The file in a directory of the cache that is locked by the one who fetches into it; empty.
 inline constexpr std::string_view kFetchLockName = ".fetch-lock";
 
 }  // namespace ptpkg::source

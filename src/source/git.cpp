@@ -22,7 +22,7 @@ bool HoldsAny(const std::string& text, std::initializer_list<std::string_view> w
 }
 
 ErrorCode CodeOf(const std::string& output) {
-  // Of our own repository; a server's words begin with "remote: ".
+  // Errors of the own repository; a server's words begin with "remote: ".
   if (HoldsAny("\n" + output, {"is corrupt", "\nerror: inflate", "\nfatal: packed object",
                                "too short to be a packfile", "\nerror: packfile", "\nerror: garbage at end",
                                "\nerror: object file", "\nerror: refs/ptpkg"})) {
@@ -35,7 +35,7 @@ ErrorCode CodeOf(const std::string& output) {
   }
   if (HoldsAny(output, {"not found", "does not appear to be a git repository", "does not exist",
                         "repository not exported", "No such file or directory", "error: 404",
-                        // Of a commit: a server that does not have it, or gives none by its id.
+                        // For a commit: the server does not have it, or gives none by its id.
                         "not our ref", "unadvertised object", "bad object", "dumb http transport",
                         "not support shallow", "not support --depth"})) {
     return ErrorCode::kNotFound;
@@ -57,8 +57,8 @@ std::string HintOf(ErrorCode code, const std::string& output) {
   return "check the network and the proxy settings, for example with git ls-remote and this URL";
 }
 
-/// Of git's own variables the user's ways to servers, and none that leads to another repository or changes
-/// what git does with one.
+/// Whether git gets the variable: of git's own, those for the user's ways to servers, and none that leads
+/// to another repository or changes what git does with one.
 bool IsPassedOn(const std::string& name) {
   static constexpr std::array<std::string_view, 8> kWays = {
       "GIT_SSH",   "GIT_SSL_",    "GIT_ASKPASS",   "GIT_PROXY_",
@@ -122,7 +122,7 @@ Result<ExitStatus> Git::Run(const GitCall& call) const {
   for (const char* setting :
        {"core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false",
         "fetch.recurseSubmodules=false", "submodule.recurse=false", "init.defaultBranch=main",
-        // As of downloads: a transfer without a byte for a minute ends.
+        // Same limit as for downloads: a transfer without a byte for a minute ends.
         "http.lowSpeedLimit=1", "http.lowSpeedTime=60"}) {
     command.argv.insert(command.argv.end(), {"-c", setting});
   }

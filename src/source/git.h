@@ -16,7 +16,7 @@
 namespace ptpkg::source {
 
 struct GitCall {
-  std::vector<std::string> args = {};      ///< After "git" and our own options.
+  std::vector<std::string> args = {};      ///< After "git" and ptpkg's own options.
   std::optional<AbsPath> repository = {};  ///< A bare repository.
   std::optional<AbsPath> work_tree = {};   ///< Also the working directory.
   std::optional<AbsPath> index = {};       ///< The index file; need not exist.
@@ -32,14 +32,14 @@ class Git {
 
   /// A status other than 0 is a value. Errors: kCancelled, kIo.
   Result<ExitStatus> Run(const GitCall& call) const;
-  /// Its output without white space at the end. Errors: kCommandFailed with git's own words.
+  /// Output without trailing white space. Errors: kCommandFailed with git's own words.
   Result<std::string> Read(const GitCall& call) const;
-  /// As Run, at most three times while it fails with what may pass: a cut connection, a server that is not
-  /// there. Errors: those of Run; kNetwork, kNotFound (no such repository), kRefused (credentials), kCorrupt
+  /// Like Run, but makes at most three attempts on transient failures: a cut connection, an unreachable
+  /// server. Errors: those of Run; kNetwork, kNotFound (no such repository), kRefused (credentials), kCorrupt
   /// (`call.repository`) with `doing`, "cannot …", and git's own words.
   Result<std::string> RunWithRetry(const GitCall& call, const recipe::GitUrl& url,
                                    const std::string& doing) const;
-  /// Whether git knows this command: "lfs".
+  /// Whether git has this command: "lfs".
   [[nodiscard]] Result<bool> Has(const std::string& command) const;
 
  private:
@@ -50,9 +50,9 @@ class Git {
   AbsPath program_;
 };
 
-/// What git says is wrong, of all that it printed: its first fatal line, else its first error.
+/// The reason in git's output: its first fatal line, else its first error line.
 std::string GitReason(const std::string& output);
-/// The same of a run that failed; of one that was killed, by which signal.
+/// Reason why a run failed; for one that was killed, the signal.
 std::string GitReason(const ExitStatus& status);
 
 }  // namespace ptpkg::source

@@ -20,7 +20,7 @@ using recipe::ShownGitUrl;
 // They wait for servers, not for processors.
 constexpr int kFetchesAtOnce = 8;
 
-/// A folder of a commit that is another repository's commit.
+/// A directory of a commit that is another repository's commit.
 struct Submodule {
   RelPath path;
   std::string commit;
@@ -133,7 +133,7 @@ class Exporter {
     return found;
   }
 
-  /// What relative URLs of submodules are relative to: of a clone what it was cloned from, as for git itself.
+  /// Base of submodules' relative URLs: for a clone, the URL that it was cloned from, as in git itself.
   Result<GitUrl> BaseOfSubmodules(const GitUrl& url) {
     constexpr std::string_view kScheme = "file://";
     if (!url.is_local) return url;
@@ -191,7 +191,7 @@ class Exporter {
         .WithHint("if the build does not need submodules, add 'submodules: false' beside 'git'");
   }
 
-  /// The empty folder that git made for a submodule. No part of its path is a symlink: git tracks nothing
+  /// The empty directory that git made for a submodule. No part of its path is a symlink: git tracks nothing
   /// below one.
   Result<AbsPath> FolderOf(const AbsPath& destination, const RelPath& path) {
     AbsPath folder = destination;

@@ -10,7 +10,7 @@ struct GitCheckout {
   bool submodules = true;
 };
 
-/// Writes the files of the commit below the existing, empty folder `destination`, as a checkout does, but
+/// Writes the files of the commit below the existing, empty directory `destination`, as a checkout does, but
 /// without any ".git": what git would answer there (names of tags, "dirty" after a patch, the day) depends on
 /// more than the commit. Files share no bytes with the cache and carry the time `env.source_date_epoch`.
 /// Attributes of the repository count, the user's configuration does not. What the cache lacks is fetched:

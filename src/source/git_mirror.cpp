@@ -127,7 +127,7 @@ Result<void> GitMirror::CheckLfs(const GitRequest& wish) const {
                                                 wish.commit, ShownGitUrl(wish.url.text)));
 }
 
-/// Whether git finds nothing wrong.
+/// Whether git succeeds.
 Result<bool> GitMirror::Succeeds(const std::vector<std::string>& args) const {
   PTPKG_TRY(const ExitStatus status, git_->Run({.args = args, .repository = repository_}));
   if (status.signal == 0) return status.ok();
@@ -163,7 +163,7 @@ Result<void> GitMirror::Fetch(const GitRequest& wish) {
   return SetRef(NameRef(wish.name), wish.commit);
 }
 
-/// Of a git that was killed. Nobody else writes here: the caller holds the lock.
+/// Removes locks of a git that was killed. Nobody else writes here: the caller holds the lock.
 Result<void> GitMirror::RemoveStaleLocks() {
   PTPKG_TRY(const std::vector<WalkEntry> entries, Walk(*env_, repository_));
   for (const WalkEntry& entry : entries) {

@@ -19,7 +19,7 @@
 
 namespace ptpkg::source {
 
-/// What of a repository is wanted.
+/// The part of a repository that is requested.
 struct GitRequest {
   recipe::GitUrl url;
   std::string commit;
@@ -44,10 +44,10 @@ class GitMirror {
   /// Compares each LFS file of the commit with the digest in its pointer, which no checkout does. Errors:
   /// kCorrupt.
   Result<void> CheckLfs(const GitRequest& wish) const;
-  /// Whether git finds anything of the repository damaged. Reads all of it.
+  /// Whether git finds any damage in the repository. Reads all of it.
   Result<bool> IsDamaged(const GitRequest& wish) const;
   /// Puts a new repository that has the wish in the place of a damaged one, once it is fetched. One that is
-  /// not damaged stays. Errors: as Fetch.
+  /// not damaged stays. Errors: those of Fetch.
   Result<void> Refetch(const GitRequest& wish);
 
  private:

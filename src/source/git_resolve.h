@@ -13,7 +13,7 @@ namespace ptpkg::source {
 /// Sets `git.commit` of every git source of `recipes`, but of those that are skipped and of first sources
 /// that `overrides` replace (prepare.h). Servers are asked for names of tags and branches (git ls-remote),
 /// once for each in one call, so that all variants get one commit; nothing is fetched and nothing is written.
-/// What can move (a branch, HEAD) is told by a note. With `env.offline` a name is the commit that it was when
+/// A note names refs that can move (a branch, HEAD). With `env.offline` a name is the commit that it was when
 /// it was fetched last. Errors: kNotFound (git or git-lfs is missing; no such repository, tag or branch;
 /// `env.offline` and never fetched), kHashMismatch (not `expected_commit`), kNetwork, kRefused (credentials),
 /// kCancelled.

@@ -108,7 +108,7 @@ Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destinat
                           const std::vector<AbsPath>& left_out) {
   PTPKG_TRY(FolderList list, ListFolder(env, root, left_out));
   std::vector<TreeEntry>& entries = list.entries;
-  std::string made;  // the folder made last: entries are sorted, so neighbours share theirs
+  std::string made;  // the directory made last: entries are sorted, so neighbours share theirs
   for (const TreeEntry& entry : entries) {
     const std::string folder = entry.path.ParentText();
     if (folder == made) continue;

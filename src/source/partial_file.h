@@ -16,7 +16,7 @@ namespace ptpkg::source {
 
 class PartialFile final : public ByteSink {
  public:
-  /// What an earlier run has of `url`, or an empty file. REQUIRES: the caller alone uses `folder`'s partial
+  /// Opens the partial file of `url`, or an empty one. REQUIRES: the caller alone uses `folder`'s partial
   /// files. Errors: kIo.
   static Result<PartialFile> Open(Env& env, const AbsPath& folder, const std::string& url);
 
@@ -27,7 +27,7 @@ class PartialFile final : public ByteSink {
   /// HttpRequest::on_begin: bytes beyond `begin.offset` are dropped.
   Result<void> Begin(const HttpBegin& begin);
   Result<void> Write(Bytes bytes) override;
-  /// Of all bytes. Errors: kIo.
+  /// Digest of all bytes. Errors: kIo.
   Result<Sha256> Digest();
   /// Syncs, and gives the file its name, which it replaces. Errors: kIo.
   Result<void> MoveTo(const AbsPath& target) &&;

@@ -61,10 +61,11 @@ std::string FirstFailure(const std::string& output) {
   return std::string(Trim(rest));
 }
 
-/// How far a patch fits.
+/// Extent to which a patch fits.
 struct Fit {
-  std::size_t changes = 0;   ///< Of the patch's, up to the first that does not fit.
-  std::string missing = {};  ///< The file that this one changes, without `strip` folders; "" if too short.
+  std::size_t changes = 0;  ///< Number of the patch's changes, up to the first that does not fit.
+  std::string missing =
+      {};  ///< The file that this one changes, without `strip` directories; "" if too short.
 };
 
 /// `made`: files that changes further up make.
@@ -75,7 +76,8 @@ bool IsThere(Fs& fs, const AbsPath& tree, const std::set<std::string>& made, con
   return stat && stat->kind != FileKind::kDirectory;
 }
 
-/// Compares the files that the patch changes with those of `tree`, without `strip` folders of their names.
+/// Compares the files that the patch changes with those of `tree`, without `strip` directories of their
+/// names.
 Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
   Fit fit;
   std::set<std::string> made;
@@ -98,7 +100,7 @@ Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip,
   return fit;
 }
 
-/// How many folders to take away from the names in the patch.
+/// Number of leading directories to remove from the names in the patch.
 Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text, const PatchFile& patch) {
   if (patch.strip) return *patch.strip;
   std::size_t most = 0;

@@ -13,17 +13,17 @@ namespace ptpkg::source {
 
 struct PatchFile {
   AbsPath file;
-  std::string shown;  ///< As it is called in messages: relative to the recipe.
+  std::string shown;  ///< Name in messages: relative to the recipe.
   std::optional<std::size_t> strip =
-      {};                ///< Leading folders to take away; nullopt: found by the files there.
+      {};                ///< Leading directories to take away; nullopt: found by the files there.
   bool reverse = false;  ///< Takes the change back.
 };
 
 /// The patches of `source` in the order in which they are applied. An entry is a patch, or a file called
-/// "series", or a folder that holds one: then those that it lists, relative to its folder.
+/// "series", or a directory that holds one: then those that it lists, relative to its directory.
 /// Errors: kNotFound (an entry; a member of a series, with the line), kInvalidInput with the line (an option
-/// other than -pN and -R, a member outside of the folder, more than limits::kPatchSeries lines; a folder
-/// without series).
+/// other than -pN and -R, a member outside of the directory, more than limits::kPatchSeries lines; a
+/// directory without series).
 Result<std::vector<PatchFile>> ListPatches(Env& env, const recipe::Recipe& recipe,
                                            const recipe::Source& source);
 

@@ -160,7 +160,7 @@ class Reader {
     if (change.before.empty() && change.after.empty())
       return Fail(ErrorCode::kInvalidInput, "it changes no file");
     at_ += 2;
-    // Where there is no line before, there was no file, whatever its name says.
+    // Without lines before, there was no file, whatever its name is.
     const auto size = at_ < lines_.size() ? ParseHunkHeader(lines_[at_]) : std::nullopt;
     if (size && size->old_lines == 0 && lines_[at_].starts_with("@@ -0,")) change.before.clear();
     at_ -= 2;

@@ -13,8 +13,8 @@ namespace ptpkg::source {
 struct PatchChange {
   std::string before = {};  ///< "" if the patch makes the file.
   std::string after = {};   ///< "" if it removes the file.
-  bool bare_names = false;  ///< Of git's rename lines: they lack the "a/" and "b/" of the other names.
-  bool from_git = false;    ///< Then `before` exists; other tools write there what they like ("x.c.orig").
+  bool bare_names = false;  ///< From git's rename lines: without the "a/" and "b/" of the other names.
+  bool from_git = false;    ///< Then `before` exists; other tools write any name there ("x.c.orig").
 };
 
 struct PatchText {
@@ -31,7 +31,7 @@ struct PatchText {
 /// Source: POSIX diff -u output; git's extended headers (git-diff(1)).
 Result<PatchText> ReadPatch(std::string_view text, std::string_view name);
 
-/// `path` without its first `strip` folders, one less if `bare_name`; "" if it has no more than those.
+/// `path` without its first `strip` directories, one less if `bare_name`; "" if it has no more than those.
 std::string StripComponents(std::string_view path, std::size_t strip, bool bare_name);
 
 }  // namespace ptpkg::source

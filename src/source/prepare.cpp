@@ -80,7 +80,7 @@ Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Or
       .At(origin.source.span);
 }
 
-/// Keys of a file, where the place turns out to be a folder.
+/// Keys of a file, where the place turns out to be a directory.
 Result<void> RefuseFileKeys(const Origin& origin) {
   const bool has_digest = origin.source.sha256.has_value();
   if (!has_digest && origin.source.file_name.empty()) return Ok();
@@ -100,7 +100,7 @@ Error AsErrorOfOriginal(const Error& error, const AbsPath& copy, const AbsPath& 
   return std::move(same).WithHint(named(error.hint())).WithErrno(error.sys_errno());
 }
 
-/// What can only be copied when nobody writes to it.
+/// Error for sources that were written to while they were copied.
 Error ChangedMeanwhile(const recipe::Recipe& recipe) {
   return Error(ErrorCode::kRefused, fmt::format("the sources of '{}' changed after planning", recipe.name))
       .WithHint("run the command again; don't edit sources during a build");
@@ -191,7 +191,7 @@ class Preparer {
 
   [[nodiscard]] AbsPath PartOf(std::size_t i) const { return scratch_ / fmt::format("part-{}", i); }
 
-  /// What a commit gives: its files, and what may be missing of them.
+  /// Key of a commit: its files, and those that may be missing.
   static Result<std::string> GitKey(const recipe::Source& source) {
     if (!recipe::IsCommitId(source.git.commit)) {
       return Error(ErrorCode::kInvalidInput,
@@ -202,7 +202,7 @@ class Preparer {
                        source.git.lfs ? " lfs" : "");
   }
 
-  /// What an archive is called changes nothing of what it holds: mirrors have names of their own.
+  /// An archive's name does not change its content: mirrors have names of their own.
   static std::string ArchiveKey(const Sha256& sha256, const std::string& name) {
     return sha256.Hex() + " " + (IsArchiveName(name) ? "unpacked" : name);
   }
@@ -216,7 +216,7 @@ class Preparer {
     return ArchiveKey(digests.sha256, NameOfFile(origin));
   }
 
-  /// Of a local file: what the recipe calls it, else its own.
+  /// Name of a local file: the recipe's, else its own.
   static std::string NameOfFile(const Origin& origin) {
     const std::string& name = origin.source.file_name;
     return name.empty() ? std::string(origin.local->Name()) : name;

@@ -19,7 +19,7 @@ class Clock {
 
 std::unique_ptr<Clock> MakeOsClock();
 
-/// In pieces of 50 ms at most, so that an interrupt ends it. Errors: kCancelled.
+/// Sleeps in pieces of 50 ms at most, so that an interrupt ends it. Errors: kCancelled.
 Result<void> SleepUnlessCancelled(Clock& clock, std::chrono::milliseconds duration,
                                   const CancelToken& cancel);
 

@@ -24,7 +24,7 @@ struct Env {
   Reporter& reporter;
   const CancelToken& cancel;
   int jobs = 1;  ///< Threads for our own work, and the most that a build script is told to use; at least 1.
-  int jobs_of_run = 0;      ///< Those of the whole run, of which `jobs` is this node's part; 0: the same.
+  int jobs_of_run = 0;      ///< Jobs of the whole run, of which `jobs` is this node's part; 0: the same.
   bool jobs_given = false;  ///< The user named the number: builds keep to it whatever the memory.
   /// Unix time in seconds of every time stamp that enters an artifact. 1980-01-01 or later (zip).
   std::int64_t source_date_epoch = 315532800;
@@ -33,14 +33,14 @@ struct Env {
   std::map<std::string, std::string> variables;          ///< The caller's environment, read once in cli/.
   bool offline = false;  ///< Ask no server for anything: what is missing is an error that names it.
 
-  /// What `variables` say of the name; "" also where it is not set.
+  /// Value of `name` in `variables`; "" also where it is not set.
   [[nodiscard]] std::string Variable(const std::string& name) const {
     const auto found = variables.find(name);
     return found == variables.end() ? "" : found->second;
   }
 };
 
-/// The same world with other files, or told of elsewhere.
+/// A copy with another file system, or another reporter.
 Env WithFs(const Env& env, Fs& fs);
 Env WithReporter(const Env& env, Reporter& reporter);
 

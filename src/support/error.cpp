@@ -87,7 +87,7 @@ bool IsInsideCharacter(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
 }
 
-/// Where byte `at` of `text` lies in MaskCredentials(text); of a byte that is masked, where the mask begins.
+/// Position of byte `at` of `text` in MaskCredentials(text); for a masked byte, the start of the mask.
 std::size_t PlaceInMasked(std::string_view text, std::size_t at) {
   std::size_t place = at;
   for (const TextRange& range : CredentialsIn(text)) {

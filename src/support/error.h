@@ -32,7 +32,7 @@ enum class ErrorCode : std::uint8_t {
   kInternal,       ///< A broken invariant of ptpkg itself.
 };
 
-/// Where in a text an error lies. Lines and columns count from 1; columns count bytes.
+/// Place of an error in a text. Lines and columns count from 1; columns count bytes.
 struct SourceSpan {
   SharedText file;
   int line = 1;
@@ -43,7 +43,7 @@ struct SourceSpan {
   bool operator==(const SourceSpan&) const = default;
 };
 
-/// What went wrong, where, and what to do about it. A copyable value; never subclassed.
+/// Description of a failure, its place and its remedy. A copyable value; never subclassed.
 class Error {
  public:
   /// `message`: one sentence, lower case, names quoted with ', no final period.
@@ -59,7 +59,7 @@ class Error {
 
   /// Adds the next outer frame, worded "while ...".
   Error WithContext(std::string frame) &&;
-  /// Says what the user can do. One sentence; the last call wins.
+  /// Adds a remedy for the user. One sentence; the last call wins.
   Error WithHint(std::string hint) &&;
   Error At(SourceSpan span) &&;
   Error WithErrno(int sys_errno) &&;

@@ -9,13 +9,13 @@ namespace ptpkg::limits {
 
 // Archives, as a sum over one of them.
 inline constexpr std::uint64_t kUnpackedBytes = 64ULL << 30U;
-inline constexpr std::uint64_t kUnpackedRatio = 200;  ///< To the packed size, above 64 MiB unpacked.
-inline constexpr std::uint64_t kMembers = 1'000'000;  ///< Folders that no member names count too.
+inline constexpr std::uint64_t kUnpackedRatio = 200;  ///< Relative to the packed size, above 64 MiB unpacked.
+inline constexpr std::uint64_t kMembers = 1'000'000;  ///< Includes directories that no member names.
 
 // Names of files, inside of archives and on disk.
 inline constexpr std::size_t kNamePart = 255;     ///< Bytes between two '/': NAME_MAX.
 inline constexpr std::size_t kName = 4096;        ///< Bytes of a path: PATH_MAX.
-inline constexpr std::size_t kFolderDepth = 128;  ///< Folders inside one another.
+inline constexpr std::size_t kFolderDepth = 128;  ///< Nested directories.
 
 // Documents. Sizes in bytes of the text as it is read.
 inline constexpr std::size_t kJsonDepth = 64;             ///< Objects and lists inside one another.
@@ -44,7 +44,7 @@ inline constexpr std::size_t kSubmoduleLevels = 32;  ///< Submodules of submodul
 inline constexpr std::size_t kPatchSeries = 10'000;  ///< Lines of one series file.
 
 // What is shown.
-inline constexpr std::size_t kFindingsOfAKind = 200;  ///< Of one id and severity; the rest is counted.
+inline constexpr std::size_t kFindingsOfAKind = 200;  ///< Per id and severity; the rest is counted.
 inline constexpr std::size_t kShownLine = 2000;       ///< Bytes of one line of a child, error or finding.
 
 }  // namespace ptpkg::limits

@@ -17,7 +17,7 @@ class RelPath {
  public:
   /// Errors: kInvalidInput naming the text and the rule that it breaks. A trailing '/' is an error.
   static Result<RelPath> Parse(std::string_view text);
-  /// For literals in our own code. REQUIRES: Parse(text) succeeds.
+  /// For literals in ptpkg's code. REQUIRES: Parse(text) succeeds.
   static RelPath Literal(std::string_view text);
 
   [[nodiscard]] const std::string& str() const { return text_; }
@@ -65,12 +65,12 @@ class AbsPath {
   std::string text_;
 };
 
-/// Lexical normalisation of `base`/`relative` where `base` is a folder inside a tree ("" = root)
+/// Lexical normalisation of `base`/`relative` where `base` is a directory inside a tree ("" = root)
 /// and `relative` may hold "." and "..". nullopt when it climbs above the root. Returns "" for the
 /// root itself. Used for symlink targets and $ORIGIN entries.
 std::optional<std::string> ResolveInTree(std::string_view base, std::string_view relative);
 
-/// "../../lib" style path that leads from folder `from` to `to`; both tree-relative, "" = root.
+/// "../../lib" style path that leads from directory `from` to `to`; both tree-relative, "" = root.
 /// Returns "." when equal.
 std::string RelativeFrom(std::string_view from, std::string_view to);
 

@@ -14,22 +14,22 @@ using TaskId = std::uint64_t;
 
 struct TaskInfo {
   std::string stage;              ///< "source", "build", "relink", "conda", ...
-  std::string subject;            ///< What it works on: an artifact or package name.
+  std::string subject;            ///< Artifact or package that it works on.
   std::uint64_t total_bytes = 0;  ///< 0 when unknown.
-  std::string how = {};       ///< With what it runs: "6 jobs: 8 cores, memory for 6"; "" = nothing to say.
-  std::string log_file = {};  ///< Where its output goes: an absolute path; "" = nowhere.
+  std::string how = {};           ///< Its resources: "6 jobs: 8 cores, memory for 6"; "" = none to report.
+  std::string log_file = {};      ///< File for its output: an absolute path; "" = none.
 };
 
-/// Where a task stands whose steps are counted by the tool that it runs.
+/// Progress of a task whose steps are counted by the tool that it runs.
 struct StepProgress {
   std::uint64_t done = 0;
   std::uint64_t total = 0;  ///< At least `done`; 0 when unknown.
   bool percent = false;     ///< `done` is percent and `total` 100: the tool tells no more.
-  int part = 0;  ///< Of a script that counts several times: which count it is, from 1; 0 = none yet.
-  double steps_per_minute = 0;  ///< Of the last minute; 0 = not known.
+  int part = 0;  ///< In a script that counts several times: number of the count, from 1; 0 = none yet.
+  double steps_per_minute = 0;  ///< During the last minute; 0 = not known.
   /// 0 to 1, of the task's time, by the last run; it never falls. nullopt: no run is remembered.
   std::optional<double> share = {};
-  std::optional<double> seconds_left = {};  ///< Of the whole task, from now; nullopt: nobody can tell.
+  std::optional<double> seconds_left = {};  ///< Until the end of the whole task; nullopt: not known.
 };
 
 enum class TaskOutcome : std::uint8_t { kDone, kSkipped, kFailed };
@@ -41,7 +41,7 @@ class Reporter {
   virtual TaskId TaskStarted(const TaskInfo& info) = 0;
   /// Adds to the bytes done of the task.
   virtual void TaskAdvanced(TaskId id, std::uint64_t bytes) = 0;
-  /// Replaces what was told before.
+  /// Replaces the steps reported before.
   virtual void TaskSteps(TaskId id, const StepProgress& steps) = 0;
   /// `detail`: one short phrase for people, "3 files changed", "inputs unchanged", or "".
   virtual void TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) = 0;

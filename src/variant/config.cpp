@@ -291,9 +291,9 @@ class ConfigReader {
   recipe::Reader reader_;
   std::vector<KeyValues> keys_;
   std::vector<std::vector<ZipKey>> zip_groups_;
-  std::set<std::size_t> lenient_groups_;  ///< Those of conda-build, which may name keys without values.
+  std::set<std::size_t> lenient_groups_;  ///< Groups of conda-build, which may name keys without values.
   std::set<std::string> extended_;        ///< Keys to which later files add.
-  bool conda_build_ = false;              ///< Of the file that is being read.
+  bool conda_build_ = false;              ///< The current file is one of conda-build.
   VariantConfig config_;
 };
 

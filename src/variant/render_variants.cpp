@@ -282,7 +282,7 @@ class Renderer {
 
   struct HashTexts {
     std::string hash;
-    std::string prefix;  ///< Of the build string.
+    std::string prefix;  ///< Prefix of the build string.
   };
 
   recipe::EvaluationInput InputOf(std::size_t index, ChosenValues& values, const HashTexts& texts) {
@@ -387,7 +387,7 @@ class Renderer {
                                          : fmt::format("the staging outputs are {}", Join(names, ", ")));
   }
 
-  /// What a staging output is built with cannot be made from it.
+  /// A staging output cannot be built from itself.
   [[nodiscard]] Result<void> CheckNotItself(const recipe::Evaluation& heir, std::size_t index,
                                             const recipe::Recipe& staging) const {
     for (const auto* specs : {&staging.requirements.build, &staging.requirements.host}) {
@@ -436,7 +436,7 @@ class Renderer {
     return Ok();
   }
 
-  /// What enters the hash without being read in an expression, and what never does.
+  /// Notes keys that enter the hash without being read in an expression, and drops those that never do.
   static void NoteImplicit(const recipe::Recipe& recipe, const std::vector<std::string>& ignore_keys,
                            const Rendered* inherited, std::map<std::string, Value>& used) {
     if (recipe.noarch_python) used.erase("python");
@@ -485,7 +485,7 @@ class Renderer {
   const VariantConfig& config_;
   const RenderOptions& options_;
   recipe::DataFiles files_;
-  std::vector<Found> found_;  ///< Of the output at hand.
+  std::vector<Found> found_;  ///< Variants of the current output.
   std::vector<recipe::Recipe> refused_;
   std::vector<std::size_t> active_;  ///< Outputs that are being rendered, each for the one before it.
   std::map<std::pair<std::size_t, Choice>, Rendered> rendered_;

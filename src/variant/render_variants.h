@@ -22,7 +22,7 @@ struct RenderOptions {
   std::map<std::string, std::vector<std::string>> select;
   std::string target_platform = "linux-64";
   std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
-  recipe::TextCheck check_wheel_requirement = {};  ///< Of recipe::EvaluationInput.
+  recipe::TextCheck check_wheel_requirement = {};  ///< See recipe::EvaluationInput.
   /// The same, for every variant; so names of packages that hold it are not compared here.
   recipe::DetectedVersions detected = {};
 };

@@ -22,7 +22,7 @@
 namespace ptpkg::verify {
 
 struct CheckOptions {
-  /// Text that must not occur in any file: build prefix, work folder.
+  /// Text that must not occur in any file: build prefix, work directory.
   std::vector<std::string> forbidden_paths = {};
   /// Names that the environment provides, as globs, besides the built-in system list: NEEDED entries and
   /// libraries that are opened at run time.
@@ -42,12 +42,12 @@ struct CheckOptions {
   /// Whose rules decide which findings about a wheel are errors, whatever never_errors says; none: the
   /// profile's.
   std::vector<Target> targets = {};
-  /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a folder.
+  /// Decides severities; nullopt: DefaultProfile of the artifact's name, kTree for a directory.
   std::optional<Profile> profile = {};
   /// Sees the files of the tree, as ReadElfTree hands them out; of a zip not those that known.zip has.
   OnFile on_file = {};
   bool links = false;       ///< Fill Examination::links.
-  KnownContent known = {};  ///< Of a wheel or zip.
+  KnownContent known = {};  ///< For a wheel or zip.
   bool keep_seen = false;   ///< Fill Examination::seen.
 };
 
@@ -56,27 +56,27 @@ struct Examination {
   Report report;  ///< Findings sorted by file, id; LimitFindings holds.
   Profile profile = Profile::kTree;
   std::vector<FileNeeds> files;             ///< One per dynamic ELF file, sorted by path.
-  std::optional<std::size_t> highest;       ///< Of `files`: the one that sets the floor of the whole.
-  std::vector<FileDeviceCode> device_code;  ///< Of those that hold GPU code, archives too; sorted by path.
-  versions::DeviceCodeRequest asked;        ///< What was asked of these, by the options or the package.
+  std::optional<std::size_t> highest;       ///< Index in `files` of the one that sets the floor of the whole.
+  std::vector<FileDeviceCode> device_code;  ///< For files with GPU code, archives too; sorted by path.
+  versions::DeviceCodeRequest asked;        ///< Architectures requested by the options or the package.
   std::vector<FileLinks> links;             ///< With options.links: as `files`, in their order.
-  /// Of a wheel with a platform tag of another system than Linux: what CheckPlatformFits takes.
+  /// For a wheel with a platform tag of another system than Linux: argument of CheckPlatformFits.
   std::set<MachineCode> code;
   /// The files of an artifact, without info/ of a conda package; none if it cannot be unpacked, and none for
-  /// a folder.
+  /// a directory.
   std::vector<TreeEntry> entries;
   /// With options.keep_seen: of a wheel or zip; null if it cannot be read.
   std::shared_ptr<const ZipScan> seen;
 };
 
 /// `artifact`: a .conda, .tar.bz2, .whl or .zip file; ptpkg need not have made it. Files of a zip in which
-/// one folder holds everything are called by their paths below that folder. Errors: kInvalidInput for
+/// one directory holds everything are called by their paths below that directory. Errors: kInvalidInput for
 /// options.device_code; kUsage for targets of a file that is no wheel or contradict the profile; else only
 /// when the file cannot be read at all, everything else is a finding.
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
 
-/// ELF checks on a folder, and the search for forbidden paths in all its files. Findings about the platform
-/// need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled; kInvalidInput for
+/// ELF checks on a directory, and the search for forbidden paths in all its files. Findings about the
+/// platform need an unpacked wheel or conda package. Errors: kIo, kNotFound, kCancelled; kInvalidInput for
 /// options.device_code.
 Result<Examination> ExamineTree(Env& env, const AbsPath& root, const CheckOptions& options = {});
 

@@ -15,7 +15,7 @@ namespace ptpkg::verify {
 Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree& unpacked);
 
 /// Refuses a conda package that `ptpkg check` finds an error in, its libraries left aside. Unpacks it into
-/// `folder`, which exists and is empty. Errors: as above; those of CheckCondaContent.
+/// `folder`, which exists and is empty. Errors: those of RequireInstallable and CheckCondaContent.
 Result<void> RequireSoundPackage(Env& env, const AbsPath& package, const AbsPath& folder);
 
 /// Errors of a wheel that stay in what is made of it by copying members.

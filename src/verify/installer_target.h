@@ -25,12 +25,12 @@ enum class Target : std::uint8_t {
   kInstaller,
 };
 
-/// In the order of the enumeration.
+/// Target names in the order of the enumeration.
 std::vector<std::string> TargetNames();
 /// "uv, pip": in that order, each once; spaces around a word do not count. Errors: kUsage naming the nearest
 /// target; also for an empty list, which is what an unset variable of a shell gives.
 Result<std::vector<Target>> ParseTargets(std::string_view list);
-/// All whose rules count; none for no target.
+/// All consumers whose rules count; none for no target.
 Consumers ConsumersOf(std::span<const Target> targets);
 
 /// The profile beside `targets`, for a file of that name: `asked`, else wheel for pypi and pytorch-index for
@@ -40,19 +40,19 @@ Consumers ConsumersOf(std::span<const Target> targets);
 Result<Profile> ProfileBeside(std::span<const Target> targets, std::optional<Profile> asked,
                               std::string_view file_name);
 
-/// Who refuses a wheel for a finding.
+/// Installers and indexes that refuse a wheel for a finding.
 struct RefusalRule {
   std::string_view id;
-  std::string_view file_end;  ///< Of findings whose file ends so; "": of all others.
+  std::string_view file_end;  ///< End of the finding's file; "": any other file.
   Consumers refused_by;
-  /// What is less than that to the check is refused by nobody.
+  /// Nobody refuses a wheel for findings below this severity.
   Severity least = Severity::kWarning;
 };
 /// Sorted by id; of one id those with a file's end first, and then the higher `least`. For tests, which
 /// compare them with docs/findings.
 std::span<const RefusalRule> RefusalRules();
 
-/// Of findings about the wheel itself ("wheel-…"): errors are those for which one of `targets` refuses it;
+/// Findings about the wheel itself ("wheel-…"): errors are those for which one of `targets` refuses it;
 /// other errors become warnings. Those about its container (wheel-zip) and all other kinds stay as they are:
 /// CheckZipContainer has judged the former, and the latter are about what the files do.
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings);

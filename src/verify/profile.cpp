@@ -21,9 +21,9 @@ constexpr std::array<SeverityRule, 13> kRules = {{
     {"elf-executable-stack", Profile::kWheel, Severity::kError},
     {"elf-executable-stack", Profile::kPytorchIndex, Severity::kError},
     {"elf-executable-stack", Profile::kZip, Severity::kError},
-    // A folder may be meant for one machine.
+    // A directory may be meant for one machine.
     {"elf-isa-level", Profile::kTree, Severity::kWarning},
-    // Nothing else is unpacked into the folder.
+    // Nothing else is unpacked into the directory.
     {"elf-search-path-dead", Profile::kZip, Severity::kError},
     // Own builds can be compiled anew; hardened systems refuse to load them as they are.
     {"elf-text-relocations", Profile::kPytorchIndex, Severity::kError},

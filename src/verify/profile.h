@@ -14,13 +14,13 @@ namespace ptpkg::verify {
 enum class Profile : std::uint8_t {
   kConda,         ///< A conda channel.
   kWheel,         ///< A public index: anybody's machine, next to anybody's packages.
-  kPytorchIndex,  ///< An index of one's own builds, a folder per backend, as PyTorch publishes.
+  kPytorchIndex,  ///< An index of one's own builds, a directory per backend, as PyTorch publishes.
   kZip,   ///< A plain zip, unpacked anywhere: all that its files need is in it or part of every system.
-  kTree,  ///< A folder: nothing is promised about where it goes.
+  kTree,  ///< A directory: nothing is promised about where it goes.
 };
 
 std::string_view ProfileName(Profile profile);
-/// In the order of the enumeration.
+/// Profile names in the order of the enumeration.
 std::vector<std::string> ProfileNames();
 /// Errors: kUsage naming the nearest profile.
 Result<Profile> ParseProfile(std::string_view name);
@@ -30,7 +30,7 @@ Result<Profile> ParseProfile(std::string_view name);
 /// other wheels to a public index; a .zip is one; anything else is a tree.
 Profile DefaultProfile(std::string_view file_name);
 
-/// Where a profile judges otherwise than the check that made the finding.
+/// Severity of a finding in a profile, if it differs from that of the check.
 struct SeverityRule {
   std::string_view id;
   Profile profile;

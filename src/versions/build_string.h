@@ -33,11 +33,11 @@ class BuildPattern {
   std::shared_ptr<const Regex> regex_;  // shared by copies: compiled once, never changed
 };
 
-/// Whether `text` is `pattern`, in which each '*' stands for any text. Linear in both.
+/// Whether `text` matches `pattern`, in which each '*' stands for any text. Linear in both.
 [[nodiscard]] bool WildcardMatches(std::string_view text, std::string_view pattern);
 
 /// The first `count` segments of a version without dots, as build strings show it: ("3.11.2", 2) → "311".
-/// What follows a blank is left out, since a variant may hold "3.11.* *_cpython".
+/// Text after a blank is left out, since a variant may hold "3.11.* *_cpython".
 std::string VersionDigits(std::string_view version, std::size_t count);
 
 }  // namespace ptpkg::versions

@@ -29,7 +29,7 @@ bool HasEmptySegment(std::string_view part) {
   return std::any_of(segments.begin(), segments.end(), [](const std::string& one) { return one.empty(); });
 }
 
-/// What makes `lower` no version, "" if it is one.
+/// Reason why `lower` is not a version, "" if it is one.
 std::string_view FaultOf(std::string_view lower) {
   if (lower.empty()) return "it is empty";
   if (!std::all_of(lower.begin(), lower.end(), IsVersionCharacter)) {

@@ -26,7 +26,7 @@ class Version {
   /// For versions that others wrote and that have to be ordered whatever they hold: never an error.
   static Version AnyText(std::string_view text);
 
-  /// As it was written.
+  /// The version as written.
   [[nodiscard]] const std::string& str() const { return text_; }
   /// conda's "=": all segments of `prefix` but the last are equal; of the last, so are all numbers and words,
   /// save that its last word may go on. "3.11.4" and "3.11rc1" start with "3.11", "3.110" does not. A local

@@ -22,7 +22,7 @@ using ArchitectureNames = std::set<std::string, ArchitectureOrder>;
 struct DeviceArchitectures {
   ArchitectureNames sass;  ///< "sm_90a", "gfx90a:xnack-"
   ArchitectureNames ptx;   ///< "compute_90", "amdgcnspirv"
-  bool more = false;       ///< Of a list that is asked for: others may be there, too.
+  bool more = false;       ///< In a requested list: others may be there, too.
 
   bool operator==(const DeviceArchitectures&) const = default;
 };
@@ -39,7 +39,7 @@ struct DeviceArchitectures {
 /// the machine ("native") or on the compiler ("all") asks for nothing that could be compared.
 Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text);
 
-/// What is asked of the files of a package.
+/// GPU architectures requested for the files of a package.
 class DeviceCodeRequest {
  public:
   /// Each text is a list for all files, or "GLOB=list" for those that the glob matches; several lists for
@@ -47,13 +47,13 @@ class DeviceCodeRequest {
   /// text without a glob before '='; for "any" beside another list for all files.
   static Result<DeviceCodeRequest> Parse(const std::vector<std::string>& texts);
 
-  /// Whether any file is asked for anything.
+  /// Whether anything is requested for any file.
   [[nodiscard]] bool RequestsCode() const;
 
   /// The machine code that is asked for, of whichever files.
   [[nodiscard]] ArchitectureNames Sass() const;
 
-  /// What is asked of `file`, a path in the package: by the first glob that matches the end of it from the
+  /// Architectures requested for `file`, a path in the package: by the first glob that matches it from the
   /// beginning of a name on, else by the list for all files. Null: nothing.
   [[nodiscard]] const DeviceArchitectures* Of(std::string_view file) const;
 

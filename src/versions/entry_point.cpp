@@ -20,7 +20,7 @@ bool IsProgramName(std::string_view name) {
          std::string_view(".#;[").find(name.front()) == std::string_view::npos;
 }
 
-/// As rattler reads it: Python takes letters of all alphabets.
+/// Same rule as rattler's: Python takes letters of all alphabets.
 bool IsAsciiDottedName(std::string_view name) {
   return IsDottedName(name) && std::all_of(name.begin(), name.end(), [](char c) { return c > 0; });
 }

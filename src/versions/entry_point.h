@@ -10,7 +10,7 @@
 namespace ptpkg::versions {
 
 struct EntryPoint {
-  std::string name;    ///< Of the program in bin/.
+  std::string name;    ///< Name of the program in bin/.
   std::string module;  ///< "package.module"
   std::string object;  ///< "function" or "Class.method"
 

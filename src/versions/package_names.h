@@ -14,7 +14,7 @@ Result<void> CheckPackageName(std::string_view name);
 Result<void> CheckVersion(std::string_view version);
 /// A name in a match spec: virtual packages ("__cuda") too.
 Result<void> CheckSpecName(std::string_view name);
-/// Not empty, and at most the 64 characters of a name, version or build string; `what` is its name in
+/// Not empty, and at most the 64 characters of a name, version or build string; `what` names it in
 /// messages.
 Result<void> CheckLength(std::string_view what, std::string_view text);
 

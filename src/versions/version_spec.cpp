@@ -137,7 +137,7 @@ class VersionSpecParser {
   /// A star inside the version: conda matches the text.
   Result<VersionSpec> ReadWildcard(const Operator& op, std::string_view clause) {
     if (!op.text.empty()) return Bad(fmt::format("after '{}', '*' is only allowed at the end", op.text));
-    // What lies between the stars must be made of a version's characters.
+    // The text between the stars must consist of a version's characters.
     VersionSpec spec;
     PTPKG_TRY(spec.bound_, Bound(ReplaceAll(clause, "*", "0")));
     spec.kind_ = Kind::kWildcard;

@@ -20,7 +20,7 @@ struct FileName {
 
   /// The canonical file name; Parse(str()) gives the same value.
   [[nodiscard]] std::string str() const;
-  /// "<name>-<version>", the stem of the .dist-info and .data folders.
+  /// "<name>-<version>", the stem of the .dist-info and .data directories.
   [[nodiscard]] std::string Stem() const { return name + "-" + version; }
   /// Takes names that are not in normal form too, and normalises them: compare str() with the text to
   /// tell. Errors: kInvalidInput naming the part that is wrong.

@@ -25,12 +25,12 @@ struct PythonRange {
 std::optional<PythonRange> PythonsOf(const Tag& plain);
 
 struct TagVerdict {
-  std::vector<PythonRange> pythons = {};  ///< Of the plain tags that some interpreter takes.
-  std::vector<std::string> idle = {};     ///< Python and ABI tags of the set that are in none of these.
+  std::vector<PythonRange> pythons = {};  ///< Pythons of the plain tags that some interpreter takes.
+  std::vector<std::string> idle = {};     ///< Python and ABI tags of the set that occur in none of these.
 };
 TagVerdict JudgeTag(const Tag& tag);
 
-/// Whether some release of a Python in `range` fulfils `specifiers`, as Requires-Python has them.
+/// Whether some release of a Python in `range` satisfies `specifiers`, in the sense of Requires-Python.
 bool HasRelease(const PythonRange& range, const Specifiers& specifiers);
 
 }  // namespace ptpkg::wheel

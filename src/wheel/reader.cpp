@@ -17,7 +17,7 @@ Error Missing(const AbsPath& wheel, std::string_view what) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a wheel: it has no {}", wheel.str(), what));
 }
 
-/// The one top-level folder that ends in ".dist-info". Errors: kInvalidInput for none, several, or one of
+/// The one top-level directory that ends in ".dist-info". Errors: kInvalidInput for none, several, or one of
 /// another distribution.
 Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& wheel,
                                  const FileName& file_name) {

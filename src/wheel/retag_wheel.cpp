@@ -83,7 +83,7 @@ std::string WheelTextAfter(HeaderBlock block, const RetagRequest& request, const
   return FormatHeaderBlock(block);
 }
 
-/// What one requirement takes the place of: those on the project that the same extras ask for.
+/// The requirements that a new one replaces: those on the project that the same extras ask for.
 struct Place {
   std::string project;
   std::set<ExtraCondition> extras;
@@ -146,7 +146,7 @@ Result<void> ReplaceRequirements(CoreMetadata& metadata, const std::vector<std::
   return Ok();
 }
 
-/// What is written from the file name must not turn the METADATA of another distribution into this one's.
+/// Fields written from the file name must not turn the METADATA of another distribution into this one's.
 Result<void> CheckSameDistribution(const CoreMetadata& metadata, const FileName& name) {
   const Result<FileName> said = FileName::Of(metadata);
   if (said && said->Stem() == name.Stem()) return Ok();
@@ -175,8 +175,8 @@ Result<void> CheckKinds(const archive::ZipReader& zip) {
   return Ok();
 }
 
-/// What is taken over from RECORD must fit what is in the wheel, as far as that can be told without reading
-/// it.
+/// Values taken over from RECORD must match the wheel, as far as that can be checked without reading
+/// its members.
 Result<void> CompareWithMembers(const archive::ZipReader& zip, const WheelInfo& info) {
   const auto differs = [](std::string_view path, std::string_view why) {
     return Error(ErrorCode::kCorrupt, fmt::format("'{}' {}", path, why))
@@ -319,7 +319,7 @@ Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& 
     PTPKG_CHECK(CompareWithMembers(zip, info), frame);
   }
   PTPKG_TRY(const FileName name, NameAfter(info.file_name, request));
-  // What does not change is not written anew: another form of the same fields would be a change too.
+  // Unchanged documents are not written anew: another form of the same fields would be a change too.
   std::map<std::string, std::string> texts;
   const bool tags = request.ChangesTags() || !info.tags_readable;
   if (tags || request.build || request.root_is_purelib) {

@@ -13,11 +13,11 @@
 
 namespace ptpkg::wheel {
 
-/// What is to change; nullopt and empty: nothing.
+/// Requested changes; nullopt and empty: none.
 struct RetagRequest {
   std::optional<std::string> python = {};    ///< A dot-joined set, in any case: "py3", "cp311.cp312".
-  std::optional<std::string> abi = {};       ///< The same.
-  std::optional<std::string> platform = {};  ///< The same.
+  std::optional<std::string> abi = {};       ///< A dot-joined set, in any case: "cp311".
+  std::optional<std::string> platform = {};  ///< A dot-joined set, in any case.
   std::optional<std::string> build = {};     ///< "" takes it away.
   std::optional<bool> root_is_purelib = {};  ///< Root-Is-Purelib of WHEEL.
   std::optional<std::string> local = {};     ///< Behind the '+' of the version; "" takes it away.
@@ -31,7 +31,7 @@ struct RetagRequest {
     return !python && !abi && !platform && !build && !local && !variant && !root_is_purelib &&
            requirements.empty();
   }
-  /// Whether it says that the files run somewhere else than before.
+  /// Whether the request changes on which systems the files run.
   [[nodiscard]] bool ChangesTags() const { return python || abi || platform; }
 };
 
@@ -42,29 +42,29 @@ struct NewFile {
   std::uint32_t mode = 0644;
   Sha256 sha256;
   std::uint64_t size_bytes = 0;
-  /// How it differs from the member of this name, which is edited then instead of compressed anew. nullopt:
-  /// it is new, or another one.
+  /// Its difference from the member of this name, which is then edited instead of recompressed. nullopt:
+  /// the member is new, or a different file.
   std::optional<archive::ContentEdits> splice = {};
   std::vector<archive::SharedRange> shared = {};  ///< archive::Entry::shared
 };
 
-/// What a wheel is to hold besides what a RetagRequest says.
+/// Content of a wheel beyond the changes of a RetagRequest.
 struct NewContent {
   std::vector<NewFile> files = {};
   /// New documents, by name below .dist-info ("sboms/x.cdx.json"); one that is there is replaced.
   std::map<std::string, std::string> documents = {};
-  /// What is true of the members, RECORD itself left out: instead of what RECORD says, which may be wrong
+  /// Rows for the members, without RECORD itself: used instead of the rows in RECORD, which may be wrong
   /// then.
   std::optional<std::vector<RecordRow>> rows = {};
 };
 
-/// What the request makes of one wheel.
+/// Result of the request for one wheel.
 struct Retagging {
-  FileName name;  ///< Of the new wheel.
+  FileName name;  ///< Name of the new wheel.
   archive::ZipEdits edits;
 };
 
-/// New names of the .dist-info and .data folders of a wheel that is to be called `name`, by the old ones,
+/// New names of the .dist-info and .data directories of a wheel that is to be called `name`, by the old ones,
 /// where they differ. `info`: of `zip`.
 std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip, const WheelInfo& info,
                                                   const FileName& name);
@@ -72,7 +72,7 @@ std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip,
 /// Reads the .dist-info of `wheel`, and holds the names and sizes of its members against RECORD; what RECORD
 /// says of their content is taken over. METADATA and WHEEL keep every field that the request does not name,
 /// in its place; Tag lines of WHEEL that cannot be read become those of the file name. The .dist-info and
-/// .data folders get the names that go with the new file name, which is in normal form: installers derive
+/// .data directories get the names that go with the new file name, which is in normal form: installers derive
 /// them from it. Signatures of RECORD are left out. New files get their rows of RECORD; with them .dist-info
 /// comes last. Errors: kInvalidInput (a tag, build, local version, requirement or extra that is none;
 /// METADATA of another name or version than the file name's, when it would be written anew); kCorrupt for a

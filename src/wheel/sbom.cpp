@@ -139,7 +139,7 @@ Json ObjectIn(const Json& object, const char* key) {
   return found != object.end() && found->is_object() ? *found : Json::object();
 }
 
-/// What ComponentJson has written.
+/// Reads the output of ComponentJson.
 SbomComponent ComponentFrom(const Json& json) {
   SbomComponent component{.type = TextIn(json, "type"),
                           .name = TextIn(json, "name"),

@@ -14,25 +14,25 @@
 namespace ptpkg::wheel {
 
 struct SbomHash {
-  std::string algorithm;  ///< As CycloneDX names it: "SHA-256", "SHA-1", "MD5".
+  std::string algorithm;  ///< Name in CycloneDX: "SHA-256", "SHA-1", "MD5".
   std::string hex;        ///< Lower case.
   auto operator<=>(const SbomHash&) const = default;
 };
 
-/// Something that is in the wheel, that it was made of, or that made it. What is empty is left out.
+/// Something in the wheel, a material of it, or a tool that made it. Empty fields are left out.
 struct SbomComponent {
   std::string type = "library";  ///< "application", "framework", "library", "file": CycloneDX's words.
   std::string name = {};         ///< "libgomp.so.1", "magma"
   std::string version = {};
   std::string description = {};
-  std::string purl = {};  ///< As PackageUrl writes it.
+  std::string purl = {};  ///< Package URL, as PackageUrl writes it.
   std::vector<SbomHash> hashes = {};
   std::string license = {};               ///< SPDX expression.
   std::string download = {};              ///< URL that its bytes come from, without credentials.
   std::string repository = {};            ///< URL of a version control system,
   std::string commit = {};                ///< and the commit of it that was taken.
   std::vector<std::string> patches = {};  ///< Names of the patches that were applied to it, in order.
-  std::map<std::string, std::string> properties = {};  ///< "ptpkg:soname" → "libgomp.so.1": names of our own.
+  std::map<std::string, std::string> properties = {};  ///< "ptpkg:soname" → "libgomp.so.1": ptpkg's names.
   auto operator<=>(const SbomComponent&) const = default;
 
   /// Adds its SHA-256.
@@ -40,10 +40,10 @@ struct SbomComponent {
 };
 
 struct Sbom {
-  SbomComponent subject = {};                  ///< What the document is about: the wheel's project.
-  std::vector<SbomComponent> components = {};  ///< What it holds, or was compiled from: libraries, sources.
-  std::vector<SbomComponent> made_with = {};  ///< What is not in it: compilers, tools, packages of the build.
-  std::map<std::string, std::string> tool = {};  ///< Name → version of what writes the document.
+  SbomComponent subject = {};                    ///< The subject of the document: the wheel's project.
+  std::vector<SbomComponent> components = {};    ///< Content or inputs: libraries, sources.
+  std::vector<SbomComponent> made_with = {};     ///< Not in the wheel: compilers, tools, build packages.
+  std::map<std::string, std::string> tool = {};  ///< Name → version of the program that writes the document.
 };
 
 /// "pkg:<type>/<namespace>/<name>@<version>?<qualifiers>", each part percent-encoded; the namespace may hold

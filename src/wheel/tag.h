@@ -25,15 +25,15 @@ struct Tag {
 /// Errors: kInvalidInput naming the text, and for one that stands for more than limits::kTags.
 Result<Tag> ParseTag(std::string_view text);
 
-/// The same tag with each part's set sorted and without repetitions, as file names carry it.
+/// The tag with each part's set sorted and without repetitions, as in file names.
 Tag SortTag(const Tag& tag);
 
-/// How many combinations a tag has, repetitions included; above limits::kTags only that it is above.
+/// Number of combinations in a tag, repetitions included; above limits::kTags only that it is above.
 std::size_t CountTags(const Tag& tag);
 
 /// One plain tag per combination, sorted: what the Tag fields of WHEEL hold.
 std::vector<Tag> ExpandTag(const Tag& tag);
-/// Those of all `tags`, as a WHEEL file lists them.
+/// The plain tags of all `tags`, as a WHEEL file lists them.
 std::set<Tag> ExpandTags(const std::vector<Tag>& tags);
 
 /// "cp311-cp311-linux_x86_64, py3-none-any"

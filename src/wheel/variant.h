@@ -22,7 +22,7 @@ inline constexpr std::string_view kNullVariant = "null";
 /// feature: {"nvidia", {"sm_arch", {"90_real"}}}.
 using VariantProperties = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 
-/// What variant.json of a wheel says, or the document of an index for all wheels of a version.
+/// Content of a wheel's variant.json, or of an index's document for all wheels of a version.
 struct VariantDocument {
   std::vector<std::string> namespaces = {};                ///< From the one that counts most on.
   std::map<std::string, VariantProperties> variants = {};  ///< By label.
@@ -30,7 +30,7 @@ struct VariantDocument {
   bool operator==(const VariantDocument&) const = default;
 };
 
-/// Whether the text may be a label: one or more of 0-9, a-z, '_' and '.'.
+/// Whether the text is a valid label: one or more of 0-9, a-z, '_' and '.'.
 bool IsVariantLabel(std::string_view text);
 
 /// Errors: kInvalidInput (beginning with `where`) for what is no such document: no JSON, a label, namespace,
@@ -38,8 +38,8 @@ bool IsVariantLabel(std::string_view text);
 /// none of another label; kUnsupported for another version of the format.
 Result<VariantDocument> ParseVariantDocument(std::string_view text, const std::string& where);
 
-/// variant.json of the wheel with that label; `text` "" = it has none. Errors: as above; kInvalidInput unless
-/// it is about this label alone.
+/// Parses variant.json of the wheel with that label; `text` "" = none. Errors: as above; kInvalidInput unless
+/// the document is about this label alone.
 Result<VariantDocument> ParseWheelVariant(std::string_view text, const std::string& label,
                                           const std::string& where);
 

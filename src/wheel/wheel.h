@@ -26,7 +26,7 @@ struct WheelInput {
   bool root_is_purelib = false;
   std::string entry_points = "";  ///< entry_points.txt, "" = none.
   /// Payload: paths as they lie in the wheel (site-packages relative, or "<stem>.data/…"). Without the
-  /// .dist-info folder. Members of __pycache__ are left out; symlinks become copies.
+  /// .dist-info directory. Members of __pycache__ are left out; symlinks become copies.
   const StagedTree& tree;
   /// More files for .dist-info, by name below it: "licenses/LICENSE", "top_level.txt", "sboms/…". What an
   /// installer leaves there (INSTALLER, REQUESTED, direct_url.json, …) and RECORD signatures are left out.
@@ -53,11 +53,11 @@ struct WheelInfo {
   FileName file_name;
   CoreMetadata metadata;
   std::string metadata_text;  ///< METADATA byte for byte, as an index serves it beside the wheel.
-  std::vector<Tag> tags;      ///< Of the WHEEL file; those that can be read.
+  std::vector<Tag> tags;      ///< Readable tags of the WHEEL file.
   bool tags_readable = true;  ///< False: WHEEL has a broken Tag, or none.
   bool root_is_purelib = false;
   std::string entry_points;   ///< Text of entry_points.txt, "" if there is none.
-  std::string variant_text;   ///< Of variant.json (wheel/variant.h), "" if there is none.
+  std::string variant_text;   ///< Text of variant.json (wheel/variant.h), "" if there is none.
   std::string dist_info_dir;  ///< "torch-2.15.0.dist-info"
   using RecordRow = wheel::RecordRow;
   std::vector<RecordRow> record;
@@ -74,7 +74,7 @@ enum class RecordUse : std::uint8_t {
   kPassedOver,  ///< It may be wrong or missing; WheelInfo::record is empty.
 };
 
-/// What an index asks of a wheel first.
+/// The metadata that an index needs first.
 struct WheelMetadata {
   FileName file_name;
   std::string dist_info_dir;
@@ -92,11 +92,11 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
 /// A wheel on disk, hashed once.
 struct UnpackedWheel {
   WheelInfo info;
-  StagedTree tree;  ///< Everything, .dist-info too, below the folder unpacked to.
+  StagedTree tree;  ///< Everything, .dist-info too, below the directory unpacked to.
 };
 
-/// Unpacks into `destination`, an existing empty folder, and holds digest, size and set of files
-/// against RECORD. Errors: as ReadWheelInfo; kCorrupt also for a file that differs from RECORD, is not
+/// Unpacks into `destination`, an existing empty directory, and holds digest, size and set of files
+/// against RECORD. Errors: those of ReadWheelInfo; kCorrupt also for a file that differs from RECORD, is not
 /// listed, or is missing, and for everything that archive::ExtractZip refuses.
 Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsPath& destination);
 

@@ -13,8 +13,8 @@ struct WheelFile {
   std::string generator;
   std::string build;  ///< "" = none.
   bool root_is_purelib = false;
-  std::vector<Tag> tags;  ///< As written.
-  /// Of ReadWheelFile: kInvalidInput at `name`:line for each Tag that cannot be read, and for their absence.
+  std::vector<Tag> tags;  ///< The Tag fields, as written.
+  /// From ReadWheelFile: kInvalidInput at `name`:line for each unreadable Tag, and if there is none.
   std::vector<Error> tag_faults = {};
 };
 
@@ -25,7 +25,7 @@ Result<WheelFile> ReadWheelFile(std::string_view text, const std::string& name);
 /// ReadWheelFile; the first of its tag_faults is an error too, and so is the name of a field in a case that
 /// uv does not take.
 Result<WheelFile> ParseWheelFile(std::string_view text, const std::string& name);
-/// Whether installers install it at all. They read Wheel-Version alone: uv looks for that very spelling of
+/// Checks that installers accept it. They read Wheel-Version alone: uv looks for that very spelling of
 /// the name, pip for numbers joined by dots, installer for "1." at the beginning. Errors: kInvalidInput (no
 /// header, no Wheel-Version or a wrong one), kUnsupported (other than 1.x).
 Result<void> CheckWheelVersion(std::string_view text, const std::string& name);

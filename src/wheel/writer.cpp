@@ -31,7 +31,7 @@ bool IsByteCode(const RelPath& path) {
   return std::find(components.begin(), components.end(), "__pycache__") != components.end();
 }
 
-/// The name that files and folders of this distribution carry.
+/// The name that files and directories of this distribution carry.
 Result<FileName> CanonicalName(const WheelInput& input) {
   PTPKG_TRY(FileName out, FileName::Of(input.metadata));
   out.build = input.build;
@@ -114,7 +114,8 @@ Result<DistInfo> CollectDistInfo(const WheelInput& input, const FileName& name) 
   return files;
 }
 
-/// Errors: kInvalidInput for payload in a .dist-info folder, or in the .data folder of another distribution.
+/// Errors: kInvalidInput for payload in a .dist-info directory, or in the .data directory of another
+/// distribution.
 Result<void> CheckPayloadPath(const RelPath& path, const FileName& name) {
   const std::string top = path.Components().front();
   const bool foreign_data = top.ends_with(".data") && top != name.Stem() + ".data" && path.str() != top;

@@ -357,7 +357,7 @@ class Refusals(Case):
         with self.bucket() as bucket:
             said = self.publish(self.package, "--to", "s3://others", "--server", bucket.server.url, exit_code=4, **bucket.variables())
             self.assertIn("NoSuchBucket", said)
-            self.assertIn("make the bucket first", said)
+            self.assertIn("create the bucket first", said)
 
     def test_an_index_of_others_that_is_none_is_left_alone(self):
         with self.bucket() as bucket:

@@ -22,7 +22,7 @@ std::vector<unsigned> Seeds() {
   return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 }
 
-/// Makes edits that leave the toys loadable: the folder of libdeep stays in the path, renamed libraries
+/// Makes edits that leave the toys loadable: the directory of libdeep stays in the path, renamed libraries
 /// exist.
 class RandomEdits {
  public:

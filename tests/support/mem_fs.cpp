@@ -42,7 +42,7 @@ struct MemFs::Node {
   FileStat stat;
   std::string content;                      // regular files
   std::string target;                       // symlinks
-  std::map<std::string, NodePtr> children;  // folders
+  std::map<std::string, NodePtr> children;  // directories
   std::set<const Handle*> locked_by;        // files
   bool locked_exclusively = false;          // then by one
 

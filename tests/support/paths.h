@@ -8,7 +8,7 @@ namespace ptpkg::test {
 
 /// The root of the source tree.
 AbsPath Repository();
-/// Its folder "fixtures".
+/// Its directory "fixtures".
 AbsPath Fixtures();
 
 }  // namespace ptpkg::test

@@ -1,5 +1,5 @@
 #pragma once
-// A real scratch folder for one test, removed at its end.
+// A real scratch directory for one test, removed at its end.
 
 #include <string_view>
 
@@ -23,14 +23,14 @@ class TempDir {
   AbsPath MakeDir(std::string_view relative) const;
   AbsPath MakeSymlink(std::string_view target, std::string_view relative) const;
   [[nodiscard]] std::string ReadFile(std::string_view relative) const;
-  /// Paths of everything below, sorted; folders end with "/", symlinks with " -> target".
+  /// Paths of everything below, sorted; directories end with "/", symlinks with " -> target".
   [[nodiscard]] std::vector<std::string> List() const;
 
  private:
   AbsPath path_;
 };
 
-/// TempDir::List for any folder of any Fs. A missing folder is empty.
+/// TempDir::List for any directory of any Fs. A missing directory is empty.
 std::vector<std::string> ListTree(Fs& fs, const AbsPath& root);
 
 }  // namespace ptpkg::test

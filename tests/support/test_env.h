@@ -21,7 +21,7 @@ class TestEnv {
  public:
   explicit TestEnv(const TestEnvOptions& options = {});
 
-  /// cache_dir and cwd lie in a scratch folder of this object; `variables` hold PATH and HOME.
+  /// cache_dir and cwd lie in a scratch directory of this object; `variables` hold PATH and HOME.
   [[nodiscard]] Env& env() { return env_; }
   operator Env&() { return env_; }  // NOLINT(google-explicit-constructor): stands in for an Env
   Env* operator->() { return &env_; }

@@ -27,7 +27,7 @@ class DecodingSource : public ByteSource {
 /// do not begin another one.
 std::unique_ptr<DecodingSource> MakeBzip2Source(ByteSource& packed);
 
-/// The same for zstd. Accepts windows of up to 2^`window_log_max` bytes; the default is the most that libzstd
+/// Decodes zstd. Accepts windows of up to 2^`window_log_max` bytes; the default is the most that libzstd
 /// takes, so that the caller can judge them.
 std::unique_ptr<DecodingSource> MakeZstdSource(ByteSource& packed, int window_log_max = 31);
 

@@ -34,7 +34,7 @@ class DigestingFile final : public File {
   /// The digests of the whole file. Call once, last.
   Result<Digests> Finish();
 
-  /// How much had to be read back; for tests only.
+  /// Number of bytes that were read back; for tests only.
   [[nodiscard]] std::uint64_t bytes_read_back() const { return bytes_read_back_; }
 
  private:

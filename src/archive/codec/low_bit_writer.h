@@ -27,7 +27,7 @@ class LowBitWriter {
 
  private:
   Result<void> Drain();
-  /// As many whole groups of `bits` as there are, without a call for each. `piece`: what lies from the byte
+  /// Writes all whole groups of `bits`, without a call for each. `piece`: the bytes from the byte
   /// `first` on, and eight more. Returns where the rest begins.
   std::uint64_t PutGroups(const char* piece, std::uint64_t first, BitRange bits);
 

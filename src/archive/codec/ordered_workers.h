@@ -18,7 +18,7 @@ namespace ptpkg::archive {
 
 /// Runs tasks on `jobs` threads (on the caller's own when jobs is 1) and gives the results to `done`,
 /// in the order of Submit and on the caller's thread. At most `2 * jobs` tasks are alive at once.
-/// Where the machine gives no more threads (RLIMIT_NPROC, pids.max of a container), those that it gave do the
+/// If the machine gives no more threads (RLIMIT_NPROC, pids.max of a container), those already started do the
 /// work; without any, the caller does.
 template <class Out>
 class OrderedWorkers {
@@ -71,7 +71,7 @@ class OrderedWorkers {
     return Ok();
   }
 
-  /// Of its own; 0 where the caller does the work.
+  /// Number of its own threads; 0 where the caller does the work.
   [[nodiscard]] std::size_t threads() const { return threads_.size(); }
 
   /// Waits for all tasks.

@@ -16,7 +16,7 @@ Result<std::string> DeflateCache::Read(const Place& place) const {
   return deflated;
 }
 
-/// Where it is in the file now; of no bytes: nowhere.
+/// Appends `deflated` to the file and returns its place; an empty one if it has no room.
 DeflateCache::Place DeflateCache::Keep(const std::string& deflated) {
   Place place;
   {

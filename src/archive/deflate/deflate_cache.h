@@ -18,7 +18,7 @@ class DeflateCache {
   /// A chunk by its place in the original that several files share (SharedRange): a digest of 240 MB for each
   /// slice of torch's largest library would take a fifth of a second.
   struct Key {
-    std::string name;  ///< Of the entry. All entries of a name that use one cache share one original.
+    std::string name;  ///< Name of the entry. All entries of a name that use one cache share one original.
     std::uint64_t from = 0;
     std::uint64_t size_bytes = 0;
     bool ends_stream = false;
@@ -26,7 +26,7 @@ class DeflateCache {
     auto operator<=>(const Key&) const = default;
   };
 
-  /// In a file of `folder` without a name. Errors: kIo.
+  /// Opens a cache in an unnamed file of `folder`. Errors: kIo.
   static Result<std::unique_ptr<DeflateCache>> Create(Env& env, const AbsPath& folder);
 
   /// The chunk, made by `make` when it is not there. Who asks for one that another thread is making waits for

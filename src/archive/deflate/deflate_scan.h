@@ -10,7 +10,7 @@
 namespace ptpkg::archive {
 
 struct DeflateLayout {
-  std::uint64_t last_block_bit = 0;  ///< Of the BFINAL flag of the last block, from the stream's start.
+  std::uint64_t last_block_bit = 0;  ///< Position of the last block's BFINAL flag, from the stream's start.
   std::uint64_t end_bit = 0;         ///< First bit after the stream.
 };
 

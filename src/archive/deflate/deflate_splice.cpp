@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kFreshBytes = 256U << 10U;
 constexpr std::size_t kEncodedBytes = 1U << 20U;
-// Of one step of deflate::Walker: three literals and a match.
+// Output of one step of deflate::Walker: three literals and a match.
 constexpr std::size_t kStepBytes = 3 + deflate::kMaxMatch + deflate::kCopyOverBytes;
 
 /// The edits, looked up by place.
@@ -58,7 +58,7 @@ class Changes {
     const auto edit = After(begin);
     return begin < end && edit != edits_.end() && edit->offset < end;
   }
-  /// Where the first edit that ends behind `offset` begins; the highest number if there is none.
+  /// Start of the first edit that ends behind `offset`; the highest number if there is none.
   [[nodiscard]] std::uint64_t NextFrom(std::uint64_t offset) const {
     const auto edit = After(offset);
     return edit == edits_.end() ? UINT64_MAX : edit->offset;
@@ -134,7 +134,7 @@ class Inflater {
     const std::size_t kept = std::min(pos_, deflate::kWindowBytes);
     return {buffer_.data() + pos_ - kept, kept};
   }
-  /// Whether bytes were copied from those that change since the last call.
+  /// Whether changing bytes were copied since the last call.
   bool TakeTainted() { return std::exchange(tainted_, false); }
 
   [[nodiscard]] bool Full() const { return pos_ + kStepBytes > buffer_.size(); }

@@ -11,13 +11,13 @@
 
 namespace ptpkg::archive {
 
-/// As many bytes as `bytes` has, from `offset` on, get other values.
+/// Replacement of the bytes from `offset` on, as many as `bytes` has.
 struct ContentEdit {
   std::uint64_t offset = 0;
   std::string bytes;
 };
 
-/// What is to change in a content.
+/// Edits of one content.
 struct ContentEdits {
   std::vector<ContentEdit> replaced = {};  ///< Ascending by offset, none overlapping another.
   std::string appended = {};               ///< Behind the old end.
@@ -27,15 +27,15 @@ struct ContentEdits {
 struct DeflateRange {
   std::uint64_t offset = 0;
   std::uint64_t stored_bytes = 0;
-  std::uint64_t size_bytes = 0;  ///< Of its content.
+  std::uint64_t size_bytes = 0;  ///< Size of its content.
 };
 
 struct SplicedStream {
   std::uint64_t stored_bytes = 0;
-  std::uint64_t size_bytes = 0;  ///< Of the new content, as the next two.
+  std::uint64_t size_bytes = 0;  ///< Size of the new content, which the next two describe too.
   std::uint32_t crc32 = 0;
   Sha256 sha256;
-  std::uint32_t old_crc32 = 0;  ///< Of the old content.
+  std::uint32_t old_crc32 = 0;  ///< CRC of the old content.
   std::uint64_t kept_blocks = 0;
   std::uint64_t encoded_blocks = 0;  ///< Encoded again; what was appended comes on top.
 };
@@ -50,7 +50,7 @@ struct SplicedStream {
 Result<SplicedStream> SpliceDeflate(File& file, const DeflateRange& range, const ContentEdits& edits,
                                     int level, ByteSink& out);
 
-/// The same for content that is stored as it is; no blocks are counted.
+/// Splices content that is stored uncompressed; no blocks are counted.
 Result<SplicedStream> SpliceStored(File& file, const DeflateRange& range, const ContentEdits& edits,
                                    ByteSink& out);
 

@@ -32,7 +32,7 @@ struct BitWindow {
   std::uint64_t bits = 0;  // at and above `filled` they are zero or equal to what comes next
   unsigned filled = 0;
 
-  /// Whether this many Refills are possible.
+  /// Whether `times` Refills are possible.
   [[nodiscard]] bool CanRefill(std::ptrdiff_t times) const { return end - next >= 8 * times; }
   /// At least 56 bits are in reach afterwards. REQUIRES: CanRefill(1).
   void Refill() {
@@ -62,7 +62,7 @@ class BitReader {
   BitReader(const BitReader&) = delete;
   BitReader& operator=(const BitReader&) = delete;
 
-  /// To be copied, and put back.
+  /// The bits in reach, to be copied and put back.
   BitWindow& window() { return window_; }
   /// At least 56 bits are in reach afterwards.
   void Refill() {
@@ -80,12 +80,12 @@ class BitReader {
     Skip(count);
     return value;
   }
-  /// In bits, from the start of the stream.
+  /// Position in bits, from the start of the stream.
   [[nodiscard]] std::uint64_t position() const { return next_offset() * 8 - window_.filled; }
   [[nodiscard]] bool overrun() const { return position() > total_bytes_ * 8; }
   /// The next bytes, at least one and at most `count`; "" at the end. REQUIRES: at a byte boundary.
   std::string_view TakeBytes(std::size_t count);
-  /// What the file said; the bits after it are zeros.
+  /// Error of reading the file; the bits after it are zeros.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -108,7 +108,7 @@ class BitReader {
 
 enum class Kind : std::uint8_t { kInvalid, kLong, kEnd, kCodeLength, kMatch, kLiteral = 8 };
 
-/// What a code stands for: packed, for a table of them is to lie in the first-level cache.
+/// Meaning of a code: packed, so that a table of them fits into the first-level cache.
 class Symbol {
  public:
   constexpr Symbol() = default;
@@ -150,7 +150,7 @@ class PrefixTable {
   /// False for a code that zlib refuses (inftrees.c): over-full, or incomplete and not just one code of one
   /// bit. None at all is one that no symbol may use. Gaps are kInvalid.
   bool Build(std::span<const std::uint8_t> lengths, Alphabet alphabet);
-  /// What the next bits of a stream stand for. REQUIRES: 15 bits are in reach.
+  /// Symbol that the next bits of a stream encode. REQUIRES: 15 bits are in reach.
   [[nodiscard]] Symbol Next(std::uint64_t bits) const {
     const Symbol symbol = table_[bits & (table_.size() - 1)];
     return symbol.kind() == Kind::kLong ? NextLong(bits) : symbol;
@@ -168,7 +168,7 @@ class PrefixTable {
   std::array<std::uint16_t, kMaxSymbols> sorted_;        // symbols by code
 };
 
-/// What CopyMatch may write behind a match: it copies pieces, the last one over the end.
+/// Bytes that CopyMatch may write behind a match: it copies pieces, the last one over the end.
 inline constexpr unsigned kCopyOverBytes = 16;
 
 template <std::size_t kBytes>
@@ -198,16 +198,16 @@ inline void CopyMatch(std::byte* to, unsigned distance, unsigned length) {
   }
 }
 
-/// How much content follows in a stored block (3.2.4), whose type was read last; nullopt if its header is
-/// none.
+/// Content length of a stored block (3.2.4), whose type was read last; nullopt if its header is
+/// not valid.
 std::optional<std::uint16_t> TakeStoredLength(BitReader& reader);
 
 struct Block {
   bool is_last = false;
   bool is_stored = false;
-  std::uint64_t begin_bit = 0;  ///< Of its BFINAL flag.
+  std::uint64_t begin_bit = 0;  ///< Position of its BFINAL flag.
   std::uint64_t end_bit = 0;
-  std::uint64_t stored_offset = 0;  ///< Of a stored block: of its content, in bytes of the stream.
+  std::uint64_t stored_offset = 0;  ///< For a stored block: offset of its content, in bytes of the stream.
   std::uint16_t stored_bytes = 0;
 };
 

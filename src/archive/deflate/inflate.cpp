@@ -17,7 +17,7 @@ using deflate::Symbol;
 constexpr std::size_t kFreshContentBytes = 256U << 10U;
 // 33 bits at most, for a longer code ends the row; 20 more for a length. All of it in the 56 of one refill.
 constexpr int kLiteralsPerStep = 3;
-// What a step may write.
+// Maximum output of one step.
 constexpr std::ptrdiff_t kStepRoomBytes = kLiteralsPerStep + deflate::kMaxMatch + deflate::kCopyOverBytes;
 
 class InflateSource final : public ByteSource {
@@ -117,7 +117,7 @@ class InflateSource final : public ByteSource {
 
   enum class Step : std::uint8_t { kMore, kEnd, kDamaged };
 
-  /// As long as neither the room nor what was loaded is near its end.
+  /// Runs while neither the room nor the loaded input is near its end.
   Step FastSteps() {
     BitWindow bits = reader_.window();
     std::byte* to = to_;

@@ -9,7 +9,7 @@
 namespace ptpkg::archive {
 
 /// The content of the raw deflate stream in `range` of `file`, which it borrows; up to 800 KiB of memory.
-/// What libdeflate inflates and zlib does not is refused, and so is a stream without a last block. Cost: 1.35
+/// Refuses streams that libdeflate inflates but zlib does not, and one without a last block. Cost: 1.35
 /// times that of libdeflate (docs/decisions/0003). Bytes behind the last block are not looked at. Errors of
 /// Read: kCorrupt, also for another size than the range's; those of the file.
 std::unique_ptr<ByteSource> MakeInflateSource(File& file, const DeflateRange& range);

@@ -51,7 +51,7 @@ class ZipExtractor final : public MemberVisitor {
  public:
   ZipExtractor(Env& env, ZipContent& zip, ExtractTree& tree) : env_(env), zip_(zip), tree_(tree) {}
 
-  /// As ExtractOptions::wanted.
+  /// See ExtractOptions::wanted.
   void Want(std::function<bool(std::string_view, Bytes)> wanted) { wanted_ = std::move(wanted); }
 
   Result<void> Run() {

@@ -12,7 +12,7 @@
 
 namespace ptpkg::archive {
 
-/// Who judges and takes the members: a folder that they are written to, or a list.
+/// Judges and takes the members: a directory that they are written to, or a list.
 class MemberVisitor {
  public:
   virtual ~MemberVisitor() = default;
@@ -30,13 +30,13 @@ bool IsPlainStored(const zip::CentralRecord& record);
 
 class ZipContent {
  public:
-  /// Errors: as ExtractZip, but for names and contents.
+  /// Errors: those of ExtractZip, but for names and contents.
   static Result<std::unique_ptr<ZipContent>> Open(Fs& fs, const AbsPath& zip, const ExtractLimits& limits);
 
   [[nodiscard]] const zip::Directory& directory() const { return directory_; }
   [[nodiscard]] File& file() const { return *file_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Of all members, as they declare it.
+  /// Declared size of all members together.
   [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }
 
   /// Gives every member to `taker`, in the order of the central directory.

@@ -24,7 +24,7 @@ Error Damaged(std::string_view archive, const std::string& member, std::string_v
   return Error(ErrorCode::kCorrupt, fmt::format("'{}': member '{}' {}", archive, ShownName(member), why));
 }
 
-/// What the end records say about the central directory.
+/// Values of the end records for the central directory.
 struct EndRecord {
   std::uint64_t count = 0;
   std::uint64_t offset = 0;
@@ -123,7 +123,7 @@ Result<EndRecord> ReadEnd(File& file, std::uint64_t file_bytes, std::string_view
                    .comment = std::string(comment)};
 }
 
-/// What both directories say of one member.
+/// Values of one member that both directories hold.
 struct Header {
   const std::string& name;
   const std::string& extra;

@@ -13,7 +13,7 @@ namespace ptpkg::archive::zip {
 
 /// A member as the central directory has it, ZIP64 values resolved.
 struct CentralRecord {
-  std::string name;  ///< As stored: any bytes.
+  std::string name;  ///< Stored name: any bytes.
   std::string extra;
   std::uint16_t made_by = 0;
   std::uint16_t version_needed = 0;
@@ -23,7 +23,7 @@ struct CentralRecord {
   std::uint32_t crc32 = 0;
   std::uint64_t stored_bytes = 0;
   std::uint64_t size_bytes = 0;
-  std::uint64_t offset = 0;  ///< Of the local header.
+  std::uint64_t offset = 0;  ///< Offset of the local header.
   std::string comment;
   bool spare_zip64 = false;  ///< Its ZIP64 field holds more than the plain fields leave to it.
   std::uint32_t external_attributes = 0;
@@ -52,7 +52,7 @@ struct Directory {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t file_bytes = 0;
-  std::string comment = {};  ///< Of the archive.
+  std::string comment = {};  ///< Comment of the archive.
 };
 
 /// Finds and parses the central directory. Errors, naming `archive` (a display name): kCorrupt for a file
@@ -68,10 +68,10 @@ Result<LocalRecord> ReadLocal(File& file, std::uint64_t offset, std::string_view
 
 /// Makes sure that streaming readers and readers of the central directory see the same members: names,
 /// their encodings, methods, sizes and CRCs agree, no two members share bytes, none reaches into the
-/// directory. Errors: kCorrupt, kUnsupported as above.
+/// directory. Errors: kCorrupt, kUnsupported as in ReadDirectory.
 Result<void> CheckLocalHeaders(File& file, const Directory& directory, std::string_view archive);
 
-/// One extra field.
+/// An extra field.
 struct ExtraField {
   std::uint16_t id = 0;
   std::string_view data;

@@ -32,8 +32,8 @@ Result<void> CheckCopies(const CentralRecord& record, std::string_view archive) 
   return Ok();
 }
 
-/// Whether a strict reader finds in the header what the new central directory will say: no descriptor, no
-/// flags but that of UTF-8, nothing extra but a ZIP64 field, no version above what those need.
+/// Whether the header agrees with the new central directory for a strict reader: no descriptor, no
+/// flags but that of UTF-8, no extra but a ZIP64 field, and no higher version than those need.
 bool IsPlain(const LocalRecord& local) {
   if (local.flags != (IsAscii(local.name) ? 0 : zip::kFlagUtf8)) return false;
   if (local.extra.empty()) return local.version_needed <= zip::kVersionDeflate;

@@ -42,7 +42,7 @@ constexpr std::uint16_t kVersionZip64 = 45;
 constexpr std::uint16_t kVersionNewest = 63;     // 6.3: Python's zipfile refuses what needs more
 constexpr std::uint16_t kMadeByUnix = 3U << 8U;  // 4.4.2.2
 
-/// Of st_mode, as a Unix writes it into the upper half of the external attributes. pip honours the executable
+/// Type bits of st_mode, in the upper half of the external attributes. pip honours the executable
 /// bit only beside the type of a regular file.
 constexpr std::uint32_t kModeType = 0170000;
 constexpr std::uint32_t kModeRegular = 0100000;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMinChunkBytes = 64U << 10U;
 constexpr std::size_t kSampleBytes = 64U << 10U;
-// Of libtorch_cuda.so, most is compressed device code: a few samples would judge it by chance.
+// Most of libtorch_cuda.so is compressed device code: a few samples would judge it by chance.
 constexpr std::uint64_t kSamples = 16;
 
 // A deflated member may grow by 5 bytes in 10000 (libdeflate's bound); 16 MiB is 40 in 10000 of 4 GiB.
@@ -33,7 +33,7 @@ Result<void> ReadExactly(const Entry& entry, File& file, std::uint64_t offset, M
 /// One entry on its way; shared by the chunks that it is cut into.
 class Source {
  public:
-  /// What the member will be: for a symlink, size and mode of its target.
+  /// Size and mode of the member; for a symlink, those of its target.
   struct Shape {
     std::uint64_t size_bytes = 0;
     std::uint32_t mode = 0644;
@@ -60,7 +60,7 @@ class Source {
   }
   [[nodiscard]] ZipMethod method() const { return method_; }
 
-  /// Where a chunk that begins at `offset` ends at the latest, for shared ranges begin and end there.
+  /// Latest end of a chunk that begins at `offset`, for shared ranges begin and end there.
   [[nodiscard]] std::uint64_t NextCut(std::uint64_t offset) const {
     for (const SharedRange& range : entry_.shared) {
       if (range.offset > offset) return std::min(range.offset, size_bytes_);
@@ -69,7 +69,7 @@ class Source {
     }
     return size_bytes_;
   }
-  /// Where in the original the chunk at `offset` lies; nullopt: in none.
+  /// Offset in the original of the chunk at `offset`; nullopt: it is not shared.
   [[nodiscard]] std::optional<std::uint64_t> SharedFrom(std::uint64_t offset) const {
     for (const SharedRange& range : entry_.shared) {
       if (offset >= range.offset && offset - range.offset < range.size_bytes)

@@ -33,7 +33,7 @@ constexpr Consumers kUvOnly = {.uv = true};
 constexpr Consumers kInstallerOnly = {.installer = true};
 constexpr Consumers kPypiAndUv = {.pypi = true, .uv = true};
 
-/// Who cannot unpack it. pip and installer read what Python's zipfile reads: zstd from Python 3.14 on alone.
+/// Readers that cannot unpack it. pip and installer read what zipfile does: zstd from Python 3.14 on alone.
 Consumers RefuseMethod(std::uint16_t method) {
   if (method == kBzip2 || method == kLzma) return kPypiAndUv;
   if (method == kZstd) return {.pypi = true, .pip = true, .installer = true};
@@ -45,7 +45,7 @@ bool MayHoldArchive(std::string_view comment) {
   return std::any_of(comment.begin(), comment.end(), [](char c) { return c >= 1 && c <= 8; });
 }
 
-/// What may follow the content of a member whose header does not know its numbers (4.3.9). A streaming reader
+/// Record after the content of a member whose header lacks its numbers (4.3.9). A streaming reader
 /// takes the wide one where the local header has a ZIP64 field.
 struct DescriptorForm {
   bool has_signature = false;
@@ -269,8 +269,8 @@ class StrictReader {
            RefuseOfDescriptor(local));
   }
 
-  /// Who refuses a member for what is wrong about its descriptor. uv checks what is deflated as it comes; for
-  /// what is stored it turns to the central directory.
+  /// Readers that refuse a member for a fault of its descriptor. uv checks deflated members as they come; for
+  /// stored ones it turns to the central directory.
   static Consumers RefuseOfDescriptor(const LocalRecord& local) {
     return local.method == kStored ? kPypiOnly : kPypiAndUv;
   }

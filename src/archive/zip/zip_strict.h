@@ -9,10 +9,10 @@
 
 namespace ptpkg::archive {
 
-/// One thing that a strict reader objects to.
+/// An objection of a strict reader.
 struct ZipProblem {
   std::string text;  ///< One sentence.
-  /// By this, readers come to different members or contents, or some to none. Not so, for example, for a
+  /// True if readers see different members or contents, or some to none. Not so, for example, for a
   /// comment, which only upload checks refuse.
   bool splits_readers = false;
   /// Who refuses a wheel for it. Of what splits readers: all, for at least one of them unpacks what others do
@@ -22,7 +22,7 @@ struct ZipProblem {
   bool operator==(const ZipProblem&) const = default;
 };
 
-/// What PyPI's upload check or uv would refuse in the zip `file`, in the order in which they lie in the file;
+/// Problems for which PyPI's upload check or uv would refuse the zip `file`, in the order of the file;
 /// empty = nothing. The walk reads every record from offset 0 to the end, without help of the central
 /// directory but for the length of what a data descriptor follows, then compares the two. Content is not
 /// read: CRCs are compared, not computed. At most 100 problems are listed, and behind these the first of each

@@ -5,7 +5,7 @@
 
 namespace ptpkg::archive {
 
-/// As both directories store it: local time of nobody in particular, in steps of two seconds.
+/// Time in both directories: local time of no particular zone, in steps of two seconds.
 struct ZipTime {
   std::uint16_t time = 0;
   std::uint16_t date = 0;

@@ -48,7 +48,7 @@ class ZipWriter {
     std::uint64_t data_offset = 0;  ///< In the other zip.
     /// Bytes of its local header, right before its data; they come along. 0: it gets a new one.
     std::uint64_t header_bytes = 0;
-    bool zip64 = false;  ///< Of that header: it has the ZIP64 field.
+    bool zip64 = false;  ///< That header has the ZIP64 field.
   };
   /// Takes a member over. Neighbours there that follow each other here are copied in one go, later: `source`
   /// must live until Finish. A header that comes along is trusted to say what `member` says.
@@ -70,7 +70,7 @@ struct DeflateOptions {
   int level = 6;  ///< 1..12 of libdeflate, 0 = store all.
   std::uint64_t chunk_bytes =
       4U << 20U;                  ///< Larger files are deflated in chunks of this size; at least 64 KiB.
-  DeflateCache* cache = nullptr;  ///< Of chunks of such files, for several archives; borrowed. May be null.
+  DeflateCache* cache = nullptr;  ///< For chunks of such files, for several archives; borrowed. May be null.
   bool hash = true;               ///< Fill PackedMember::sha256.
 };
 

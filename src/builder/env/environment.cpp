@@ -12,7 +12,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-/// Folders for PATH, in order, without repetitions.
+/// Directories for PATH, in order, without repetitions.
 class PathList {
  public:
   void Add(const AbsPath& folder) {
@@ -36,7 +36,7 @@ std::string ScriptPath(const EnvironmentInput& input) {
   if (input.tools.python) path.Add(input.tools.python->program_folder);
   path.Add(AbsPath::Literal("/usr/bin"));
   path.Add(AbsPath::Literal("/bin"));
-  // What lies elsewhere comes last: its folder may hold other programs that nobody asked for.
+  // Directories elsewhere come last: they may hold other programs that nobody asked for.
   for (const Tool& tool : input.tools.tools) path.Add(tool.path.Parent());
   return path.str();
 }
@@ -82,18 +82,18 @@ void AddReproducibility(Variables& out, const Env& env) {
   out["PYTHONHASHSEED"] = "0";
   out["PYTHONDONTWRITEBYTECODE"] = "1";
   out["PYTHONNOUSERSITE"] = "1";
-  // As conda-build: a build takes nothing from an index, and pip must not ask one.
+  // Like conda-build: a build takes nothing from an index, and pip must not ask one.
   out["PIP_NO_INDEX"] = "1";
   out["PIP_NO_DEPENDENCIES"] = "1";
   // pip reads the negation of a --no option: 0 switches isolation and cache off. pip since 19 takes 1 as well
-  // for the cache; pip 18, which comes with Python 3.6, then looks for a folder called 1, and fails.
+  // for the cache; pip 18, which comes with Python 3.6, then looks for a directory called 1, and fails.
   out["PIP_NO_BUILD_ISOLATION"] = "0";
   out["PIP_NO_CACHE_DIR"] = "0";
   out["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
   out["PIP_ROOT_USER_ACTION"] = "ignore";
 }
 
-/// Folders of the build, and what they are called in files.
+/// Directories of the build, and what they are called in files.
 std::vector<std::string> PrefixMaps(const EnvironmentInput& input) {
   std::vector<std::string> maps = {
       fmt::format("-ffile-prefix-map={}=/usr/local/src/{}-{}", input.source_root.str(), input.recipe.name,
@@ -122,7 +122,7 @@ void AddDeviceCode(Variables& out, const EnvironmentInput& input) {
     out["NVCC_PREPEND_FLAGS"] = flags;
     const bool is_one = tool.toolkit && tool.toolkit->has_profile;
     if (!is_one && !tool.path.IsWithin(input.layout.build_prefix)) continue;
-    // Where projects look for the libraries that go with it; PATH may have another one first.
+    // Projects look here for the libraries that go with it; PATH may have another one first.
     const std::string toolkit = (is_one ? tool.toolkit->root : tool.path.Parent().Parent()).str();
     for (const char* name : {"CUDA_HOME", "CUDA_PATH", "CUDAToolkit_ROOT"}) out[name] = toolkit;
   }
@@ -169,7 +169,7 @@ bool IsVariableName(const std::string& name) {
 }  // namespace
 
 void SetJobs(int jobs, const recipe::Recipe& recipe, Variables& out) {
-  // What tools read that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
+  // For tools that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
   // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.
   for (const char* name : {"CPU_COUNT", "MAX_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"}) {
     if (!recipe.script.env.contains(name)) out[name] = std::to_string(jobs);

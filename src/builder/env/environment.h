@@ -25,7 +25,7 @@ struct EnvironmentInput {
 /// Nothing of the caller's environment enters but what `tools` was found with. Later ones win: the fixed
 /// variables, the variant's keys that are usable names, the recipe's own `script.env`. PyTorch's version
 /// follows from these (torch_version.h). LDFLAGS holds the search path pad (SearchPathPad) and switches build
-/// ids off: both the linker's digest and the length of .dynstr would otherwise depend on the folder.
+/// ids off: both the linker's digest and the length of .dynstr would otherwise depend on the directory.
 /// CPPFLAGS, CFLAGS and CXXFLAGS see the prefix's headers, as those of conda's compilers do.
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input);
 

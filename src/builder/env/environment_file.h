@@ -13,13 +13,13 @@ inline constexpr std::string_view kReadByHand = "PTPKG_ENVIRONMENT_READ";
 /// script gets; nothing of the caller's environment is removed. Errors: kIo.
 Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptContext& place);
 
-/// What the comment says.
+/// Text of the comment at the top.
 struct EnvironmentOrigin {
-  std::string recipe = {};   ///< Folder of the recipe.
+  std::string recipe = {};   ///< Directory of the recipe.
   std::string subject = {};  ///< "toy-1.0-0"
   std::string root = {};     ///< WorkLayout::root when it was written.
 };
-/// Of the file's text; empty fields when it does not say so.
+/// Reads the comment in the file's text; fields that it does not give are empty.
 EnvironmentOrigin ReadEnvironmentOrigin(std::string_view text);
 
 }  // namespace ptpkg::builder

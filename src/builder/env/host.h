@@ -11,21 +11,21 @@
 
 namespace ptpkg::builder {
 
-/// A package of our own output channel that a recipe names in build or host requirements.
+/// A package of the output channel that a recipe names in build or host requirements.
 struct LocalPackage {
   std::string name;
   AbsPath path = AbsPath::Literal("/nonexistent");  ///< .conda or .tar.bz2
   Sha256 sha256;
 };
 
-/// Where a package is to be unpacked.
+/// Destination for an unpacked package.
 struct UnpackInto {
   AbsPath prefix;
   std::string python_version;  ///< "3.11": where noarch Python files go; "" = there is no Python.
 };
 
-/// Unpacks `package` into the existing folder `into.prefix` and replaces its placeholders by that path. Given
-/// by the pipeline, because this layer knows no package format.
+/// Unpacks `package` into the existing directory `into.prefix` and replaces its placeholders by that path.
+/// Given by the pipeline, because this layer knows no package format.
 using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& package, const UnpackInto& into)>;
 
 struct HostPrefixInput {
@@ -38,7 +38,8 @@ struct HostPrefixInput {
 // kWheels: InstallBuildWheels at Create, InstallHostWheels at FinishPython; the script's Python sees the
 // packages of both.
 
-/// Fills the empty folders `layout.prefix` and `layout.build_prefix`. The inputs are borrowed for its life.
+/// Fills the empty directories `layout.prefix` and `layout.build_prefix`. The inputs are borrowed for its
+/// life.
 class HostPrefix {
  public:
   /// Makes the conda prefixes, or lays the wheels of the build, if the plan is for those. Errors:
@@ -53,11 +54,11 @@ class HostPrefix {
   /// InstallHostWheels's.
   Result<void> FinishPython();
 
-  /// What the script gets: `python` is the one below the prefix.
+  /// Tools for the script: `python` is the one below the prefix.
   [[nodiscard]] const ToolSet& tools() const { return tools_; }
   /// Files below the prefix that belong to no package.
   [[nodiscard]] const std::vector<RelPath>& helpers() const { return helpers_; }
-  /// What a shell has to do before the script; "" = nothing.
+  /// Shell commands to run before the script; "" = none.
   [[nodiscard]] const std::string& preamble() const { return preamble_; }
 
  private:

@@ -95,7 +95,7 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
   return python;
 }
 
-/// What is worth telling of an interpreter that failed: the last line of a traceback. Version managers put
+/// Reason why an interpreter failed: the last line of a traceback. Version managers put
 /// programs in the place of interpreters that are not installed, and print a page about themselves.
 std::string WhyItFailed(const ExitStatus& status) {
   constexpr int kNotExecutable = 126;

@@ -11,16 +11,16 @@
 namespace ptpkg::builder {
 
 struct Python {
-  AbsPath executable = AbsPath::Literal("/nonexistent");       ///< As it calls itself (sys.executable).
+  AbsPath executable = AbsPath::Literal("/nonexistent");       ///< Its own sys.executable.
   std::string version;                                         ///< "3.11.2"
   AbsPath prefix = AbsPath::Literal("/nonexistent");           ///< sys.prefix: where it installs to.
   bool free_threaded = false;                                  ///< Built without the GIL (PEP 703).
   bool is_virtual = false;                                     ///< `prefix` is a virtual environment.
   AbsPath base_executable = AbsPath::Literal("/nonexistent");  ///< The interpreter behind the environment.
-  std::vector<std::string> package_folders;     ///< Where it looks for packages, without the user's own.
+  std::vector<std::string> package_folders;     ///< Its search path for packages, without the user's own.
   bool externally_managed = false;              ///< pip refuses to install into it (PEP 668).
   std::map<std::string, std::string> packages;  ///< Names of what was asked for → version.
-  /// Where programs lie that were installed with its packages; searched behind the prefix's own.
+  /// Directory of programs installed with its packages; searched after the prefix's own.
   AbsPath program_folder = AbsPath::Literal("/nonexistent");
 
   /// "3.11" of "3.11.2".

@@ -57,7 +57,7 @@ class Maker {
   }
 
   /// Lines of a .pth file that begin with "import" are run. addsitedir() also reads the .pth files of the
-  /// folder, which a plain line with its path would not.
+  /// directory, which a plain line with its path would not.
   [[nodiscard]] std::string SeePackages() const {
     std::string text;
     for (const std::string& folder : base_.package_folders) {

@@ -9,9 +9,8 @@
 namespace ptpkg::builder {
 
 struct PythonPrefix {
-  Python python;  ///< `executable` is <prefix>/bin/python.
-  std::vector<RelPath>
-      helpers;  ///< What was put into the prefix for it; nothing of it belongs into a package.
+  Python python;                 ///< `executable` is <prefix>/bin/python.
+  std::vector<RelPath> helpers;  ///< Files put into the prefix for it; none of them belongs into a package.
 };
 
 /// Makes `prefix` a virtual environment of `base` that sees all packages of `base`: whatever a script

@@ -10,7 +10,7 @@
 
 namespace ptpkg::builder {
 
-/// What becomes of a wheel in a build.
+/// Role of a wheel in a build.
 enum class WheelRole : std::uint8_t {
   kToolkit,  ///< Unpacked into BUILD_PREFIX/cuda.
   kBuild,    ///< Installed by pip, below BUILD_PREFIX.
@@ -27,9 +27,9 @@ struct WheelPin {
   bool operator==(const WheelPin&) const = default;
 };
 
-/// What a plan hands to the node that builds: which requirements come from the index, and as what.
+/// Wheels that a plan fixes for the node that builds: which requirements the index meets, and as what.
 struct LockedWheels {
-  std::vector<std::string> names;  ///< Of requirements, as the recipe writes them.
+  std::vector<std::string> names;  ///< Names of requirements, as the recipe writes them.
   std::vector<WheelPin> pins;
 };
 

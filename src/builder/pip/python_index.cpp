@@ -51,7 +51,7 @@ std::string MissingIn(std::string_view output) {
   return std::string(Trim(text.substr(0, std::min(text.find(" (from"), text.find('\n')))));
 }
 
-/// What pip's failure means.
+/// Error for a failure of pip.
 Error PipFailed(const WheelQuery& ask, const std::string& output) {
   for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
     if (output.find(mark) == std::string::npos) continue;

@@ -14,14 +14,14 @@
 
 namespace ptpkg::builder {
 
-/// One question: which wheels meet these requirements together.
+/// A query: which wheels meet these requirements together.
 struct WheelQuery {
-  std::vector<std::string> requirements;      ///< As pip writes them: "cmake>=3.27".
-  std::vector<std::string> constraints = {};  ///< The same, of packages that only others may bring.
+  std::vector<std::string> requirements;      ///< In pip's syntax: "cmake>=3.27".
+  std::vector<std::string> constraints = {};  ///< In the same syntax: packages that only others may bring.
   bool dependencies = true;                   ///< Their requirements too.
 };
 
-/// Who asks the index.
+/// Identity of the client that asks the index.
 struct IndexAccess {
   Python pip;  ///< An interpreter that has pip; its version and platform choose among wheels.
 };
@@ -36,7 +36,7 @@ Result<std::vector<WheelPin>> ResolveFromIndex(Env& env, const IndexAccess& acce
 
 struct LeasedWheel {
   AbsPath file;
-  Lease lease;  ///< As long as it lives, nobody cleans the file away.
+  Lease lease;  ///< While it lives, no cleanup removes the file.
 };
 
 /// The wheel of a pin, compared with its digest; one that is damaged or gone is fetched again. Errors:

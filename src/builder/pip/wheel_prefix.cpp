@@ -13,12 +13,12 @@ namespace ptpkg::builder {
 
 namespace {
 
-/// Files by which a wheel makes its folders importable; each has them.
+/// Files by which a wheel makes its directories importable; each has them.
 bool IsPythonMarker(std::string_view name) {
   return name == "__init__.py" || name == "py.typed" || name == "__pycache__" || name == ".metadata";
 }
 
-/// Moves all of the folder `from` into the folder `to`, where folders may be there already.
+/// Moves all of the directory `from` into the directory `to`, where directories may be there already.
 Result<void> MergeInto(Env& env, const AbsPath& from, const AbsPath& to) {
   PTPKG_CHECK(env.fs.MakeDirs(to));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(from));
@@ -125,7 +125,7 @@ class WheelLayer {
     PTPKG_CHECK(MakeEnvironment());
     std::vector<LeasedWheel> taken;
     Command command;
-    // What the machine's Python has is seen too, and counts for nothing here.
+    // The machine's Python packages are visible too, and do not count here.
     command.argv = {python.str(),
                     "-m",
                     "pip",

@@ -23,17 +23,17 @@ struct WheelPrefixInput {
   const AbsPath& log_file;
 };
 
-/// Lays the toolkit and the build's packages into the existing folder `layout.build_prefix`. What the
+/// Lays the toolkit and the build's packages into the existing directory `layout.build_prefix`. What the
 /// toolkit's wheels lack is added: "libcudart.so" beside "libcudart.so.13", and "lib64". Errors:
 /// as for LeaseWheel, kCorrupt (a wheel that is not an archive, a program that no wheel has),
 /// kAlreadyExists (two wheels hold one file), kCommandFailed (pip), kIo, kCancelled.
 Result<void> InstallBuildWheels(Env& env, const WheelPrefixInput& input);
 
 /// Installs the host's packages into `layout.prefix`, by its own interpreter `python` where it has one.
-/// Errors: as InstallBuildWheels.
+/// Errors: those of InstallBuildWheels.
 Result<void> InstallHostWheels(Env& env, const WheelPrefixInput& input, const std::optional<AbsPath>& python);
 
-/// Where the build's packages lie, for an interpreter that is to see them; nullopt if there are none.
+/// Directory of the build's packages, for an interpreter that is to see them; nullopt if there are none.
 std::optional<AbsPath> BuildPackagesFolder(const WheelPrefixInput& input);
 
 }  // namespace ptpkg::builder

@@ -27,7 +27,7 @@ struct WheelProgram {
   bool in_host = false;
 };
 
-/// What one build takes from the index.
+/// Wheels that one build takes from the index.
 struct WheelPlan {
   IndexAccess access;
   LockedWheels wheels;

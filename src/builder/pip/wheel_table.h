@@ -15,8 +15,8 @@ namespace ptpkg::builder {
 
 struct WheelRow {
   enum class Kind : std::uint8_t {
-    kPart,     ///< `extras` of the toolkit's package, unpacked into the toolkit's folder.
-    kFolder,   ///< `package`, unpacked into the toolkit's folder.
+    kPart,     ///< `extras` of the toolkit's package, unpacked into the toolkit's directory.
+    kFolder,   ///< `package`, unpacked into the toolkit's directory.
     kPackage,  ///< `package`, installed by pip.
   };
   Kind kind = Kind::kPackage;
@@ -27,7 +27,7 @@ struct WheelRow {
   std::string program = {};   ///< Below BUILD_PREFIX; "" = none is named to scripts.
   std::string variable = {};  ///< Environment variable with its path; "" = none.
 
-  /// Part of the one folder that only one provider may fill.
+  /// Part of the one directory that only one provider may fill.
   [[nodiscard]] bool IsToolkit() const { return kind != Kind::kPackage; }
 };
 

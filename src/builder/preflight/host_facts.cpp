@@ -18,7 +18,7 @@ std::string Variable(const Env& env, const std::string& name) {
   return found == env.variables.end() ? "" : found->second;
 }
 
-/// Of the file system that `folder` lies or will lie on; nothing if nobody can tell.
+/// Free space of the file system of `folder`, existing or not; nothing if it is unknown.
 Value FreeDisk(Fs& fs, AbsPath folder) {
   while (true) {
     if (const auto bytes = fs.FreeBytes(folder)) return InGiB(*bytes);
@@ -48,7 +48,7 @@ bool IsShadowing(std::string_view name) {
   });
 }
 
-/// One library of each folder is enough to say what is wrong with it.
+/// One library of each directory is enough to say what is wrong with it.
 void AddSearchPath(Env& env, Facts& facts) {
   Value::List shadowing;
   facts["compatibility_driver"] = Value();
@@ -79,7 +79,7 @@ Value Driver(Fs& fs) {
   return Value();
 }
 
-/// What nvidia-smi says, which takes a second where nobody has opened the device before.
+/// GPUs listed by nvidia-smi, which takes a second where nobody has opened the device before.
 Result<Value> Gpus(Env& env) {
   const auto program = FindProgram("nvidia-smi", Variable(env, "PATH") + ":/usr/bin");
   if (!program) return Value(Value::List());

@@ -18,12 +18,12 @@ recipe::Value InGiB(std::uint64_t bytes);
 /// - cores: that this process may use, control groups counted
 /// - memory_gib: free, in GiB with one digit; memory_of_group: a control group leaves less than the machine
 /// has
-/// - cache, free_disk_gib: the cache's folder, and what its file system has left
+/// - cache, free_disk_gib: the cache's directory, and what its file system has left
 /// - caller_variables: names of the environment variables that are set
-/// - shadowing_libraries: CUDA's, cuDNN's, NCCL's and the C++ run-time libraries in folders of
+/// - shadowing_libraries: CUDA's, cuDNN's, NCCL's and the C++ run-time libraries in directories of
 /// LD_LIBRARY_PATH
 /// - driver: NVIDIA's kernel driver, "580.65.06"; gpus: the compute capability of each GPU, "9.0"
-/// - compatibility_driver: a libcuda.so.1 of cuda-compat in a folder of LD_LIBRARY_PATH
+/// - compatibility_driver: a libcuda.so.1 of cuda-compat in a directory of LD_LIBRARY_PATH
 ///
 /// Takes milliseconds, and nvidia-smi's time where there is a GPU, 2 s at most. What cannot be read is not
 /// known. Errors: kCancelled.

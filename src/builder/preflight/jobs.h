@@ -26,11 +26,11 @@ struct JobRequest {
 struct JobChoice {
   int jobs = 1;
   std::string told;              ///< "6 jobs: 8 cores, memory for 6".
-  std::string warning = {};      ///< That the number the user gave may need more memory than there is; or "".
-  std::uint64_t free_bytes = 0;  ///< What they share: of this node's part of the run; 0 = not known.
+  std::string warning = {};      ///< Warns that the user's number may need more memory than there is; or "".
+  std::uint64_t free_bytes = 0;  ///< Memory that they share, of this node's part of the run; 0 = not known.
 };
 
-/// As many as were granted, but no more than fit the memory that is free, of machine and control groups;
+/// Chooses the granted number, but no more than fit the free memory, of machine and control groups;
 /// memory is divided among nodes that run side by side as jobs are. A number that the user gave is kept.
 JobChoice ChooseJobs(const JobRequest& request);
 

@@ -1,6 +1,6 @@
 #pragma once
 // Evaluates preflight rules before a build starts. Layer: builder. The rules are data (data/preflight.yaml):
-// conditions in the language of recipes over facts. The facts are read in machine_facts.h and recipe_facts.h.
+// conditions in the language of recipes over facts. The facts are read in host_facts.h and recipe_facts.h.
 
 #include <map>
 #include <optional>
@@ -14,15 +14,15 @@
 
 namespace ptpkg::builder {
 
-/// One thing that was found. `finding.file` is the package, "" for the machine.
+/// A rule's finding. `finding.file` is the package, "" for the machine.
 struct PreflightFinding {
   Finding finding;
-  std::string source;  ///< Where the rule comes from.
+  std::string source;  ///< Source of the rule.
 };
 
 class PreflightRules {
  public:
-  /// Those of this program.
+  /// The rules that this program contains.
   static Result<PreflightRules> BuiltIn();
   /// Errors: kInvalidInput with a span: unknown or missing keys, syntax of expressions.
   static Result<PreflightRules> Parse(std::string_view text, const std::string& name);
@@ -49,7 +49,7 @@ class PreflightRules {
   std::vector<Rule> rules_;
 };
 
-/// Judges builds by the built-in rules, on this machine: information is told to nobody, warnings by the
+/// Judges builds by the built-in rules, on this machine: information is dropped, warnings go to the
 /// reporter; the errors of all are refused together, as kRefused. What holds for several builds is said once,
 /// with their names where it does not hold for all. Errors: that, and those of ReadMachineFacts and
 /// AddRecipeFacts.

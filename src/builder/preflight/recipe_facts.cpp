@@ -233,7 +233,7 @@ class RecipeFacts {
     facts_["needed_disk_gib"] = Value(IsTorch(recipe_.name) ? torch : kDiskOfAny);
   }
 
-  /// As `git submodule` reads it: "path = third_party/fmt".
+  /// Like `git submodule`: "path = third_party/fmt".
   void AddSubmodules() {
     if (!input_.source) return;
     const auto text = ReadFile(env_.fs, *input_.source / ".gitmodules");

@@ -10,11 +10,11 @@ namespace ptpkg::builder {
 
 struct RecipeFactsInput {
   const recipe::Recipe& recipe;
-  const HostPlan& host;                ///< Where its tools come from; of a conda client, none is known.
-  std::string subject = {};            ///< What the build is called; "": as the recipe.
+  const HostPlan& host;                ///< Origin of its tools; a conda client names none.
+  std::string subject = {};            ///< Name of the build; "": the recipe's.
   std::string script = {};             ///< Its text.
   std::uint64_t memory_per_job = 0;    ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).
-  std::optional<AbsPath> source = {};  ///< --source, or the folder of `path`.
+  std::optional<AbsPath> source = {};  ///< --source, or the directory of `path`.
 };
 
 /// Adds:
@@ -34,12 +34,12 @@ struct RecipeFactsInput {
 ///   TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES or CUDAARCHS of build.script.env
 /// - unserved_gpus: those of `gpus` that code for these architectures does not run on
 /// - memory_per_job_gib, needed_disk_gib
-/// - empty_submodules: folders that the source's .gitmodules names and that hold nothing
+/// - empty_submodules: directories that the source's .gitmodules names and that hold nothing
 ///
 /// Errors: kCancelled.
 Result<void> AddRecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts);
 
-/// All of these names with nothing behind them, for a machine that is looked at without a recipe.
+/// Adds these names without values, for a machine that is examined without a recipe.
 void AddEmptyRecipeFacts(Facts& facts);
 
 }  // namespace ptpkg::builder

@@ -20,7 +20,7 @@ Result<std::string> ReadSealedFile(Fs& fs, const AbsPath& file, std::string_view
 /// Replaces `file`, whole or not at all. Errors: kIo.
 Result<void> WriteSealedFile(Fs& fs, const AbsPath& file, std::string_view head, const std::string& rest);
 
-/// Whether the whole of `text` is a decimal number, which `number` then is.
+/// Returns true if the whole of `text` is a decimal number, and stores it in `number`.
 template <class Number>
 bool ReadNumber(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

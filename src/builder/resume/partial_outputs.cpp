@@ -73,8 +73,8 @@ class PartialOutputFinder {
     return last;
   }
 
-  /// Whether files of `folder` are ninja's business. A make that ninja started (ExternalProject) trusts
-  /// whatever is newer than its sources.
+  /// Whether ninja handles the files of `folder`. A make that ninja started (ExternalProject) trusts
+  /// anything newer than its sources.
   [[nodiscard]] bool IsNinjas(std::string folder) const {
     if (ninja_.empty()) return false;
     while (true) {
@@ -90,7 +90,7 @@ class PartialOutputFinder {
   const std::vector<source::WalkEntry>& files_;
   const SourceRecord& sources_;
   const Ending& ending_;
-  std::set<std::string> ninja_;  // folders with a log of ninja
+  std::set<std::string> ninja_;  // directories with a log of ninja
   std::set<std::string> make_;   // with a Makefile
 };
 

@@ -13,22 +13,22 @@ namespace ptpkg::builder {
 /// The script and what it had started ended one way or another, or the machine went down.
 enum class RunEndKind : std::uint8_t { kProcesses, kMachine };
 
-/// What is known of the end, and of what went wrong before.
+/// How a run ended, and which commands failed before.
 struct Ending {
   RunEndKind kind = RunEndKind::kProcesses;
   FailedCommands failed = {};
 };
 
-/// How far before the last write a file may have been in the hands of a command that did not end. A second
+/// Time before the last write in which an unfinished command may have written to a file. A second
 /// command on an output (objcopy, strip, mv) takes less than 10 s, and at most that much work is done again.
 inline constexpr std::chrono::seconds kProcessesWindow{10};
-/// What was written before a power loss may be empty or zero: the kernel writes it out after 30 s at the
+/// Data written before a power loss may be empty or zero: the kernel writes it out after 30 s at the
 /// latest (dirty_expire_centisecs) and looks each 5 s; some disks take longer.
 inline constexpr std::chrono::seconds kMachineWindow{60};
 
 struct PartialOutputs {
   std::vector<RelPath> outputs;  ///< Files that the build made: to be removed.
-  std::vector<RelPath> sources;  ///< Files of the sources: the folder cannot be gone on in.
+  std::vector<RelPath> sources;  ///< Files of the sources: no build can resume in the directory.
 };
 
 /// `files`: what lies below `root`, where `sources` were prepared. An output is in flight if it was written

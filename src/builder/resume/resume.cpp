@@ -97,7 +97,7 @@ Result<std::optional<RelPath>> FirstConflictingChange(Env& env, const AbsPath& s
 
 namespace {
 
-/// Of those whose environment this process may read, but for what a person has started in a shell that has
+/// Processes whose environment this process may read, except those started by a person in a shell that has
 /// read the environment file.
 std::vector<std::string> ProcessesWith(Fs& fs, const std::string& assignment) {
   const std::string by_hand = fmt::format("{}=1", kReadByHand);

@@ -16,7 +16,7 @@ namespace ptpkg::builder {
 struct RecoveredSources {
   SourceRecord record;
   std::map<RelPath, std::string> changes = {};  ///< SourceRecord::Changes.
-  std::size_t removed_outputs = 0;              ///< Of FindPartialOutputs.
+  std::size_t removed_outputs = 0;              ///< Number of files removed by FindPartialOutputs.
   bool script_ran = false;
 };
 
@@ -25,8 +25,9 @@ struct ResumableWorkDir {
   std::string why_not = {};                 ///< For people, if so.
 };
 
-/// Where the record of the sources and outputs stands, as they were when a person entered the folder `work`
-/// with `ptpkg shell`. Gone when nothing was changed there; else whoever goes on in the folder compares.
+/// File with the record of the sources and outputs, as they were when a person entered the directory
+/// `work` with `ptpkg shell`. Gone when nothing was changed there; else whoever goes on in the directory
+/// compares.
 AbsPath ShellRecordFile(const AbsPath& work);
 
 /// Looks at `layout.source` and at the record in the file `record`, in the phase that `state` says, and
@@ -44,7 +45,7 @@ Result<std::optional<RelPath>> FirstConflictingChange(Env& env, const AbsPath& s
 /// Nothing is known of processes of other PID namespaces, users and hosts. Errors: kCancelled.
 Result<void> WaitForEarlierScript(Env& env, const WorkLayout& layout);
 
-/// Empties all folders of `layout` but `source`; RECIPE_DIR and the folder of the script go.
+/// Empties all directories of `layout` but `source`; RECIPE_DIR and the directory of the script go.
 Result<void> EmptyAllExceptSource(Env& env, const WorkLayout& layout);
 
 }  // namespace ptpkg::builder

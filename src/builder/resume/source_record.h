@@ -12,7 +12,7 @@ namespace ptpkg::builder {
 
 class SourceRecord {
  public:
-  /// What lies below `root` now.
+  /// Records the files that are below `root` now.
   static Result<SourceRecord> Take(Env& env, const AbsPath& root);
   /// Errors: kNotFound, kCorrupt, kIo.
   static Result<SourceRecord> Read(Env& env, const AbsPath& file);
@@ -26,7 +26,7 @@ class SourceRecord {
   /// The same files, by kind, executable bit, size and time.
   bool operator==(const SourceRecord&) const = default;
 
-  /// What Changes says of a file with these bytes.
+  /// State that Changes gives for a file with these bytes.
   static std::string StateOf(const Sha256& digest, bool executable);
 
   /// Every recorded file that is not as it was, with what tells its present state from others: of a file

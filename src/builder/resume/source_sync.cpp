@@ -177,7 +177,7 @@ class Syncer {
     return Ok();
   }
 
-  /// What is recorded, and in no origin any more.
+  /// Recorded paths that no origin has any more.
   std::vector<RelPath> Gone() {
     std::vector<RelPath> gone;
     auto there = found_.begin();
@@ -193,7 +193,7 @@ class Syncer {
         .WithHint("set target_directory for one of them");
   }
 
-  /// What has to be copied. The record of what only has a new time takes that time.
+  /// Files to copy. The record of a file with nothing but a new time takes that time.
   Result<std::vector<Found*>> FindChanged() {
     std::vector<Found*> doubtful;
     for (Found& one : found_) {
@@ -248,8 +248,8 @@ class Syncer {
                                    .digest = digest});
   }
 
-  /// Whether `folder` of the copy is reached through folders alone: behind a symlink that a build has made
-  /// may lie anything.
+  /// Whether `folder` of the copy is reached through directories alone: a symlink made by a build
+  /// may lead anywhere.
   Result<bool> IsReal(const std::string& folder) {
     if (folder.empty()) return true;
     const auto known = real_.find(folder);
@@ -292,7 +292,7 @@ class Syncer {
         .WithHint("rename one of them, or start over with --fresh");
   }
 
-  /// Makes the folders of `one`, and room for it.
+  /// Makes the directories of `one`, and room for it.
   Result<void> MakePlace(const Found& one) {
     std::string folder;
     for (const std::string& name : Split(one.path.ParentText(), '/')) {

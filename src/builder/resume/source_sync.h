@@ -22,9 +22,9 @@ struct SyncRecord {
     FileKind kind = FileKind::kRegular;
     bool executable = false;
     std::uint64_t size_bytes = 0;
-    /// Of the source. kUnsure: it may have been written again within the same tick of the clock.
+    /// mtime of the source. kUnsure: it may have been written again within the same tick of the clock.
     std::int64_t mtime_ns = 0;
-    Sha256 digest = {};  ///< Of the bytes; of a symlink, of its target.
+    Sha256 digest = {};  ///< Digest of the bytes; for a symlink, of its target.
   };
   static constexpr std::int64_t kUnsure = -1;
 
@@ -41,21 +41,21 @@ struct SyncRecord {
   void RereadAllSources();
 };
 
-/// One source folder, and where it lies in the copy.
+/// One source directory, and where it lies in the copy.
 struct SyncOrigin {
   AbsPath folder = AbsPath::Literal("/nonexistent");
   std::string below = {};              ///< source.target_directory; "": the copy itself.
-  std::vector<RelPath> left_out = {};  ///< Of the folder: what is not copied.
+  std::vector<RelPath> left_out = {};  ///< Paths in the directory that are not copied.
 };
 
 struct SyncRequest {
   std::vector<SyncOrigin> origins = {};
-  AbsPath copy = AbsPath::Literal("/nonexistent");         ///< An existing folder.
+  AbsPath copy = AbsPath::Literal("/nonexistent");         ///< An existing directory.
   AbsPath record_file = AbsPath::Literal("/nonexistent");  ///< Written before and after a change of the copy.
   /// The copy is being made: files keep their times, and one that is there already is another source's.
   bool first = false;
   bool replaces = false;  ///< With `first`: what is there already was inherited, and gives way.
-  /// Whether the copy has the file from elsewhere: no origin may bring it too. May be empty.
+  /// Whether the copy has the file from another source: no origin may bring it too. May be empty.
   std::function<bool(const RelPath&)> is_taken = {};
   /// Called before the copy gets a file that it did not have, or loses one; may be empty. An error ends it.
   std::function<Result<void>()> before_other_files = {};
@@ -66,10 +66,10 @@ struct SyncOutcome {
   std::vector<RelPath> removed;  ///< Gone from the source, sorted.
 };
 
-/// Copies what is new or has changed since `record`, and removes what is gone, with folders that are empty
-/// then. Copies get the time of now, because make and ninja would not see an older one. Other files of the
-/// copy, and those that a build has changed, stay as they are. `record` and its file then say what the copy
-/// holds; a run that is killed here is made good by the next. No symlink of the copy is followed.
+/// Copies what is new or has changed since `record`, and removes what is gone, with directories that are
+/// empty then. Copies get the time of now, because make and ninja would not see an older one. Other files of
+/// the copy, and those that a build has changed, stay as they are. `record` and its file then say what the
+/// copy holds; a run that is killed here is made good by the next. No symlink of the copy is followed.
 /// Errors: kNotFound (an origin), kIo, kCancelled; kInvalidInput: source::CheckEntry's, and a file that two
 /// sources hold; kRefused for a file that changes while it is copied, and for one whose place the build has
 /// taken by something of another kind.

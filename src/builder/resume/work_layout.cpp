@@ -22,7 +22,7 @@ constexpr std::string_view kPlacehold =
 constexpr std::string_view kRootName = "/w";
 constexpr int kMaxLinks = 40;  // as the kernel's limit
 
-/// `path` without symlinks: CMake and others write the real path of their folders, and one that is longer
+/// `path` without symlinks: CMake and others write the real path of their directories, and one that is longer
 /// than ours would not be found again.
 Result<AbsPath> RealPath(Fs& fs, const AbsPath& path) {
   AbsPath todo = path;

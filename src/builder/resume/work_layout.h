@@ -13,7 +13,7 @@ inline constexpr std::string_view kEnvironmentFileName = "build_env_setup.sh";
 inline constexpr std::string_view kSourceFolderName = "work";
 
 /// Everything whose path may enter a built file lies below `root`, whose path has the same length for
-/// every work folder: so a file that holds it has the same layout wherever it was built, and a text of
+/// every work directory: so a file that holds it has the same layout wherever it was built, and a text of
 /// that length can stand in for it.
 struct WorkLayout {
   AbsPath root = AbsPath::Literal("/nonexistent");
@@ -33,22 +33,22 @@ struct WorkLayout {
 };
 
 /// make splits a path at a blank, PATH at ':', CMake at ';', -Wl at ',' and a prefix map at '='; shells and
-/// make expand others. No quoting holds for all of them, so such a folder is refused before anything is
+/// make expand others. No quoting holds for all of them, so such a directory is refused before anything is
 /// copied. Errors: kInvalidInput naming the character.
 Result<void> CheckWorkFolder(const AbsPath& work_dir);
 
-/// Makes the folders (all but `source` and `recipe_copy`) below the existing folder `work_dir`, where they
-/// are missing. A work folder with a path so long that the lengths cannot be kept is allowed, with a warning
-/// that its results differ from those made elsewhere. Errors: CheckWorkFolder's, kIo.
+/// Makes the directories (all but `source` and `recipe_copy`) below the existing directory `work_dir`, where
+/// they are missing. A work directory with a path so long that the lengths cannot be kept is allowed, with a
+/// warning that its results differ from those made elsewhere. Errors: CheckWorkFolder's, kIo.
 Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir);
 
 /// Path of conda's placeholder prefix: 255 characters (conda-build config.py DEFAULT_PREFIX_LENGTH).
 inline constexpr std::size_t kPrefixLength = 255;
-/// Length of WorkLayout::root's path. Leaves 79 characters for the prefix's own name, and any work folder
+/// Length of WorkLayout::root's path. Leaves 79 characters for the prefix's own name, and any work directory
 /// of up to 170 characters.
 inline constexpr std::size_t kRootLength = 176;
 
-/// The absolute folder that fills the run-time search path of everything that is linked in a build, so
+/// The absolute directory that fills the run-time search path of everything that is linked in a build, so
 /// that any later search path fits in its place. It does not exist on any machine; one left in a finished
 /// artifact is an error. 640 characters or more (docs/formats/build-environment.md).
 std::string SearchPathPad();

@@ -16,7 +16,7 @@ namespace ptpkg::builder {
 
 namespace {
 
-// Raised when a folder is to be read in another way.
+// Raised when a directory is to be read in another way.
 constexpr int kFormat = 2;
 constexpr std::array<std::pair<WorkPhase, std::string_view>, 4> kPhases = {
     {{WorkPhase::kStarted, "started"},

@@ -36,7 +36,7 @@ std::string_view MakeTarget(std::string_view text) {
   return end > name ? WithoutPlace(text.substr(name, end - name)) : std::string_view();
 }
 
-/// "./a/../b" → "b". What leads out of the unknown folder is taken for what is in it.
+/// "./a/../b" → "b". What leads out of the unknown directory is taken for what is in it.
 std::string Normalised(std::string_view path) {
   std::vector<std::string> kept;
   for (std::string& part : Split(path, '/')) {

@@ -14,24 +14,24 @@
 
 namespace ptpkg::builder {
 
-/// What a command of make or ninja that failed was to make, as they call it in a line of their output:
+/// Targets of a failed make or ninja command, as named in a line of their output:
 /// "table.txt" of "make: *** [Makefile:3: table.txt] Error 1", "a.o" of "FAILED: a.o ". Empty: `line` tells
 /// of no such command.
 std::vector<std::string> FailedTargets(std::string_view line);
 
 struct FailedCommands {
-  std::optional<std::int64_t> first_ns = {};  ///< Unix time at which the first one was told.
-  /// What they were to make, without "." and "..": absolute, or relative to a folder that nobody knows.
+  std::optional<std::int64_t> first_ns = {};  ///< Unix time at which the first one was reported.
+  /// Targets of these commands, without "." and "..": absolute, or relative to an unknown directory.
   std::set<std::string, std::less<>> targets = {};
 
-  /// Whether one of them may be the file `path` below `root`: a relative one is its end.
+  /// Whether one of the targets can be the file `path` below `root`: a relative one is its end.
   [[nodiscard]] bool Name(const AbsPath& root, const RelPath& path) const;
 };
 
-/// In the work folder, outside of the sources and the prefix.
+/// Path in the work directory, outside of the sources and the prefix.
 AbsPath FailedCommandsFile(const WorkLayout& layout);
 
-/// Of the last script that ran there. Empty where nothing was recorded: by an older ptpkg, or with no room
+/// Record of the last script there. Empty where nothing was recorded: by an older ptpkg, or with no room
 /// for it. Errors: kIo.
 Result<FailedCommands> ReadFailedCommands(Fs& fs, const AbsPath& file);
 
@@ -43,9 +43,9 @@ class FailedCommandsWriter {
 
   /// A line of the script's output: what it names is on the disk when this returns.
   void ReadOutputLine(std::string_view line) { Add(FailedTargets(line)); }
-  /// The same for files that are known to be half-written. The first 64 KiB of names are kept.
+  /// Adds files that are known to be half-written. The first 64 KiB of names are kept.
   void Add(const std::vector<std::string>& targets);
-  /// Whether all was written that was to be.
+  /// Whether everything was written.
   [[nodiscard]] bool is_complete() const { return complete_; }
 
  private:

@@ -148,7 +148,7 @@ void FailureBlocks::Begin(const std::string& line, std::string_view text, std::s
   if (text.starts_with("FAILED: ")) {
     if (command_.empty()) begin(Open::kNinja, command_);
   } else if (text.starts_with("ninja: build stopped") && command_.empty()) {
-    // What had counted anew was a tool inside of another step: the failure before it stopped them all.
+    // The new count came from a tool inside another step: the failure before it stopped them all.
     command_ = std::move(before_restart_);
     before_restart_ = {};
   } else if (IsMakeError(text)) {

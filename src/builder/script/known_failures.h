@@ -12,7 +12,7 @@ namespace ptpkg::builder {
 
 struct KnownFailure {
   std::string id;
-  std::vector<std::string> texts = {};  ///< That one line holds, in this order, without overlap.
+  std::vector<std::string> texts = {};  ///< Texts in one line, in this order, without overlap.
   std::string hint = {};
   std::string source = {};
   std::string example = {};

@@ -31,9 +31,9 @@ class MemorySigns {
 struct MemoryFacts {
   OomKills before = {};
   OomKills after = {};
-  int jobs = 1;                     ///< The script was told to use.
-  std::uint64_t bytes_per_job = 0;  ///< As they were chosen by; 0 = not known.
-  std::uint64_t free_bytes = 0;     ///< When it began; 0 = not known.
+  int jobs = 1;                     ///< Number that the script was told to use.
+  std::uint64_t bytes_per_job = 0;  ///< Memory per job for which they were chosen; 0 = not known.
+  std::uint64_t free_bytes = 0;     ///< Free memory at its start; 0 = not known.
 };
 
 struct MemoryDiagnosis {
@@ -42,8 +42,8 @@ struct MemoryDiagnosis {
   std::string hint;  ///< "with --jobs 2 it would fit; it ran with 6". Not empty if `what` is not.
 };
 
-/// What became of a script that failed. A program that was killed while the kernel counts no process that it
-/// ended for lack of memory is said to be killed, and no more.
+/// Diagnoses a script that failed. A program that was killed while the kernel counts no process that it
+/// ended for lack of memory is reported as killed, and no more.
 MemoryDiagnosis DiagnoseMemoryShortage(const MemorySigns& signs, const ExitStatus& status,
                                        const MemoryFacts& facts);
 

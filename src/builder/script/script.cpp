@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShownLines = 40;
 constexpr std::size_t kMostNamed = 3;  // files and processes of one message
 
-/// What was run, and with which environment: the first thing one asks about a failed build.
+/// The command and its environment: the first thing one asks about a failed build.
 std::string LogHeader(const ScriptRun& run, const Command& command) {
   std::string text =
       fmt::format("# {}: {}\n# in {}\n", run.subject, ShellQuote(command.argv), command.cwd.str());
@@ -99,7 +99,7 @@ bool IsAnyWriting(const std::vector<OrphanProcess>& left) {
                      [](const OrphanProcess& each) { return !each.writing.empty(); });
 }
 
-/// Of a build script; other scripts have none.
+/// Watchers of a build script; other scripts have none.
 struct Watchers {
   ScriptWatch& watch;
   std::optional<FailedCommandsWriter> failed = {};
@@ -155,7 +155,7 @@ std::string FileInFolder(const AbsPath& file, const std::map<std::string, AbsPat
   return file.str();
 }
 
-/// Of a script that ended well.
+/// Checks a script that ended well.
 Result<void> CheckOrphans(Env& env, const ScriptRun& run, const std::vector<OrphanProcess>& left) {
   std::vector<std::string> others;
   for (const OrphanProcess& each : left) {

@@ -22,19 +22,19 @@ Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildSc
 struct ScriptRun {
   std::string stage;    ///< For the reporter: "build", "test".
   std::string subject;  ///< "toy-1.0-0"
-  std::string title;    ///< Which one of the subject's scripts it is, for progress; "" if there is one only.
+  std::string title;    ///< Name of this script among the subject's, for progress; "" if there is one only.
   std::string interpreter;  ///< "bash", "python", or another program of PATH.
   std::string text;
-  AbsPath file = AbsPath::Literal("/nonexistent");      ///< Where `text` is put; its folder is made.
-  AbsPath cwd = AbsPath::Literal("/nonexistent");       ///< Where it runs.
-  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Appended to; its folder is made.
+  AbsPath file = AbsPath::Literal("/nonexistent");      ///< File for `text`; its directory is made.
+  AbsPath cwd = AbsPath::Literal("/nonexistent");       ///< Working directory.
+  AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Appended to; its directory is made.
   std::map<std::string, std::string> variables;         ///< The whole environment.
-  std::string how = {};                                 ///< With how many jobs, and why, for progress.
-  std::uint64_t bytes_per_job = 0;  ///< What one of env.jobs needs, as far as is known; 0 = not at all.
-  std::uint64_t free_bytes = 0;     ///< What they all have; 0 = not known.
-  bool remembers = true;            ///< The time of its steps is read and written (step_estimate.h).
-  /// Of RunBuildScript: where the commands that fail are recorded meanwhile (failed_commands.h); and the
-  /// folders in which the script must leave no process writing, by the variables that name them.
+  std::string how = {};                                 ///< Number of jobs and its reason, for progress.
+  std::uint64_t bytes_per_job = 0;                      ///< Memory that one of env.jobs needs; 0 = not known.
+  std::uint64_t free_bytes = 0;                         ///< Memory for all of them; 0 = not known.
+  bool remembers = true;  ///< The time of its steps is read and written (step_estimate.h).
+  /// For RunBuildScript: the file that records failing commands meanwhile (failed_commands.h); and the
+  /// directories in which the script must leave no process writing, by the variables that name them.
   std::optional<AbsPath> failed_commands = {};
   std::map<std::string, AbsPath> watched = {};
 };
@@ -45,7 +45,7 @@ struct ScriptRun {
 /// path, after the whole process group has ended.
 Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
 
-/// As RunScript, and tells the reporter the steps that the script's tools count, with the time that is left.
+/// Like RunScript, and reports the steps that the script's tools count, with the time that is left.
 /// A script that fails is kCommandFailed: as context the block of the first command that failed, else up to
 /// 10 errors and the last 40 lines, and the log's path; the hint names what such failures are known to mean.
 /// A compiler that was killed for lack of memory is named in the message (memory_shortage.h). So is a script

@@ -14,12 +14,12 @@ namespace ptpkg::builder {
 
 struct WatchOptions {
   std::string stage;    ///< "build"
-  std::string subject;  ///< Whose steps are remembered: "toy-1.0-0".
+  std::string subject;  ///< Subject whose steps are remembered: "toy-1.0-0".
   std::string log;      ///< Path of the log, for errors.
-  int jobs = 1;         ///< The script was told to use.
+  int jobs = 1;         ///< Number that the script was told to use.
   std::uint64_t bytes_per_job = 0;
   std::uint64_t free_bytes = 0;
-  bool remembers = true;  ///< False: a run of a part, whose time says nothing of others'.
+  bool remembers = true;  ///< False: a run of a part, whose time is not representative.
 };
 
 /// Progress, time left, why it failed. For one script; all calls from one thread.
@@ -32,9 +32,9 @@ class ScriptWatch {
   void Start(Task& task);
   /// A line of its output: tells the task where it stands.
   void ReadOutputLine(Task& task, std::string_view line);
-  /// It has ended well: remembers how its steps went.
+  /// The script ended well: remembers the times of its steps.
   void Succeeded();
-  /// It has ended with `status`, which is not ok: kCommandFailed with the block of the first command that
+  /// The script ended with `status`, which is not ok: kCommandFailed with the block of the first command that
   /// failed, else the errors that it printed and its last 40 lines; the path of the log; what is known about
   /// such a failure as hint.
   Error Failed(const ExitStatus& status);

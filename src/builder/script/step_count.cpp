@@ -95,7 +95,7 @@ StepCount::Change StepCount::ReadOutputLine(std::string_view line) {
   const std::optional<StepMark> mark = ReadStepMark(line);
   if (!mark) return Change::kNone;
   if (mark->regenerates) {
-    // What was counted so far were steps towards other totals.
+    // The steps counted so far led to other totals.
     if (current_ && !hidden_ && state_.part > 0) state_ = State{.part = state_.part - 1};
     if (current_) largest_total_ = 0;
     current_.reset();

@@ -23,7 +23,7 @@ struct StepMark {
   bool regenerates = false;
 };
 
-/// What `line` says; nullopt for most lines. Blanks before it are allowed; escape sequences are not. Linear.
+/// Step mark in `line`; nullopt for most lines. Leading blanks are allowed; escape sequences are not. Linear.
 std::optional<StepMark> ReadStepMark(std::string_view line);
 
 /// Follows the counts of one script, which may run several tools one after the other, or inside one another.
@@ -33,7 +33,7 @@ class StepCount {
     StepKind kind = StepKind::kSteps;
     std::uint64_t done = 0;
     std::uint64_t total = 0;  ///< 0: unknown (kCommand).
-    int part = 0;             ///< Which count of the script, from 1; 0: none yet.
+    int part = 0;             ///< Number of the count in the script, from 1; 0: none yet.
   };
   enum class Change : std::uint8_t {
     kNone,

@@ -30,7 +30,7 @@ std::string_view NameOf(std::string_view subject) {
   return subject;
 }
 
-/// Of the newest record that `name` has, whatever its version.
+/// Path of the newest record of `name`, whatever its version.
 std::optional<AbsPath> NewestRecordOf(Env& env, std::string_view name) {
   std::optional<AbsPath> newest;
   std::int64_t newest_ns = 0;
@@ -209,7 +209,7 @@ std::optional<double> StepEstimate::SecondsLeftByRecord(const StepCount::State& 
   const std::uint64_t now = state.total > 0 ? state.total : std::max(then.steps, state.done);
   const auto total = static_cast<double>(now);
   if (total > 1.1 * static_cast<double>(then.steps)) return std::nullopt;
-  // Of a build that was resumed, the first steps were done by an earlier run.
+  // If a build was resumed, an earlier run did the first steps.
   const double first = 1 - std::min(1.0, total / static_cast<double>(then.steps));
   const double share = first + (1 - first) * static_cast<double>(state.done) / total;
   const double passed_then = (TimeShare(then.curve, share) - TimeShare(then.curve, first)) * then.seconds;

@@ -12,7 +12,7 @@
 
 namespace ptpkg::builder {
 
-/// How the time of one run was spread over its steps. The steps of a build differ: those of PyTorch take from
+/// Distribution of one run's time over its steps. The steps of a build differ: those of PyTorch take from
 /// 1 to 60 s, and the long ones do not come evenly.
 struct StepRecord {
   struct Part {
@@ -24,7 +24,7 @@ struct StepRecord {
     std::vector<double> curve = {};
   };
   double seconds = 0;  ///< The whole script.
-  int jobs = 1;        ///< It was told to use.
+  int jobs = 1;        ///< Number that it was told to use.
   std::vector<Part> parts = {};
 };
 
@@ -39,7 +39,7 @@ class StepEstimate {
  public:
   StepEstimate(std::optional<StepRecord> last, int jobs) : last_(std::move(last)), jobs_(jobs) {}
 
-  /// What to tell `seconds` after the start of the script. Times never go back.
+  /// Progress to report `seconds` after the start of the script. Times never go back.
   StepProgress At(const StepCount::State& state, double seconds);
 
   /// The record of this run, which has succeeded after `seconds`; nullopt when it would be a worse guess than

@@ -10,7 +10,7 @@
 
 namespace ptpkg::builder {
 
-/// What `files`, the files of a package below the prefix, lack or have against `test`: one sentence each,
+/// Compares `files`, the files of a package below the prefix, with `test`: one sentence per difference,
 /// empty when all is well. `site_packages`: "lib/python3.11/site-packages", or "site-packages" of a package
 /// that is not unpacked.
 std::vector<std::string> CheckContents(const recipe::ContentsTest& test, const std::vector<RelPath>& files,

@@ -141,7 +141,7 @@ class Tester {
 
   Result<void> One(const recipe::ModulesTest& test) { return Execute(ModulesRun(test)); }
 
-  /// Into the folder that the script runs in.
+  /// Into the directory that the script runs in.
   Result<void> CopyFilesOfTest(const recipe::ScriptTest& test, const AbsPath& cwd) {
     if (!test.HasFiles()) return Ok();
     const std::string folder = recipe::TestFilesFolder(recipe_.name, test.position) + "/";

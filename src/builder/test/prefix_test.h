@@ -12,9 +12,9 @@
 namespace ptpkg::builder {
 
 struct PrefixTestRequest {
-  const recipe::Recipe& recipe;  ///< Whose tests are run.
+  const recipe::Recipe& recipe;  ///< Recipe whose tests are run.
   const WorkLayout& layout;      ///< RECIPE_DIR and prefix are there.
-  const ScriptContext& place;    ///< Of the build script.
+  const ScriptContext& place;    ///< Context of the build script.
   /// Files of the prefix that belong to no package of the recipe, sorted.
   const std::vector<RelPath>& host_files;
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists.
@@ -22,12 +22,12 @@ struct PrefixTestRequest {
 
 struct PrefixTests {
   Report report;                     ///< Findings "package-test" of those that failed.
-  std::size_t failed = 0;            ///< Of those that ran; one may have several findings.
-  std::vector<std::string> ran;      ///< What a person calls them.
+  std::size_t failed = 0;            ///< Number of tests that failed; one may have several findings.
+  std::vector<std::string> ran;      ///< Names in messages of the tests that ran.
   std::vector<std::string> skipped;  ///< With the reason: "pip check: for the package alone".
 };
 
-/// Script tests run with $PREFIX/lib first in LD_LIBRARY_PATH, in a folder of their own below layout.temp,
+/// Script tests run with $PREFIX/lib first in LD_LIBRARY_PATH, in a directory of their own below layout.temp,
 /// and otherwise with what builder::TestPackage gives them; imports need the Python of the prefix.
 /// package_contents looks at the files that build.files selects. Skipped: pip check, what requires a tool
 /// that the machine does not have, imports without a Python, package_contents of a noarch Python package.

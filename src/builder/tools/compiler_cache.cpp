@@ -26,7 +26,7 @@ constexpr const char* kMaxSize = "10G";
 
 /// `$1` is the compiler. Words of which ccache 4.7 does not know what they do to an object, or gets it wrong,
 /// are left to the compiler; so are variables and words that choose another cc1 or as than those of the key,
-/// and CMake's tries, which have another folder each time. "scan" becomes the command for kDigest.
+/// and CMake's tries, which have another directory each time. "scan" becomes the command for kDigest.
 constexpr std::string_view kGuards =
     R"sh(case $PWD in */CMakeFiles/CMakeScratch/* | */CMakeFiles/CMakeTmp*) exec "$@" ;; esac
 if [ -n "${COMPILER_PATH-}${GCC_EXEC_PREFIX-}" ]; then exec "$@"; fi
@@ -65,7 +65,7 @@ bytes=$(sha256sum <<< "$bytes") || exec "$@"
 
 AbsPath ProgramFolder(const WorkLayout& layout) { return layout.root / "ccache"; }
 
-/// What ccache is told, wherever it runs.
+/// Settings for ccache, wherever it runs.
 Variables Settings(const Env& env) {
   Variables out = {{"CCACHE_DIR", CompilerCacheFolder(env).str()},
                    {"CCACHE_CONFIGPATH", "/dev/null"},  // the user's own file could make it sloppy
@@ -90,14 +90,14 @@ bool IsCompilerName(std::string_view name) {
 }
 
 struct Identity {
-  std::string key = {};  ///< Of its content.
+  std::string key = {};  ///< Digest of its content.
   std::string as = {};   ///< The assembler, where the compiler takes the one of PATH.
   bool is_nvcc = false;
 };
 
 struct Compiler {
-  AbsPath path;  ///< As it is called;
-  AbsPath runs;  ///< what that runs: another file where the first is a link to ccache.
+  AbsPath path;  ///< The path that is called;
+  AbsPath runs;  ///< the file that it runs: another one where the first is a link to ccache.
   Identity identity = {};
 };
 
@@ -300,7 +300,7 @@ std::string PreambleText(const std::map<AbsPath, AbsPath>& programs) {
   return text + "  esac\ndone\nunset __ptpkg_name\n";
 }
 
-/// What ccache said, without the address that may hold a password.
+/// Output of ccache, without the address that may hold a password.
 std::string WithoutSecrets(const Env& env, std::string text) {
   const auto given = env.variables.find("CCACHE_REMOTE_STORAGE");
   if (given == env.variables.end()) return text;

@@ -19,7 +19,7 @@
 
 namespace ptpkg::builder {
 
-/// Where objects are kept.
+/// Directory that keeps the objects.
 AbsPath CompilerCacheFolder(const Env& env);
 
 /// ccache of PATH. Errors: kNotFound with the command that installs it.
@@ -30,16 +30,16 @@ struct OpenCompilerCache {
   Lease lease;  ///< While it lives, `ptpkg cache clean` leaves the objects alone.
 };
 
-/// Makes the folder, and tries whether ccache takes it and the user's settings: it would fail each
+/// Makes the directory, and tries whether ccache takes it and the user's settings: it would fail each
 /// compilation. Errors: FindCompilerCache's, LeaseCacheDir's; with what ccache said, but for the value of
-/// CCACHE_REMOTE_STORAGE, which may hold a password, kUsage of a setting and kIo of the folder.
+/// CCACHE_REMOTE_STORAGE, which may hold a password, kUsage of a setting and kIo of the directory.
 Result<OpenCompilerCache> PrepareCompilerCache(Env& env);
 
 struct CompilerCacheInput {
   std::optional<AbsPath> program = {};  ///< ccache; nullopt: the same programs, which only run the compiler.
   const recipe::Recipe& recipe;
   const WorkLayout& layout;
-  const std::map<std::string, std::string>& variables;  ///< Of the script.
+  const std::map<std::string, std::string>& variables;  ///< Variables of the script.
 };
 
 struct CompilerCache {
@@ -60,7 +60,7 @@ struct CompilerCache {
 /// The user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE count. Errors: kIo, kCancelled.
 Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input);
 
-/// Says that a build is made of files which name these programs: HasCompilerCache is true from then on.
+/// Records that a build contains files which name these programs: HasCompilerCache is true from then on.
 /// Errors: kIo.
 Result<void> MarkCompilerCacheUsed(Env& env, const WorkLayout& layout);
 

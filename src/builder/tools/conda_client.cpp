@@ -97,7 +97,7 @@ std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named)
 Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefix& wanted,
                                const AbsPath& log_file) {
   if (wanted.specs.empty()) return Ok();
-  // Clients ask, or refuse, when the folder is there already and is no conda environment.
+  // Clients ask, or refuse, when the directory is there already and is no conda environment.
   PTPKG_CHECK(RemoveTree(env.fs, wanted.prefix));
   Command command;
   command.argv = {client.str(), "create", "--yes", "--prefix", wanted.prefix.str()};

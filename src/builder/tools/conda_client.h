@@ -14,15 +14,15 @@ namespace ptpkg::builder {
 /// else micromamba, mamba or conda on PATH.
 std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named = "");
 
-/// What `CLIENT create` would install for `specs`, by name: name, version, build string and digest of each
+/// Packages that `CLIENT create` would install for `specs`, by name: name, version, build and digest of each
 /// package (its channel, where the client tells no digest). Empty without specs. Asks the client with
-/// --dry-run --json; nothing is written but its own caches. nullopt when its answer is none that we know.
+/// --dry-run --json; nothing is written but its own caches. nullopt when its answer is not understood.
 /// Errors: kCommandFailed with the last lines of its output, kCancelled.
 Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const AbsPath& client,
                                                                const std::vector<recipe::MatchSpec>& specs);
 
 struct CondaPrefix {
-  AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty folder or none.
+  AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty directory or none.
   std::vector<recipe::MatchSpec> specs;               ///< Nothing to do when empty.
 };
 

@@ -43,7 +43,7 @@ constexpr auto kHeaders = std::to_array<HeaderPart>({{"cuda.h", "#define CUDA_VE
 
 struct LibraryPart {
   std::string_view link;
-  std::size_t fields;  ///< How many of its version are CUDA's.
+  std::size_t fields;  ///< Number of leading version fields that are CUDA's.
 };
 constexpr auto kLibraryParts = std::to_array<LibraryPart>({{"libcudart.so", 2}, {"libcublas.so", 1}});
 
@@ -114,7 +114,7 @@ std::string CublasOf(Env& env, const AbsPath& file) {
   }
 }
 
-/// Whether there is a program at `nvcc`; adds it unless it is there under another name.
+/// Whether there is a program at `nvcc`; adds it unless it is known under another name.
 bool AddNvcc(Env& env, const AbsPath& nvcc, std::vector<AbsPath>& found) {
   if (!FindProgram("nvcc", nvcc.Parent().str())) return false;
   const auto real = env.fs.RealPath(nvcc.str());

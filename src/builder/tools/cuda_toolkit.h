@@ -15,7 +15,7 @@ struct CudaToolkit {
   /// nvcc.profile lies beside nvcc, so headers and libraries are below `root`. Debian's package and wrappers
   /// of nvcc have none.
   bool has_profile = false;
-  std::vector<AbsPath> includes = {};   ///< Where its headers may be; not all of them exist.
+  std::vector<AbsPath> includes = {};   ///< Directories for its headers; not all of them exist.
   std::vector<AbsPath> libraries = {};  ///< The same for its libraries.
   /// The gcc beside nvcc, which nvcc calls instead of the one on PATH.
   std::optional<AbsPath> host_compiler = {};

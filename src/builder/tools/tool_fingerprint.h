@@ -11,12 +11,12 @@
 
 namespace ptpkg::builder {
 
-/// Whatever, if it changes, may change what CheckTools and ToolKey say: the files of `plan`, the folders of
-/// PATH and of Python packages, dpkg's list. Empty for a plan that takes anything from elsewhere than the
+/// Whatever, if it changes, may change what CheckTools and ToolKey say: the files of `plan`, the directories
+/// of PATH and of Python packages, dpkg's list. Empty for a plan that takes anything from elsewhere than the
 /// machine: that is never taken on trust.
 std::vector<std::string> FingerprintedFiles(const Env& env, const HostPlan& plan);
 
-/// Of these files, of what `recipe` requires, of `request`, and of the caller's variables that tools are
+/// Fingerprint of `files`, `recipe`'s requirements, `request`, and the caller's variables that tools are
 /// found by. A file that is not there counts as such. Errors: kIo.
 Result<std::string> ToolFingerprint(Env& env, const recipe::Recipe& recipe, const HostRequest& request,
                                     const std::vector<std::string>& files);

@@ -1,4 +1,4 @@
-// How to get what is missing. Layer: builder.
+// Hints for getting missing tools. Layer: builder.
 #include <algorithm>
 #include <fmt/format.h>
 

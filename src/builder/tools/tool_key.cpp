@@ -13,7 +13,7 @@ namespace ptpkg::builder {
 
 namespace {
 
-/// What a tool says of itself, without the lines that hold a path: clang prints where it is installed.
+/// A tool's version text, without the lines that hold a path: clang prints where it is installed.
 Result<std::string> VersionText(Env& env, const AbsPath& program) {
   Command command;
   command.argv = {program.str(), "--version"};
@@ -83,7 +83,7 @@ void AddWheels(const WheelPlan& plan, KeyHasher& hasher) {
   }
 }
 
-/// Of the wheel that answers a requirement.
+/// Version of the wheel that meets a requirement.
 std::string WheelVersion(const WheelPlan& plan, const std::string& requirement) {
   const auto row = FindWheelRow(BuiltInWheelTable(), requirement);
   const std::string major = plan.toolkit.substr(0, plan.toolkit.find('.'));

@@ -22,8 +22,8 @@ Result<std::string> ToolKey(Env& env, const HostPlan& plan);
 /// ToolKey.
 Result<std::string> ProgramKey(Env& env, const AbsPath& program);
 
-/// Where the tools come from, for people: "cmake 3.25.1 from system, cuda-nvcc 13.0.88 from wheels"; "" where
-/// nothing was chosen. Errors: ToolKey's.
+/// Origins of the tools, for people: "cmake 3.25.1 from system, cuda-nvcc 13.0.88 from wheels"; "" where
+/// nothing was chosen. Errors: those of ToolKey.
 Result<std::string> ToolOrigins(Env& env, const HostPlan& plan);
 
 /// Name → version of the programs that a build gets from the machine, for its bill of materials: "g++" →

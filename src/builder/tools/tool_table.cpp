@@ -145,7 +145,7 @@ std::string_view StripPlatformSuffix(std::string_view requirement) {
 std::optional<Provider> FindProvider(std::string_view requirement) {
   if (requirement.starts_with("__")) return Provider{};
   const std::string_view name = StripPlatformSuffix(requirement);
-  // As conda-forge and the Python index spell one name: "setuptools_scm" and "setuptools-scm".
+  // conda-forge and the Python index spell one name differently: "setuptools_scm" and "setuptools-scm".
   std::string dashes(name);
   std::replace(dashes.begin(), dashes.end(), '_', '-');
   const auto* row = std::find_if(kTable.begin(), kTable.end(), [&](const Provider& candidate) {

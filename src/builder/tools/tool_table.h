@@ -10,8 +10,8 @@ namespace ptpkg::builder {
 
 enum class ProviderKind : std::uint8_t {
   kProgram,        ///< `probes`: program names; the first on PATH serves.
-  kHeader,         ///< `probes`: header files below an include folder; all must exist.
-  kToolkit,        ///< As kHeader, in the include folder of the CUDA toolkit that nvcc belongs to.
+  kHeader,         ///< `probes`: header files below an include directory; all must exist.
+  kToolkit,        ///< Like kHeader, in the include directory of the CUDA toolkit that nvcc belongs to.
   kPython,         ///< The interpreter.
   kPythonPackage,  ///< `probes`: the name of the distribution, which pip can install.
   kAlways,         ///< Part of every system that can run ptpkg.

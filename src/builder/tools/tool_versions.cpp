@@ -25,7 +25,7 @@ constexpr std::array<VersionHeader, 2> kLibraries = {{
     {"nccl", "nccl.h", {"NCCL_MAJOR", "NCCL_MINOR", "NCCL_PATCH"}},
 }};
 
-/// What a package of an index or a channel is for: "nvidia-cudnn-cu13" and "libcudnn" are "cudnn".
+/// Tool of an index or channel package: "nvidia-cudnn-cu13" and "libcudnn" are "cudnn".
 std::string_view NameOfPackage(std::string_view package) {
   for (const std::string_view compiler : {"nvidia-cuda-nvcc", "cuda-nvcc", "cuda-nvcc-impl"}) {
     if (package == compiler) return "cuda_toolkit";

@@ -194,9 +194,9 @@ class Finder {
     return Ok();
   }
 
-  /// Where a header may lie. That of a toolkit lies beside its nvcc, and not elsewhere: /usr/local/include
+  /// Directories to search for a header. A toolkit's lies beside its nvcc, not elsewhere: /usr/local/include
   /// may have another toolkit's. Debian's own toolkit has no nvcc.profile there, and its headers in the usual
-  /// folders. Others may have been put beside the toolkit's, as cuDNN is from its archive, and nvcc takes
+  /// directories. Others may have been put beside the toolkit's, as cuDNN is from its archive, and nvcc takes
   /// those first.
   [[nodiscard]] std::vector<AbsPath> IncludeFolders(const Wanted& wanted) const {
     std::vector<AbsPath> folders;
@@ -402,8 +402,8 @@ class Finder {
   const HostRequest& request_;
   std::string search_;
   std::optional<AbsPath> nvcc_;
-  std::optional<CudaToolkit> toolkit_;  ///< That of nvcc_.
-  std::string other_nvccs_;             ///< Those that do not fit either, for a message.
+  std::optional<CudaToolkit> toolkit_;  ///< Toolkit of nvcc_.
+  std::string other_nvccs_;             ///< The nvccs that do not fit, for a message.
   std::vector<Wanted> wanted_;
   std::set<std::string> not_debians_;         ///< Packages that would bring what the index brings.
   std::vector<std::string> header_packages_;  ///< Debian packages that may own set_.headers.

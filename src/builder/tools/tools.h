@@ -15,19 +15,19 @@
 
 namespace ptpkg::builder {
 
-/// Where the tools and libraries that a recipe requires come from.
+/// Source of the tools and libraries that a recipe requires.
 enum class HostEnv : std::uint8_t {
   /// Each requirement from the machine if that has it, else from the Python index; all of them from a conda
   /// client if these two together lack one.
   kAuto,
   kSystem,  ///< The machine's own programs, plus packages of our output channel.
   kConda,   ///< Prefixes made by micromamba, mamba or conda, plus packages of our output channel.
-  /// What data/wheels.yaml has and Python packages from the Python index, the rest from the machine, plus
+  /// Packages of data/wheels.yaml and Python packages from the Python index, the rest from the machine, plus
   /// packages of our output channel.
   kWheels,
 };
 
-/// What the user chose instead of what PATH offers.
+/// Tools that the user chose in place of those on PATH.
 struct ToolOptions {
   std::string python = {};  ///< Interpreters, colon-separated paths or names; "" = PTPKG_PYTHON, else PATH.
   std::string conda_exe = {};  ///< The conda client, a path or a name; "" = PTPKG_CONDA_EXE, else PATH.
@@ -39,12 +39,12 @@ struct Tool {
   std::string requirement;
   AbsPath path = AbsPath::Literal("/nonexistent");
   std::string variable;                     ///< "CC", "CXX", …; "" = none.
-  std::optional<CudaToolkit> toolkit = {};  ///< Of an nvcc of the machine.
+  std::optional<CudaToolkit> toolkit = {};  ///< Toolkit of an nvcc of the machine.
 };
 
-/// One requirement that the machine does not meet.
+/// A requirement that the machine does not meet.
 struct MissingTool {
-  std::string name;                ///< Of the requirement; "" for a Debian package of the recipe.
+  std::string name;                ///< Name of the requirement; "" for a Debian package of the recipe.
   std::string requirement;         ///< "ninja", "setuptools >=77"
   std::string reason;              ///< "program 'ninja' is not on PATH"
   std::string debian_package;      ///< "" if none is known.
@@ -55,25 +55,25 @@ struct MissingTool {
 struct ToolSet {
   std::vector<Tool> tools;
   std::optional<Python> python;       ///< Set when the recipe requires Python, or a package that one has.
-  std::vector<AbsPath> headers = {};  ///< Of libraries that the recipe requires, one or two for each.
+  std::vector<AbsPath> headers = {};  ///< Headers of required libraries, one or two for each.
   std::vector<MissingTool> missing;
   /// extra.ptpkg.system_packages, and those that own `headers` → version.
   std::map<std::string, std::string> debian_packages;
 };
 
-/// What has to be known besides the recipe to say where its tools come from.
+/// Facts besides the recipe that decide where its tools come from.
 struct HostRequest {
   HostEnv host_env = HostEnv::kAuto;
   ToolOptions options = {};
   std::set<std::string> provided =
-      {};  ///< Names of packages of our own channel: nobody else has to have them.
+      {};  ///< Names of packages of the output channel: no other source needs them.
   /// Names of requirements that the Python index meets: FindTools does not look for them. A Python package
   /// among them still needs the interpreter.
   std::set<std::string> from_index = {};
   std::optional<LockedWheels> given = {};  ///< kWheels in a node: what its plan chose.
 };
 
-/// Where the tools of one recipe come from.
+/// Sources of the tools of one recipe.
 struct HostPlan {
   HostEnv host_env = HostEnv::kSystem;        ///< Never kAuto; kWheels if any of them is used.
   ToolSet tools = {};                         ///< kSystem and kWheels: of the machine; nothing is missing.
@@ -85,9 +85,10 @@ struct HostPlan {
 
 /// Looks for everything that `recipe` requires for build and host, but what `request.provided` names:
 /// programs on PATH of env.variables, the toolkit of CUDA (FindNvccs) that fits the recipe, headers in the
-/// usual include folders and beside nvcc, distributions of the interpreter; then for the Debian packages of
-/// extra.ptpkg.system_packages, on machines that have dpkg. Versions are compared where a requirement names
-/// one. Writes nothing. Errors: kCancelled, kIo, FindNvccs's; a tool that is not there is no error here.
+/// usual include directories and beside nvcc, distributions of the interpreter; then for the Debian packages
+/// of extra.ptpkg.system_packages, on machines that have dpkg. Versions are compared where a requirement
+/// names one. Writes nothing. Errors: kCancelled, kIo, FindNvccs's; a tool that is not there is no error
+/// here.
 Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
 /// Decides where the tools come from, before any source is fetched. kWheels, and kAuto where the machine
@@ -106,15 +107,15 @@ Error JoinNotFoundErrors(const std::vector<Error>& lacks);
 /// The version in the output of "--version": every tool of the table prints its own before any other, but
 /// nvcc says "release 13.0, V13.0.88". "" if there is none.
 std::string ToolVersion(std::string_view output);
-/// What `path` --version says. Errors: kNotFound, kIo, kCancelled.
+/// Version that `path` --version prints. Errors: kNotFound, kIo, kCancelled.
 Result<std::string> ProgramVersion(Env& env, const AbsPath& path);
 
 /// "3.11" when the recipe is for that Python: from the variant, else from its host or build
 /// requirement; "" when it does not say.
 std::string RequestedPython(const recipe::Recipe& recipe);
 
-/// What pip calls a conda requirement: ("setuptools", ">=77,<80") → "setuptools>=77,<80"; a constraint that
-/// pip cannot say is left out.
+/// pip's form of a conda requirement: ("setuptools", ">=77,<80") → "setuptools>=77,<80"; a constraint that
+/// pip cannot express is left out.
 std::string PipRequirement(std::string_view name, std::string_view constraint);
 
 }  // namespace ptpkg::builder

@@ -22,7 +22,7 @@ std::vector<std::string> FindingLines(const std::vector<Report>& reports, const 
 /// True if `ptpkg explain` has a page with this name.
 [[nodiscard]] bool HasPage(std::string_view name);
 
-/// To stderr, in the form of the log; then the command that explains the worst finding.
+/// Prints findings to stderr, in the form of the log; then the command that explains the worst finding.
 void PrintFindings(Context& context, const std::vector<Report>& reports);
 
 Json FindingsToJson(const std::vector<Report>& reports);

@@ -56,7 +56,7 @@ std::vector<SizeRow> Largest(const Sums& sums, std::uint64_t whole, std::size_t 
   return rows;
 }
 
-/// Two levels of folders; files beside these count for their folder.
+/// Two levels of directories; files beside these count for their directory.
 std::string FolderOf(const std::string& path) {
   const std::size_t first = path.find('/');
   if (first == std::string::npos) return ".";

@@ -10,7 +10,7 @@ namespace ptpkg::cli {
 class LogSink {
  public:
   virtual ~LogSink() = default;
-  /// The text as it is, at once.
+  /// Writes the text unchanged, at once.
   virtual void Write(std::string_view text) = 0;
   /// Columns of the terminal at this moment; nullopt when it is none.
   [[nodiscard]] virtual std::optional<std::size_t> Width() = 0;

@@ -183,7 +183,7 @@ std::string RunningLine(const Style& style, const RunningText& text) {
   const std::string progress = used < room ? ProgressOf(text, room - used, child_line) : "";
   if (!progress.empty()) tail += "  " + progress;
   if (!child_line.empty()) tail += fmt::format("  {}", child_line);
-  // What the rest leaves free is the name's again.
+  // The name gets the columns that the rest leaves free.
   const std::size_t tail_columns = DisplayWidth(tail);
   const std::string subject =
       ShortenMiddle(task.info.subject, room > tail_columns + name ? room - tail_columns : name);

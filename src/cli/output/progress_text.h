@@ -21,7 +21,7 @@ struct Style {
   [[nodiscard]] std::string Paint(std::string_view code, std::string_view text) const;
 };
 
-/// What is shown of a stage's name: "repack" of "repack-conda".
+/// Short form of a stage's name: "repack" for "repack-conda".
 [[nodiscard]] std::string_view StageWord(std::string_view stage);
 
 struct FinishedTask {
@@ -39,28 +39,28 @@ struct FinishedTask {
 /// "          14 stages: inputs unchanged"
 [[nodiscard]] std::string FoldedLine(const Style& style, std::size_t count, std::string_view detail);
 
-/// What a task tells at its start, where it has something to tell: "   build  toy-1.0-0: 2 jobs: 2 cores;
-/// log: dist/logs/toy-1.0-0.build.log". Of two lines where one is too narrow: the path is never shortened, so
+/// Lines for the start of a task, where it has something to report: "   build  toy-1.0-0: 2 jobs: 2 cores;
+/// log: dist/logs/toy-1.0-0.build.log". Two lines where one is too narrow: the path is never shortened, so
 /// that it can be copied, and may be wider than the rest. Empty when there is nothing. `log`: the path as
 /// shown.
 [[nodiscard]] std::vector<std::string> StartedLines(const Style& style, const TaskInfo& info,
                                                     std::string_view log);
 
 /// "45/90 steps, 12/min, about 3 min left", or less of it; "45%, about 3 min left"; "45 steps, 12/min" where
-/// the total is not known; "" when nothing is. `age`: seconds since it was told.
+/// the total is not known; "" when nothing is. `age`: seconds since the report.
 [[nodiscard]] std::string StepsText(const StepProgress& steps, double age, std::size_t columns);
 
 /// "about 40 s left", "about 3 min left", "about 2 h 10 min left": no more exact than it can be.
 [[nodiscard]] std::string TimeLeftText(double seconds);
 
-/// What still runs: "   build  toytorch-1.0-0  1 m 05 s  [12/80] Building CXX object a.o". Where steps are
+/// Running task: "   build  toytorch-1.0-0  1 m 05 s  [12/80] Building CXX object a.o". If steps are
 /// counted: "   build  libc10-2.6.0-0  1 m 05 s  [#####-----] 45/90 steps, 12/min, about 3 min left  a.o".
 struct RunningText {
   const RunningTask* task = nullptr;  ///< Null: no stage is running, the program works between two.
   double seconds = 0;
   std::size_t others = 0;            ///< Tasks that run besides.
-  std::string_view child_line = {};  ///< What the child process printed last.
-  double steps_age = 0;              ///< Seconds since the task's steps were told.
+  std::string_view child_line = {};  ///< Last line that the child process printed.
+  double steps_age = 0;              ///< Age of the task's steps in seconds.
   bool bar = false;                  ///< Counted steps are drawn too.
 };
 [[nodiscard]] std::string RunningLine(const Style& style, const RunningText& text);

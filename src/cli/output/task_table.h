@@ -17,9 +17,9 @@ struct RunningTask {
   std::uint64_t done_bytes = 0;
   std::chrono::steady_clock::time_point start;
   std::chrono::steady_clock::time_point last_line;      ///< When a reporter last wrote of it; set by that.
-  std::string child_line = {};                          ///< What its child process printed last.
-  std::optional<StepProgress> steps = {};               ///< The last that was told.
-  std::chrono::steady_clock::time_point steps_at = {};  ///< When.
+  std::string child_line = {};                          ///< Last line that its child process printed.
+  std::optional<StepProgress> steps = {};               ///< The last reported steps.
+  std::chrono::steady_clock::time_point steps_at = {};  ///< Time of that report.
 };
 
 class TaskTable {
@@ -30,7 +30,7 @@ class TaskTable {
   /// Null for an id that is not running.
   RunningTask* Find(TaskId id);
   std::optional<RunningTask> Finish(TaskId id);
-  /// By start.
+  /// Running tasks, by start.
   [[nodiscard]] std::map<TaskId, RunningTask>& running() { return running_; }
   [[nodiscard]] double SecondsSince(std::chrono::steady_clock::time_point start) const;
 
@@ -40,7 +40,7 @@ class TaskTable {
   std::map<TaskId, RunningTask> running_;
 };
 
-/// What is left of `steps.seconds_left` when that was told `age` seconds ago; nullopt when nobody knows.
+/// The rest of `steps.seconds_left`, which was reported `age` seconds ago; nullopt when it is not known.
 std::optional<double> SecondsLeft(const StepProgress& steps, double age);
 
 /// "0.4 s", "12 s", "3 m 05 s".

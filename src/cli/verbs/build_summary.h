@@ -9,14 +9,14 @@
 namespace ptpkg::cli {
 
 struct ExplainFacts {
-  bool dry_run = false;  ///< Its progress has told already what would run.
+  bool dry_run = false;  ///< Progress has already listed the runs.
 };
 /// One line a stage: "   build  x: ran: tools changed"; "inputs unchanged" and "would run: …" speak for
 /// themselves.
 std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts = {});
 
 struct SummaryFacts {
-  std::string output;  ///< The output folder.
+  std::string output;  ///< The output directory.
   double seconds = 0;  ///< Since the program started.
   bool dry_run = false;
 };

@@ -15,7 +15,7 @@ Result<std::string> ProgramName(const Context& context, const std::string& text)
   return path.str();
 }
 
-/// What the flags name goes into the plan, so that its nodes find the same programs on another day.
+/// Resolves the flags' tools for the plan, so that its nodes find the same programs on another day.
 Result<builder::ToolOptions> ToolOptionsOf(const Context& context, const RecipeFlags& flags) {
   std::vector<std::string> interpreters;
   for (const std::string& text : Split(flags.python_exe, ':')) {

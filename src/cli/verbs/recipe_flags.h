@@ -11,7 +11,7 @@
 
 namespace ptpkg::cli {
 
-/// As typed.
+/// Flags as typed.
 struct RecipeFlags {
   std::vector<std::string> recipes;
   std::vector<std::string> variant_files;
@@ -29,7 +29,7 @@ struct RecipeFlags {
 /// the recipes themselves. `output`: help of --output.
 std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output);
 
-/// What they mean. Switches context.env() to offline. Errors: kUsage; those of pipeline::AddSource.
+/// Build request of the flags. Switches context.env() to offline. Errors: kUsage; those of AddSource.
 Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags);
 
 /// "--format LIST", which may be repeated. Errors: kUsage.

@@ -26,7 +26,7 @@ Json ChangesToJson(const pipeline::ChangeSummary& summary) {
   for (const pipeline::ChangedItem& item : summary.items) {
     Json one = {{"name", item.name}, {"sha256", item.sha256.empty() ? Json(nullptr) : Json(item.sha256)}};
     if (item.requests.empty()) {
-      one["outcome"] = item.fate;
+      one["outcome"] = item.result;
       if (item.error) one["error"] = item.error->message();
     } else {
       one["requests"] = item.requests;
@@ -39,7 +39,7 @@ Json ChangesToJson(const pipeline::ChangeSummary& summary) {
 void PrintChanges(Context& context, const pipeline::ChangeSummary& summary) {
   for (const pipeline::ChangedItem& item : summary.items) {
     if (item.requests.empty()) {
-      context.Print(fmt::format("{}: {}", item.name, item.fate));
+      context.Print(fmt::format("{}: {}", item.name, item.result));
       if (item.error) context.LogAlways(FormatError(*item.error));
       continue;
     }

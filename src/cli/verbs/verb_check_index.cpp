@@ -46,7 +46,7 @@ void PrintChecked(Context& context, const pipeline::CheckOutcome& outcome) {
   if (!outcome.device_code.empty()) context.Print(fmt::format("  {}", outcome.device_code));
 }
 
-/// As OutcomesToJson, with what was done.
+/// Like OutcomesToJson, with the changes made.
 Json FixedToJson(const std::vector<pipeline::FixOutcome>& outcomes) {
   std::vector<pipeline::CheckOutcome> checked;
   for (const pipeline::FixOutcome& outcome : outcomes) checked.push_back(outcome.checked);
@@ -151,17 +151,17 @@ Verb CheckVerb() {
                        .target = &flags->paths},
                       {.names = "--profile",
                        .value = "NAME",
-                       .help = "Judge for this destination",
+                       .help = "Apply the rules of this destination",
                        .target = &request.profile,
                        .choices = pipeline::ProfileNames(),
                        .default_text = "by file name"},
                       {.names = "--target",
                        .value = "LIST",
-                       .help = "Judge wheels by pypi, channel, uv, pip, installer",
+                       .help = "Check wheels for pypi, channel, uv, pip, installer",
                        .target = &request.targets},
                       {.names = "--allow-unresolved",
                        .value = "GLOB",
-                       .help = "Expect these libraries outside; may be repeated",
+                       .help = "Accept these libraries as provided; may be repeated",
                        .target = &request.allow_unresolved},
                       {.names = "--device-code",
                        .value = "LIST",

@@ -27,7 +27,7 @@ struct CiFlags {
   std::string publish_on = "tag";
   std::string test = "run";
   std::string output;
-  pipeline::CiRequest request;  ///< What the parser fills itself.
+  pipeline::CiRequest request;  ///< Fields that the parser fills itself.
 };
 
 Result<std::vector<pipeline::CiRule>> RulesOf(const char* flag, const std::vector<std::string>& texts) {

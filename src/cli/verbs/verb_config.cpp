@@ -22,7 +22,7 @@ struct ConfigFlags {
 struct ConfigEntry {
   std::string verb;  ///< "" for an option of several verbs.
   std::string key;
-  std::string shown;  ///< As TOML.
+  std::string shown;  ///< In TOML syntax.
   Json value;
   std::string kind;    ///< "file", "environment", "command line" or "default".
   std::string origin;  ///< The file, or the variable.

@@ -23,7 +23,7 @@ struct DevFlags {
   bool fresh = false;
   bool no_test = false;
   bool no_preflight = false;
-  std::vector<std::string> command;  ///< Of shell.
+  std::vector<std::string> command;  ///< Command of shell.
 };
 
 Result<pipeline::NativeRequest> NativeRequestOf(Context& context, DevFlags& flags) {
@@ -77,7 +77,7 @@ std::string SourcesText(const pipeline::DevSummary& summary) {
   return text;
 }
 
-/// What was built again, and how long it took.
+/// Summary of the rebuilt parts, and of the time taken.
 std::string DevSummaryText(const pipeline::DevSummary& summary) {
   std::string text = fmt::format("{}: {}; ", summary.subject, SourcesText(summary));
   text += summary.script.empty() ? "no script"

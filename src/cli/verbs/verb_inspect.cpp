@@ -129,7 +129,7 @@ Verb InspectVerb() {
             .default_text = "the package's own"},
            {.names = "--allow-unresolved",
             .value = "GLOB",
-            .help = "Expect these libraries outside; may be repeated",
+            .help = "Accept these libraries as provided; may be repeated",
             .target = &request.allow_unresolved},
            {.names = "--dependency",
             .value = "NAME",

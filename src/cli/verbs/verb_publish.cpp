@@ -25,7 +25,7 @@ Json OutcomeToJson(const pipeline::PublishOutcome& outcome) {
   for (const pipeline::PublishedItem& item : outcome.items) {
     Json one = {{"name", item.name}, {"sha256", item.sha256}};
     if (item.requests.empty()) {
-      one["outcome"] = item.fate;
+      one["outcome"] = item.result;
       one["remote_sha256"] = item.remote_sha256.empty() ? Json(nullptr) : Json(item.remote_sha256);
       if (item.error) one["error"] = item.error->message();
     } else {
@@ -40,7 +40,7 @@ void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
   std::string told;
   for (const pipeline::PublishedItem& item : outcome.items) {
     if (item.requests.empty()) {
-      context.Print(fmt::format("{}: {}", item.name, item.fate));
+      context.Print(fmt::format("{}: {}", item.name, item.result));
       // An index that cannot be written is the error of all of them.
       if (item.error && FormatError(*item.error) != told) context.LogAlways(told = FormatError(*item.error));
       continue;

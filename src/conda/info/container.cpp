@@ -13,7 +13,7 @@
 namespace ptpkg::conda {
 namespace {
 
-/// What one archive may still unpack to; shared by the parts of a .conda.
+/// The unpacked size that one archive has left; shared by the parts of a .conda.
 struct Budget {
   archive::ExtractLimits limits;
   std::uint64_t packed_bytes = 0;

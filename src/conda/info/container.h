@@ -27,7 +27,7 @@ struct PartFacts {
 
 struct ContainerFacts {
   ArtifactFormat format = ArtifactFormat::kConda;
-  std::vector<archive::ZipReader::Member> zip_members;  ///< As the central directory lists them.
+  std::vector<archive::ZipReader::Member> zip_members;  ///< In the order of the central directory.
   std::string metadata;                                 ///< Text of metadata.json; "" if there is none.
   std::vector<PartFacts> parts;
 };

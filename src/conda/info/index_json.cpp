@@ -16,7 +16,7 @@ namespace {
 
 Error Invalid(std::string message) { return {ErrorCode::kInvalidInput, std::move(message)}; }
 
-/// What Python's platform.machine() says on the architecture part of a subdir.
+/// Python's platform.machine() for the architecture part of a subdir.
 std::string MachineOf(std::string_view arch) {
   if (arch == "64") return "x86_64";
   if (arch == "32") return "x86";

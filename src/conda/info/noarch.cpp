@@ -10,7 +10,7 @@
 namespace ptpkg::conda {
 namespace {
 
-/// What follows "lib/pythonX.Y/site-packages/", or nothing.
+/// The path after "lib/pythonX.Y/site-packages/", or nothing.
 std::optional<std::string_view> BelowSitePackages(std::string_view path) {
   constexpr std::string_view kLib = "lib/python";
   constexpr std::string_view kSite = "/site-packages/";

@@ -9,7 +9,7 @@
 
 namespace ptpkg::conda {
 
-/// Where a file of an interpreter's tree lies in the package: "lib/python3.11/site-packages/a.py" →
+/// Path in the package of a file in an interpreter's tree: "lib/python3.11/site-packages/a.py" →
 /// "site-packages/a.py", "bin/tool" → "python-scripts/tool", others unchanged. Nothing for
 /// compiled files (.pyc, .pyo), which the installer makes.
 std::optional<RelPath> ToNoarch(const RelPath& path);

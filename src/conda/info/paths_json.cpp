@@ -10,7 +10,7 @@
 namespace ptpkg::conda {
 namespace {
 
-// As Linux: more links than these in one path are a circle.
+// Linux's limit: more links than these in one path are a circle.
 constexpr int kMaxLinks = 40;
 
 Error InvalidAt(std::string_view where, std::string_view message) {
@@ -147,7 +147,7 @@ const TreeEntry* LinkedFile(const StagedTree& tree, const TreeEntry& link) {
     walked += rest.back();
     rest.pop_back();
     const TreeEntry* entry = tree.Find(walked);
-    if (entry == nullptr) continue;  // a folder, or nothing: the end decides
+    if (entry == nullptr) continue;  // a directory, or nothing: the end decides
     if (entry->kind == FileKind::kRegular) return rest.empty() ? entry : nullptr;
     if (!follow(parent, entry->link_target)) return nullptr;
   }

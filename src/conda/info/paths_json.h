@@ -17,7 +17,7 @@ enum class PathType : std::uint8_t { kHardLink, kSoftLink, kDirectory };
 struct PathsEntry {
   std::string path;
   PathType type = PathType::kHardLink;
-  Sha256 sha256;                 ///< Of the target file for a symlink; of nothing when it dangles.
+  Sha256 sha256;                 ///< For a symlink, digest of its target file; if it dangles, of no bytes.
   std::uint64_t size_bytes = 0;  ///< The same.
   std::string placeholder;       ///< "" = none.
   FileMode mode = FileMode::kText;
@@ -32,9 +32,9 @@ Json MakePathsJson(const std::vector<PathsEntry>& entries);
 /// that is none, a path that could leave the tree, a path below info/, and a path given twice.
 Result<std::vector<PathsEntry>> ParsePathsJson(const Json& document, std::string_view where);
 
-/// What size and digest of a symlink in paths.json are: those of the regular file that it leads to inside
-/// `tree`, over links of links and of folders. nullptr when it leads to a folder, nowhere, out, or in a
-/// circle: CEP 34 then wants the digest of nothing and size 0 (conda-build utils.sha256_checksum).
+/// The file that gives a symlink its size and digest in paths.json: the regular file it leads to inside
+/// `tree`, over links of links and of directories. nullptr when it leads to a directory, nowhere, out, or in
+/// a circle: CEP 34 then wants the digest of no bytes and size 0 (conda-build utils.sha256_checksum).
 const TreeEntry* LinkedFile(const StagedTree& tree, const TreeEntry& link);
 
 }  // namespace ptpkg::conda

@@ -90,7 +90,7 @@ Result<void> AddScript(TreeBuilder& builder, const StagedTree& unpacked, const T
   return builder.Copy(unpacked, entry, target, 0755);
 }
 
-/// Where "<stem>.data/<scheme>/rest" lies in a prefix (sysconfig's posix_prefix scheme).
+/// Path of "<stem>.data/<scheme>/rest" in a prefix (sysconfig's posix_prefix scheme).
 Result<std::string> PlaceOfDataFile(std::string_view below_data, const wheel::WheelInfo& info,
                                     const WheelPlacement& placement) {
   const std::size_t slash = below_data.find('/');

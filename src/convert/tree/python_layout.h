@@ -13,7 +13,7 @@
 
 namespace ptpkg::convert {
 
-/// Where a noarch python package has what an interpreter has in lib/pythonX.Y/site-packages.
+/// Counterpart in a noarch python package of an interpreter's lib/pythonX.Y/site-packages.
 inline constexpr std::string_view kNoarchSitePackages = "site-packages";
 
 /// One installed distribution of a prefix.
@@ -30,7 +30,7 @@ struct Distribution {
 /// Errors: kNotFound with the names there are; kInvalidInput when there are several and no name.
 Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::string_view name);
 
-/// All distributions' folder names, "…/site-packages/x.dist-info".
+/// All distributions' directory names, "…/site-packages/x.dist-info".
 std::vector<std::string> DistInfoFolders(const StagedTree& prefix);
 
 /// The path below site-packages of a prefix path; nullopt outside of it.
@@ -54,7 +54,7 @@ Result<std::string> WithScripts(const std::string& entry_points, const std::vect
 /// The console and GUI scripts of entry_points.txt. Errors: kInvalidInput (also a name that is no file name).
 Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points);
 
-/// RECORD for one dist-info folder of an installed prefix: rows for every file of `paths`, relative to
+/// RECORD for one dist-info directory of an installed prefix: rows for every file of `paths`, relative to
 /// `site_packages`, its own row empty.
 std::string InstalledRecord(const StagedTree& prefix, const Distribution& distribution,
                             const std::vector<std::string>& paths);

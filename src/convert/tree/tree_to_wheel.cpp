@@ -38,13 +38,13 @@ Result<Distribution> UnpackedDistribution(Env& env, const StagedTree& tree, cons
   return found;
 }
 
-/// Folders of another name or version stay where the writer refuses them.
+/// Directories of another name or version stay where the writer refuses them.
 std::string InRenamedData(const std::string& path, const std::string& old_stem, const std::string& stem) {
   const std::string old_folder = old_stem + ".data/";
   return path.starts_with(old_folder) ? stem + ".data/" + path.substr(old_folder.size()) : path;
 }
 
-/// Of the new wheel.
+/// Place of the new wheel.
 struct NewPlace {
   std::string stem;      ///< "toy-1.0", of its .dist-info and .data.
   bool to_edit = false;  ///< Its files change: links to the old ones.

@@ -38,7 +38,7 @@ class WheelTreeMaker {
   }
 
  private:
-  /// Where a file goes, but for .dist-info.
+  /// Destination of a file, but for .dist-info.
   enum class Area : std::uint8_t { kSitePackages, kScripts, kData };
 
   /// The name in bin/, which a noarch package calls python-scripts/.
@@ -60,7 +60,7 @@ class WheelTreeMaker {
     return RelPath::Literal(data_ + "data/" + path.str());
   }
 
-  /// What the prefix's other distributions hold, by their RECORDs.
+  /// Finds the files of the prefix's other distributions, by their RECORDs.
   Result<void> FindForeign() {
     const std::string own = distribution_.site_packages + "/" + distribution_.dist_info;
     std::set<std::string> mine;

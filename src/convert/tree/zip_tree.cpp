@@ -14,7 +14,7 @@ namespace ptpkg::convert {
 
 namespace {
 
-/// The folder of a noarch package stands for the site-packages of whichever Python.
+/// The directory of a noarch package stands for the site-packages of whichever Python.
 bool IsInSitePackages(const std::string& root) {
   return root == kNoarchSitePackages || root.starts_with(std::string(kNoarchSitePackages) + "/");
 }

@@ -96,7 +96,7 @@ class BundleWalk {
     return Broken(at, "there is no offload bundle here");
   }
 
-  /// As many bytes as the longer magic has, or what is left.
+  /// Reads as many bytes as the longer magic has, or the rest.
   Result<std::string> Peek(std::uint64_t at) const {
     const std::uint64_t room = std::min<std::uint64_t>(kPlainMagic.size(), size_ - at);
     PTPKG_TRY(const auto bytes, ReadExact(file_, begin_ + at, room, name_));
@@ -145,7 +145,7 @@ class BundleWalk {
     return header;
   }
 
-  /// Where a bundle of version 1 ends: the next page that begins with a bundle, or the section's end.
+  /// End of a bundle of version 1: the next page that begins with a bundle, or the section's end.
   Result<std::uint64_t> FindEnd(std::uint64_t at) const {
     for (std::uint64_t next = (at / kBundleAlign + 1) * kBundleAlign; next < size_; next += kBundleAlign) {
       PTPKG_TRY(const std::string head, Peek(next));

@@ -14,7 +14,7 @@ inline constexpr std::string_view kBundleSection = "__CLANG_OFFLOAD_BUNDLE__";
 /// Code of LLVM's offload packager, which is not read.
 inline constexpr std::string_view kPackagerSection = ".llvm.offloading";
 
-inline constexpr std::size_t kMaxBundles = 65'536;  ///< Of one section.
+inline constexpr std::size_t kMaxBundles = 65'536;  ///< Limit for one section.
 
 /// An entry "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-": machine code, or "…--amdgcnspirv": kPtx; code for other
 /// targets is kOther. nullopt for code of the host, "host-x86_64-unknown-linux-gnu-".

@@ -11,7 +11,7 @@
 namespace ptpkg::elf {
 
 struct DeviceAmount {
-  std::uint64_t elements = 0;    ///< Of containers: one for each translation unit that has the architecture.
+  std::uint64_t elements = 0;    ///< Number of containers: one per translation unit with the architecture.
   std::uint64_t size_bytes = 0;  ///< In the file, headers included, compressed where they are.
 
   bool operator==(const DeviceAmount&) const = default;
@@ -35,18 +35,18 @@ struct DeviceCode {
   DeviceCodeStats embedded = {};  ///< Sections .nv_fatbin and .hip_fatbin: what a process can run.
   DeviceCodeStats relocatable =
       {};  ///< Sections __nv_relfatbin and, for AMD, __CLANG_OFFLOAD_BUNDLE__*: for the device linker.
-  /// Of the relocatable PTX, that in containers without machine code for other architectures than the
+  /// Part of the relocatable PTX: that in containers without machine code for other architectures than the
   /// embedded one. The driver can link it; the rest came with a library of the device linker, such as
   /// libcudadevrt.a.
   DeviceAmounts linkable_ptx = {};
   /// False for objects and archives, of which each part can be what a later link takes.
   bool is_linked = false;
 
-  /// What counts as the file's architectures. Of a linked file its embedded code and the linkable PTX: the
+  /// Code that counts as the file's architectures. For a linked file its embedded code and linkable PTX: the
   /// device linker makes machine code alone. Without embedded machine code, or of objects and archives, all
   /// that it holds.
   [[nodiscard]] DeviceCodeStats EffectiveCode() const;
-  /// Whether any of it is for GPUs of AMD.
+  /// Whether any of it is for AMD GPUs.
   [[nodiscard]] bool HasAmd() const;
   /// Counts a container of relocatable code. REQUIRES: `is_linked` and `embedded` are complete.
   void AddRelocatable(const DeviceCodeStats& container);
@@ -54,14 +54,14 @@ struct DeviceCode {
 };
 
 /// nullopt: neither ELF file nor static archive, or one without device code. Payloads are not read.
-/// Of an archive the sum over its members; members that are no ELF files are passed over.
+/// For an archive, the sum over its members; members that are not ELF files are passed over.
 /// Errors: kInvalidInput for containers that contradict their section, naming section and offset (and the
 /// member), and for archives that are cut short; kUnsupported for thin archives, whose members are elsewhere,
 /// for container versions that are not known and code of LLVM's offload packager; kCorrupt as ReadImage; kIo.
 /// Cost: a page per container. Memory: the section headers and their names.
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file);
 
-/// The same of an ELF file whose headers are read.
+/// Reads an ELF file whose headers are read already.
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image);
 
 }  // namespace ptpkg::elf

@@ -178,7 +178,7 @@ Result<std::uint64_t> SkipZeros(File& file, std::string_view name, std::uint64_t
     });
     at += static_cast<std::uint64_t>(found - bytes.begin());
     if (found != bytes.end() || at == size) break;
-    // What a slice in place has lost is a hole, mostly: of libtorch_cuda.so 281 MB.
+    // Most of the code dropped by a slice in place is a hole: 281 MB in libtorch_cuda.so.
     PTPKG_TRY(const std::uint64_t data, file.NextData(begin + at));
     at = std::min(size, std::max(at, data - begin));
   }

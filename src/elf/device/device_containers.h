@@ -31,7 +31,7 @@ enum class DeviceCodeKind : std::uint8_t {
 
 struct DeviceElement {
   DeviceCodeKind kind = DeviceCodeKind::kOther;
-  DeviceArchitecture architecture = {};  ///< Of kOther: {}.
+  DeviceArchitecture architecture = {};  ///< {} for kOther.
   std::uint64_t offset = 0;              ///< In the file.
   std::uint64_t size_bytes = 0;          ///< Header and payload.
 };
@@ -48,10 +48,10 @@ struct DeviceContainer {
 inline constexpr std::string_view kEmbeddedCode = ".nv_fatbin";
 inline constexpr std::string_view kRelocatableCode = "__nv_relfatbin";
 
-/// Where a container's header says how many bytes its elements have.
+/// Offset in a container's header of the size in bytes of its elements.
 inline constexpr std::uint64_t kContainerSizeAt = 8;
 
-/// Of one container. nvcc writes one element for each architecture of a translation unit, and one for its
+/// Limit for one container. nvcc writes one element per architecture of a translation unit, and one for its
 /// PTX.
 inline constexpr std::size_t kMaxDeviceElements = 65'536;
 

@@ -48,7 +48,7 @@ Result<void> Verify(File& file, const EditPlan& plan) {
   return Ok();
 }
 
-/// What deep verification compares with; taken before the first write.
+/// State that deep verification compares with; taken before the first write.
 struct DeepState {
   Model model;
   CodeDigest code{};

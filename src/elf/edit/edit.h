@@ -22,7 +22,7 @@
 
 namespace ptpkg::elf {
 
-/// What to change. Members left empty stay as they are.
+/// Changes to make. Members left empty stay as they are.
 struct Edits {
   /// The one search path of the file afterwards: DT_RPATH and DT_RUNPATH that exist become one entry
   /// with this tag and text. An empty text is written as an empty entry.
@@ -39,18 +39,18 @@ struct Edits {
   std::optional<std::string> soname;       ///< Added if the file has none.
   std::optional<std::string> interpreter;  ///< kUnsupported if the file names none.
   std::optional<bool> executable_stack;    ///< PT_GNU_STACK is added if the file has none.
-  bool no_default_libraries = false;       ///< Sets DF_1_NODEFLIB: the system's folders are not searched.
+  bool no_default_libraries = false;       ///< Sets DF_1_NODEFLIB: the system's directories are not searched.
   bool add_debug_entry = false;            ///< Adds DT_DEBUG if the file has none.
 
-  /// Whether the file may grow in a way that strip, objcopy and their like do not understand: they would
+  /// Lets the file grow in a way that strip, objcopy and their like do not understand: they would
   /// destroy it afterwards without a word (EditPlan::strip_hazard). Else that is kUnsupported.
   bool allow_strip_hazard = false;
 
-  /// Whether the file may grow although bytes that no header names stand behind its end: a payload (of
+  /// Lets the file grow although bytes that no header names stand behind its end: a payload (of
   /// PyInstaller, a self-extracting archive), whose reader looks for it there. Else that is kUnsupported.
   bool allow_payload = false;
 
-  /// What is put over a superseded string that nobody uses. NUL keeps the room for later strings.
+  /// Byte written over a superseded string that nobody uses. NUL keeps the room for later strings.
   char blank = '\0';
 };
 
@@ -78,13 +78,13 @@ struct EditPlan {
   std::uint64_t old_size = 0;
   std::uint64_t new_size = 0;
   LinkFacts before;
-  LinkFacts after;  ///< What a re-read must find; checked after the write.
+  LinkFacts after;  ///< Facts that a re-read must find; checked after the write.
   FileStat seen;    ///< The file as planned; ApplyEdit refuses another one.
   /// The program headers leave the front of the file, where strip expects them: what stands behind them
   /// cannot move, and no slot is free.
   bool strip_hazard = false;
 
-  /// Whether `now` is still that file with that content.
+  /// Whether `now` is still the planned file with that content.
   [[nodiscard]] bool IsFor(const FileStat& now) const;
 
   [[nodiscard]] std::uint64_t BytesToWrite() const;
@@ -103,13 +103,13 @@ enum class Verification : std::uint8_t {
   /// and the bytes of the executable segments as before. Costs several passes over the file and memory of 1.5
   /// times its size.
   kDeep,
-  /// Where the file grows, LIEF reads the tables that names are made of (name_tables.h) before and after,
+  /// If the file grows, LIEF reads the tables that names are made of (name_tables.h) before and after,
   /// with the same comparisons, and no planned write may touch an executable section: 0.1 s and 40 MB for a
   /// library of 448 MB instead of 6 s and 1.4 GB. An edit in place is known byte by byte: kQuick.
   kDeepIfGrown,
 };
 
-/// How the scratch folder of an edit by copy begins; it is made beside the file.
+/// Name prefix of the scratch directory of an edit by copy; it is made beside the file.
 inline constexpr std::string_view kEditFolderPrefix = ".ptpkg-edit";
 
 enum class Writer : std::uint8_t {
@@ -129,18 +129,18 @@ struct ApplyOptions {
 /// Carries out a plan on `path`.
 /// A file with other hard links, without write permission, or running as a program is copied beside
 /// itself, edited and renamed over the name: mode, owner, extended attributes and access list are kept
-/// (without the owner no set-ID bits); the other links keep the old content. It needs a folder that may be
-/// written. Otherwise the writes go to the file itself, whatever its folder allows; unless one write inside
-/// one page does it all, an undo record stands behind the file's end for the duration (elf/edit/undo.h), so
-/// that after a kill RecoverEdit restores the old file. Afterwards the file is re-read: it must say
-/// plan.after, and its segments must be sound; if not, or if a write fails, the old content is restored. The
-/// file is locked (flock) meanwhile, so that other processes of ptpkg wait for their turn. Nothing is synced:
-/// this survives the death of the process, not of the machine. File capabilities (security.capability) go
-/// either way, as the kernel takes them away at any write. Errors: kInvalidInput (symlink, not a regular
-/// file), kRefused (changed since planned), kIo, kInternal (verification failed).
+/// (without the owner no set-ID bits); the other links keep the old content. It needs a directory that may be
+/// written. Otherwise the writes go to the file itself, whatever its directory allows; unless one write
+/// inside one page does it all, an undo record stands behind the file's end for the duration
+/// (elf/edit/undo.h), so that after a kill RecoverEdit restores the old file. Afterwards the file is re-read:
+/// it must say plan.after, and its segments must be sound; if not, or if a write fails, the old content is
+/// restored. The file is locked (flock) meanwhile, so that other processes of ptpkg wait for their turn.
+/// Nothing is synced: this survives the death of the process, not of the machine. File capabilities
+/// (security.capability) go either way, as the kernel takes them away at any write. Errors: kInvalidInput
+/// (symlink, not a regular file), kRefused (changed since planned), kIo, kInternal (verification failed).
 Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const ApplyOptions& options = {});
 
-/// RecoverEdit, ReadImage, PlanEdit and ApplyEdit in one. Errors: theirs; kUnsupported if not ELF.
+/// RecoverEdit, ReadImage, PlanEdit and ApplyEdit in one. Errors: those of all four; kUnsupported if not ELF.
 Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const ApplyOptions& options = {});
 
 /// If an edit of `path` was interrupted, puts the old bytes back and removes its record. Returns whether it
@@ -162,7 +162,7 @@ Result<RecoveredFile> OpenRecovered(Fs& fs, const AbsPath& path);
 /// Errors: kCorrupt if the file ends with the record of an edit that was interrupted; kIo.
 Result<void> CheckFinished(File& file);
 
-/// What the loader insists on: PT_LOADs in ascending order, without overlap, addresses congruent to
+/// Checks the loader's requirements: PT_LOADs in ascending order, without overlap, addresses congruent to
 /// offsets modulo p_align; PT_DYNAMIC and PT_PHDR inside a PT_LOAD. Errors: kCorrupt.
 Result<void> CheckSegments(const Image& image);
 

@@ -17,10 +17,10 @@ struct EditRequest {
   PathAction path_action = PathAction::kKeep;
   std::string path_text = {};                      ///< kSet: the whole path; kAdd: put behind what is there.
   std::vector<std::string> allowed_prefixes = {};  ///< kShrink: ShrinkInput::allowed_prefixes.
-  bool rpath_tag = false;                          ///< Where a path is written: DT_RPATH, else DT_RUNPATH.
+  bool rpath_tag = false;                          ///< Tag of a written path: DT_RPATH, else DT_RUNPATH.
 
   std::optional<std::string> interpreter = {};
-  std::optional<std::string> soname = {};  ///< Of libraries; programs are left alone.
+  std::optional<std::string> soname = {};  ///< For libraries; programs are left alone.
   std::vector<std::string> add_needed = {};
   std::vector<std::string> remove_needed = {};
   std::vector<std::pair<std::string, std::string>> replace_needed = {};  ///< Old, new.
@@ -33,8 +33,8 @@ struct EditRequest {
 };
 
 /// The edits that `request` means for the file behind `image` and `facts`. kShrink looks for the needed
-/// libraries in the absolute folders of the path. The path of a file without dynamic section is left alone.
-/// Errors: those of ShrinkSearchPath.
+/// libraries in the absolute directories of the path. The path of a file without dynamic section is left
+/// alone. Errors: those of ShrinkSearchPath.
 Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& image, const LinkFacts& facts);
 
 }  // namespace ptpkg::elf

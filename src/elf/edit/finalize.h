@@ -16,7 +16,7 @@ struct MovedBlock {
   std::uint64_t size_bytes = 0;
 };
 
-/// Where the tables stand after the edit.
+/// Addresses of the tables after the edit.
 struct FinalAddresses {
   std::uint64_t strings = 0;       ///< DT_STRTAB.
   std::uint64_t strings_size = 0;  ///< DT_STRSZ.

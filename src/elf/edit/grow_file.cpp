@@ -41,7 +41,7 @@ enum class StringsMode : std::uint8_t {
   kCopy,      ///< The table is copied to the tail, and grows there.
 };
 
-/// What goes into the tail, and where.
+/// Content of the tail, and its places.
 struct Layout {
   bool extends = false;   ///< The last PT_LOAD grows; else a new one is added.
   bool has_tail = false;  ///< Anything goes to the end at all.
@@ -50,7 +50,7 @@ struct Layout {
   bool moves_dynamic = false;
   bool moves_needs = false;
   std::uint64_t begin = 0;  ///< File offset.
-  std::uint64_t vaddr = 0;  ///< Of `begin`.
+  std::uint64_t vaddr = 0;  ///< Address of `begin`.
   std::uint64_t align = kPage;
   std::uint64_t headers = 0, interpreter = 0, needs = 0, dynamic = 0;  ///< File offsets, 0 if not moved.
   std::uint64_t block = 0;    ///< Likewise; of the bytes behind the program headers, `block_range_`.
@@ -153,7 +153,7 @@ class GrowthPlanner {
     return Ok();
   }
 
-  /// Where a PT_LOAD holds nothing but what moves and tables that can move too (the tail of an edit before a
+  /// If a PT_LOAD holds nothing but moved items and tables that can move too (the tail of an edit before a
   /// strip), they come along, and its slot is free. Returns whether one is.
   Result<bool> FreeOldTail() {
     if (!image_.dynamic || layout_.extends || !layout_.has_tail) return false;
@@ -240,7 +240,7 @@ class GrowthPlanner {
     return AlignUp(at + least, kPage) - at;
   }
 
-  /// Where the program headers come to stand. In front, if there is any way: strip, eu-strip, llvm-strip and
+  /// Chooses the place of the program headers. In front, if there is any way: strip, eu-strip, llvm-strip and
   /// objcopy put them there without looking at what they overwrite.
   Result<void> PlanSegmentSlots() {
     const bool adds_stack = state_.executable_stack && image_.FindSegment(kSegmentGnuStack) == nullptr;
@@ -501,7 +501,7 @@ class GrowthPlanner {
     return Ok();
   }
 
-  /// What is read nowhere any more shall not be in every package twice. Notes stay: they are small, and
+  /// Blanks an old table that nothing reads any more, to save space. Notes stay: they are small, and
   /// linker scripts give names to their bytes.
   void BlankOldTable(const Section& section) {
     const std::uint64_t headers_end =

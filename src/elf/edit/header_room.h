@@ -11,7 +11,7 @@ namespace ptpkg::elf {
 struct HeaderRoom {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t vaddr = 0;  ///< Of `begin`.
+  std::uint64_t vaddr = 0;  ///< Address of `begin`.
 
   /// Whether a section or segment moves with the block: notes, the interpreter's name, hash tables and
   /// .dynsym.
@@ -27,12 +27,12 @@ struct HeaderRoom {
 /// Errors: kIo.
 Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image, std::size_t slots);
 
-/// Whether the file can do without its PT_PHDR, whose slot another segment may take: only the dynamic loader
+/// Whether the file works without its PT_PHDR, whose slot another segment may take: only the dynamic loader
 /// itself, of the program that it starts, reads it. gold, lld and mold give one to every library, GNU ld to
 /// none.
 bool CanDropPhdr(const Image& image);
 
-/// Whether section `section` is .hash, .gnu.hash or .dynsym, as .dynamic names it.
+/// Whether section `section` is .hash, .gnu.hash or .dynsym, according to .dynamic.
 bool IsLookupTable(const Image& image, const Section& section);
 
 }  // namespace ptpkg::elf

@@ -285,7 +285,7 @@ Result<void> ComputeSegments(const Edits& edits, NewDynamicState& state) {
   return Ok();
 }
 
-/// What relocates itself aborts when it finds a search path; a loader also reads its own names before it
+/// Refuses self-relocating files: they abort on a search path; a loader also reads its own names before it
 /// runs.
 Result<void> CheckSelfLoading(File& file, const Image& image, const Edits& edits) {
   const bool changes_names = TouchesDynamic(edits) || !edits.remove_needed.empty() || edits.add_debug_entry ||

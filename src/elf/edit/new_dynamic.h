@@ -12,8 +12,8 @@ namespace ptpkg::elf {
 
 struct NewDynamicEntry {
   DynamicEntry entry;                    ///< `value` is final unless `wish` is set.
-  std::optional<std::size_t> old_index;  ///< Where it stands now; empty for a new one.
-  std::string text;                      ///< Of NEEDED, SONAME, RPATH and RUNPATH.
+  std::optional<std::size_t> old_index;  ///< Its current index; empty for a new one.
+  std::string text;                      ///< String of NEEDED, SONAME, RPATH and RUNPATH.
   std::optional<std::size_t> wish;       ///< Index of the string that it wants.
 };
 
@@ -32,7 +32,7 @@ struct StringRequest {
 struct NewDynamicState {
   std::vector<NewDynamicEntry> entries;
   std::vector<NewVersionNeed> needs;
-  MappedRange needs_range;                   ///< Where .gnu.version_r stands now.
+  MappedRange needs_range;                   ///< Current range of .gnu.version_r.
   std::set<std::uint16_t> dropped_versions;  ///< Indices in .gnu.version that lose their meaning.
   std::vector<StringRequest> wishes;
   std::vector<std::uint64_t> released;     ///< String offsets that lose a user; sorted, unique.

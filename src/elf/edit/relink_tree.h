@@ -1,6 +1,5 @@
 #pragma once
-// Applies search-path edits to all files of a tree. Layer: elf. Writing is in elf/edit/edit.h: tiers 0
-// (nothing), 1 (overwrite in place), 1b (spare DT_NULL), 2 (append).
+// Applies search-path edits to all files of a tree. Layer: elf. elf/edit/edit.h writes each file.
 
 #include <optional>
 #include <string>
@@ -14,7 +13,7 @@ namespace ptpkg::elf {
 
 struct PathRule {
   /// Glob over the tree path, or over the path below the last "site-packages/" in it. '*' stays within
-  /// one folder, '**' does not.
+  /// one directory, '**' does not.
   std::string files;
   /// Entries in order, written as they stand ("$ORIGIN/lib"). None: the file shall have no search path.
   std::vector<std::string> search_path = {};
@@ -23,7 +22,7 @@ struct PathRule {
   bool operator==(const PathRule&) const = default;
 };
 
-/// What is to be done to one file of the tree.
+/// Planned edit of one file of the tree.
 struct FileChange {
   RelPath file;
   Edits edits;
@@ -47,16 +46,16 @@ struct RelinkOptions {
   std::optional<EditRequest> edits = {};
   bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard, for all files.
   bool allow_payload = false;       ///< Edits::allow_payload, for all files.
-  /// Whether loaders and static position-independent programs are passed over with a note; else an edit of
+  /// Passes over loaders and static position-independent programs with a note; else an edit of
   /// one is refused (elf/load/self_loading.h).
   bool passes_over = true;
 };
 
-/// What ApplyRelink would do, in parallel (env.jobs), sorted by path: one item per dynamic ELF file that a
+/// Plans ApplyRelink's changes, in parallel (env.jobs), sorted by path: one item per dynamic ELF file that a
 /// rule matches, and per other dynamic ELF file whose search path cannot stay: entries below the build prefix
 /// become $ORIGIN-relative, other absolute, relative and empty ones are dropped. With `edits`: one item per
 /// dynamic ELF file. Symlinks, static
-/// programs, objects and what is no ELF file are passed over. A file whose edit was interrupted by a kill is
+/// programs, objects and files other than ELF are passed over. A file whose edit was interrupted by a kill is
 /// planned as it was before, and is always an item. Writes nothing.
 /// Errors: kInvalidInput (rule with an empty entry or one that holds ':'), kCorrupt, kUnsupported,
 /// kIo, kCancelled; with the file.

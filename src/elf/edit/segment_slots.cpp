@@ -79,7 +79,7 @@ class SlotFinder {
   }
 
  private:
-  /// How many slots the old table is short of.
+  /// Number of slots that the old table lacks.
   [[nodiscard]] std::size_t Missing() const {
     const std::size_t all = slots_.kept.size() + request_.wanted;
     return all - std::min(all, image_.segments.size());
@@ -108,7 +108,7 @@ class SlotFinder {
     return true;
   }
 
-  /// Of all pairs the one that makes the fewest bytes executable.
+  /// Merges the pair that makes the fewest bytes executable.
   bool MergeOne() {
     std::vector<Segment>& kept = slots_.kept;
     std::optional<std::pair<std::size_t, std::size_t>> best;

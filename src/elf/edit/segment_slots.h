@@ -17,7 +17,7 @@ struct SlotRequest {
 struct SegmentSlots {
   std::vector<Segment> kept = {};       ///< The old segments that stay, in order; merged ones are one.
   std::size_t count = 0;                ///< Length of the table: at least `kept` and those to add.
-  std::optional<HeaderRoom> room = {};  ///< What moves so that the table lengthens in place.
+  std::optional<HeaderRoom> room = {};  ///< Block that moves so that the table lengthens in place.
   bool is_short = false;                ///< Old slots alone did not do.
   bool moves_headers = false;           ///< The table moves to the end: nothing else helps.
 };

@@ -91,11 +91,11 @@ Result<std::vector<UndoRange>> DecodeRanges(std::string_view text, std::uint64_t
   return ranges;
 }
 
-/// What the closing block says.
+/// Fields of the closing block.
 struct Closing {
   std::uint64_t old_size = 0;
   std::uint64_t new_size = 0;
-  std::uint64_t body_size = 0;  ///< Of the ranges, which begin at `new_size`.
+  std::uint64_t body_size = 0;  ///< Size of the ranges, which begin at `new_size`.
   std::string body_digest;      ///< Empty: begun, not complete.
 };
 

@@ -2,8 +2,8 @@
 // The record that makes an edit in place reversible after a kill. Layer: elf, private to it.
 //
 // It stands in the file itself, behind everything that the edit writes: whoever may write the file may keep
-// a record, whatever its folder allows; whoever opens the file next finds it; and it cannot be lost when the
-// file is moved. Loaders, linkers and readers of ELF ignore bytes that no header names.
+// a record, whatever its directory allows; whoever opens the file next finds it; and it cannot be lost when
+// the file is moved. Loaders, linkers and readers of ELF ignore bytes that no header names.
 //
 //   [old or new content][hole up to a 4 KiB page][closing block, 512 bytes]
 //                        ^ the ranges, written once the block stands
@@ -43,7 +43,7 @@ Result<void> AppendUndo(File& file, const UndoRecord& record);
 /// Errors: kCorrupt for a record that is damaged, kIo. Cost: 512 bytes read where there is none.
 Result<std::optional<UndoRecord>> ReadUndo(File& file);
 
-/// Whether the file may be put back: each byte of the record's ranges is the old one or one that the edit
+/// Whether the file can be restored: each byte of the record's ranges is the old one or one that the edit
 /// writes.
 Result<bool> IsUndoable(File& file, const UndoRecord& record);
 

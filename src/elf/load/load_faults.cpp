@@ -124,7 +124,7 @@ class Examiner {
       Segments("PT_DYNAMIC is writable, but its loadable segment is not");
   }
 
-  /// As the kernel reads it (fs/binfmt_elf.c).
+  /// Reads it like the kernel (fs/binfmt_elf.c).
   Result<void> CheckInterpreter() {
     const Segment* const segment = image_.FindSegment(kSegmentInterp);
     if (segment == nullptr) return Ok();
@@ -162,7 +162,7 @@ class Examiner {
     return at && *at == offset;
   }
 
-  /// Whether every page of the range is of some PT_LOAD.
+  /// Whether every page of the range belongs to some PT_LOAD.
   [[nodiscard]] bool IsMapped(const Segment& range) const {
     const std::uint64_t end = range.vaddr + range.memory_size;
     if (end < range.vaddr || range.memory_size > kMaxSpan) return false;
@@ -501,7 +501,7 @@ const Segment* PageOwner(const Image& image, std::uint64_t vaddr) {
            vaddr - begin < segment.vaddr - begin + segment.memory_size + (kLoaderPage - 1) &&
            PageDown(vaddr) < segment.vaddr + segment.memory_size;
   };
-  // Of two that share a page the later one is mapped over the other.
+  // If two share a page, the later one is mapped over the other.
   const auto found = std::find_if(image.segments.rbegin(), image.segments.rend(), owns);
   return found == image.segments.rend() ? nullptr : &*found;
 }

@@ -10,7 +10,7 @@
 
 namespace ptpkg::elf {
 
-/// One reason. It holds whatever else the process loads.
+/// A reason. It holds whatever else the process loads.
 struct LoadFault {
   enum class Part : std::uint8_t { kHeader, kSegments, kDynamic, kRelocation, kStart };
   Part part = Part::kHeader;
@@ -28,7 +28,7 @@ Result<std::vector<LoadFault>> FindLoadFaults(File& file, const Image& image);
 
 /// A feature that the file asks of the loader and that no symbol version states.
 struct LoaderNeed {
-  unsigned minor = 0;     ///< Of the first glibc 2.x whose loader has it.
+  unsigned minor = 0;     ///< Minor version of the first glibc 2.x whose loader has it.
   std::string_view what;  ///< "DT_RELR"
 
   bool operator==(const LoaderNeed&) const = default;

@@ -18,8 +18,8 @@ struct Host {
 };
 
 enum class CompatibilityKind : std::uint8_t {
-  kLoads,       ///< As far as the header tells.
-  kPassedOver,  ///< Of another class or processor: ld.so goes on searching.
+  kLoads,       ///< According to the header, it loads.
+  kPassedOver,  ///< Another class or processor: ld.so continues its search.
   kRefused,     ///< ld.so ends the process, whatever else lies on the search path.
 };
 
@@ -29,7 +29,7 @@ struct LoaderCompatibility {
 };
 
 inline constexpr std::size_t kCompatibilityHeaderBytes =
-    64;  ///< Of a file's beginning; the 64-bit ELF header.
+    64;  ///< From the file's beginning; the 64-bit ELF header.
 
 /// Judges a file by its first kCompatibilityHeaderBytes; `head` is shorter only if the file is.
 LoaderCompatibility CompatibilityFromHeader(Bytes head, const Host& host);

@@ -8,7 +8,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// `path` below `folder`, both absolute and normalised; nullopt if it lies elsewhere. "" for the folder.
+/// `path` below `folder`, both absolute and normalised; nullopt if it lies elsewhere. "" for the directory.
 std::optional<std::string> Below(const std::string& path, std::string_view folder) {
   if (folder == "/") return path.substr(1);
   if (path.compare(0, folder.size(), folder) != 0) return std::nullopt;
@@ -26,7 +26,7 @@ bool IsIdentifier(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// How many characters behind a '$' spell `name`, braces included; 0 if they do not.
+/// Number of characters after a '$' that spell `name`, braces included; 0 if they do not.
 std::size_t TokenLength(std::string_view behind, std::string_view name) {
   const bool braces = behind.starts_with('{');
   const std::string_view rest = behind.substr(braces ? 1 : 0);

@@ -11,18 +11,18 @@
 
 namespace ptpkg::elf {
 
-/// "" → no entries; otherwise split at ':', empty entries kept: for ld.so they mean the working folder.
+/// "" → no entries; otherwise split at ':', empty entries kept: for ld.so they mean the working directory.
 std::vector<std::string> SplitSearchPath(std::string_view text);
 /// The text ld.so reads. REQUIRES: no entry holds ':'.
 std::string JoinSearchPath(const std::vector<std::string>& entries);
 
-/// The part of `entry` after $ORIGIN or ${ORIGIN}, as a relative path ("" for the folder itself);
+/// The part of `entry` after $ORIGIN or ${ORIGIN}, as a relative path ("" for the directory itself);
 /// nullopt when the entry does not begin with that token.
 std::optional<std::string> AfterOrigin(std::string_view entry);
 
-/// What ld.so puts in place of the dynamic string tokens, for one file on one machine.
+/// Replacements that ld.so makes for the dynamic string tokens, for one file on one machine.
 struct TokenValues {
-  std::string origin;    ///< $ORIGIN: the folder through which the file was opened.
+  std::string origin;    ///< $ORIGIN: the directory through which the file was opened.
   std::string lib;       ///< $LIB: "lib64", "lib", "lib/x86_64-linux-gnu", as the distribution was built.
   std::string platform;  ///< $PLATFORM: the processor, "x86_64", "haswell".
 };
@@ -35,7 +35,7 @@ bool UsesToken(std::string_view text, std::string_view name);
 
 /// `entries` of the tree member `file`, fit for any place of installation: entries below `build_prefix`
 /// become $ORIGIN-relative (the prefix stands for the tree's root), $ORIGIN entries stay, all others
-/// (absolute elsewhere, relative to the working folder, empty) are dropped, and so are repetitions.
+/// (absolute elsewhere, relative to the working directory, empty) are dropped, and so are repetitions.
 std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
                                             std::string_view build_prefix);
 

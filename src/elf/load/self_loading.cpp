@@ -8,7 +8,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// Where debuggers find the list of loaded files: each loader defines one of these, and nothing else does.
+/// Lets debuggers find the list of loaded files: each loader defines one of these, and nothing else does.
 /// glibc: elf/rtld.c; musl: ldso/dynlink.c; FreeBSD: libexec/rtld-elf/rtld.c.
 constexpr std::array<std::string_view, 3> kLoaderSymbols = {"_r_debug", "_dl_debug_addr", "r_debug_state"};
 

@@ -6,7 +6,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// Whether `path` is a library for `machine`. What cannot be read, a folder or a foreign file is none.
+/// Whether `path` is a library for `machine`. Unreadable files, directories and foreign files are not.
 bool IsLibrary(Fs& fs, const AbsPath& path, std::uint16_t machine) {
   const auto file = fs.Open(path, OpenMode::kRead);
   if (!file) return false;
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> ShrinkSearchPath(Fs& fs, const ShrinkInput& inp
     PTPKG_TRY(const AbsPath folder, AbsPath::Parse(entry));
     std::vector<std::string> still_missing;
     for (const std::string& name : missing) {
-      // As patchelf: also a name with '/' is looked for below the folder.
+      // Like patchelf: also searches for a name with '/' below the directory.
       PTPKG_TRY(const AbsPath path, AbsPath::Parse(fmt::format("{}/{}", folder.str(), name)));
       if (!IsLibrary(fs, path, input.machine)) still_missing.push_back(name);
     }

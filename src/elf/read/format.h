@@ -128,7 +128,7 @@ inline constexpr std::uint64_t kDtMipsRldMapRel = 0x70000035;
 inline constexpr std::uint64_t kDtAuxiliary = 0x7ffffffd;
 inline constexpr std::uint64_t kDtFilter = 0x7fffffff;
 
-/// Whether a value of that tag is an address that the loader goes to.
+/// Whether a value of that tag is an address that the loader uses.
 constexpr bool HoldsAddress(std::uint64_t tag) {
   constexpr std::array kTags = {kDtPltgot, kDtHash,    kDtStrtab, kDtSymtab,    kDtRela,      kDtInit,
                                 kDtFini,   kDtRel,     kDtJmprel, kDtInitArray, kDtFiniArray, kDtPreinitArray,
@@ -148,9 +148,9 @@ struct FileHeader {
   std::uint64_t section_headers_offset = 0;  ///< 0 when there are none.
   std::uint32_t flags = 0;
   std::uint16_t program_header_size = 0;
-  std::uint16_t program_header_count = 0;  ///< As stored; 0xffff is the escape value PN_XNUM.
+  std::uint16_t program_header_count = 0;  ///< Stored value; 0xffff is the escape value PN_XNUM.
   std::uint16_t section_header_size = 0;
-  std::uint16_t section_header_count = 0;  ///< As stored; 0 may mean "see section 0".
+  std::uint16_t section_header_count = 0;  ///< Stored value; 0 may mean "see section 0".
   std::uint16_t section_names_index = 0;
 };
 

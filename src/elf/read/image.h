@@ -42,7 +42,7 @@ struct Image {
   std::optional<DynamicTable> dynamic;  ///< Absent in static programs, objects and debug companions.
   MappedRange strings;                  ///< .dynstr; meaningful when `dynamic` is present.
 
-  /// Where `size_bytes` bytes at `vaddr` lie in the file. Errors: kCorrupt unless one PT_LOAD holds
+  /// File offset of `size_bytes` bytes at `vaddr`. Errors: kCorrupt unless one PT_LOAD holds
   /// all of them; `what` names the thing in the message.
   [[nodiscard]] Result<std::uint64_t> OffsetOf(std::uint64_t vaddr, std::uint64_t size_bytes,
                                                std::string_view what) const;
@@ -87,7 +87,7 @@ enum class StackFlag : std::uint8_t {
   kExecutable,
 };
 
-/// What the dynamic loader is told by name.
+/// Names that the dynamic loader reads.
 struct LinkFacts {
   std::optional<SearchPath> rpath;    ///< The DT_RPATH entry.
   std::optional<SearchPath> runpath;  ///< The DT_RUNPATH entry; where both exist, ld.so ignores the other.
@@ -113,7 +113,7 @@ struct VersionNeed {
   struct Version {
     std::uint32_t hash = 0;
     std::uint16_t flags = 0;
-    std::uint16_t index = 0;  ///< What .gnu.version entries of this version hold.
+    std::uint16_t index = 0;  ///< Value in the .gnu.version entries of this version.
     std::uint32_t name = 0;   ///< Offset in .dynstr.
 
     bool operator==(const Version&) const = default;

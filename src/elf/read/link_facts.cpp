@@ -41,7 +41,7 @@ Result<void> ReadEntryStrings(File& file, const Image& image, LinkFacts& facts) 
   return Ok();
 }
 
-/// Where the chain at `tag` begins in the file, and how many records `count_tag` promises.
+/// File offset of the chain at `tag`, and the number of records in `count_tag`.
 struct Chain {
   std::uint64_t offset = 0;
   std::uint64_t count = 0;

@@ -42,7 +42,7 @@ Error Differs(std::string what) {
       .WithHint("the old content was restored; please report the file");
 }
 
-/// How far the first symbol moved that did.
+/// Distance that the first moved symbol moved.
 std::uint64_t FirstMove(const Model& before, const Model& after) {
   for (std::size_t i = 0; i < before.symbols.size(); ++i) {
     if (after.symbols[i].value != before.symbols[i].value)

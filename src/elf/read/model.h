@@ -34,8 +34,8 @@ struct Model {
 /// Cost: reads the whole file into memory.
 Result<Model> ReadModel(const AbsPath& path);
 
-/// As ReadModel, of the tables of the open file alone (name_tables.h). Without dynamic section: an empty
-/// model. Errors: also kIo.
+/// Like ReadModel, from the tables of the open file alone (name_tables.h). Without dynamic section: an empty
+/// model. Errors: those of ReadModel, and kIo.
 Result<Model> ReadModelOfTables(File& file, const Image& image);
 
 /// Errors: kInternal when a planned write touches an executable section of `image`.

@@ -106,7 +106,7 @@ void EditSoname(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFa
   binary.add(LIEF::ELF::DynamicSharedObject(*after.soname));
 }
 
-/// As many libraries as before: they were renamed where they stand. Else all are taken out and put in again,
+/// With as many libraries as before, renames them in place. Else takes all out and puts them in again,
 /// the last one first, because LIEF puts each before the others.
 void EditNeeded(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFacts& after) {
   if (before.needed == after.needed) return;
@@ -130,7 +130,7 @@ void EditNames(LIEF::ELF::Binary& binary, const LinkFacts& before, const LinkFac
   if (before.interpreter != after.interpreter && after.interpreter) binary.interpreter(*after.interpreter);
 }
 
-/// What EditNames does not do, or LIEF does not.
+/// Checks the changes that EditNames, or LIEF, does not make.
 Result<void> CheckExported(const LinkFacts& before, const LinkFacts& after) {
   const bool flags = before.stack != after.stack || before.flags_1 != after.flags_1 ||
                      before.has_debug_entry != after.has_debug_entry;

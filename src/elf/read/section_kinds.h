@@ -41,7 +41,7 @@ struct NamedSection {
 Result<std::vector<NamedSection>> ReadNamedSections(File& file, const Image& image);
 
 /// Whether there is neither a full symbol table (.symtab) nor debug information. False also for a file
-/// without section headers: nobody can tell.
+/// without section headers, where this is unknown.
 bool IsStripped(const std::vector<NamedSection>& sections);
 
 }  // namespace ptpkg::elf

@@ -10,7 +10,7 @@
 
 namespace ptpkg::elf {
 
-/// Whether the file has bytes of the section.
+/// Whether the section has bytes in the file.
 [[nodiscard]] inline bool HasBytes(const Section& section) {
   return section.type != 0 && section.type != kSectionNobits && section.size != 0;
 }
@@ -24,7 +24,7 @@ Result<std::string> ReadSectionNames(File& file, const Image& image);
 /// do not.
 std::string FindSharedBytes(const Image& image);
 
-/// Where the last byte ends that a header names: tables of headers, sections, segments.
+/// End of the last byte that a header names: tables of headers, sections, segments.
 std::uint64_t EndOfNamedBytes(const Image& image);
 
 /// Checks the section name table, and place, alignment and closing byte of .dynamic, .dynstr and .gnu.hash

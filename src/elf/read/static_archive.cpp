@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kArchiveMagic = "!<arch>\n";
 constexpr std::string_view kThinMagic = "!<thin>\n";
-// Of a header: name 16, time 12, owner 6, group 6, mode 8, size 10, end 2.
+// Header fields: name 16, time 12, owner 6, group 6, mode 8, size 10, end 2.
 constexpr std::uint64_t kMemberHeaderBytes = 60;
 constexpr std::uint64_t kMemberSizeAt = 48;
 constexpr std::uint64_t kMemberSizeDigits = 10;
@@ -45,7 +45,7 @@ Error Broken(std::uint64_t at, std::string_view what) {
 /// One member as its header and long name tell it.
 struct Member {
   std::string name;
-  bool is_table = false;  ///< Of symbols or names, for the archive itself.
+  bool is_table = false;  ///< A table of symbols or names, for the archive itself.
   std::uint64_t begin = 0;
   std::uint64_t size_bytes = 0;
 };

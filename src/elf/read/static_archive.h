@@ -11,11 +11,11 @@ namespace ptpkg::elf {
 
 struct MemberPlace {
   std::string name;
-  std::uint64_t offset = 0;      ///< Of its content, in the archive.
-  std::uint64_t size_bytes = 0;  ///< Of its content, without the name.
+  std::uint64_t offset = 0;      ///< Offset of its content in the archive.
+  std::uint64_t size_bytes = 0;  ///< Size of its content, without the name.
 };
 
-/// By its magic number; thin archives count. Errors: kIo.
+/// Whether it is a static archive, by its magic number; thin archives count. Errors: kIo.
 Result<bool> IsStaticArchive(File& file);
 
 /// Calls `visit` with each member's name and place and a view of its bytes, which ends with the call; tables

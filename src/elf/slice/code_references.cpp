@@ -111,7 +111,7 @@ class ReferenceScan {
     return std::nullopt;
   }
 
-  /// Where the instruction begins, as most streams have it, whose immediate or displacement begins at `at`
+  /// Start of the instruction, as most streams have it, whose immediate or displacement begins at `at`
   /// and leads to `target`.
   [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at,
                                                                 std::uint64_t target) {
@@ -121,7 +121,7 @@ class ReferenceScan {
     });
   }
 
-  /// Where the instruction begins that has its ModRM byte at `at`, as most streams have it, and leads to a
+  /// Start of the instruction that has its ModRM byte at `at`, as most streams have it, and leads to a
   /// target: `base` and the place of its end.
   [[nodiscard]] std::optional<std::size_t> InstructionWith(Bytes bytes, std::size_t at, std::uint64_t base) {
     return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
@@ -233,7 +233,7 @@ class ReferenceScan {
     return (value ^ sign) - sign;
   }
 
-  /// Whether the page has nothing but what may move, and a place.
+  /// Whether the page holds nothing but movable content, and a place.
   [[nodiscard]] bool IsPageOfTarget(std::uint64_t page) const {
     if (!IsIn(targets_.wholes, page) || !IsIn(targets_.wholes, page + kCodePage - 1)) return false;
     const auto place =
@@ -242,8 +242,8 @@ class ReferenceScan {
     return place != targets_.places.end() && place->begin < page + kCodePage;
   }
 
-  /// Whether the instruction adds to the page of its register what makes it a target, or loads from there.
-  /// That the register has another value by now is rare: no other code has such a page.
+  /// Whether the instruction adds a target's offset to the page of its register, or loads from there.
+  /// The register rarely has another value by now: no other code has such a page.
   [[nodiscard]] bool LeadsToTarget(std::uint32_t word) const {
     const std::optional<std::uint64_t>& page = pages_[word >> 5U & 0x1fU];
     if (!page) return false;

@@ -17,10 +17,10 @@ struct AddressRange {
   std::uint64_t size_bytes = 1;
 };
 
-/// What code is searched for.
+/// Addresses that the search looks for in code.
 struct ReferencedRanges {
   std::vector<AddressRange> places = {};  ///< Ascending, none overlap.
-  std::vector<AddressRange> wholes = {};  ///< Nothing else lies in these.
+  std::vector<AddressRange> wholes = {};  ///< Ranges that hold nothing else.
   /// Code may hold the addresses themselves: the program is linked to fixed ones. Read in code of x86.
   bool are_fixed = false;
   /// An immediate may be any number: it counts only if it is one of these. Empty: every address of `places`

@@ -19,7 +19,7 @@ struct DeviceChoice {
   }
 };
 
-/// By the rules of PlanSlice.
+/// Chooses by the rules of PlanSlice.
 DeviceChoice ChooseElements(const DeviceContainer& container, const SliceRequest& request);
 
 }  // namespace ptpkg::elf

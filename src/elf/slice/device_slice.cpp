@@ -14,7 +14,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// Of hostile files: libtorch_cuda.so has 476.
+/// Limit for hostile files: libtorch_cuda.so has 476.
 constexpr std::size_t kMaxContainers = 262'144;
 
 std::string GpuName(std::uint32_t gpu) { return fmt::format("{}.{}", gpu / 10, gpu % 10); }
@@ -71,7 +71,7 @@ class SlicePlanner {
     DeviceCode code{.is_linked = image->header.type != kTypeRel};
     PTPKG_CHECK(TakeSections({file, *image, names, place}, kEmbeddedCode, sections, code));
     PTPKG_CHECK(TakeSections({file, *image, names, place}, kRelocatableCode, sections, code));
-    // Of an archive each part can be what a later link takes.
+    // Each part of an archive can be taken by a later link.
     if (!place.name.empty()) code.is_linked = false;
     AddDeviceCodeStats(code.EffectiveCode(), judged_);
     PTPKG_CHECK(CheckApartFromOthers(*image, sections));
@@ -163,7 +163,7 @@ class SlicePlanner {
         return Error(ErrorCode::kInvalidInput,
                      fmt::format("file offset {}: a section of device code overlaps something else",
                                  range.begin))
-            .WithHint("build the file again; it says two things of the same bytes");
+            .WithHint("rebuild the file: two of its parts claim the same bytes");
       }
       end = std::max(end, range.end);
       if (range.is_device) device_end = std::max(device_end, range.end);

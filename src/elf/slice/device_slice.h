@@ -56,13 +56,13 @@ struct SlicePiece {
   std::vector<std::byte> bytes = {};
 };
 
-/// A container that has nothing for some of the wanted GPUs, and is therefore kept whole.
+/// A container that has no code for some of the wanted GPUs, and is therefore kept whole.
 struct UntouchedContainer {
-  std::string member = {};               ///< Of an archive; "" of other files.
+  std::string member = {};               ///< Member of an archive; "" for other files.
   std::string section = {};              ///< ".nv_fatbin"
   std::uint64_t offset = 0;              ///< In the original file.
-  std::vector<std::uint32_t> gaps = {};  ///< The wanted GPUs that it has nothing for, ascending.
-  DeviceCodeStats code = {};             ///< What it holds.
+  std::vector<std::uint32_t> gaps = {};  ///< The wanted GPUs that it has no code for, ascending.
+  DeviceCodeStats code = {};             ///< Its code.
 };
 
 struct SlicePlan {
@@ -83,7 +83,7 @@ struct SlicePlan {
 
   /// Whether the result differs from the original.
   [[nodiscard]] bool Changes() const { return dropped.containers != 0; }
-  /// Wanted GPU → number of containers that have nothing for it.
+  /// Wanted GPU → number of containers without code for it.
   [[nodiscard]] std::map<std::uint32_t, std::size_t> Gaps() const;
 };
 
@@ -93,9 +93,9 @@ struct SlicePlan {
 /// always kept. Nothing to drop is no error: Changes() is false.
 /// Errors: kInvalidInput (no GPU asked for; neither ELF file nor archive, or no device code in it; containers
 /// that contradict their section or overlap what else is to change), kRefused when a wanted GPU would be left
-/// without code, because nothing that counts (DeviceCode::Judged) has any for it: the message names the GPU
-/// and what there is; those of ReadDeviceCode. Cost: a read per element, the dynamic relocations and, where
-/// there is one, .symtab. Memory: 11 MB for libtorch_cuda.so (520 MB, 476 containers).
+/// without code, because nothing that counts (DeviceCode::EffectiveCode) has any for it: the message names
+/// the GPU and what there is; those of ReadDeviceCode. Cost: a read per element, the dynamic relocations and,
+/// where there is one, .symtab. Memory: 11 MB for libtorch_cuda.so (520 MB, 476 containers).
 Result<SlicePlan> PlanSlice(File& file, const SliceRequest& request);
 
 /// The result as a file that is only read; borrows both. Errors of reads: those of `file`; kRefused when the

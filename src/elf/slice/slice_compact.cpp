@@ -80,7 +80,7 @@ class CompactPlanner {
     if (!image_.codec.Is64() || image_.codec.order() != ByteOrder::kLittle)
       return "the file is not a 64-bit little-endian one";
     if (image_.header.type == kTypeExec)
-      return "the program has fixed addresses, and no relocations tell what points to its containers";
+      return "the program has fixed addresses, so no relocations show the pointers to its containers";
     if (image_.header.type != kTypeDyn || !image_.dynamic)
       return "the file is not a linked library or program";
     if (image_.header.machine != kMachineX8664 && image_.header.machine != kMachineAarch64)
@@ -93,7 +93,7 @@ class CompactPlanner {
     return has_static ? "the file keeps the relocations of its link (ld --emit-relocs)" : "";
   }
 
-  /// What loses less than a page is as well in place.
+  /// Leaves sections in place that would lose less than a page.
   Obstacle LeaveSmallParts() {
     for (const Segment& segment : image_.segments) {
       if (segment.type != kSegmentLoad) continue;
@@ -135,7 +135,7 @@ class CompactPlanner {
     return "";
   }
 
-  /// What shares bytes with the section could not be told apart from it afterwards.
+  /// Content that shares bytes with the section could not be told apart from it afterwards.
   [[nodiscard]] Obstacle CheckOthers(const CompactPart& part) const {
     const std::uint64_t begin = part.header->offset;
     for (std::size_t i = 0; i < image_.segments.size(); ++i) {
@@ -167,7 +167,7 @@ class CompactPlanner {
     });
   }
 
-  /// What the loader reads must not be what is dropped, whatever section headers say.
+  /// Data that the loader reads must not be dropped, whatever section headers say.
   [[nodiscard]] Obstacle CheckDynamic(const CompactPart& part) const {
     for (const DynamicEntry& entry : image_.dynamic->entries) {
       if (HoldsAddress(entry.tag) && IsIn(part, entry.value))
@@ -264,7 +264,7 @@ class CompactPlanner {
         return fmt::format("a pointer leads to the end of {}", part.sliced->name);
     }
     const bool is_relative = relocation.type == RelativeType(image_);
-    // What the loader writes would have to follow too.
+    // Words that the loader writes would have to follow too.
     const bool uses_room = IsInRoom(relocation.place) || IsInRoom(relocation.place + 7) ||
                            (relocation.symbol == 0 && IsInRoom(relocation.addend));
     if (uses_room) layout_.room.reset();
@@ -276,7 +276,7 @@ class CompactPlanner {
     }
     const SlicedContainer* container = part->Find(relocation.addend - part->header->addr);
     if (container == nullptr) {
-      return fmt::format("a pointer leads into the midst of {} (address {:#x})", part->sliced->name,
+      return fmt::format("a pointer leads into the middle of {} (address {:#x})", part->sliced->name,
                          relocation.addend);
     }
     pointers_.push_back({.relocation = relocation, .part = part, .container = container});
@@ -295,7 +295,7 @@ class CompactPlanner {
     });
   }
 
-  /// What stands where they have to moves behind the containers of the part that loses most.
+  /// Moves the block in the way of the headers behind the containers of the part that loses most.
   Obstacle PlanBlock() {
     if (layout_.spared.size() == layout_.Splits()) return "";
     if (!layout_.room) return "there is no room for another program header";
@@ -333,7 +333,7 @@ class CompactPlanner {
     return "";
   }
 
-  /// Whether the part is loaded with the rights of what stands behind the program headers.
+  /// Whether the part is loaded with the rights of the block behind the program headers.
   [[nodiscard]] bool HasRightsOfRoom(const CompactPart& part) const {
     const Segment* load = image_.LoadAt(layout_.room->vaddr);
     return load != nullptr && ((load->flags ^ image_.segments[part.load].flags) & ~kFlagExecute) == 0;
@@ -351,7 +351,7 @@ class CompactPlanner {
     return is_smaller ? "" : TooLittle(gain);
   }
 
-  /// Of symbols that other files look for, none may move.
+  /// Symbols that other files look up must not move.
   [[nodiscard]] Result<Obstacle> CheckDynamicSymbols() const {
     const auto address = image_.dynamic->Find(kDtSymtab);
     const auto table = address ? image_.FindSection(kSectionDynsym, *address) : std::nullopt;
@@ -398,8 +398,9 @@ class CompactPlanner {
                 [](const AddressRange& left, const AddressRange& right) { return left.begin < right.begin; });
     }
     PTPKG_TRY(const std::optional<std::uint64_t> found, FindCodeReference(file_, image_, moving));
-    return found ? fmt::format("code at address {:#x} goes by the distance to what would move", *found)
-                 : Obstacle();
+    return found
+               ? fmt::format("code at address {:#x} depends on its distance to bytes that would move", *found)
+               : Obstacle();
   }
 
   /// Symbols that start-up code of objects gives to containers follow them.
@@ -498,7 +499,7 @@ Result<CompactPlan> PlanCompact(File& file, const Image& image, const std::vecto
   if (changed.empty()) return CompactPlan{.why_not = "nothing is dropped"};
   PTPKG_TRY(CompactPlan plan, CompactPlanner(file, image, changed).Run());
   if (changed.size() == 1 || plan.why_not.empty()) return plan;
-  // What is in the way may be of one section alone.
+  // An obstacle may concern one section alone.
   const auto loss_of = [&](const SlicedSection* section) {
     const std::uint64_t packed = Pack(section->containers).size_bytes;
     const std::uint64_t size = image.sections[section->index].size;

@@ -12,7 +12,7 @@ namespace ptpkg::elf {
 struct CompactPlan {
   /// SlicePlan::not_compact.
   std::string why_not = {};
-  /// Of which of the sections; none when it cannot be done.
+  /// Indexes of the compacted sections; empty when it cannot be done.
   std::vector<std::size_t> compacted = {};
   std::vector<Replacement> replacements = {};
 };

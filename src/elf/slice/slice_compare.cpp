@@ -11,7 +11,7 @@ namespace ptpkg::elf {
 namespace {
 
 constexpr std::uint64_t kComparedAtOnce = 1U << 20U;
-/// What one thread compares before it looks for more.
+/// Bytes that one thread compares before it takes more.
 constexpr std::uint64_t kUnitBytes = 4U << 20U;
 constexpr std::uint64_t kExpectedBytes = 8;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kReadAtOnce = 1U << 20U;
 
-/// What a header names, or the end of the file.
+/// A range named by a header, or the end of the file.
 struct Named {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -61,7 +61,7 @@ Result<void> RequireZeros(File& file, std::uint64_t begin, std::uint64_t end) {
     const bool is_zero =
         std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
     if (got != bytes.size() || !is_zero)
-      return SliceDiffers(fmt::format("something is left at file offset {} that no header names", at));
+      return SliceDiffers(fmt::format("bytes at file offset {} belong to no header, but are not zero", at));
     at += bytes.size();
   }
   return Ok();

@@ -7,8 +7,8 @@
 
 namespace ptpkg::elf {
 
-/// Whether each gap of the slice ends with the bytes of the original's gap before the same section or table,
-/// which are added to `ranges`, and else has zeros: nothing that was dropped is left. REQUIRES: both have the
+/// Checks that each gap of the slice ends with the bytes of the original's gap before that section or table,
+/// which are added to `ranges`, and is zero before them: no dropped bytes are left. REQUIRES: both have the
 /// same sections; those of the slice share no bytes (FindSharedBytes). Errors: kInternal; those of reading.
 /// Cost: reads the gaps that the slice has more of.
 Result<void> CheckUnnamedBytes(const OpenImage& original, const OpenImage& sliced, RangeComparison& ranges);

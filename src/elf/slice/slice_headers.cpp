@@ -86,7 +86,7 @@ class HeaderPlan {
     for (std::size_t i = first; i < segments.size(); ++i) DropUnusedRight(segments[i]);
   }
 
-  /// What lies behind the section, at its old addresses.
+  /// The part behind the section, at its old addresses.
   [[nodiscard]] Segment Rest(const Segment& whole, const CompactPart& part) const {
     Segment rest = whole;
     const std::uint64_t gone = part.End() - whole.offset;
@@ -98,7 +98,7 @@ class HeaderPlan {
     return rest;
   }
 
-  /// Of a segment that held code and data, a part without code needs no right to execute (eu-elflint).
+  /// In a segment that held code and data, a part without code needs no right to execute (eu-elflint).
   void DropUnusedRight(Segment& part) const {
     const bool has_code =
         std::any_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {

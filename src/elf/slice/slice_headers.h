@@ -19,7 +19,7 @@ struct CompactPart {
   CompactPart(const SlicedSection& section, const Image& image);
 
   const SlicedSection* sliced;
-  const Section* header;  ///< As the original has it.
+  const Section* header;  ///< Header in the original.
   PackedContainers packed;
   std::uint64_t shift = 0;       ///< Bytes that the rest moves, at most as many as the section loses.
   std::size_t load = 0;          ///< Index of the PT_LOAD.
@@ -34,7 +34,7 @@ struct CompactPart {
   [[nodiscard]] std::uint64_t NewPlace(const SlicedContainer& container) const;
 };
 
-/// How the file is laid out anew.
+/// New layout of the file.
 struct CompactLayout {
   std::vector<CompactPart> parts = {};   ///< Ascending by offset.
   std::vector<std::size_t> spared = {};  ///< Program headers that others take the place of, ascending.
@@ -44,7 +44,7 @@ struct CompactLayout {
   std::uint64_t block_at = 0;     ///< From that section's begin.
   std::uint64_t block_bytes = 0;  ///< Up to the end of the last thing in it; 0: nothing has to move.
 
-  /// How many segments the parts add.
+  /// Number of segments that the parts add.
   [[nodiscard]] std::size_t Splits() const;
 };
 

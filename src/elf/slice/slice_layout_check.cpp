@@ -66,7 +66,7 @@ class LayoutCheck {
     if (size != 0) skips_[offset] = std::max(skips_[offset], offset + size);
   }
 
-  /// What is skipped is looked for once for each gap between: of ranges that are apart.
+  /// Merges overlapping skips, so that each gap between them is found once.
   void MergeSkips() {
     for (auto skip = skips_.begin(); skip != skips_.end();) {
       const auto next = std::next(skip);
@@ -241,7 +241,7 @@ class LayoutCheck {
     return nullptr;
   }
 
-  /// Those into sections that got smaller.
+  /// Relocations into sections that got smaller.
   [[nodiscard]] Result<std::vector<Relocation>> Pointers(const OpenImage& of) const {
     std::vector<Relocation> pointers;
     PTPKG_CHECK(ForEachRelocation(of.file, of.image, [&](const Relocation& relocation) {
@@ -265,7 +265,7 @@ class LayoutCheck {
     return 0;
   }
 
-  /// Whether both files have to have the segment, and it is not loaded: neither unused ones, nor the
+  /// Whether both files must have the segment, and it is not loaded: neither unused ones, nor the
   /// original's of the program headers where the slice does without.
   [[nodiscard]] bool IsListed(const Segment& segment) const {
     const bool is_spared = segment.type == kSegmentPhdr && new_.image.FindSegment(kSegmentPhdr) == nullptr &&
@@ -309,7 +309,7 @@ class LayoutCheck {
     return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
   }
 
-  /// Whether the segment has the rights `flags`, but for that to execute where no section of code lies.
+  /// Whether the segment keeps the rights `flags`, except the right to execute where no section of code lies.
   [[nodiscard]] bool KeepsRights(const Segment& now, std::uint32_t flags) const {
     if (now.flags == flags) return true;
     if (now.flags != (flags & ~kFlagExecute)) return false;
@@ -348,7 +348,7 @@ class LayoutCheck {
     return types_now == types ? Ok() : SliceDiffers("the order of program headers");
   }
 
-  /// What `old` has to be in the slice, but for offsets and the right to execute: cut behind each section in
+  /// Expected form of `old` in the slice, but for offsets and the execute right: cut behind each section in
   /// it that got smaller.
   Result<void> AddLoads(const Segment& old, std::vector<Segment>& loads) const {
     Segment rest = old;
@@ -432,7 +432,7 @@ class LayoutCheck {
     return next == skips_.begin() ? at : std::max(at, std::prev(next)->second);
   }
 
-  /// What is not loaded, and what moved.
+  /// Checks content that is not loaded, and content that moved.
   Result<void> CheckContents() {
     for (std::size_t i = 0; i < old_.image.sections.size(); ++i) {
       const Section& old = old_.image.sections[i];
@@ -471,8 +471,8 @@ class LayoutCheck {
   RangeComparison& ranges_;
   using Smaller = std::pair<std::size_t, const ContainerMoves*>;
   std::map<std::size_t, const ContainerMoves*> device_;  ///< By section.
-  std::vector<Smaller> smaller_;                         ///< Those that got smaller, ascending by address.
-  MovesByPlace moves_;                                   ///< Of sections that kept their address.
+  std::vector<Smaller> smaller_;                         ///< Sections that got smaller, ascending by address.
+  MovesByPlace moves_;                                   ///< Moves of sections that kept their address.
   std::map<std::uint64_t, std::uint64_t> skips_;         ///< Offset → end, in the original.
   std::map<std::size_t, std::uint64_t> moved_;           ///< Section → by how much its address grew.
 };

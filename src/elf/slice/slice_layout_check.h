@@ -8,7 +8,7 @@
 
 namespace ptpkg::elf {
 
-/// What VerifySlice says of addresses, sections, segments, symbols and relocations. Adds to `ranges` what has
+/// VerifySlice's rules for addresses, sections, segments, symbols and relocations. Adds to `ranges` what has
 /// to have equal bytes: all but `device`, the sections of containers. Errors: kInternal; those of reading.
 Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
                          const std::vector<ContainerMoves>& device, RangeComparison& ranges);

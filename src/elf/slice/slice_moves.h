@@ -40,18 +40,18 @@ struct ContainerMoves {
 Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
                                 const FileHeader& excused);
 
-/// By how much what has bytes moved to the front of the file, by its place in the original.
+/// Distance that items with bytes moved to the front of the file, by their place in the original.
 class MovesByPlace {
  public:
-  /// Knows the file's begin and end, and the section headers.
+  /// Contains at first the file's begin and end, and the section headers.
   MovesByPlace(const Image& original, const Image& sliced);
 
-  /// Something with bytes.
+  /// Adds an item with bytes.
   void Add(std::uint64_t original, std::uint64_t sliced) { moves_[original] = original - sliced; }
-  /// Whether something without bytes moved no less than what stands before it, and no more than what stands
-  /// behind.
+  /// Whether an item without bytes moved no less than the bytes before it, and no more than those
+  /// behind it.
   [[nodiscard]] bool IsBetweenNeighbours(std::uint64_t original, std::uint64_t sliced) const;
-  /// That of all sections without bytes. Errors: kInternal naming the section.
+  /// Checks IsBetweenNeighbours for all sections without bytes. Errors: kInternal naming the section.
   [[nodiscard]] Result<void> CheckEmptySections(const Image& original, const Image& sliced) const;
 
  private:

@@ -120,7 +120,7 @@ Result<std::vector<SlicePiece>> Assemble(std::uint64_t file_size, std::vector<Re
                                       before)
                         : fmt::format("file offset {}: {} passes the end of the file", replacement.offset,
                                       replacement.what))
-          .WithHint("build the file again; it says two things of the same bytes");
+          .WithHint("rebuild the file: two of its parts claim the same bytes");
     }
     Append(CopyPiece(at, replacement.offset - at), pieces);
     for (SlicePiece& piece : replacement.pieces) Append(std::move(piece), pieces);

@@ -22,7 +22,7 @@ struct SlicedContainer {
   std::vector<SlicePiece> pieces = {};  ///< KeptOf
 };
 
-/// One section of device code and what becomes of its containers.
+/// A section of device code and the changes to its containers.
 struct SlicedSection {
   std::size_t index = 0;
   std::string_view name = {};                    ///< kEmbeddedCode or kRelocatableCode.
@@ -33,13 +33,13 @@ struct SlicedSection {
   [[nodiscard]] std::size_t ContainerAt(std::uint64_t offset) const;
 };
 
-/// Where containers come to lie when they follow each other, from the section's begin.
+/// Places of containers that follow each other, from the section's begin.
 struct PackedContainers {
   std::vector<std::uint64_t> places = {};
   std::uint64_t size_bytes = 0;  ///< From the section's begin to the end of the last one.
 };
 
-/// On 8 bytes each, as nvcc aligns them.
+/// Packs on 8-byte boundaries, as nvcc aligns them.
 PackedContainers Pack(const std::vector<SlicedContainer>& containers);
 
 /// The bytes of `packed`, with zeros between containers.
@@ -48,7 +48,7 @@ std::vector<SlicePiece> PiecesOf(const std::vector<SlicedContainer>& containers,
 
 inline constexpr std::uint64_t kContainerAlign = 8;
 
-/// What takes the place of a range of the original.
+/// Replacement of a range of the original.
 struct Replacement {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fmt/core.h>
 
-#include "elf/slice/device_choice.h"
 #include "elf/read/section_table.h"
 #include "elf/read/static_archive.h"
+#include "elf/slice/device_choice.h"
 #include "elf/slice/slice_compare.h"
 #include "elf/slice/slice_layout_check.h"
 #include "support/files/read_only_file.h"
@@ -46,7 +46,7 @@ Result<std::vector<FoundSection>> FindSections(File& file) {
   return found;
 }
 
-/// Of a file that is no archive, or of a member.
+/// Compares a file that is not an archive, or a member.
 class SliceComparison {
  public:
   SliceComparison(File& original, File& sliced, const SliceRequest& request)
@@ -145,7 +145,7 @@ class SliceComparison {
     return CheckLayout({original_, *before}, {sliced_, *after}, device, ranges_);
   }
 
-  /// Of the section `i` of both, which lies at these addresses.
+  /// Moves in section `i` of both, which lies at these addresses.
   [[nodiscard]] ContainerMoves MovesOf(std::size_t i, std::uint64_t old_address,
                                        std::uint64_t new_address) const {
     ContainerMoves moves{.section = before_[i].index,

@@ -6,7 +6,7 @@
 
 namespace ptpkg::elf {
 
-/// What must hold of `sliced`, a slice of `original` for `request`, whichever form it has. Nothing of the
+/// Checks that `sliced` is a slice of `original` for `request`, whichever form it has. Nothing of the
 /// plan is used but this: what a file of MakeSlicedFile takes from the original needs no comparison with it.
 /// - Both have the same containers in the same order; each has exactly the elements that the request keeps,
 ///   with equal bytes and in their order; everything else in the sections is zero.

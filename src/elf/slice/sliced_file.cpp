@@ -11,7 +11,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// What is written and read back at once: both copies stay in a core's cache.
+/// Bytes written and read back at once: both copies stay in a core's cache.
 constexpr std::uint64_t kWrittenAtOnce = 1U << 20U;
 /// So many zeros on such a boundary become a hole.
 constexpr std::uint64_t kLeastHole = 64U << 10U;
@@ -104,7 +104,7 @@ SlicedFile::SlicedFile(File& original, const SlicePlan& plan)
   for (const SlicePiece& piece : pieces_) ends_.push_back(at += piece.size_bytes);
 }
 
-/// Of the piece that has the byte; the number of pieces behind the end.
+/// Index of the piece that has the byte; the number of pieces behind the end.
 std::size_t SlicedFile::IndexAt(std::uint64_t offset) const {
   return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
 }

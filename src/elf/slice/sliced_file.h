@@ -16,7 +16,7 @@ class SlicedFile final : public ReadOnlyFile {
   Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override;
   Result<std::uint64_t> NextData(std::uint64_t offset) override;
 
-  /// Whether the bytes are those that `original` has at `from`, because it is them that are read.
+  /// Whether the bytes are read from `original` at `from`, and so are equal to those.
   [[nodiscard]] bool IsTakenFrom(const File& original, std::uint64_t from, std::uint64_t offset,
                                  std::uint64_t size_bytes) const;
 
@@ -26,7 +26,7 @@ class SlicedFile final : public ReadOnlyFile {
 
   File& original_;
   const std::vector<SlicePiece>& pieces_;
-  std::vector<std::uint64_t> ends_;  ///< Of each piece, in the result.
+  std::vector<std::uint64_t> ends_;  ///< End of each piece, in the result.
 };
 
 }  // namespace ptpkg::elf

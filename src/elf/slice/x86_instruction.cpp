@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kLongest = 15;
 
-/// What follows the opcode.
+/// Fields after the opcode.
 struct Tail {
   bool is_valid = true;
   bool has_modrm = false;
@@ -16,7 +16,7 @@ struct Tail {
   bool is_distance = false;  ///< The immediate counts from the next instruction.
 };
 
-/// What follows an opcode of one byte.
+/// Fields after an opcode of one byte.
 enum class Form : std::uint8_t {
   kAlone,
   kInvalid,
@@ -24,7 +24,7 @@ enum class Form : std::uint8_t {
   kTwoBytes,
   kThreeBytes,
   kFourBytes,
-  kImmediate,  ///< Of the operand size.
+  kImmediate,  ///< Has the operand size.
   kWide,       ///< The same, or eight bytes.
   kOffset,     ///< An address.
   kFarAddress,
@@ -201,7 +201,7 @@ class Decoder {
     return displacement;
   }
 
-  /// Of the ModRM byte that follows: the operation, in opcodes that have several.
+  /// Operation in the ModRM byte that follows, for opcodes that have several.
   unsigned Selector() const { return Peek() >> 3U & 7U; }
 
   Tail OfOneByte(unsigned opcode) const {
@@ -257,7 +257,7 @@ class Decoder {
     return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6);
   }
 
-  /// Of a VEX or EVEX prefix.
+  /// Form of an opcode behind a VEX or EVEX prefix.
   static Tail OfMap(unsigned map, unsigned opcode) {
     if (map == 0 || map > 6) return {.is_valid = false};
     if (map == 1 && opcode == 0x77) return {};  // vzeroupper

@@ -14,10 +14,10 @@ enum class X86Mode : std::uint8_t { k32Bit, k64Bit };
 
 struct X86Instruction {
   std::size_t size = 0;   ///< Bytes, at most 15.
-  std::size_t modrm = 0;  ///< Where its ModRM byte stands; 0: it has none.
-  /// Where its displacement of four bytes begins, other than one from the next instruction; 0: it has none.
+  std::size_t modrm = 0;  ///< Position of its ModRM byte; 0: it has none.
+  /// Start of its displacement of four bytes, other than one from the next instruction; 0: it has none.
   std::size_t displacement = 0;
-  /// Where its immediate of four or eight bytes begins, other than a distance to jump; 0: it has none.
+  /// Start of its immediate of four or eight bytes, other than a distance to jump; 0: it has none.
   std::size_t immediate = 0;
 };
 

@@ -171,7 +171,7 @@ class Extractor {
     }
   }
 
-  /// Where no symbol is exported, the GNU hash table does not tell how many there are.
+  /// If no symbol is exported, the GNU hash table does not give their number.
   void WriteSymbolSection(const std::vector<Segment>& loads, MutableBytes bytes) const {
     const std::uint64_t vaddr = image_.dynamic->Find(kDtSymtab).value_or(0);
     codec_.EncodeSection({.name = 0,

@@ -10,7 +10,7 @@ namespace ptpkg::elf {
 
 struct PythonSymbols {
   std::set<std::string> imported;  ///< "Py…" and "_Py…" without a definition; weak ones are left out.
-  std::set<std::string> defined;   ///< The same names with a definition: "PyInit_ext".
+  std::set<std::string> defined;   ///< Such names with a definition: "PyInit_ext".
 };
 
 /// Reads .dynsym and .dynstr, each once, and nothing of a file whose strings have no such name. Errors:

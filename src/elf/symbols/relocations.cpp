@@ -33,7 +33,7 @@ constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kOtherTables
     {0x6fffe000, "DT_ANDROID_RELR"},
 }};
 
-/// Of a table with addends. What is left behind the last whole record is passed over.
+/// Visits a table with addends. Bytes behind the last whole record are passed over.
 Result<void> ForEachRela(File& file, const Image& image, std::uint64_t offset, std::uint64_t size_bytes,
                          const std::function<Result<void>(const Relocation&)>& take) {
   const std::uint64_t word = image.codec.WordSize();

@@ -14,12 +14,12 @@ inline constexpr std::uint64_t kRelaSize = 24;
 
 struct Relocation {
   std::uint64_t place = 0;   ///< Address of the word.
-  std::uint32_t type = 0;    ///< Of DT_RELR: that of a relative one.
+  std::uint32_t type = 0;    ///< For DT_RELR: that of a relative one.
   std::uint32_t symbol = 0;  ///< Index in .dynsym; 0: none.
   /// Target of a relative one: of DT_RELA its addend, of DT_REL and DT_RELR the word at `place`.
   /// 0 for others of DT_REL.
   std::uint64_t addend = 0;
-  std::uint64_t addend_offset = 0;  ///< Where in the file that stands.
+  std::uint64_t addend_offset = 0;  ///< File offset of the addend.
   bool is_relr = false;
 };
 
@@ -52,7 +52,7 @@ class WordReader {
   File& file_;
   const Image& image_;
   const Segment* segment_ = nullptr;  ///< The one of the last word.
-  std::uint64_t begin_ = 0;           ///< Of `window_`, in the file.
+  std::uint64_t begin_ = 0;           ///< Offset of `window_` in the file.
   std::vector<std::byte> window_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kSymbolsAtOnce = 32U << 10U;
 constexpr std::uint64_t kVersionWordBytes = 2;
 
-/// Where a record holds its fields; values and sizes are words.
+/// Offsets of a record's fields; values and sizes are words.
 struct SymbolLayout {
   std::size_t info = 0;
   std::size_t section = 0;

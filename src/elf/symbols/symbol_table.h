@@ -32,14 +32,14 @@ struct SymbolRecord {
 /// REQUIRES: `record` has codec.SymbolSize() bytes.
 SymbolRecord DecodeSymbol(const Codec& codec, Bytes record);
 
-/// A record of a symbol table, and where its values stand.
+/// A record of a symbol table, with the offsets of its values.
 struct TableSymbol {
   std::uint64_t number = 0;  ///< In its table.
   std::uint32_t type = 0;
   std::uint16_t section = 0;
   std::uint64_t value = 0;
   std::uint64_t size = 0;
-  std::uint64_t value_offset = 0;  ///< Where they stand in the file.
+  std::uint64_t value_offset = 0;  ///< File offsets of these two.
   std::uint64_t size_offset = 0;
 
   [[nodiscard]] bool IsOfSection() const { return type == 3; }  // STT_SECTION

@@ -27,7 +27,7 @@ constexpr unsigned kBindLocal = 0;
 constexpr unsigned kBindWeak = 2;
 constexpr unsigned kIndirectType = 10;  // its value is the address of a function that says the address
 
-// Of relocations.
+// Relocation types.
 constexpr std::uint32_t kX86Relative = 8;
 constexpr std::uint32_t kX86Copy = 5;
 constexpr std::uint32_t kX86JumpSlot = 7;
@@ -423,7 +423,7 @@ class ImportedNames {
   std::span<const std::uint16_t> passed_over_;
 };
 
-/// Whether one of `numbers` is defined by the file.
+/// Whether the file defines one of `numbers`.
 Result<bool> DefinesAny(File& file, const Image& image, const std::vector<std::uint32_t>& numbers,
                         std::uint64_t count) {
   const auto table = image.dynamic->Find(kDtSymtab);

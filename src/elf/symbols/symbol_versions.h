@@ -11,18 +11,18 @@
 namespace ptpkg::elf {
 
 inline constexpr std::uint16_t kVersionIndexMask =
-    0x7fff;  ///< Of entries of .gnu.version; bit 15 hides the symbol.
+    0x7fff;  ///< For entries of .gnu.version; bit 15 hides the symbol.
 
 /// One entry of .gnu.version_r.
 struct RequiredVersion {
-  std::string library;      ///< As DT_NEEDED names it.
+  std::string library;      ///< Name in DT_NEEDED.
   std::string version;      ///< "GLIBC_2.14"
-  std::uint16_t index = 0;  ///< What .gnu.version holds for the symbols bound to it.
+  std::uint16_t index = 0;  ///< Value in .gnu.version for the symbols bound to it.
 
   bool operator==(const RequiredVersion&) const = default;
 };
 
-/// In file order. Cost: .gnu.version_r and its strings. Errors: kCorrupt, kIo.
+/// Reads them in file order. Cost: .gnu.version_r and its strings. Errors: kCorrupt, kIo.
 Result<std::vector<RequiredVersion>> ReadRequiredVersions(File& file, const Image& image);
 
 /// Names that .gnu.version_d defines, sorted; empty when the file versions nothing. Errors: kCorrupt, kIo.
@@ -36,7 +36,7 @@ struct BoundSymbol {
   bool operator==(const BoundSymbol&) const = default;
 };
 
-/// Those of `names` (sorted) that the file uses and does not define, sorted. Cost: one pass over .dynsym in
+/// The `names` (sorted) that the file uses and does not define, sorted. Cost: one pass over .dynsym in
 /// pieces of 48 KiB, and the name of each undefined symbol. Errors: kCorrupt, kIo.
 Result<std::vector<std::string>> FindUndefinedSymbols(File& file, const Image& image,
                                                       const std::vector<std::string>& names);

@@ -10,12 +10,12 @@
 namespace ptpkg::index {
 namespace {
 
-/// What is written about the packages of one folder.
+/// Records about the packages of one directory.
 struct Index {
   CondaRecords cache;
   Json repodata = Json::object();
   Json run_exports = Json::object();
-  std::int64_t mtime_ns = 0;  ///< Of repodata.json.
+  std::int64_t mtime_ns = 0;  ///< mtime of repodata.json.
 };
 
 /// The JSON document at `path`; an empty one when it is missing or damaged: an index can be made again.

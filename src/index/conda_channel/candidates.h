@@ -33,11 +33,11 @@ struct Candidate {
   [[nodiscard]] std::string Stem() const { return name + "-" + version + "-" + build; }
 };
 
-/// The packages in `<channel>/<subdir>` and `<channel>/noarch`, folders that may be missing, by file name.
-/// What is known is not read again: a row of the index's cache or of repodata.json (with run_exports.json)
-/// counts if the file still has the size and time of the row, or is not younger than the index. Other
-/// packages are opened and hashed; of one that is damaged, or named after another, only the name is known,
-/// and `damage`. Errors: kIo, kCancelled.
+/// The packages in `<channel>/<subdir>` and `<channel>/noarch`, directories that may be missing, by file
+/// name. What is known is not read again: a row of the index's cache or of repodata.json (with
+/// run_exports.json) counts if the file still has the size and time of the row, or is not younger than the
+/// index. Other packages are opened and hashed; of one that is damaged, or named after another, only the name
+/// is known, and `damage`. Errors: kIo, kCancelled.
 Result<std::vector<Candidate>> ReadChannel(Env& env, const AbsPath& channel, const std::string& subdir);
 
 }  // namespace ptpkg::index

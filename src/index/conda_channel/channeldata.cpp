@@ -35,7 +35,7 @@ std::int64_t Seconds(std::int64_t timestamp) {
   return timestamp > kLastSecond ? timestamp / 1000 : timestamp;
 }
 
-/// Of each name and version the build with the latest time; a .tar.bz2 beside a .conda of the same stem
+/// The build with the latest time of each name and version; a .tar.bz2 beside a .conda of the same stem
 /// does not count.
 std::vector<const CondaRecord*> NewestBuilds(const CondaRecords& records) {
   std::map<std::pair<std::string, std::string>, const CondaRecord*> newest;

@@ -23,7 +23,7 @@ bool IsPackageName(const std::string& name) {
   return !name.starts_with('.') && conda::DistName::Parse(name).has_value();
 }
 
-/// Folders of `root` that hold packages or an older index; noarch in any case.
+/// Directories of `root` that hold packages or an older index; noarch in any case.
 Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
   PTPKG_TRY(std::vector<std::string> names, env.fs.ListDir(root));
   if (std::find(names.begin(), names.end(), "noarch") == names.end()) {

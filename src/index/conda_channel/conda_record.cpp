@@ -16,12 +16,12 @@ namespace {
 // Raised whenever the meaning of a stored field changes; older caches are then read anew.
 constexpr int kCacheVersion = 3;
 
-// What conda-index leaves out of a row (index/cache.py, filter_fields).
+// Keys that conda-index leaves out of a row (index/cache.py, filter_fields).
 constexpr std::array<const char*, 10> kNotInRepodata{
     "arch",    "has_prefix",     "mtime",   "platform",       "ucs", "requires_features",
     "binstar", "target-triplet", "machine", "operatingsystem"};
 
-// What channeldata.json takes from about.json.
+// Keys that channeldata.json takes from about.json.
 constexpr std::array<const char*, 11> kAboutTexts{"description", "dev_url",  "doc_url",    "doc_source_url",
                                                   "home",        "license",  "source_url", "source_git_url",
                                                   "summary",     "icon_url", "icon_hash"};

@@ -85,7 +85,7 @@ class Catalog {
       std::stable_sort(packages.begin(), packages.end(), [](const Package& left, const Package& right) {
         return ComesBefore(*left.candidate, *right.candidate);
       });
-      // Of two formats the first, .conda, stays.
+      // If there are two formats, the first, .conda, stays.
       const auto same = [](const Package& left, const Package& right) {
         return left.candidate->Stem() == right.candidate->Stem();
       };
@@ -120,7 +120,7 @@ class Search {
   }
 
  private:
-  /// How far the lists were filled before a package was taken.
+  /// Length of the lists before a package was taken.
   struct Mark {
     std::size_t order = 0;
     std::size_t trail = 0;
@@ -212,7 +212,7 @@ class Search {
     return false;
   }
 
-  /// Whether something that is not in the channel could satisfy all that is asked of `name`.
+  /// Whether a package outside the channel could satisfy all constraints on `name`.
   bool CanBeMetElsewhere(const std::string& name) {
     const std::vector<versions::Constraint> constraints = ConstraintsOn(name);
     if (constraints.size() < 2 || versions::CanBeSatisfied(constraints)) return true;
@@ -371,7 +371,7 @@ class Search {
   Catalog catalog_;
   std::vector<Want> request_wants_;
   std::set<std::string> build_names_;
-  std::map<std::string, std::vector<const Want*>> wants_;  ///< Of the request and of what is chosen, by name.
+  std::map<std::string, std::vector<const Want*>> wants_;  ///< Of the request and chosen packages, by name.
   std::vector<std::string> trail_;                         ///< The names to which a want was added, in order.
   std::vector<std::string> order_;                         ///< The names that are demanded, in order.
   std::set<std::string> demanded_;                         ///< The same.

@@ -16,7 +16,7 @@ struct Request {
   std::vector<std::string> ignore_by_name;       ///< Run exports of these names are not taken over.
   std::vector<std::string> ignore_from_package;  ///< No run exports of these packages are taken over.
   std::string subdir =
-      {};  ///< Of what is built; "noarch" takes host packages of every subdir among the candidates.
+      {};  ///< Subdir of the build; "noarch" takes host packages of every subdir among the candidates.
 };
 
 struct Resolution {
@@ -26,7 +26,7 @@ struct Resolution {
   /// ones of host and build; for a noarch package the noarch ones of host. Only packages that the request
   /// names export.
   std::vector<std::string> run_exports;
-  std::vector<std::string> run_constrains;  ///< The same for weak_constrains and strong_constrains.
+  std::vector<std::string> run_constrains;  ///< Likewise for weak_constrains and strong_constrains.
 };
 
 /// One package for each name that the request, or what a chosen package depends on, has among `candidates`,

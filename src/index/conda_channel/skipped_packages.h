@@ -8,7 +8,7 @@
 
 namespace ptpkg::index {
 
-/// What the reading of one package came to: a record, a reason to leave it out, or neither when it was
+/// Result of reading one package: a record, a reason to leave it out, or neither when it was
 /// deleted meanwhile.
 template <class T>
 struct Reading {
@@ -16,7 +16,7 @@ struct Reading {
   std::optional<Error> reason = {};
 };
 
-/// True for errors that speak of the package: kCorrupt, kInvalidInput, kUnsupported, and kNotFound where the
+/// True for errors about the package itself: kCorrupt, kInvalidInput, kUnsupported, and kNotFound where the
 /// file is still there.
 Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error);
 

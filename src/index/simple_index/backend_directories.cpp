@@ -18,7 +18,7 @@ bool IsNumber(std::string_view text, std::size_t least_digits, std::size_t most_
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// How many of the parts, from the first, name a backend; 0 = none.
+/// Number of leading parts that name a backend; 0 = none.
 std::size_t PartsOfBackend(const std::vector<std::string>& parts) {
   if (parts.empty()) return 0;
   const std::string_view first = parts.front();

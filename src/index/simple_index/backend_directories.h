@@ -1,6 +1,6 @@
 #pragma once
 // Groups wheels by backend for separate simple indexes. Layer: index. IndexWheels (index.h) writes these
-// indexes. Source: the names are those of uv's --torch-backend and of the folders below
+// indexes. Source: the names are those of uv's --torch-backend and of the directories below
 // download.pytorch.org/whl.
 
 #include <map>
@@ -30,7 +30,7 @@ struct BackendDirectories {
   std::vector<IndexedWheel> rootless = {};     ///< In none of them, in the order of the input.
 };
 
-/// A wheel is of the backend that its folder names, or else its local version. One that names none is in
+/// A wheel is of the backend that its directory names, or else its local version. One that names none is in
 /// every root if its version has no local part and no wheel of its project is of a backend, because pip and
 /// uv look for what the others depend on in the same root; else it is in none: the newer torch from another
 /// place would be taken for the one of the backend. The root of slices, cu130.sm90, also has what cu130 has:

@@ -1,6 +1,6 @@
 #pragma once
-// Recognises index pages that ptpkg may replace or remove. Layer: index, internal to it. A folder called cpu
-// or simple/torch, and an index.json in it, may be somebody else's.
+// Recognises index pages that ptpkg may replace or remove. Layer: index, internal to it. A directory called
+// cpu or simple/torch, and an index.json in it, may be somebody else's.
 
 #include <set>
 #include <string>
@@ -10,21 +10,21 @@
 namespace ptpkg::index {
 
 struct GeneratedPages {
-  bool root = false;                    ///< The index.json of the folder itself.
-  std::set<std::string> projects = {};  ///< Folders directly in it whose index.json is ours.
+  bool root = false;                    ///< The index.json of the directory itself.
+  std::set<std::string> projects = {};  ///< Directories in it whose index.json is ours.
 
   /// A first run and a removal that were killed leave project pages alone.
   [[nodiscard]] bool Any() const { return root || !projects.empty(); }
 };
 
 /// A root page is ours if it has kRootPageKey, or lists a project whose page is. Links are not followed. What
-/// cannot be read or understood is not ours. Errors: kIo (the folder), kCancelled.
+/// cannot be read or understood is not ours. Errors: kIo (the directory), kCancelled.
 Result<GeneratedPages> FindGeneratedPages(Env& env, const AbsPath& folder);
 
-/// Whether `page` is the index.json of the project that its folder is named after, as we write it: each of
-/// its files, and it has one, has our mark (kWheelDirectoryKey). False if it is not there.
+/// Whether `page` is the index.json of the project its directory is named after, as ptpkg writes it: each of
+/// its files, and it has one, has our mark (kWheelDirectoryKey). False if it does not exist.
 bool IsGeneratedProjectPage(Env& env, const AbsPath& page);
-/// Whether `page` begins as our index.html of a root or project does. False if it is not there.
+/// Whether `page` begins like ptpkg's index.html of a root or project. False if it does not exist.
 bool IsGeneratedHtmlPage(Env& env, const AbsPath& page);
 
 }  // namespace ptpkg::index

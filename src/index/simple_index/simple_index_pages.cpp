@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kMetadataSuffix = ".metadata";
 
-/// What the last run wrote about the wheels of a project, by file name. A page that cannot be read or
+/// Entries that the last run wrote for the wheels of a project, by file name. A page that cannot be read or
 /// understood counts as absent: it is about to be replaced.
 Json PreviousFiles(Env& env, const AbsPath& page) {
   const Result<std::string> text = ReadFile(env.fs, page);
@@ -57,16 +57,16 @@ struct WheelOnDisk {
   wheel::WheelInfo info;
 };
 
-/// A folder of wheels, and where the pages of the last run tell of them.
+/// A directory of wheels, and where the pages of the last run tell of them.
 struct WheelFolder {
   AbsPath path;
-  std::string backend;  ///< "" = the folder that is indexed.
+  std::string backend;  ///< "" = the directory that is indexed.
   AbsPath pages;
   std::vector<std::string> names;        ///< All that lies there, and is not about to go.
-  GeneratedPages own = {};               ///< Of a backend.
-  std::span<const Artifact> known = {};  ///< As in WheelIndexOptions.
+  GeneratedPages own = {};               ///< Pages of a backend.
+  std::span<const Artifact> known = {};  ///< See WheelIndexOptions.
 
-  /// As HashedWheels and WheelIndexOptions::without call a file in it.
+  /// Key of a file of it in HashedWheels and WheelIndexOptions::without.
   [[nodiscard]] std::string KeyOf(const std::string& name) const {
     return backend.empty() ? name : backend + "/" + name;
   }
@@ -159,8 +159,8 @@ class PreviousPages {
   std::map<std::string, Json> pages_;
 };
 
-/// A wheel in a folder of its backend is of that backend, and no second one of its name. `taken`: names in
-/// the folder that is indexed, sorted.
+/// A wheel in a directory of its backend is of that backend, and no second one of its name. `taken`: names in
+/// the directory that is indexed, sorted.
 Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string>& taken) {
   if (wheel.folder.empty()) return Ok();
   const std::optional<std::string> said = BackendOf(wheel.version);
@@ -174,9 +174,9 @@ Result<void> CheckPlace(const IndexedWheel& wheel, const std::vector<std::string
                fmt::format("the directory above '{}' has a wheel of the same name", wheel.folder));
 }
 
-/// What is known of wheels before they are read.
+/// Facts about wheels before they are read.
 struct KnownWheels {
-  const std::vector<std::string>& taken;  ///< Names in the folder that is indexed, sorted.
+  const std::vector<std::string>& taken;  ///< Names in the directory that is indexed, sorted.
   const HashedWheels& hashed;
 };
 
@@ -257,7 +257,7 @@ Result<void> RemoveGeneratedHtml(Env& env, IndexFiles& index, const AbsPath& fol
   return IsGeneratedHtmlPage(env, page) ? index.RemoveIfThere(page) : Ok();
 }
 
-/// Ours of the two pages of a project, and the folder if nothing else is in it.
+/// Ours of the two pages of a project, and the directory if nothing else is in it.
 Result<void> RemoveProject(Env& env, IndexFiles& index, const AbsPath& folder) {
   PTPKG_CHECK(RemoveGeneratedHtml(env, index, folder));
   const AbsPath page = folder / "index.json";
@@ -279,7 +279,7 @@ Result<void> RemoveStaleProjects(Env& env, IndexFiles& index, const AbsPath& pag
   return Ok();
 }
 
-/// The folders in `root` that have names of backends.
+/// The directories in `root` that have names of backends.
 Result<std::vector<WheelFolder>> BackendFolders(Env& env, const AbsPath& root,
                                                 const std::vector<std::string>& names) {
   std::vector<WheelFolder> folders;
@@ -317,7 +317,7 @@ Projects ByProject(const std::vector<IndexedWheel>& wheels) {
 }
 
 /// A root is written through no link, and over no page of somebody else. `known`: what lies at `path`; null
-/// if that is no folder. `way_out`: what to do about it.
+/// if that is no directory. `way_out`: what to do about it.
 Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* known,
                             const std::string& way_out) {
   if (known != nullptr && HasIndex(*known)) return Ok();
@@ -339,7 +339,7 @@ Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* kn
   return Ok();
 }
 
-/// One run over one folder.
+/// One run over one directory.
 class Indexing {
  public:
   Indexing(Env& env, const AbsPath& root) : env_(env), root_(root), index_(env) {}
@@ -460,8 +460,8 @@ class Indexing {
   Env& env_;
   AbsPath root_;
   IndexFiles index_;
-  HashedWheels cache_ = {};   ///< Of the last run.
-  HashedWheels hashed_ = {};  ///< Of this one.
+  HashedWheels cache_ = {};   ///< From the last run.
+  HashedWheels hashed_ = {};  ///< From this run.
   std::vector<IndexedWheel> wheels_ = {};
   std::vector<std::pair<AbsPath, std::string>> metadata_ = {};  ///< Files beside the wheels.
   WheelVariants collected_ = {};

@@ -19,10 +19,10 @@ struct HashedWheel {
   Sha256 sha256 = {};
 };
 
-/// By path below the folder that is indexed: "a-1-py3-none-any.whl", "cu130/a-1-py3-none-any.whl".
+/// Wheels by path below the indexed directory: "a-1-py3-none-any.whl", "cu130/a-1-py3-none-any.whl".
 using HashedWheels = std::map<std::string, HashedWheel>;
 
-/// The cache of the index of `root`. One that is missing or not of ours gives no wheels: it may be deleted or
+/// The cache of the index of `root`. A missing or foreign one gives no wheels: it may be deleted or
 /// damaged at any time. Errors: kIo.
 Result<HashedWheels> ReadWheelCache(Env& env, const AbsPath& root);
 /// Replaces it atomically; the same content is not written again, and where there was none, no wheels make

@@ -60,10 +60,10 @@ Result<Json*> ListOf(Json& page, const char* key) {
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' of the index is not a list", key));
 }
 
-/// As PEP 691 has it: a text, or true where nobody says why.
+/// PEP 691's form: a text, or true if no reason is given.
 Json YankedValue(const std::string& reason) { return reason.empty() ? Json(true) : Json(reason); }
 
-/// Below the folder of a project's page.
+/// Below the directory of a project's page.
 std::string UrlOf(const std::string& folder, const std::string& file_name) {
   return "../../" + (folder.empty() ? "" : PercentEncode(folder) + "/") + PercentEncode(file_name);
 }
@@ -83,7 +83,7 @@ Json EntryOf(const IndexedWheel& file) {
 Json* ListedAs(Json& list, const Yank& yank) {
   for (Json& entry : list) {
     if (TextOf(entry, "filename") != yank.file_name) continue;
-    // Pages of others may have any URL: only the folder of a backend must be in it.
+    // Pages of others may have any URL: only the directory of a backend must be in it.
     if (yank.folder.empty() || TextOf(entry, "url") == UrlOf(yank.folder, yank.file_name)) return &entry;
   }
   return nullptr;
@@ -98,7 +98,7 @@ std::optional<wheel::Version> VersionOf(const std::string& text) {
   return version ? std::optional(*std::move(version)) : std::nullopt;
 }
 
-/// What a list is sorted by: what has no version that can be read comes first, and stays in its order.
+/// Sort key of a list: names without a readable version come first, and keep their order.
 struct SortKey {
   std::optional<wheel::Version> version = {};
   std::string name = {};

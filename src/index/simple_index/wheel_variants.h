@@ -21,7 +21,7 @@ struct VariantsFile {
   std::string text;
 };
 
-/// Collects what the variant wheels of a folder say.
+/// Collects what the variant wheels of a directory say.
 class WheelVariants {
  public:
   /// Nothing for a wheel without label. Errors: those of wheel::MergeVariants, for a wheel that contradicts
@@ -38,11 +38,11 @@ class WheelVariants {
   std::map<std::string, OfVersion> versions_;  // by stem
 };
 
-/// Adds those of `files` to a project's page that are about a variant wheel on it. Errors: as
+/// Adds those of `files` to a project's page that are about a variant wheel on it. Errors: those of
 /// AddToProjectPage.
 Result<void> AddVariantsToPage(Json& page, const std::vector<VariantsFile>& files);
 
-/// Whether a file of that name may be such a document.
+/// Whether a file of that name can be a variants document.
 bool IsVariantsFileName(const std::string& name);
 
 }  // namespace ptpkg::index

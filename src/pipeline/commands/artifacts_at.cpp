@@ -17,7 +17,7 @@ std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
   return Digests{.sha256 = *sha256, .md5 = *md5, .size_bytes = record.size_bytes};
 }
 
-/// What the manifest of an output folder lists, as far as the taker takes it.
+/// Artifacts in the manifest of an output directory that the taker accepts.
 Result<std::vector<NamedArtifact>> ManifestArtifacts(Env& env, const AbsPath& folder,
                                                      const ArtifactFilter& taker) {
   PTPKG_TRY(const bool there, Exists(env.fs, folder / "manifest.json"));

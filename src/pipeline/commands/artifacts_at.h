@@ -22,15 +22,15 @@ void NoteSkipped(Env& env, const std::vector<std::string>& names, const std::str
 
 struct NamedArtifact {
   AbsPath file;
-  /// The sha256, md5 and size that the manifest of its output folder has; nullopt for a file that was named
-  /// itself.
+  /// The sha256, md5 and size that the manifest of its output directory has; nullopt for a file that was
+  /// named itself.
   std::optional<Digests> digests = {};
 };
 
-/// Files as they are named; of an output folder what its manifest lists, as far as the taker takes that kind:
-/// what is left out is told. A file whose size and time are not those in the manifest is read, and must have
-/// the digest in the manifest. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a file
-/// is not what the manifest lists), kCorrupt, kIo.
+/// Files as they are named; of an output directory what its manifest lists, as far as the taker takes that
+/// kind: other files are reported. A file whose size and time are not those in the manifest is read, and must
+/// have the digest in the manifest. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a
+/// file is not what the manifest lists), kCorrupt, kIo.
 Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
                                                     const ArtifactFilter& taker);
 

@@ -21,14 +21,14 @@ namespace {
 
 bool IsGone(const Error& error) { return error.code() == ErrorCode::kNotFound; }
 
-/// Names in `folder`; none if it is missing or no folder.
+/// Names in `folder`; none if it is missing or no directory.
 Result<std::vector<std::string>> NamesIn(Fs& fs, const AbsPath& folder) {
   auto names = fs.ListDir(folder);
   if (names || (!IsGone(names.error()) && names.error().code() != ErrorCode::kInvalidInput)) return names;
   return std::vector<std::string>();
 }
 
-/// The state of a folder with a lease, without disturbing those who take leases: they try again
+/// The state of a directory with a lease, without disturbing those who take leases: they try again
 /// (LeaseShared), and a missing lease file is not made.
 Result<CacheState> StateOf(Fs& fs, const AbsPath& folder) {
   PTPKG_TRY(const LockedFile held, TryLockFile(fs, folder / kLeaseName, LockKind::kExclusive));
@@ -164,7 +164,7 @@ class CacheLister {
     return Ok();
   }
 
-  /// A folder with a lease, unless it is scratch, of which AddScratch tells.
+  /// A directory with a lease, unless it is scratch, of which AddScratch tells.
   Result<void> AddFolder(CacheItem item) {
     if (IsScratchFolderName(item.path.Name()) || IsScratchFileName(item.path.Name())) return Ok();
     PTPKG_TRY(item.state, StateOf(env_.fs, item.path));
@@ -220,7 +220,7 @@ class CacheLister {
       if (!stat && !IsGone(stat.error())) return stat.error();
       if (!stat) continue;
       if (stat->kind != FileKind::kDirectory) {
-        // Of records: what is being written beside them is listed by itself.
+        // Among records, files that are being written beside them are listed separately.
         const bool by_itself = item.kind == CacheKind::kOther && IsScratchFileName(path.Name());
         if (!by_itself) size += stat->size_bytes;
         continue;
@@ -262,7 +262,7 @@ std::vector<CacheItem> Chosen(Env& env, const std::vector<CacheItem>& all, const
         request.older_than && std::chrono::nanoseconds(item.last_use_ns) < now - *request.older_than;
     const bool too_much = request.max_size_bytes && size > *request.max_size_bytes;
     if (!everything && !old && !too_much) continue;
-    // What is held counts as there: others go in its place.
+    // A held item counts as present: others are removed in its place.
     if (item.state == CacheState::kFree) size -= item.size_bytes;
     chosen.push_back(item);
   }

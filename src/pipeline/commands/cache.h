@@ -2,18 +2,20 @@
 // Lists and prunes the cache: `ptpkg cache`. Layer: pipeline.
 //
 //   stages/results/<stage>/<key>/   results, each leased by its readers (support/files/lease.h)
-//   waiting/<16 hex digits>/        the same, of artifacts that wait for their publication (packed.h)
+//   waiting/<16 hex digits>/        the same, of artifacts that wait for their publication (pack_result.h)
 //   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
 //   downloads/<sha256>/<name>       sources, and wheels of the Python index; .partial-…: what a cut download
 //                                   brought
 //   git/<sha256 of the URL>/        mirrors of git repositories
 //   wheels/<key>/pins.json          answers of the Python index (builder/pip/python_index.h): a few kB each
-//   work/<16 hex digits>/           builds: running, or interrupted, to be gone on with (build_folder.h)
-//   dev/<16 hex digits>/            folders of `ptpkg dev` (dev_folder.h)
-//   kept/<subject>-<first 12 digits of the key>/   work folders that --keep-work left; so counts what lies in
+//   work/<16 hex digits>/           builds: running, or interrupted and resumable (build_folder.h)
+//   dev/<16 hex digits>/            directories of `ptpkg dev` (dev_folder.h)
+//   kept/<subject>-<first 12 digits of the key>/   work directories that --keep-work left; so counts what
+//   lies in
 //                                   work/ under another name
 //   ccache/                         objects that --ccache keeps (builder/tools/compiler_cache.h), one entry
-//   anywhere: scratch               folders and files of running and of killed runs (support/files/scratch.h)
+//   anywhere: scratch               directories and files of running and of killed runs
+//   (support/files/scratch.h)
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +33,7 @@ enum class CacheKind : std::uint8_t {
   kAnswer,
   kWork,
   kDev,
-  kPartial,  ///< A download that is not whole: the next run goes on with it.
+  kPartial,  ///< An incomplete download: the next run resumes it.
   kGit,
   kKept,
   kCcache,
@@ -43,21 +45,21 @@ enum class CacheState : std::uint8_t {
   kFree,
   kInUse,    ///< A process of this or another host, or container, holds it.
   kUnknown,  ///< The file system has no locks, so nobody can tell.
-  kForeign,  ///< Of kOther.
+  kForeign,  ///< Only for kOther.
 };
 
 struct CacheItem {
   CacheKind kind = CacheKind::kOther;
   CacheState state = CacheState::kForeign;
   AbsPath path = AbsPath::Literal("/nonexistent");
-  std::string stage = {};  ///< Of results.
-  /// Of results and answers: 64 hex digits. Of downloads, whole or not: the sha256.
+  std::string stage = {};  ///< For results: the stage that made it.
+  /// Results and answers: 64 hex digits. Downloads, complete or not: the sha256.
   std::string key = {};
-  /// Of results: what it was last made for, "" if no record says. Of work and dev: what is built. Of
-  /// downloads: the file. Of mirrors: the URL.
+  /// Results: the subject of the last run that made it, "" if no record has it. Work and dev: the build.
+  /// Downloads: the file. Mirrors: the URL.
   std::string subject = {};
   std::uint64_t size_bytes = 0;  ///< Sum of the files' sizes.
-  /// Unix time. A result or a source: when a run last took it. Work and dev: when it was last gone on with.
+  /// Unix time. A result or a source: when a run last took it. Work and dev: when it was last resumed.
   /// Else the last change.
   std::int64_t last_use_ns = 0;
 };
@@ -68,10 +70,10 @@ Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
   std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
-  /// Removes the least recently used until results, sources, answers, work, dev and kept folders and the
+  /// Removes the least recently used until results, sources, answers, work, dev and kept directories and the
   /// compiler cache together fit this size.
   std::optional<std::uint64_t> max_size_bytes = {};
-  bool dry_run = false;  ///< Tell what would be removed.
+  bool dry_run = false;  ///< Only report the items to remove.
 };
 
 struct CacheCleanOutcome {
@@ -79,11 +81,11 @@ struct CacheCleanOutcome {
   std::vector<CacheItem> in_use;      ///< Would have been removed, but somebody holds it, or nobody can tell.
   std::vector<std::string> failures;  ///< One message for each that could not be removed.
   std::uint64_t freed_bytes = 0;
-  std::uint64_t left_bytes = 0;  ///< Of everything that is left, kOther included.
+  std::uint64_t left_bytes = 0;  ///< Size of everything that remains, kOther included.
 };
 
-/// Removes results, sources, answers, work, dev and kept folders that nobody holds: all of them, or those
-/// that the request limits it to; and scratch of killed runs in any case. Whoever wants a result at the same
+/// Removes results, sources, answers, work, dev and kept directories that nobody holds: all of them, or those
+/// that the request limits it to; and scratch of killed runs in any case. A run that needs a result at that
 /// time either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
 /// kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);

@@ -30,7 +30,7 @@ Result<publish::Change> NamedChange(const std::string& text) {
   return change;
 }
 
-/// Of several output folders one artifact may lie in each.
+/// Drops repetitions: an artifact may lie in each of several output directories.
 Result<std::vector<publish::Change>> OfEachOne(const std::vector<publish::Change>& changes) {
   std::vector<publish::Change> once;
   std::map<std::string, std::string> digests;
@@ -94,7 +94,7 @@ Result<ChangeSummary> RunChanges(Env& env, const ChangeRequest& request, publish
       PTPKG_CHECK(store->Check(change));
       summary.items.push_back({.name = change.artifact.ChannelPath(),
                                .sha256 = change.sha256,
-                               .fate = "",
+                               .result = "",
                                .requests = store->Requests(change)});
     }
     return summary;
@@ -104,7 +104,7 @@ Result<ChangeSummary> RunChanges(Env& env, const ChangeRequest& request, publish
   for (publish::ChangeOutcome& one : outcomes) {
     summary.items.push_back({.name = std::move(one.name),
                              .sha256 = std::move(one.sha256),
-                             .fate = std::string(publish::ChangeResultName(one.fate, action)),
+                             .result = std::string(publish::ChangeResultName(one.result, action)),
                              .error = std::move(one.error)});
   }
   return summary;

@@ -10,24 +10,25 @@
 namespace ptpkg::pipeline {
 
 struct ChangeRequest {
-  std::vector<AbsPath> paths = {};  ///< Artifacts, or output folders: what is there must have their digests.
-  std::vector<std::string> names = {};  ///< "linux-64/toy-1.0-0.conda[#sha256=…]": as they are called there.
-  std::string from = {};                ///< As publish::StoreOptions has it, and the next two.
+  std::vector<AbsPath> paths =
+      {};  ///< Artifacts, or output directories: what is there must have their digests.
+  std::vector<std::string> names = {};  ///< "linux-64/toy-1.0-0.conda[#sha256=…]": their names there.
+  std::string from = {};                ///< See publish::StoreOptions; the next two as well.
   std::string to = {};
   std::string server = {};
-  std::string reason = {};  ///< Of Yank.
-  bool move = false;        ///< Of Promote: no longer where they come from.
-  bool undo = false;        ///< Of Yank.
-  bool any_digest = false;  ///< Of Remove: names without a digest will do.
+  std::string reason = {};  ///< For Yank.
+  bool move = false;        ///< For Promote: remove from the old place.
+  bool undo = false;        ///< For Yank.
+  bool any_digest = false;  ///< For Remove: accept names without a digest.
   bool dry_run = false;     ///< Read everything, change nothing.
 };
 
 struct ChangedItem {
   std::string name;
-  std::string sha256;                      ///< Of the file that is meant; "" = not known.
-  std::string fate;                        ///< As ChangeResultName() calls it; "" in a dry run.
+  std::string sha256;                      ///< Digest of the affected file; "" = not known.
+  std::string result;                      ///< ChangeResultName(); "" in a dry run.
   std::optional<Error> error = {};         ///< Why it failed.
-  std::vector<std::string> requests = {};  ///< Of a dry run: "DELETE https://…".
+  std::vector<std::string> requests = {};  ///< In a dry run: "DELETE https://…".
 };
 
 struct ChangeSummary {
@@ -40,7 +41,7 @@ struct ChangeSummary {
 // success. One that fails is told in its item, and does not keep back others. Errors: kUsage, kNotFound,
 // kInvalidInput, kRefused, kAlreadyExists, kNetwork: nothing was changed; kCancelled.
 
-/// Gives them the other label, or copies them to the other channel.
+/// Adds the other label to them, or copies them to the other channel.
 Result<ChangeSummary> Promote(Env& env, const ChangeRequest& request);
 /// Keeps installers from choosing them, but for those that pin them.
 Result<ChangeSummary> Yank(Env& env, const ChangeRequest& request);

@@ -28,7 +28,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// What the files have in common, or how many lists there are.
+/// One line: the GPU code of all files, or the number of different lists.
 std::string DeviceCodeLine(const verify::Examination& examination) {
   if (examination.device_code.empty()) return {};
   std::set<std::string> lists;
@@ -100,7 +100,7 @@ std::string FloorLine(const verify::Examination& examination) {
                      FittingTag(examination, file), file.file, Join(because, ", "));
 }
 
-/// What lies in `folder`; nothing if it is none.
+/// Names in `folder`; empty if it is not a directory.
 Result<std::vector<std::string>> NamesBelow(Env& env, const AbsPath& folder) {
   const Result<FileStat> stat = env.fs.Stat(folder);
   if (!stat || stat->kind != FileKind::kDirectory) return std::vector<std::string>();
@@ -122,7 +122,7 @@ Result<void> AddFiles(Env& env, const AbsPath& folder, const std::vector<std::st
   return Ok();
 }
 
-/// Wheels in the folders of backends of the index at `index`.
+/// Wheels in the directories of backends of the index at `index`.
 Result<void> AddBackendWheels(Env& env, const AbsPath& index, std::vector<AbsPath>& found) {
   PTPKG_TRY(const std::vector<std::string> names, NamesBelow(env, index));
   for (const std::string& name : names) {
@@ -142,9 +142,9 @@ Result<void> AddSubdirPackages(Env& env, const AbsPath& channel, std::vector<Abs
   return Ok();
 }
 
-/// Artifacts of a folder that offers them: directly in it, in the subdirs of a channel, in the folders of
-/// backends of an index, in conda/, wheels/ and zip/ of an output folder. Sorted. A prefix may hold wheels
-/// deeper down, which belong to its files.
+/// Artifacts of a directory that offers them: directly in it, in the subdirs of a channel, in the directories
+/// of backends of an index, in conda/, wheels/ and zip/ of an output directory. Sorted. A prefix may hold
+/// wheels deeper down, which belong to its files.
 Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   std::vector<AbsPath> found;
   PTPKG_CHECK(AddFiles(env, folder, {".conda", ".tar.bz2", ".whl"}, found));  // a .zip may be anything
@@ -155,14 +155,15 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   PTPKG_CHECK(AddFiles(env, folder / "wheels", {".whl"}, found));
   PTPKG_CHECK(AddBackendWheels(env, folder / "wheels", found));
   PTPKG_TRY(const bool is_output, Exists(env.fs, folder / "manifest.json"));
-  if (is_output) PTPKG_CHECK(AddFiles(env, folder / "zip", {".zip"}, found));  // as any folder may be called
+  if (is_output)
+    PTPKG_CHECK(AddFiles(env, folder / "zip", {".zip"}, found));  // as any directory may be called
   PTPKG_CHECK(AddSubdirPackages(env, folder, found));
   PTPKG_CHECK(AddSubdirPackages(env, folder / "conda", found));
   std::sort(found.begin(), found.end());
   return found;
 }
 
-/// Whether anything but folders lies in `folder`, however deep.
+/// Whether anything but directories lies in `folder`, however deep.
 Result<bool> HoldsFiles(Env& env, const AbsPath& folder) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));
@@ -185,7 +186,7 @@ struct Subject {
   bool tree;
 };
 
-/// What is to be checked: artifacts, and folders of files. Paths that are not there are failures.
+/// Items to check: artifacts, and directories of files. Missing paths are failures.
 Result<std::vector<Subject>> SubjectsOf(Env& env, const CheckRequest& request,
                                         const verify::CheckOptions& options, FirstFailure& failure) {
   std::vector<Subject> subjects;
@@ -254,8 +255,8 @@ Result<std::vector<verify::Target>> TargetsOf(const CheckRequest& request) {
   return verify::ParseTargets(*request.targets);
 }
 
-/// The folder of its backend, if the wheel lies in one; else "". No installer sees wheels of two backends in
-/// one index, and their requirements differ with reason.
+/// The directory of its backend, if the wheel lies in one; else "". No installer sees wheels of two backends
+/// in one index, and their requirements differ with reason.
 std::string BackendFolderOf(const AbsPath& wheel) {
   const AbsPath folder = wheel.Parent();
   return index::IsBackend(folder.Name()) ? folder.str() : "";

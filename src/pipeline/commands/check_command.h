@@ -12,7 +12,7 @@
 namespace ptpkg::pipeline {
 
 struct CheckRequest {
-  std::vector<AbsPath> paths = {};  ///< Artifact files, or folders of files.
+  std::vector<AbsPath> paths = {};  ///< Artifact files, or directories of files.
   std::string profile = {};         ///< One of ProfileNames(); "": chosen by each path's name.
   /// "pypi,uv": of TargetNames(). nullopt: none, and the profile alone decides.
   std::optional<std::string> targets = {};
@@ -37,17 +37,17 @@ struct CheckOutcome {
 
 struct CheckSummary {
   std::vector<CheckOutcome> outcomes = {};
-  std::optional<Error> failure = {};  ///< Of the first path that could not be looked at.
+  std::optional<Error> failure = {};  ///< Error of the first path that could not be examined.
 };
 
-/// One outcome for each path; for a folder that offers artifacts (directly, as a channel or as an output
-/// folder), one for each of them, unless the profile is "tree". Another folder is judged as installed files.
-/// Wheels of one version are also held against each other (verify/rules/cross_wheel_checks.h), and conda
-/// packages of one channel (verify/rules/shared_files.h); what differs is with the later one, by path. A path
-/// that is not there or no artifact is a failure, and the next one is looked at (FirstFailure). Errors before
-/// the first is read: kUsage (an unknown profile or target, an empty list of targets, a target for an
-/// artifact that is no wheel or that contradicts the profile, no list of architectures, a key for a folder of
-/// files), kNotFound and kInvalidInput for the key.
+/// One outcome for each path; for a directory that offers artifacts (directly, as a channel or as an output
+/// directory), one for each of them, unless the profile is "tree". Another directory is judged as installed
+/// files. Wheels of one version are also held against each other (verify/rules/cross_wheel_checks.h), and
+/// conda packages of one channel (verify/rules/shared_files.h); what differs is with the later one, by path.
+/// A path that is not there or no artifact is a failure, and the next one is looked at (FirstFailure). Errors
+/// before the first is read: kUsage (an unknown profile or target, an empty list of targets, a target for an
+/// artifact that is no wheel or that contradicts the profile, no list of architectures, a key for a directory
+/// of files), kNotFound and kInvalidInput for the key.
 Result<CheckSummary> Check(Env& env, const CheckRequest& request);
 
 /// Holds the wheels among `outcomes` against each other, as Check does. Errors: those of
@@ -67,7 +67,7 @@ struct IndexOutcome {
   std::vector<std::string> roots;  ///< Backends that have an index of their own.
   std::vector<AbsPath> rootless;   ///< Wheels in none of these; the reporter has said why.
 };
-/// Conda channel or simple index, whichever the folder is. `roots`: also an index for each backend
+/// Conda channel or simple index, whichever the directory is. `roots`: also an index for each backend
 /// (index/index.h). Errors: those of channel/.
 Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots);
 

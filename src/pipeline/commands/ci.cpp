@@ -10,7 +10,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// What the service checks out.
+/// The repository that the service checks out.
 Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe) {
   for (AbsPath folder = recipe;; folder = folder.Parent()) {
     PTPKG_TRY(const bool found, Exists(env.fs, folder / ".git"));
@@ -19,7 +19,7 @@ Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe) {
   }
 }
 
-/// What lies at the place of the workflow, and whether it may be replaced.
+/// The file at the workflow's path, and whether it may be replaced.
 struct Present {
   bool there = false;
   bool same = false;

@@ -16,7 +16,7 @@ enum class CiService : std::uint8_t { kGithub, kGitlab };
 /// A value for all jobs, or for those with a variant whose `key` has this value.
 struct CiRule {
   std::string key = {};    ///< "": all.
-  std::string value = {};  ///< Of the key.
+  std::string value = {};  ///< Value of the key.
   std::string text = {};
 
   /// "TEXT", or "KEY=VALUE:TEXT". Errors: kUsage naming `flag` for an empty part.
@@ -29,7 +29,7 @@ struct CiRequest {
   /// come from, whether tests run. The sources are also here as they were given.
   BuildRequest build = {};
   std::vector<std::pair<std::string, std::string>> sources = {};
-  /// As in PublishRequest, and the next two. nullopt: nothing is published.
+  /// See PublishRequest; the next two as well. nullopt: nothing is published.
   std::optional<std::string> to = {};
   std::string server = {};
   std::string check_url = {};
@@ -48,7 +48,7 @@ struct CiRequest {
 
 struct CiJob {
   std::string id;
-  std::vector<std::string> arguments;  ///< Of `ptpkg build`.
+  std::vector<std::string> arguments;  ///< Arguments of `ptpkg build`.
   std::vector<std::string> packages;   ///< FileStem() of each.
 };
 
@@ -60,11 +60,11 @@ struct CiOutcome {
 };
 
 /// Renders the recipes, makes a job of each group of variants (variant_groups.h), and writes the file, by
-/// rename. Paths in it are relative to the repository: the nearest folder above the first recipe with `.git`
-/// in it, else the working directory. Errors: those of Render, GroupVariants and MakeTarget; kUsage for an
-/// image without digest, a rule or source that fits nothing, a path that no checkout has, a password in a
-/// URL, a folder to publish to that no runner keeps; kInvalidInput for a key or value that is no line of
-/// text; kAlreadyExists for a file that others wrote or edited; kCheckFailed with `check`; kIo.
+/// rename. Paths in it are relative to the repository: the nearest directory above the first recipe with
+/// `.git` in it, else the working directory. Errors: those of Render, GroupVariants and MakeTarget; kUsage
+/// for an image without digest, a rule or source that fits nothing, a path that no checkout has, a password
+/// in a URL, a directory to publish to that no runner keeps; kInvalidInput for a key or value that is no line
+/// of text; kAlreadyExists for a file that others wrote or edited; kCheckFailed with `check`; kIo.
 Result<CiOutcome> WriteCi(Env& env, const CiRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -120,7 +120,7 @@ class Planner {
     return Ok();
   }
 
-  /// What all jobs give to `ptpkg build`.
+  /// Arguments of `ptpkg build` in all jobs.
   Result<std::vector<std::string>> CommonArguments() const {
     std::vector<std::string> words;
     for (const AbsPath& file : request_.build.variant_files) {
@@ -243,7 +243,7 @@ class Planner {
     return job;
   }
 
-  /// Those of --source that are for this job: `ptpkg build` takes no others.
+  /// Adds the --source arguments for this job: `ptpkg build` takes no others.
   Result<void> AddSources(const std::vector<recipe::Recipe>& recipes, const VariantGroup& group,
                           std::vector<std::string>& arguments) const {
     std::vector<recipe::Recipe> own;
@@ -339,7 +339,7 @@ class Planner {
     return publication;
   }
 
-  /// The folder is on the runner: one that stays, and no image has it.
+  /// The directory is on the runner: one that stays, and no image has it.
   [[nodiscard]] Result<void> CheckFolder(const std::string& to) const {
     if (ForAll(request_.runners).empty()) {
       return Error(ErrorCode::kUsage,

@@ -12,7 +12,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// What mending could do wrong.
+/// Findings that the repair itself could cause.
 constexpr std::array<std::string_view, 11> kFindingsOfFix = {"elf-damaged",
                                                              "elf-unreachable-needed",
                                                              "elf-unresolved-needed",
@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 11> kFindingsOfFix = {"elf-damaged",
                                                              "wheel-tag-mismatch",
                                                              "wheel-zip"};
 
-/// Of a plan: the wheel stays as it is, and the next one is looked at.
+/// Errors of a plan that leave the wheel as it is; the next one follows.
 constexpr std::array<ErrorCode, 3> kNotMended = {ErrorCode::kInvalidInput, ErrorCode::kCorrupt,
                                                  ErrorCode::kUnsupported};
 
@@ -37,7 +37,7 @@ Result<CheckOutcome> CheckOne(Env& env, const CheckRequest& request, const AbsPa
   return std::move(summary.outcomes.front());
 }
 
-/// What the mended wheel must not have: errors that are not among `had`.
+/// Findings refused in the mended wheel: errors that are not among `had`.
 RegressionCheck RegressionCheckAgainst(BaselineFindings had) {
   return {.refused = {kFindingsOfFix.begin(), kFindingsOfFix.end()},
           .hint = "check without --fix, and fix it by hand",
@@ -56,7 +56,7 @@ Result<AbsPath> FileToReplace(Env& env, const AbsPath& wheel) {
       .WithHint("choose a directory for the fixed wheel: --output DIR");
 }
 
-/// Where the mended wheel goes. Errors: kAlreadyExists, kRefused.
+/// Path of the mended wheel. Errors: kAlreadyExists, kRefused.
 Result<AbsPath> PlaceFor(Env& env, const AbsPath& given, const AbsPath& wheel, const AbsPath& to) {
   if (to == wheel) return to;
   if (given != wheel && to.Parent() == wheel.Parent()) {

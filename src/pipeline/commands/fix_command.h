@@ -10,9 +10,9 @@
 namespace ptpkg::pipeline {
 
 struct FixOutcome {
-  CheckOutcome checked;                 ///< Of the wheel as it is afterwards.
+  CheckOutcome checked;                 ///< Check of the fixed wheel.
   std::vector<Finding> fixed = {};      ///< Findings that it had before, and has no more.
-  std::optional<AbsPath> written = {};  ///< nullopt: there was nothing to mend.
+  std::optional<AbsPath> written = {};  ///< nullopt: nothing needed a fix.
 };
 
 struct FixSummary {
@@ -21,8 +21,8 @@ struct FixSummary {
 };
 
 /// Checks each wheel of `request`, mends what repair::PlanFix can, writes the result to `output` (an existing
-/// folder, or one to be made) or in place of the wheel, and checks that. In place: what vouched for the wheel
-/// beside it goes; a link stays, and the file that it leads to is mended; a wheel whose name was not in
+/// directory, or one to be made) or in place of the wheel, and checks that. In place: what vouched for the
+/// wheel beside it goes; a link stays, and the file that it leads to is mended; a wheel whose name was not in
 /// normal form gets that name, and the one of the old name goes. A wheel that cannot be understood, or has a
 /// file of a kind that ptpkg does not edit, is warned of, and stays. Errors before the first wheel: kUsage
 /// for a path that is no wheel, kIo. Failures: kUsage for a link, to be replaced, to a file that is not

@@ -6,12 +6,12 @@
 
 namespace ptpkg::pipeline {
 
-/// Whether WriteHtmlPage would write to `file`: asked before the work. Errors: kAlreadyExists for a file that
-/// is something else than an earlier page, kInvalidInput for a folder, kIo.
+/// Checks before the work that WriteHtmlPage can write to `file`. Errors: kAlreadyExists for a file that
+/// is something else than an earlier page, kInvalidInput for a directory, kIo.
 Result<void> CheckPageFile(Env& env, const AbsPath& file);
 
-/// Writes the page of `document` (inspect::HtmlPage), whole or not at all; makes the folders above it.
-/// Errors: as CheckPageFile.
+/// Writes the page of `document` (inspect::HtmlPage), whole or not at all; makes the directories above it.
+/// Errors: those of CheckPageFile.
 Result<void> WriteHtmlPage(Env& env, const AbsPath& file, const Json& document);
 
 }  // namespace ptpkg::pipeline

@@ -12,7 +12,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// How deep an artifact lies in an output folder at most: conda/linux-64/.
+/// Maximum depth of an artifact in an output directory: conda/linux-64/.
 constexpr int kDeepest = 2;
 
 std::string TextOf(const Json& time, const std::string& key) {
@@ -27,7 +27,7 @@ Json SecondsOf(const Json& time, const char* key) {
   return std::max(0.0, seconds->get<double>());
 }
 
-/// Stages of the artifact's last build, if it lies in the output folder of one. A manifest of others, or a
+/// Stages of the artifact's last build, if it lies in the output directory of one. A manifest of others, or a
 /// damaged one, tells nothing.
 Result<Json> StagesOf(Env& env, const AbsPath& artifact) {
   AbsPath folder = artifact.Parent();

@@ -14,19 +14,19 @@ namespace ptpkg::pipeline {
 struct InspectRequest {
   std::vector<AbsPath> artifacts = {};  ///< .conda, .tar.bz2, .whl and .zip files.
   bool quick = false;                   ///< Directories and metadata alone; the rest then has no effect.
-  std::vector<std::string> device_code = {};       ///< As of CheckRequest.
-  std::vector<std::string> allow_unresolved = {};  ///< The same.
-  std::vector<std::string> dependencies = {};      ///< The same.
+  std::vector<std::string> device_code = {};       ///< See CheckRequest.
+  std::vector<std::string> allow_unresolved = {};  ///< See CheckRequest.
+  std::vector<std::string> dependencies = {};      ///< See CheckRequest.
 };
 
 struct InspectOutcome {
-  Report report;     ///< Its findings; they are not in `document`.
+  Report report;     ///< Findings of the artifact; they are not in `document`.
   JsonBox document;  ///< One item of docs/json/inspect.json.
 };
 
 struct InspectSummary {
   std::vector<InspectOutcome> outcomes = {};
-  std::optional<Error> failure = {};  ///< Of the first artifact that could not be looked at.
+  std::optional<Error> failure = {};  ///< Error of the first artifact that could not be examined.
 };
 
 /// One outcome for each artifact, in order. One that is not there, is none or cannot be read as one is a

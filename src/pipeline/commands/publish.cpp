@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kReadAtOnce = 4;  // as many as are sent: each holds some MB
 
-/// What a target is, whichever kind.
+/// Common interface of both kinds of targets.
 class Destination {
  public:
   explicit Destination(publish::Target target) : target_(std::move(target)) {}
@@ -78,7 +78,7 @@ Result<void> CheckSame(const publish::Upload& first, const publish::Upload& seco
       .WithHint("publish one of them");
 }
 
-/// Of what lies beside an artifact, what the destination takes; the rest is told.
+/// The sidecars of an artifact that the destination takes; reports the others.
 std::vector<publish::Upload> TakenOf(Env& env, const Destination& destination,
                                      const publish::Upload& artifact, std::vector<publish::Upload> beside) {
   if (destination.AcceptsSidecars()) return beside;
@@ -118,7 +118,7 @@ Result<void> Merge(Found& known, Found other) {
   return Ok();
 }
 
-/// Each artifact once, with what lies beside any of its copies: of several output folders one may lie in
+/// Each artifact once, with what lies beside any of its copies: of several output directories one may lie in
 /// each.
 Result<std::vector<Found>> FindAll(Env& env, const std::vector<NamedArtifact>& files) {
   std::vector<Found> read(files.size());
@@ -188,7 +188,7 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
     for (const publish::Upload& upload : uploads) {
       outcome.items.push_back({.name = upload.Name(),
                                .sha256 = upload.digests.sha256.Hex(),
-                               .fate = "",
+                               .result = "",
                                .requests = destination.Requests(upload, request.force)});
     }
     return outcome;
@@ -200,7 +200,7 @@ Result<PublishOutcome> Publish(Env& env, const PublishRequest& request) {
   for (publish::SendOutcome& one : sent) {
     outcome.items.push_back({.name = std::move(one.name),
                              .sha256 = std::move(one.sha256),
-                             .fate = std::string(publish::UploadResultName(one.fate)),
+                             .result = std::string(publish::UploadResultName(one.result)),
                              .remote_sha256 = std::move(one.remote_sha256),
                              .error = std::move(one.error)});
   }

@@ -12,8 +12,8 @@
 namespace ptpkg::pipeline {
 
 struct PublishRequest {
-  std::vector<AbsPath> paths = {};  ///< Artifacts, or output folders.
-  std::string to = {};              ///< As publish::TargetOptions has it, and the next two.
+  std::vector<AbsPath> paths = {};  ///< Artifacts, or output directories.
+  std::string to = {};              ///< See publish::TargetOptions; the next two as well.
   std::string server = {};
   std::string check_url = {};
   bool force = false;    ///< Replace other files under the same names.
@@ -25,10 +25,10 @@ struct PublishRequest {
 struct PublishedItem {
   std::string name;
   std::string sha256;
-  std::string fate;                        ///< As UploadResultName() calls it; "" in a dry run.
-  std::string remote_sha256 = {};          ///< Of what is there now; "" = nothing, or not known.
+  std::string result;                      ///< UploadResultName(); "" in a dry run.
+  std::string remote_sha256 = {};          ///< Digest of the file there now; "" = no file, or not known.
   std::optional<Error> error = {};         ///< Why it failed.
-  std::vector<std::string> requests = {};  ///< Of a dry run: "POST https://…".
+  std::vector<std::string> requests = {};  ///< In a dry run: "POST https://…".
 };
 
 struct PublishOutcome {
@@ -37,10 +37,11 @@ struct PublishOutcome {
 };
 
 /// Every artifact is read again and checked as the target's readers will read it, and the target's rules are
-/// applied, before anything is sent. Of an output folder what its manifest lists, as far as the target takes
-/// that kind; what is left out is told. Equal files of one name, as from several output folders, are one
-/// artifact. One that fails is told in its item, and does not keep back others. Errors: kUsage (`to`),
-/// kNotFound, kInvalidInput, kCheckFailed, kRefused, kAlreadyExists, kNetwork: nothing was sent; kCancelled.
+/// applied, before anything is sent. Of an output directory what its manifest lists, as far as the target
+/// takes that kind; other files are reported. Equal files of one name, as from several output directories,
+/// are one artifact. A failure is reported in its item, and does not stop the others. Errors: kUsage
+/// (`to`), kNotFound, kInvalidInput, kCheckFailed, kRefused, kAlreadyExists, kNetwork: nothing was sent;
+/// kCancelled.
 Result<PublishOutcome> Publish(Env& env, const PublishRequest& request);
 
 /// The forms of `to`, a line each, for --help.

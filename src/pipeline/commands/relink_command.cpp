@@ -79,7 +79,7 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   }
   elf::RelinkOptions options;
   options.edits = request.edits;
-  // What our own writer cannot do well is nothing to LIEF's.
+  // Hazards of ptpkg's own writer do not apply to LIEF's.
   options.allow_strip_hazard = request.allow_strip_hazard || request.apply.writer == elf::Writer::kLief;
   options.allow_payload = request.allow_payload;
   if (request.root) options.build_prefix = request.root->str();

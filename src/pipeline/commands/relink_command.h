@@ -13,16 +13,16 @@
 namespace ptpkg::pipeline {
 
 struct RelinkRequest {
-  std::vector<AbsPath> paths;  ///< ELF files, or folders searched for them.
+  std::vector<AbsPath> paths;  ///< ELF files, or directories searched for them.
 
   /// One of these three, or none: then absolute entries below the root become relative to $ORIGIN.
   std::string layout = {};             ///< Built-in layout, or one of `recipe`.
   std::optional<AbsPath> recipe = {};  ///< With `layout`: "conda", "wheel" or "zip" of this recipe.
   std::map<std::string, std::vector<std::string>> select = {};  ///< With `recipe`: its variants.
-  std::optional<elf::EditRequest> edits = {};                   ///< The same for every file.
+  std::optional<elf::EditRequest> edits = {};                   ///< Edits for every file.
 
-  /// What entries are made relative to, and the folder that layouts see single files in. Default: a named
-  /// folder itself; for a named file, its own folder.
+  /// Directory that entries become relative to, and in which layouts see single files. Default: a named
+  /// directory itself; for a named file, its own directory.
   std::optional<AbsPath> root = {};
   bool plan_only = false;
   bool allow_strip_hazard = false;  ///< elf::Edits::allow_strip_hazard.
@@ -37,12 +37,12 @@ struct RelinkItem {
   elf::LinkFacts after;
   std::string tier;  ///< "nothing", "in place", "spare entry", "append"; "rewrite" by LIEF
   std::uint64_t bytes_to_write = 0;
-  std::uint64_t bytes_grown = 0;  ///< Of a rewrite 0 until it is done; a file that shrank counts as 0.
+  std::uint64_t bytes_grown = 0;  ///< For a rewrite, 0 until it is done; a file that shrank counts as 0.
 };
 
 /// Plans, and unless `plan_only` applies; items in order of paths. All paths are planned before the first is
 /// written.
-/// Errors: kUsage (requests that exclude each other; edits that name one library, for a folder; a file
+/// Errors: kUsage (requests that exclude each other; edits that name one library, for a directory; a file
 /// outside `root`), kInvalidInput (a symlink, a file that is not dynamically linked), kNotFound, and those of
 /// elf/.
 Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request);
@@ -50,7 +50,7 @@ Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request);
 /// Names of the built-in layouts.
 std::vector<std::string> LayoutNames();
 
-/// What differs, one line each: "runpath: $ORIGIN → $ORIGIN/lib". Empty when nothing does.
+/// Differences, one line each: "runpath: $ORIGIN → $ORIGIN/lib". Empty when there are none.
 std::vector<std::string> DescribeChanges(const elf::LinkFacts& before, const elf::LinkFacts& after);
 
 /// The facts as an object: rpath, runpath, needed, soname, interpreter, execstack (null where unstated).

@@ -18,7 +18,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-/// A folder stands for the recipe.yaml in it.
+/// A directory stands for the recipe.yaml in it.
 Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
   if (stat.kind != FileKind::kDirectory) return path;
@@ -68,7 +68,7 @@ void WarnOfCredentials(Env& env, const recipe::About& about, std::set<std::strin
   }
 }
 
-/// What the recipes can read of a variant.
+/// Variant keys that the recipes read.
 std::set<std::string> UsedKeys(const std::vector<recipe::Recipe>& rendered) {
   std::set<std::string> used;
   for (const recipe::Recipe& recipe : rendered) {

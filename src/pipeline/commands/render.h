@@ -13,10 +13,10 @@
 namespace ptpkg::pipeline {
 
 struct RenderRequest {
-  std::vector<AbsPath> recipes;        ///< recipe.yaml files, or folders that hold one.
+  std::vector<AbsPath> recipes;        ///< recipe.yaml files, or directories that hold one.
   std::vector<AbsPath> variant_files;  ///< Empty: variants.yaml beside each recipe.
   std::map<std::string, std::vector<std::string>> select;
-  recipe::DetectedVersions detected = {};  ///< Of variant::RenderOptions.
+  recipe::DetectedVersions detected = {};  ///< See variant::RenderOptions.
 };
 
 /// Every variant of every recipe, in the order given. Errors: those of variant::Render.

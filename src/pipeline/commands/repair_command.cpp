@@ -16,7 +16,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// What a repair answers for, besides the tags.
+/// Findings that a repair is responsible for, besides the tags.
 constexpr std::array<std::string_view, 17> kFindingsOfRepair = {"elf-damaged",
                                                                 "elf-dlopen-renamed",
                                                                 "elf-search-path-absolute",
@@ -41,7 +41,7 @@ std::string PathWords(const elf::LinkFacts& facts) {
   return fmt::format("'{}'{}", path->text, path->tag == elf::PathTag::kRpath ? "" : " (RUNPATH)");
 }
 
-/// What became of one file, for people.
+/// Changes of one file, for people.
 std::vector<std::string> WordsFor(const repair::ChangedFile& file) {
   std::vector<std::string> words;
   if (file.stripped) words.emplace_back("stripped");
@@ -67,14 +67,14 @@ std::vector<std::string> WordsFor(const repair::ChangedFile& file) {
   return words;
 }
 
-std::string FloorWords(const verify::ComputedPlatform& deserved) {
-  if (!deserved.set_by) return {};
+std::string FloorWords(const verify::ComputedPlatform& computed) {
+  if (!computed.set_by) return {};
   std::vector<std::string> versions;
-  for (const elf::RequiredVersion& version : deserved.set_by->set_by) versions.push_back(version.version);
-  const std::vector<std::string>& names = deserved.set_by->set_by_names;
+  for (const elf::RequiredVersion& version : computed.set_by->set_by) versions.push_back(version.version);
+  const std::vector<std::string>& names = computed.set_by->set_by_names;
   versions.insert(versions.end(), names.begin(), names.end());
   if (versions.empty()) return {};
-  return fmt::format("{}: {}", deserved.set_by->file, Join(versions, ", "));
+  return fmt::format("{}: {}", computed.set_by->file, Join(versions, ", "));
 }
 
 RepairOutcome Tell(const AbsPath& from, const AbsPath& to, const repair::WheelRepair& repair) {
@@ -83,7 +83,7 @@ RepairOutcome Tell(const AbsPath& from, const AbsPath& to, const repair::WheelRe
                         .changed = repair.ChangesAnything(),
                         .platform_before = repair.platform_before,
                         .platform = repair.name.tag.platform,
-                        .floor = FloorWords(repair.deserved)};
+                        .floor = FloorWords(repair.computed)};
   for (const repair::Graft& graft : repair.grafts) {
     const auto owner = repair.owners.find(graft.source);
     const bool owned = owner != repair.owners.end();
@@ -144,7 +144,7 @@ class WheelRepairs {
     if (taken && !outcome.changed) {
       PTPKG_TRY(outcome.stays, IsOneFile(env_, outcome.from, outcome.to));
     }
-    // What a dry run finds, the run would find.
+    // A dry run reports the same findings as the run.
     if (taken && !outcome.stays && !run_.force) return NameTakenError(outcome.to, /*has_force=*/true);
     PTPKG_CHECK(outcome.changed ? WriteChanged(outcome, repair) : CopyUnchanged(outcome, repair));
     task.Done(!outcome.changed        ? "nothing to change"
@@ -194,7 +194,7 @@ class WheelRepairs {
                              verify::kFindingsOfLayout.end());
     std::vector<std::string>& allowed = judgement.options.allow_unresolved;
     allowed = run_.exclude;
-    // What was left out by its path is needed by name.
+    // Libraries left out by path are needed by name.
     for (const repair::ExcludedLibrary& left : repair.left_out) {
       const bool of_machine = rules_ && !rules_->MachineLibraryReason(left.library).empty();
       if (left.why == repair::kExcluded || of_machine) allowed.push_back(left.library);

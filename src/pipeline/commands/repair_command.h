@@ -13,15 +13,15 @@ namespace ptpkg::pipeline {
 struct RepairRun {
   std::vector<AbsPath> wheels = {};
   std::string backend = {};  ///< One of BackendNames(); "": a wheel like any other.
-  /// Dot-joined platforms; "linux": linux_<machine>; "auto": the backend's, else the lowest deserved.
+  /// Dot-joined platforms; "linux": linux_<machine>; "auto": the backend's, else the lowest that fits.
   std::string platform = "auto";
-  std::string lib_folder = {};            ///< Of the wheel; "": the backend's, else "<name>.libs".
+  std::string lib_folder = {};            ///< Directory in the wheel; "": the backend's, else "<name>.libs".
   std::string rename = {};                ///< One of RenameNames(); "": the backend's, else "hash".
   std::vector<std::string> exclude = {};  ///< Globs of libraries, or of paths, that stay outside.
   std::vector<std::string> opened = {};   ///< Libraries that are opened by name: copied under it.
-  std::vector<AbsPath> search = {};       ///< Folders that are searched before all others.
+  std::vector<AbsPath> search = {};       ///< Directories searched before all others.
   bool strip = false;
-  std::optional<AbsPath> output = {};  ///< Existing folder, or one to be made; nullopt: each wheel's own.
+  std::optional<AbsPath> output = {};  ///< Existing directory, or one to be made; nullopt: each wheel's own.
   bool force = false;    ///< Replace files of the new names, and remove what vouched for them beside them.
   bool check = true;     ///< Check the result as `ptpkg check` does before it gets its name, or stays.
   bool dry_run = false;  ///< Plan, check and say; nothing that is written stays.
@@ -56,7 +56,7 @@ struct RepairOutcome {
 
 struct RepairSummary {
   std::vector<RepairOutcome> outcomes = {};  ///< In order, up to the wheel that failed.
-  std::optional<Error> failure = {};  ///< Of the first wheel that failed; those after it are not looked at.
+  std::optional<Error> failure = {};  ///< Error of the first wheel that failed; later ones are not examined.
 };
 
 /// Repairs one wheel after the other. Warns of each of `exclude` that leaves nothing outside. Errors before
@@ -65,7 +65,7 @@ struct RepairSummary {
 /// those of repair::PlanRepair and archive::WriteEditedZip.
 Result<RepairSummary> Repair(Env& env, const RepairRun& run);
 
-/// What RepairRun::backend and rename take.
+/// Names that RepairRun::backend and rename accept.
 Result<std::vector<std::string>> BackendNames();
 std::vector<std::string> RenameNames();
 

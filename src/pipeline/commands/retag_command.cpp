@@ -76,7 +76,7 @@ std::optional<RegressionCheck> RegressionCheckFor(const RetagRun& run, const Pla
   return judgement;
 }
 
-/// Each in the folder that it is meant for, whose file system has to have the room; of a dry run in the
+/// Each in the directory that it is meant for, whose file system has to have the room; of a dry run in the
 /// cache.
 Result<std::vector<StagedWheel>> StageAll(Env& env, const RetagRun& run,
                                           const std::vector<Planned>& planned) {

@@ -13,7 +13,7 @@ namespace ptpkg::pipeline {
 struct RetagRun {
   std::vector<AbsPath> wheels = {};
   wheel::RetagRequest changes = {};
-  std::optional<AbsPath> output = {};  ///< Existing folder, or one to be made; nullopt: each wheel's own.
+  std::optional<AbsPath> output = {};  ///< Existing directory, or one to be made; nullopt: each wheel's own.
   bool force = false;  ///< Replace files of the new names, and remove what vouched for them beside them.
   /// Remove each wheel, and what vouches for it beside it, once the new one is there. A wheel that the new
   /// one has replaced, by whatever path, is the new one, and stays.
@@ -32,11 +32,11 @@ struct RetagOutcome {
 
 struct RetagSummary {
   std::vector<RetagOutcome> outcomes = {};  ///< The wheels that have their names, in order.
-  std::optional<Error> failure = {};        ///< What ended the run after the first of them.
+  std::optional<Error> failure = {};        ///< Error that ended the run after the first of them.
 };
 
-/// All wheels are planned, written into scratch folders and judged before the first gets its name; those that
-/// they replace are removed last. Errors, with nothing written or removed: kUsage (nothing to change, no
+/// All wheels are planned, written into scratch directories and judged before the first gets its name; those
+/// that they replace are removed last. Errors, with nothing written or removed: kUsage (nothing to change, no
 /// platform tag, two wheels of one new name), kCheckFailed (files that contradict new tags), kAlreadyExists,
 /// kCancelled, those of wheel::PlanRetag and archive::WriteEditedZip. Failures: kIo, kAlreadyExists,
 /// kCancelled.

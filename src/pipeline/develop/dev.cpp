@@ -35,11 +35,11 @@ namespace {
 
 using builder::WorkPhase;
 
-/// Of the build script alone: it runs again, whole, when one has another digest.
+/// Inputs of the build script alone: it runs again, whole, when one has another digest.
 bool IsOfScript(std::string_view input) { return input == "script" || input == "recipe.script"; }
 
-/// Inputs of a build node that a folder outlives: sources and scripts are taken anew in each run, and what is
-/// read after the script makes no package here.
+/// Inputs of a build node that a directory outlives: sources and scripts are taken anew in each run, and what
+/// is read after the script makes no package here.
 bool IsRefreshedEachRun(std::string_view input) {
   return input == "source" || input.starts_with("recipe folder") || IsOfScript(input) ||
          IsReadAfterScript(input);
@@ -76,7 +76,7 @@ Result<std::optional<std::string>> CachedTools(Env& env, const BuildRequest& req
   return std::optional(folder.left()->tools);
 }
 
-/// Puts a record of the folder into `into`. Returns why nothing can go on with it, or "". Errors: kIo.
+/// Puts a record of the directory into `into`. Returns why nothing can go on with it, or "". Errors: kIo.
 template <class T>
 Result<std::string> TakeRecord(Result<T> read, T& into) {
   if (!read && read.error().code() == ErrorCode::kIo) return std::move(read).error();
@@ -85,10 +85,10 @@ Result<std::string> TakeRecord(Result<T> read, T& into) {
   return std::string();
 }
 
-/// One run in the folder, as the last node of a plan.
+/// One run in the directory, as the last node of a plan.
 class DevRun {
  public:
-  /// `knows_tools`: the plan takes them on trust, which is enough to go on, and not to make the folder.
+  /// `knows_tools`: the plan takes them on trust, which is enough to go on, and not to make the directory.
   DevRun(Env& env, const NativeRequest& request, const recipe::Recipe& recipe, DevFolder& folder,
          bool knows_tools)
       : env_(env), request_(request), recipe_(recipe), folder_(folder), knows_tools_(knows_tools) {
@@ -177,7 +177,7 @@ class DevRun {
     now_.inputs["source.target_directory"] = HashText(below).Hex();
   }
 
-  /// Of what the build script may read in RECIPE_DIR.
+  /// Digest of the files that the build script may read in RECIPE_DIR.
   [[nodiscard]] std::string DigestOfFiles() const {
     KeyHasher hasher;
     const std::string& other = recipe_.ptpkg.dev_script.file;  // may lack its ".sh"
@@ -188,7 +188,7 @@ class DevRun {
     return hasher.Finish().Hex();
   }
 
-  /// "" if the folder can be gone on with, as far as that can be seen without looking into it.
+  /// "" if the directory can be gone on with, as far as that can be seen without looking into it.
   Result<std::string> RestartReason() {
     if (!folder_.damage().empty()) return folder_.damage();
     if (!folder_.left()) return std::string();
@@ -206,7 +206,7 @@ class DevRun {
     return std::string("a source that is patched, unpacked or from git changed, and cannot be synchronised");
   }
 
-  /// What is meant by an edit that made the staging output anew, if one did.
+  /// Hint about an edit that made the staging output anew, if one did.
   [[nodiscard]] std::string StagingHint(const DevState& left) const {
     const auto before = left.inputs.find("staging");
     const auto now = now_.inputs.find("staging");
@@ -270,20 +270,20 @@ class DevRun {
     return RemoveTree(env_.fs, builder::ShellRecordFile(folder_.root()));
   }
 
-  /// What other hands, a script that was cut off or a power cut left in the folder. Distrusts of `record`
+  /// Undoes changes by other hands, a script that was cut off or a power cut. Distrusts of `record`
   /// what has to be copied again. Returns why nobody can tell what to do, or "".
   Result<std::string> RestoreScriptState(builder::SyncRecord& record) {
     PTPKG_TRY(std::string why, RevertScriptEdits(record));
     if (!why.empty()) return why;
     const bool script = folder_.phase() == WorkPhase::kScript;
-    // Where the machine's runs cannot be told apart, a power cut is thought of after a script alone.
+    // If the machine's runs cannot be told apart, a power cut is considered after a script alone.
     const bool machine = folder_.is_other_boot() && (script || !builder::BootId(env_.fs).empty());
     if (!script && !machine) return std::string();
     return RemovePartialOutputs(record,
                                 machine ? builder::RunEndKind::kMachine : builder::RunEndKind::kProcesses);
   }
 
-  /// Of sources that a person has changed in `ptpkg shell`.
+  /// Reverts sources that a person has changed in `ptpkg shell`.
   Result<std::string> RevertScriptEdits(builder::SyncRecord& record) {
     auto read = builder::SourceRecord::Read(env_, builder::ShellRecordFile(folder_.root()));
     if (!read && read.error().code() == ErrorCode::kNotFound) return std::string();
@@ -314,7 +314,7 @@ class DevRun {
     return std::string();
   }
 
-  /// What was being written when the script or the machine was stopped.
+  /// Removes files that were being written when the script or the machine was stopped.
   Result<std::string> RemovePartialOutputs(builder::SyncRecord& record, builder::RunEndKind end) {
     // A script that failed by itself was writing nothing when it ended.
     const bool cut_off = end == builder::RunEndKind::kMachine || !folder_.left()->script_ended;
@@ -348,7 +348,7 @@ class DevRun {
       return fmt::format("'{}' of its sources was being changed", cut.sources.front().str());
     }
     for (const RelPath& path : cut.outputs) PTPKG_CHECK(env_.fs.Remove(root / path));
-    // What is copied with the times of its source may be older than it says, and lost in a power cut.
+    // Files copied with their source's times do not show when they were written; a power cut may lose them.
     const std::int64_t installed_since = end == builder::RunEndKind::kMachine ? 0 : since;
     PTPKG_CHECK(RemoveInstalled(cut_off ? std::optional(installed_since) : std::nullopt, failed));
     return std::string();
@@ -403,7 +403,7 @@ class DevRun {
   }
 
   Result<void> RebuildAll(const graph::NodeRun& run) {
-    // What is refused costs nothing of what the folder holds.
+    // A refusal leaves the content of the directory untouched.
     PTPKG_CHECK(PreflightBuilds(env_, {run}));
     PTPKG_TRY(std::vector<builder::LocalPackage> packages, ReadPackages(env_, run));
     PTPKG_TRY(builder::HostPlan host, ResolveTools(run));
@@ -501,7 +501,7 @@ class DevRun {
   DevSummary summary_;
 };
 
-/// How far a run goes.
+/// Extent of a run.
 enum class DevExtent : std::uint8_t { kPrepare, kWhole };
 
 /// Runs `run` as the last node of `plan`.

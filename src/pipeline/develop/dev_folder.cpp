@@ -13,7 +13,7 @@ namespace {
 
 using builder::WorkPhase;
 
-// As of build folders: sockets lie below.
+// Same length as for build directories: sockets lie below.
 constexpr std::size_t kDevNameLength = 16;
 
 Json Encode(const DevState& state) {

@@ -8,8 +8,8 @@
 //                               synchronised   local sources, as they were copied last
 //                               (builder/resume/source_sync.h) host_files     what the host prefix held
 //                               before the script entered        what was there when `ptpkg shell` entered it
-//                               (builder/resume/resume.h) build.log, test.log d/             the folders of
-//                               the build (builder/resume/work_layout.h)
+//                               (builder/resume/resume.h) build.log, test.log d/             the directories
+//                               of the build (builder/resume/work_layout.h)
 
 #include <map>
 #include <optional>
@@ -23,13 +23,14 @@
 
 namespace ptpkg::pipeline {
 
-/// Of what the folder was made.
+/// Inputs that the directory was made from.
 struct DevState {
   std::map<std::string, std::string> inputs = {};  ///< Name → digest; another one: it is made anew.
-  /// The same of the build script and what it may read beside it; another one: it runs again, whole.
+  /// Name → digest of the build script and of files it may read; another one: it runs again, whole.
   std::map<std::string, std::string> scripts = {};
-  std::string origins = {};  ///< The folders that were synchronised; others may hold files of equal times.
-  std::string source_stamp = {};  ///< Of the sources that are not synchronised (dev_sources.h).
+  std::string origins =
+      {};  ///< The directories that were synchronised; others may hold files of equal times.
+  std::string source_stamp = {};  ///< Stamp of the sources that are not synchronised (dev_sources.h).
   std::string source_key = {};
   std::string tools = {};                    ///< The node's input of that name.
   std::string tool_stamp = {};               ///< builder::ToolFingerprint when that was so;
@@ -42,7 +43,8 @@ struct DevState {
 
 class DevFolder {
  public:
-  /// By the recipe's folder, the name and the variant: a new version or other requirements find the same one.
+  /// By the recipe's directory, the name and the variant: a new version or other requirements find the same
+  /// one.
   static AbsPath PlaceOf(const Env& env, const recipe::Recipe& recipe);
 
   /// Waits, with a note, while another process holds it. Errors: kIo, kCancelled; kUsage in a `ptpkg shell`
@@ -51,14 +53,14 @@ class DevFolder {
 
   [[nodiscard]] const AbsPath& root() const { return root_; }
   [[nodiscard]] AbsPath path() const { return root_ / "d"; }
-  /// What the last run left; nullopt: nothing that could be gone on with.
+  /// State that the last run left; nullopt: none that can be resumed.
   [[nodiscard]] const std::optional<DevState>& left() const { return left_; }
   [[nodiscard]] builder::WorkPhase phase() const { return phase_; }
   /// The machine has been started since the last run ended, or it was on another one, or nobody can tell.
   [[nodiscard]] bool is_other_boot() const { return other_boot_; }
   /// Unix time at which it was made.
   [[nodiscard]] std::int64_t prepared_ns() const { return state_.prepared_ns; }
-  /// What is wrong with the state that was found; "": nothing.
+  /// Defect of the state that was found; "": none.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
   /// kPrepared: no script runs, and none was cut off. kScript: one runs, or was cut off, or failed, which may

@@ -13,7 +13,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-/// Where `source` lies on this machine; nullopt: it is fetched.
+/// Path of `source` on this machine; nullopt: it is fetched.
 Result<std::optional<AbsPath>> PlaceOf(const recipe::Recipe& recipe, const recipe::Source& source) {
   if (source.path.empty()) return std::optional<AbsPath>();
   PTPKG_TRY(AbsPath place, AbsPath::Resolve(recipe.recipe_dir, source.path));

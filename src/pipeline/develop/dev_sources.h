@@ -13,10 +13,10 @@
 namespace ptpkg::pipeline {
 
 struct DevSources {
-  /// Local folders without patches: an edit there is copied file by file.
+  /// Local directories without patches: an edit there is copied file by file.
   std::vector<builder::SyncOrigin> synchronised = {};
   /// The recipe with its other sources alone: archives, git, what is patched. A change of one of these makes
-  /// the folder anew, because nobody can tell its files from those that a build has changed.
+  /// the directory anew, because nobody can tell its files from those that a build has changed.
   recipe::Recipe fixed = {};
   source::SourceOptions options = {};  ///< For these.
 

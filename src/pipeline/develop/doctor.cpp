@@ -82,7 +82,7 @@ class Doctor {
     builder::HostPlan host;
     auto found = builder::CheckTools(
         env_, recipe, {.host_env = request_.host_env, .options = request_.tools, .provided = provided_});
-    // Where the build's tools are missing, those of its tests are looked for in the same place.
+    // If the build's tools are missing, the tests' tools are looked for in the same place.
     builder::HostEnv tests_from = request_.host_env;
     if (tests_from != builder::HostEnv::kWheels) tests_from = builder::HostEnv::kSystem;
     if (found) {
@@ -138,14 +138,14 @@ class Doctor {
             .fix = error.hint()};
   }
 
-  /// What is missing is the answer here, not a failure of this command.
+  /// Missing tools are the result here, not a failure of this command.
   static Result<PreflightFinding> MissingTools(const std::string& subject, const Error& error) {
     if (error.code() == ErrorCode::kCancelled || error.code() == ErrorCode::kIo) return Error(error);
     return PreflightFinding{.finding = FindingOf("tool-missing", subject, error),
                             .source = "the recipe's requirements"};
   }
 
-  /// What a build would refuse before it reads any source.
+  /// Reports errors that a build would find before it reads any source.
   Result<void> CheckSourcesOf(const recipe::Recipe& recipe, Diagnosis& diagnosis) {
     recipe::Recipe with_sources = recipe;
     source::SourceOptions options;
@@ -200,7 +200,7 @@ Report ReportOf(const Diagnosis& diagnosis) {
 Json DiagnosisToJson(const Diagnosis& diagnosis) {
   Json facts = Json::object();
   for (const auto& [name, value] : diagnosis.facts) {
-    // As long as the recipe, and what nobody but the rules asks for.
+    // Left out: the first is as long as the recipe, and only the rules use the second.
     if (name != "script" && name != "caller_variables") facts[name] = value.ToJson();
   }
   Json findings = Json::array();

@@ -9,13 +9,13 @@
 namespace ptpkg::pipeline {
 
 struct NativeRequest {
-  BuildRequest build;     ///< Of one recipe.
-  std::string name = {};  ///< Of an output or a staging output; "": the recipe has one.
+  BuildRequest build;     ///< Request for one recipe.
+  std::string name = {};  ///< Name of an output or a staging output; "": the recipe has one.
 };
 
 struct NativeChoice {
   recipe::Recipe recipe;
-  std::vector<recipe::Recipe> rendered;  ///< What --select leaves of all variants and outputs.
+  std::vector<recipe::Recipe> rendered;  ///< The variants and outputs that --select leaves.
 };
 
 /// Errors: those of Render and DetectInBuildStrings; kUsage when more than one is left, with all of them and

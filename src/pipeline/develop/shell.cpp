@@ -18,7 +18,7 @@ namespace {
 
 using builder::WorkPhase;
 
-/// The environment file of the work folder `work`: <work>/w…/build_env_setup.sh; nullopt: there is none.
+/// The environment file of the work directory `work`: <work>/w…/build_env_setup.sh; nullopt: there is none.
 Result<std::optional<AbsPath>> EnvironmentFileIn(Env& env, const AbsPath& work) {
   const auto names = env.fs.ListDir(work);
   if (!names) return std::optional<AbsPath>();
@@ -30,13 +30,12 @@ Result<std::optional<AbsPath>> EnvironmentFileIn(Env& env, const AbsPath& work) 
   return std::optional<AbsPath>();
 }
 
-/// A folder to enter. Its lease is held as long as this lives.
+/// A directory to enter. Its lease is held as long as this lives.
 struct EnteredDir {
   AbsPath environment;
   Lease lease;
-  std::string told;  ///< For people: which one it is.
-  std::optional<AbsPath> work =
-      {};  ///< Where its state.json lies, if a build or `ptpkg dev` may go on in it.
+  std::string told;                  ///< For people: which one it is.
+  std::optional<AbsPath> work = {};  ///< Path of its state.json, if a build or `ptpkg dev` may resume in it.
   bool is_dev = false;
 };
 
@@ -75,15 +74,15 @@ class ShellFinder {
               [](const Candidate& a, const Candidate& b) { return a.mtime_ns > b.mtime_ns; });
   }
 
-  /// Of this recipe and subject; a folder of `ptpkg dev` may be of another version. Not one that was moved
-  /// here: its environment names the folder that it was copied from.
+  /// Whether it is of this recipe and subject; `ptpkg dev` may have another version. Not one that was moved
+  /// here: its environment names the directory that it was copied from.
   [[nodiscard]] bool IsUsable(const AbsPath& folder, bool is_dev) const {
     const auto state = builder::ReadWorkState(env_.fs, folder);
     return state && state->phase != WorkPhase::kStarted && state->place == folder.str() &&
            state->recipe == choice_.recipe.recipe_dir.str() && (is_dev || state->subject == subject_);
   }
 
-  /// The folder of `ptpkg dev` and what failed or interrupted builds have left, the newest first.
+  /// The directory of `ptpkg dev` and what failed or interrupted builds have left, the newest first.
   std::vector<Candidate> Candidates() {
     std::vector<Candidate> candidates;
     const auto add = [&](const AbsPath& folder, bool is_dev) {
@@ -143,7 +142,7 @@ class ShellFinder {
     return std::optional<EnteredDir>();
   }
 
-  /// What --keep-work has kept: it has another name than when it was made.
+  /// Enters a directory that --keep-work has kept under a new name.
   Result<std::optional<EnteredDir>> EnterKeptDir() {
     const AbsPath parent = env_.cache_dir / "kept";
     std::vector<Candidate> candidates;

@@ -26,12 +26,12 @@ struct ShellSummary {
   int status = 0;                        ///< Exit status of what ran in it, as a shell says it.
 };
 
-/// Runs the command in the source folder of the request's one native build, with the environment of its
-/// script and nothing of the caller's but TERM. Which folder, with a note: that of `ptpkg dev` or one that a
-/// failed or interrupted build has left, the newest that is free; else what --keep-work kept; else that of
+/// Runs the command in the source directory of the request's one native build, with the environment of its
+/// script and nothing of the caller's but TERM. Which directory, with a note: that of `ptpkg dev` or one that
+/// a failed or interrupted build has left, the newest that is free; else what --keep-work kept; else that of
 /// `ptpkg dev` is made, up to the script. Its lease is held meanwhile. A build does not go on in a work
-/// folder in which something was changed here: it would not be what the recipe says; `ptpkg dev` takes such
-/// sources again. Errors: those of ChooseNative and PrepareDev; kNotFound without bash.
+/// directory in which something was changed here: it would not be what the recipe says; `ptpkg dev` takes
+/// such sources again. Errors: those of ChooseNative and PrepareDev; kNotFound without bash.
 Result<ShellSummary> Shell(Env& env, const ShellRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -13,13 +13,13 @@ std::string HintOf(const RegressionCheck& judgement) {
   return judgement.hint + (judgement.can_be_skipped ? "; write the wheel anyway: --no-check" : "");
 }
 
-/// What ptpkg wheel --platform asks of files, too.
+/// The check that ptpkg wheel --platform makes, too.
 Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& examined,
                            const RegressionCheck& judgement) {
   PTPKG_TRY(const wheel::FileName name, wheel::FileName::Parse(wheel.Name()));
-  auto deserved = verify::CheckPlatformFits(examined.files, name.tag.platform, examined.code);
-  if (deserved || deserved.error().code() != ErrorCode::kCheckFailed) return deserved;
-  return Error(ErrorCode::kCheckFailed, deserved.error().message()).WithHint(HintOf(judgement));
+  auto fits = verify::CheckPlatformFits(examined.files, name.tag.platform, examined.code);
+  if (fits || fits.error().code() != ErrorCode::kCheckFailed) return fits;
+  return Error(ErrorCode::kCheckFailed, fits.error().message()).WithHint(HintOf(judgement));
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ std::set<std::string> OldAndNewNames(std::string_view before, const wheel::FileN
   if (const Result<wheel::FileName> name = wheel::FileName::Parse(before);
       name && name->Stem() != after.Stem())
     names.insert({name->str(), name->Stem(), name->version, after.Stem(), after.version});
-  // The folder may be spelled in another way than the file name.
+  // The directory may be spelled in another way than the file name.
   for (const auto& [from, to] : edits.renamed)
     names.insert({from.substr(0, from.find('/')), to.substr(0, to.find('/'))});
   return names;

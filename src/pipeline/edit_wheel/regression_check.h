@@ -25,11 +25,11 @@ inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
 class BaselineFindings {
  public:
   BaselineFindings() = default;
-  /// `names`: what the two call themselves, where they differ: file names, versions, folders named by them.
-  /// Findings that differ in nothing else are the same.
+  /// `names`: what the two call themselves, where they differ: file names, versions, directories named by
+  /// them. Findings that differ in nothing else are the same.
   explicit BaselineFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
 
-  /// Whether it was there before: id, file and message are equal. Also of an id and severity of which not all
+  /// Whether the baseline has it: id, file and message are equal. True of an id and severity of which not all
   /// were listed, so that nobody can tell which are new.
   [[nodiscard]] bool Has(const Finding& finding) const;
 
@@ -47,15 +47,15 @@ class BaselineFindings {
 std::set<std::string> OldAndNewNames(std::string_view before, const wheel::FileName& after,
                                      const archive::ZipEdits& edits);
 
-/// What an artifact must not have. Other findings were there before, and stay.
+/// Findings that an artifact must not have. Other findings were there before, and stay.
 struct RegressionCheck {
   std::vector<std::string_view> refused = {};  ///< Ids of findings; they count where they are errors.
   bool refuses_all = false;                    ///< Every error counts.
-  std::string hint = {};                       ///< What to do about them.
+  std::string hint = {};                       ///< Remedy for the findings.
   verify::CheckOptions options = {};
   BaselineFindings had = {};   ///< May stay.
   bool can_be_skipped = true;  ///< The verb has --no-check, which the hint then names.
-  bool platform = false;       ///< Of a wheel: its files have to deserve the platform tag
+  bool platform = false;       ///< For a wheel: its files must satisfy the platform tag
                                ///< (verify::CheckPlatformFits).
 };
 

@@ -9,7 +9,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-// What CUDA toolkits 11 to 13, cuDNN, NCCL, NVSHMEM, TensorRT, cuQuantum and the nvidia-* wheels install, in
+// Libraries of CUDA toolkits 11 to 13, cuDNN, NCCL, NVSHMEM, TensorRT, cuQuantum and the nvidia-* wheels, in
 // lower case.
 constexpr std::array<std::string_view, 41> kLibraries = {
     "libcublas",         "libcublaslt",  "libcublasmp", "libcuda.",      "libcudadevrt",
@@ -52,7 +52,7 @@ bool IsOwnLicence(std::string_view path) {
   if (path.starts_with(kFolder)) path.remove_prefix(kFolder.size());
   if (path.find('/') != std::string_view::npos) return false;
   const std::string name = ToLower(path);
-  // Of what it took from others: "LICENSE-3rd-party.txt".
+  // Third-party licences: "LICENSE-3rd-party.txt".
   for (const char* word : {"third", "3rd", "notice"}) {
     if (name.find(word) != std::string::npos) return false;
   }

@@ -9,23 +9,23 @@
 
 namespace ptpkg::pipeline {
 
-/// Whether a file of that name is one of the libraries that NVIDIA ships: "libcublas.so.13",
+/// Whether a file of that name is one of NVIDIA's redistributed libraries: "libcublas.so.13",
 /// "libcudart-d0da41ae.so.11.0".
 bool IsVendorLibrary(std::string_view file_name);
 
-/// Whether a file with this path below .dist-info, or below info/, may be the artifact's own licence:
-/// "License.txt", "licenses/EULA". What lies deeper is that of a part: torch has the one of CUTLASS's Python
+/// Whether a file with this path below .dist-info, or below info/, can be the artifact's own licence:
+/// "License.txt", "licenses/EULA". Deeper files are licences of a part: torch has the one of CUTLASS's Python
 /// package in licenses/third_party/cutlass/. So is "LICENSE-3rd-party.txt".
 bool IsOwnLicence(std::string_view path);
 
-/// Whether a licence text is an agreement of NVIDIA's: its first 4 KiB decide, so that a project's licence
-/// that quotes one of them far below is not taken for it.
+/// Whether a licence text is an NVIDIA agreement: its first 4 KiB decide, so that a project's licence
+/// that quotes one of them far below does not count.
 bool IsVendorLicence(std::string_view text);
 
-/// Whether a licence field names one of NVIDIA's agreements alone: "LicenseRef-NVIDIA-Proprietary".
+/// Whether a licence field names nothing but an NVIDIA agreement: "LicenseRef-NVIDIA-Proprietary".
 bool IsVendorLicenceName(std::string_view name);
 
-/// Of the artifact's own licences, path and text, the first, if each is one of NVIDIA's; else "": what a
+/// Path of the first of the artifact's own licences (path, text), if all are NVIDIA's; else "": what a
 /// project says of itself counts, not what it adds about libraries that it carries.
 std::string VendorLicenceOf(const std::vector<std::pair<std::string, std::string>>& licences);
 

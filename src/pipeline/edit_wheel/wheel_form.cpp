@@ -48,21 +48,21 @@ Result<std::string> AnyOrOriginalPlatform(Env& env, const graph::NodeRun& run, c
 }
 
 Result<std::string> LinuxOrManylinux(Env& env, const graph::NodeRun& run,
-                                     const verify::ComputedPlatform& deserved, const std::string& wanted) {
-  const std::string machine(verify::MachineOfTag(deserved.tag));
-  if (deserved.tag.empty()) {
+                                     const verify::ComputedPlatform& computed, const std::string& wanted) {
+  const std::string machine(verify::MachineOfTag(computed.tag));
+  if (computed.tag.empty()) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("cannot compute a platform tag for '{}': it has no ELF files", run.subject()))
         .WithHint("remove --platform, or give the tag");
   }
   if (wanted == kLinux) return "linux_" + machine;
-  if (deserved.tag.starts_with(kLinux)) {
+  if (computed.tag.starts_with(kLinux)) {
     env.reporter.Warn(
         fmt::format("'{}' gets the tag '{}', which public indexes reject: {}; bundle missing libraries with "
                     "'ptpkg repair'",
-                    run.subject(), deserved.tag, Join(deserved.reasons, "; ")));
+                    run.subject(), computed.tag, Join(computed.reasons, "; ")));
   }
-  return deserved.tag;
+  return computed.tag;
 }
 
 /// Gives `parts` the platform that `wanted` asks for.
@@ -73,10 +73,10 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
             "while computing the platform of the files");
   wheel::Tag& tag = parts.description.tag;
   if (wanted == kAuto || wanted == kLinux) {
-    PTPKG_TRY(const verify::ComputedPlatform deserved, verify::ComputePlatform(examined.files, dependencies));
-    PTPKG_TRY(tag.platform, deserved.tag.empty() && wanted == kAuto
+    PTPKG_TRY(const verify::ComputedPlatform computed, verify::ComputePlatform(examined.files, dependencies));
+    PTPKG_TRY(tag.platform, computed.tag.empty() && wanted == kAuto
                                 ? AnyOrOriginalPlatform(env, run, parts)
-                                : LinuxOrManylinux(env, run, deserved, wanted));
+                                : LinuxOrManylinux(env, run, computed, wanted));
   } else {
     std::set<verify::MachineCode> code;
     if (verify::IsForOtherSystems(wanted)) {

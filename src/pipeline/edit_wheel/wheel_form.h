@@ -14,9 +14,9 @@ namespace ptpkg::pipeline {
 
 struct WheelForm {
   archive::Compression compression = archive::Compression::kDefault;
-  /// "": what WHEEL says. "auto": the lowest manylinux or musllinux tag that the files deserve, else linux;
+  /// "": what WHEEL says. "auto": the lowest manylinux or musllinux tag that the files satisfy, else linux;
   /// without ELF files "any", or what WHEEL says of an ABI, or of files for other systems.
-  /// "linux": linux_<machine>. Else a platform tag, or a dot-joined set, which the files have to deserve.
+  /// "linux": linux_<machine>. Else a platform tag, or a dot-joined set, which the files must satisfy.
   std::string platform = {};
 };
 
@@ -31,16 +31,16 @@ void SetWheelForm(const WheelForm& form, graph::Node& node);
 /// Sets the input "deflater" of a node that writes a zip: its version decides bytes.
 void SetDeflater(graph::Node& node);
 
-/// Whether the platform of the wheel that `node` makes may be linux_<machine> because the user asked for what
-/// the files deserve, or for that: libraries from outside are then said by the tag, and no error.
+/// Whether the wheel that `node` makes may be tagged linux_<machine> because the user asked for the computed
+/// platform, or for that one: external libraries are then stated by the tag, and not an error.
 bool MayBeTaggedLinux(const graph::Node& node);
-/// Whether the wheel of this file name is for linux_<machine> and no other platform.
+/// Whether the wheel of this file name is for linux_<machine> and for no other platform.
 bool IsForLinuxAlone(std::string_view file_name);
 
 /// Errors: kRefused when this program has another deflater than the plan says.
 Result<void> CompareDeflater(const graph::NodeRun& run);
 
-/// What a wheel is made of.
+/// Parts of a wheel.
 struct WheelParts {
   convert::WheelDescription description = {};
   std::string build = {};         ///< Build tag, "" = none.
@@ -48,9 +48,9 @@ struct WheelParts {
   convert::WheelTree tree = {};
 };
 
-/// Writes the wheel into the node's folder, in the form that its inputs say. A platform tag is held against
-/// what the ELF files need before anything is packed; "auto" that ends at linux is warned of, with the
-/// reason. Errors: kCheckFailed (a tag that the files do not deserve, with the symbols); kInvalidInput
+/// Writes the wheel into the node's directory, in the form that its inputs say. A platform tag is held
+/// against what the ELF files need before anything is packed; "auto" that ends at linux is warned of, with
+/// the reason. Errors: kCheckFailed (a tag that the files do not satisfy, with the symbols); kInvalidInput
 /// ("linux" for files that say no machine); those of verify::ComputePlatform and WriteWheel.
 Result<Artifact> WriteWheelOf(Env& env, const graph::NodeRun& run, WheelParts parts);
 

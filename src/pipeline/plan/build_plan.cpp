@@ -153,7 +153,7 @@ class BuildPlanner {
     publications_.push_back(AddPublication(stages_, publication, plan_));
     for (const recipe::Recipe& other : recipes_) {
       if (!AreOutputsTogether(recipe, other) || !RequiresToRun(recipe, other.name)) continue;
-      // Who installs this one gets the other too, so nobody finds it without.
+      // Installing this one installs the other too, so it must be published first.
       const std::string earlier = "publish/" + other.FileStem();
       if (plan_.Find(earlier) != nullptr) plan_.nodes.back().after.insert(earlier);
     }
@@ -220,7 +220,7 @@ class BuildPlanner {
     }
   }
 
-  /// What later recipes have to wait for before they use `conda`. Its check comes with its publication; a
+  /// Adds the checks that recipes wait for before they use `conda`. Its check comes with its publication; a
   /// package that is only used gets one here.
   void AddCheckNeeds(const OutputSelection& wanted, const PublicationRequest& publication,
                      const std::string& conda, std::set<std::string>& passed) {
@@ -337,7 +337,7 @@ class BuildPlanner {
     return Add(std::move(node));
   }
 
-  /// Where its tools come from.
+  /// Adds the source of its tools.
   Result<void> AddHost(graph::Node& node, const recipe::Recipe& recipe, const index::Resolution& resolution) {
     if (known_tools_ && node.id == unread_) {
       SetCachedHost(node, *known_tools_, request_.tools);
@@ -427,7 +427,7 @@ class BuildPlanner {
   struct TestPlace {
     const std::string& built;   ///< Id of the build.
     const std::string& packed;  ///< Id of the package.
-    std::size_t number;         ///< Of the environment, from 1.
+    std::size_t number;         ///< Number of the environment, from 1.
   };
 
   /// The tests of one environment.
@@ -456,7 +456,7 @@ class BuildPlanner {
       tools.provided.insert(package.name);
     }
     AddPackageNeeds(node, others, passed);
-    // What the build found missing and took from a client comes from there for the tests too.
+    // Tools that the build took from a client come from there for the tests too.
     const Json& build_env = plan_.Find(place.built)->inputs["env"];
     tools.host_env = build_env == "conda" ? builder::HostEnv::kConda : builder::HostEnv::kSystem;
     if (build_env == "wheels") tools.host_env = request_.host_env;
@@ -508,14 +508,14 @@ class BuildPlanner {
 
   struct Verdicts {
     std::set<std::string> own;          ///< Ids of its check and its test.
-    std::set<std::string> unpublished;  ///< Of those and its requirements', what no publication needs yet.
+    std::set<std::string> unpublished;  ///< Ids of those and its requirements' that no publication needs yet.
   };
   std::map<std::string, Verdicts> verdicts_;  ///< By the id of the conda node.
 
   struct Staging {
-    std::set<std::string> passed;      ///< What publications of its outputs have to wait for.
+    std::set<std::string> passed;      ///< Ids that publications of its outputs wait for.
     std::set<std::string> heirs;       ///< Ids of build nodes that inherit.
-    std::map<std::string, Json> zips;  ///< Of those with a zip and no wheel → its ZipOutput.
+    std::map<std::string, Json> zips;  ///< For outputs with a zip and no wheel → its ZipOutput.
   };
   Staging& StagingOf(const recipe::Recipe& staging) {
     return stagings_[{staging.recipe_file.str(), "build/" + staging.FileStem()}];

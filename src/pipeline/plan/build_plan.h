@@ -1,6 +1,6 @@
 #pragma once
-// Plans `ptpkg build`, from recipe to publication. Layer: pipeline. PlanRecipe (build.cpp) reads top to
-// bottom.
+// Plans `ptpkg build`, from recipe to publication. Layer: pipeline. PlanRecipe in build_plan.cpp
+// adds the nodes of one recipe.
 
 #include <map>
 #include <optional>
@@ -19,11 +19,11 @@
 namespace ptpkg::pipeline {
 
 struct BuildRequest {
-  std::vector<AbsPath> recipes = {};        ///< recipe.yaml files, or folders that hold one.
+  std::vector<AbsPath> recipes = {};        ///< recipe.yaml files, or directories that hold one.
   std::vector<AbsPath> variant_files = {};  ///< Empty: variants.yaml beside each recipe.
   std::map<std::string, std::vector<std::string>> select = {};
   std::set<ArtifactFormat> formats = {};  ///< Empty: what each recipe names.
-  WheelForm wheel_form = {};              ///< Of the wheels.
+  WheelForm wheel_form = {};              ///< Form of the wheels.
   AbsPath output = AbsPath::Literal("/nonexistent");
   std::map<std::string, AbsPath> sources = {};  ///< "--source NAME=PATH".
   /// "--source NAME=REPOSITORY@REF": takes the place of the first source, whose patches still apply.
@@ -31,14 +31,14 @@ struct BuildRequest {
   builder::HostEnv host_env = builder::HostEnv::kAuto;
   builder::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
   bool force = false;               ///< Replace artifacts that ptpkg did not make.
-  bool keep_work = false;           ///< Leave the work folder of each node that has one, and say where it is.
-  bool ccache = false;              ///< ccache before the C and C++ compilers.
-  bool fresh = false;               ///< Builds start anew, though an interrupted run has left something.
-  bool refresh = false;             ///< Builds run, and all that follows, though their results are stored.
-  bool preflight = true;  ///< A build that is known to fail is refused before its sources are fetched.
-  bool dry_run = false;   ///< Report which stages would run; write nothing.
+  bool keep_work = false;  ///< Leave the work directory of each node that has one, and say where it is.
+  bool ccache = false;     ///< ccache before the C and C++ compilers.
+  bool fresh = false;      ///< Builds start anew, though an interrupted run has left something.
+  bool refresh = false;    ///< Builds run, and all that follows, though their results are stored.
+  bool preflight = true;   ///< A build that is known to fail is refused before its sources are fetched.
+  bool dry_run = false;    ///< Report which stages would run; write nothing.
   std::optional<AbsPath> sign_key = {};  ///< Private key that all artifacts are signed with.
-  bool test = true;                      ///< Run the recipes' tests; false is told loudly.
+  bool test = true;                      ///< Run the recipes' tests; false prints a warning.
 };
 
 /// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: kUsage for a name that is there
@@ -59,7 +59,7 @@ struct BuildPlan {
 /// is looked at: sources, tools, packages of the output channel; servers of git sources are asked what tags
 /// and branches are. Nothing is written. Errors: those of recipe, variant, source, builder::CheckTools and
 /// index::Resolve; kUsage for a --source that fits no recipe, a format that a recipe does not offer, or an
-/// output or cache folder inside a source.
+/// output or cache directory inside a source.
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
 struct NativePlan {
@@ -75,9 +75,9 @@ Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recip
                               const std::vector<recipe::Recipe>& rendered,
                               const std::optional<std::string>& known_tools = std::nullopt);
 
-/// Plans and runs. A variant's artifacts appear in the output folder all together, after all of them passed
-/// their checks and tests. When every variant is skipped nothing is written, and that is no error. Errors:
-/// those of PlanBuild and RunPlan.
+/// Plans and runs. A variant's artifacts appear in the output directory all together, after all of them
+/// passed their checks and tests. When every variant is skipped nothing is written, and that is no error.
+/// Errors: those of PlanBuild and RunPlan.
 Result<BuildSummary> Build(Env& env, const BuildRequest& request);
 
 }  // namespace ptpkg::pipeline

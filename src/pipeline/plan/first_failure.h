@@ -11,7 +11,7 @@ namespace ptpkg::pipeline {
 /// ends with, and the later ones are warned of.
 class FirstFailure {
  public:
-  /// Whether the next artifact is to be looked at. Not when the run was cancelled, or the machine fails.
+  /// Returns true if the next artifact is to be examined: unless the run was cancelled, or the machine fails.
   bool Add(Env& env, Error error);
 
   /// nullopt: there was none.

@@ -38,7 +38,7 @@ std::optional<AbsPath> LocalSource(const recipe::Recipe& recipe, const std::opti
 
 namespace {
 
-/// The output folder is left out of a source that it lies in: it has to be one of ours, or empty.
+/// The output directory is left out of a source that it lies in: it has to be one of ours, or empty.
 Result<void> CheckOutputInside(Env& env, const AbsPath& source, const AbsPath& output) {
   if (!output.IsWithin(source)) return Ok();
   const auto names = env.fs.ListDir(output);

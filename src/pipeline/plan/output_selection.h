@@ -18,7 +18,7 @@ struct OutputSelection {
   bool for_tests = false;   ///< Its tests run, and they run on the conda package.
 
   [[nodiscard]] bool Publishes() const { return !conda.empty() || wheel || zip; }
-  /// What the conda node makes: also for use in this plan alone. Empty: there is no such node.
+  /// Formats that the conda node makes, also for use in this plan alone. Empty: there is no such node.
   [[nodiscard]] std::vector<std::string> Packed() const;
 };
 
@@ -27,7 +27,7 @@ struct OutputSelection {
 Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe::Recipe& recipe,
                                       bool required_by_other);
 
-/// Whether `recipe` makes one of the formats asked for; who asks for none gets all.
+/// Whether `recipe` makes one of the requested formats; a request that names none asks for all.
 bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe);
 
 }  // namespace ptpkg::pipeline

@@ -25,9 +25,9 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
 /// Sets the option "sources" to SourcesToFetch, and "source spans" to where they stand in the recipe.
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
 
-/// What is no source though a source folder of `recipe` holds it: the recipe file and the variant files,
-/// which are keyed by their values, and the output and cache folders. `given`: of --source. A file that one
-/// of `texts` (of the build script and its files) names is a source: the script may read it.
+/// Files in a source directory of `recipe` that are not sources: the recipe file and the variant files,
+/// which are keyed by their values, and the output and cache directories. `given`: of --source. A file that
+/// one of `texts` (of the build script and its files) names is a source: the script may read it.
 std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts);

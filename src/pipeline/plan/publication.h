@@ -27,7 +27,7 @@ struct PublicationRequest {
   /// these were made with.
   std::set<std::string> passed = {};
   recipe::GpuSlices slices = {};  ///< Made of each pack that can have some, and published with it.
-  std::string build_number = {};  ///< Of a variant with a zip.
+  std::string build_number = {};  ///< Build number of a variant with a zip.
   bool force = false;
   std::optional<Signing> signing = {};  ///< nullopt: nothing is signed.
 };
@@ -41,7 +41,7 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
 std::string AddPublication(const graph::StageTable& stages, const PublicationRequest& request,
                            graph::Plan& plan);
 
-/// Tells the publications of one package's variants of each other, so that none replaces the file of another:
+/// Links the publications of one package's variants, so that none replaces the file of another:
 /// wheels of two variants may have one name. REQUIRES: all that they need is in the plan.
 void JoinPublications(const std::vector<std::string>& publications, graph::Plan& plan);
 
@@ -52,7 +52,7 @@ void AddIndex(const graph::StageTable& stages, const AbsPath& output,
 /// The id of the check of a pack's artifacts: "check/conda/toy-1.0-0".
 std::string CheckIdOf(const std::string& pack_id);
 
-/// Whether need `role` of a publication says that the artifacts of its need `artifacts` may be published.
+/// Whether need `role` of a publication approves the artifacts of its need `artifacts`.
 bool IsApprovalOf(const std::string& role, const std::string& artifacts);
 
 }  // namespace ptpkg::pipeline

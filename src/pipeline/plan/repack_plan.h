@@ -15,8 +15,8 @@
 namespace ptpkg::pipeline {
 
 struct RepackRequest {
-  AbsPath input = AbsPath::Literal("/nonexistent");   ///< .whl, .conda or .tar.bz2 file, or a folder.
-  AbsPath output = AbsPath::Literal("/nonexistent");  ///< As for Build.
+  AbsPath input = AbsPath::Literal("/nonexistent");   ///< .whl, .conda or .tar.bz2 file, or a directory.
+  AbsPath output = AbsPath::Literal("/nonexistent");  ///< See BuildRequest.
   std::set<ArtifactFormat> formats;                   ///< Empty: all of the target family.
   std::string layout;        ///< Name of a built-in search-path layout; "" = chosen by the distribution.
   std::string build_string;  ///< Conda: "" = derived.
@@ -24,24 +24,24 @@ struct RepackRequest {
   std::string distribution;  ///< Wheel: which of several .dist-info; "" = the only one.
   /// Conda: of a wheel that fits several Pythons (abi3), one package for each of these; empty: one for all.
   std::vector<std::string> pythons = {};
-  WheelForm wheel_form = {};  ///< Of wheels.
+  WheelForm wheel_form = {};  ///< Form of the wheels.
   bool force = false;
   bool keep_work = false;
   bool dry_run = false;
-  std::optional<AbsPath> sign_key = {};  ///< As of BuildRequest.
+  std::optional<AbsPath> sign_key = {};  ///< See BuildRequest.
 };
 
-/// Whether `path` is a folder that becomes a wheel: one that holds a distribution
-/// (convert/tree/tree_to_wheel.h) and no recipe.yaml. False for what is not there. Errors: kIo.
+/// Whether `path` is a directory to convert to a wheel: one that holds a distribution
+/// (convert/tree/tree_to_wheel.h) and no recipe.yaml. False if it does not exist. Errors: kIo.
 Result<bool> IsWheelTree(Env& env, const AbsPath& path);
 
 /// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package
-/// or a folder a wheel. The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for formats
-/// that are not of the target family, for one of `pythons` that is none, and for several of a wheel without
-/// binaries.
+/// or a directory a wheel. The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for
+/// formats that are not of the target family, for one of `pythons` that is none, and for several of a wheel
+/// without binaries.
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request);
 
-/// What ParseWheelForm takes for a compression, the fastest first.
+/// Compression names that ParseWheelForm accepts, the fastest first.
 std::vector<std::string> CompressionNames();
 
 /// Plans and runs. Errors: those of PlanRepack and RunPlan.

@@ -9,7 +9,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// What vouches for the artifact. Of a file of another kind there is nothing.
+/// Sidecars of the artifact. Files of other kinds have none.
 Result<std::vector<AbsPath>> SidecarPaths(Env& env, const AbsPath& artifact) {
   std::vector<AbsPath> paths;
   const std::optional<ArtifactFormat> format = FormatOfFileName(artifact.Name());
@@ -77,7 +77,7 @@ void AtomicPlacement::Add(AbsPath staged, AbsPath to) {
   moves_.push_back({.staged = std::move(staged), .to = std::move(to)});
 }
 
-/// `kept`: a folder for what it replaces.
+/// `kept`: a directory for what it replaces.
 Result<void> AtomicPlacement::MoveIntoPlace(const Move& move, const AbsPath& kept) {
   PTPKG_CHECK(MakeDirs(move.to.Parent()));
   Result<void> placed = env_.fs.RenameNoReplace(move.staged, move.to);
@@ -90,7 +90,7 @@ Result<void> AtomicPlacement::MoveIntoPlace(const Move& move, const AbsPath& kep
   return Replace(move, kept);
 }
 
-/// What vouched for the old file goes first, so that at no time it seems to vouch for the new one.
+/// Sidecars of the old file go first, so that they never seem to belong to the new one.
 Result<void> AtomicPlacement::Replace(const Move& move, const AbsPath& kept) {
   PTPKG_CHECK(env_.fs.MakeDirs(kept));
   PTPKG_TRY(const std::vector<AbsPath> beside, SidecarPaths(env_, move.to));
@@ -106,7 +106,7 @@ Result<void> AtomicPlacement::Replace(const Move& move, const AbsPath& kept) {
   return Ok();
 }
 
-/// What cannot be taken back stays: each file is whole.
+/// Changes that cannot be taken back stay: each file is whole.
 void AtomicPlacement::Undo() {
   for (const AbsPath& file : new_) static_cast<void>(env_.fs.Remove(file));
   for (auto move = done_.rbegin(); move != done_.rend(); ++move)

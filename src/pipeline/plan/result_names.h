@@ -24,7 +24,7 @@ class ResultNames {
 /// kAlreadyExists; the hint names what the verb offers.
 Error NameTakenError(const AbsPath& path, bool has_force);
 
-/// Whether both paths lead to one file, through links too. Errors: kNotFound, kIo.
+/// Whether both paths lead to the same file, through links too. Errors: kNotFound, kIo.
 Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
 
 /// Removes what vouches for `artifact` beside it: for bytes that go, or are gone. Errors: kIo.
@@ -34,24 +34,24 @@ Result<void> RemoveSidecars(Env& env, const AbsPath& artifact);
 /// that write beside their files begin with it, also when there is nothing to do.
 void RemoveAbandonedScratch(Env& env, const AbsPath& folder);
 
-/// Gives finished files their names, all of them or none: whoever publishes what lies in a folder must not
+/// Gives finished files their names, all of them or none: a person who publishes a directory must not
 /// find a part of a set there.
 class AtomicPlacement {
  public:
   AtomicPlacement(Env& env, ExistingFilePolicy on_existing) : env_(env), on_existing_(on_existing) {}
   AtomicPlacement(const AtomicPlacement&) = delete;
   AtomicPlacement& operator=(const AtomicPlacement&) = delete;
-  /// Removes the folders that MakeDirs made, where they are empty, unless Place succeeded.
+  /// Removes the directories that MakeDirs made, where they are empty, unless Place succeeded.
   ~AtomicPlacement();
 
-  /// Makes a folder that results go to, with its parents. Errors: kIo.
+  /// Makes a directory that results go to, with its parents. Errors: kIo.
   Result<void> MakeDirs(const AbsPath& folder);
   /// `staged`: a file on the file system that `to` will be on.
   void Add(AbsPath staged, AbsPath to);
-  /// Makes the folders and renames the files, in the order of Add. `scratch`: an empty folder on their file
-  /// system, which gets the files that they replace, and what vouched for those: the caller removes it. Post:
-  /// each has its name; or, after an error, all is as it was. A process that is killed meanwhile leaves a
-  /// part, each file whole. Errors: kAlreadyExists (kRefuse only), kIo.
+  /// Makes the directories and renames the files, in the order of Add. `scratch`: an empty directory on their
+  /// file system, which gets the files that they replace, and what vouched for those: the caller removes it.
+  /// Post: each has its name; or, after an error, all is as it was. A process that is killed meanwhile leaves
+  /// a part, each file whole. Errors: kAlreadyExists (kRefuse only), kIo.
   Result<void> Place(const AbsPath& scratch);
 
  private:
@@ -65,9 +65,9 @@ class AtomicPlacement {
 
   Env& env_;
   ExistingFilePolicy on_existing_;
-  std::vector<AbsPath> made_;  // folders, parents first
+  std::vector<AbsPath> made_;  // directories, parents first
   std::vector<Move> moves_;
-  /// To be taken back: a file at `to` that was at `staged`.
+  /// Moves to undo: a file at `to` that was at `staged`.
   std::vector<Move> done_;
   std::vector<AbsPath> new_;  // files that are to be removed then
 };

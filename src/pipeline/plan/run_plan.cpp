@@ -32,7 +32,7 @@ class Kept {
   graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }
   graph::Store& staging() { return staging_; }
 
-  /// What killed runs left behind goes, also of nodes that need not run again. Errors: kIo.
+  /// Removes files left by killed runs, also for nodes that need not run again. Errors: kIo.
   Result<void> RemoveAbandoned() {
     PTPKG_CHECK(cache_.RemoveAbandoned());
     PTPKG_CHECK(staging_.RemoveAbandoned());
@@ -149,7 +149,7 @@ std::set<std::string> WaitingKeys(const graph::Plan& plan, const std::vector<Nod
 
 Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const AbsPath& output, Kept& kept,
                                      const RunOptions& options) {
-  // Execute says so too, but by then the folders would be made.
+  // Execute says so too, but by then the directories would be made.
   PTPKG_CHECK(CheckUtf8(env.cache_dir.str(), "the cache directory"));
   PTPKG_CHECK(CheckUtf8(output.str(), "the output directory"));
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));

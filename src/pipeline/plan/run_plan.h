@@ -15,15 +15,15 @@ struct RunOptions {
   bool foresee = true;
 };
 
-/// Runs what is not there yet, publishes in the output folder `output`, and writes the manifest's times.
+/// Runs what is not there yet, publishes in the output directory `output`, and writes the manifest's times.
 /// The first node that fails is the summary's failure, with its id and the other failures as context; a test
 /// is only where nothing else fails. What was published before
-/// stays, and is indexed. Errors: kCorrupt (the manifest), kIo of the output folder or the cache.
+/// stays, and is indexed. Errors: kCorrupt (the manifest), kIo of the output directory or the cache.
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options);
 
 /// Runs one node of the plan in `file`, as another executor would: on any machine where the plan's places
-/// hold what its inputs name, and with the cache and the output folder of the nodes before. Errors:
+/// hold what its inputs name, and with the cache and the output directory of the nodes before. Errors:
 /// kInvalidInput (the plan), kNotFound (no such node; a result that it needs is missing), those of the stage.
 Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& id);
 

@@ -80,7 +80,7 @@ class Grouping {
     return choice;
   }
 
-  /// How many jobs there are, and how many variants the outputs have in them.
+  /// Number of jobs, and of the outputs' variants in them.
   [[nodiscard]] std::pair<std::size_t, std::size_t> Shape() const {
     std::set<std::pair<std::string, Choice>> found;
     for (const recipe::Recipe& recipe : recipes_) {
@@ -154,8 +154,8 @@ class Grouping {
 
   const std::vector<recipe::Recipe>& recipes_;
   bool has_outputs_;
-  std::set<std::string> names_;  ///< Of packages, as keys.
-  std::set<std::string> keys_;   ///< By which variants are told apart.
+  std::set<std::string> names_;  ///< Names of packages, as keys.
+  std::set<std::string> keys_;   ///< Keys that tell variants apart.
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace ptpkg::pipeline {
 
 struct VariantGroup {
-  /// What `--select` needs to tell it from the others, as few keys as do; empty: there are no others.
+  /// The keys for `--select` that single this group out, as few as possible; empty: there is no other.
   std::map<std::string, std::string> select = {};
   /// Indexes of what that selects. What does not depend on the keys is in several groups.
   std::vector<std::size_t> recipes = {};

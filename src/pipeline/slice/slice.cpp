@@ -41,7 +41,7 @@ class Slicing {
 
   Result<SliceOutcome> Run() {
     PTPKG_CHECK(ReadRequest());
-    // What a recipe asks for is checked by the gate of the build.
+    // The gate of the build checks the slices of a recipe.
     const SliceSourceOptions options{.variant = run_.variant, .cuda = run_.cuda, .check = !run_.of_recipe};
     PTPKG_TRY(source_, OpenSliceSource(env_, run_.artifact, options));
     PTPKG_TRY(const FileStat before, env_.fs.Stat(run_.artifact));
@@ -98,7 +98,7 @@ class Slicing {
       const bool damaged =
           code == ErrorCode::kInvalidInput || code == ErrorCode::kCorrupt || code == ErrorCode::kUnsupported;
       if (!damaged || places[i].file == run_.artifact) return file.error();
-      // Of a package: the data of a test, say, which is none of ours to judge.
+      // In a package, this can be the data of a test, which slicing need not judge.
       env_.reporter.Warn(fmt::format("'{}' is unchanged: {}", places[i].path.str(), file.error().message()));
       return Ok();
     }));
@@ -314,7 +314,7 @@ class Slicing {
     return missing.empty() ? "" : "it has no code for " + Join(missing, " and ");
   }
 
-  /// What the slice has of one file. `place`: where the changed file belongs.
+  /// Makes one file of the slice. `place`: path for the changed file.
   Result<SliceOfFile> MakeFile(std::size_t index, const versions::GpuSlice& slice,
                                const AbsPath& place) const {
     const SliceableFile& before = outcome_.files[index];

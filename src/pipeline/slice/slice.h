@@ -20,8 +20,9 @@ struct SliceRun {
   bool keep_ptx = false;                ///< elf::SliceRequest::keep_ptx
   bool compact = false;                 ///< Linked files shrink; else dropped code becomes zeros.
   std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
-  std::optional<AbsPath> output = {};   ///< Existing folder, or one to be made; nullopt: the artifact's own.
-  /// Of wheels: variant wheels (PEP 825) under the version of the artifact, which becomes the null variant.
+  std::optional<AbsPath> output =
+      {};  ///< Existing directory, or one to be made; nullopt: the artifact's own.
+  /// For wheels: write variant wheels (PEP 825) under the artifact's version, which becomes the null variant.
   bool variant = false;
   std::string cuda = {};  ///< With `variant`: the lowest version of CUDA; "": by the local version, "cu130".
   bool force = false;     ///< Replace files of the new names.
@@ -44,14 +45,14 @@ struct SliceableFile {
 
 /// A container of GPU code that has nothing for some GPU of the slice, and is kept whole.
 struct WholeContainer {
-  std::string member = {};   ///< Of a static archive; "" of other files.
+  std::string member = {};   ///< Member of a static archive; "" for other files.
   std::string section = {};  ///< ".nv_fatbin"
   std::uint64_t offset = 0;  ///< In the original file.
   CodeSizes code = {};
   std::vector<std::string> gpus = {};  ///< The GPUs without code in it: "9.0".
 };
 
-/// The same file in one slice.
+/// A sliceable file in one slice.
 struct FileInSlice {
   std::string path;
   std::uint64_t size_bytes = 0;
@@ -60,14 +61,14 @@ struct FileInSlice {
   std::string not_compact = {};            ///< Why it is in place although compact was wanted; "" otherwise.
   std::string kept_because = {};           ///< Why it is as it was.
   std::vector<WholeContainer> whole = {};  ///< In file order.
-  /// How many of them have nothing for a GPU: "9.0".
+  /// GPU ("9.0") → number of them that have no code for it.
   std::map<std::string, std::uint64_t> gaps = {};
 };
 
 struct SliceOfArtifact {
   std::vector<std::string> gpus = {};  ///< "9.0"
   AbsPath to = AbsPath::Literal("/nonexistent");
-  std::uint64_t size_bytes = 0;         ///< Of the written file; 0 with dry_run.
+  std::uint64_t size_bytes = 0;         ///< Size of the written file; 0 with dry_run.
   std::vector<FileInSlice> files = {};  ///< In the order of SliceOutcome::files.
 };
 
@@ -84,15 +85,15 @@ struct SliceOutcome {
 /// their names together when all are made (Placement). SliceOutcome has them in the order of the request. A
 /// wheel gets the label of the slice behind its local version, "+cu130.sm90"; a conda package behind its
 /// build string, "h1_0_sm90", with the number and requirement of docs/slices.md; a library keeps its name, in
-/// a folder named by the label. A label of an earlier slice is replaced. Files without code for a GPU of the
-/// slice stay as they are. As variants, wheels keep their version and get a label, and variant.json. A null
-/// variant is sliced with SliceRun::variant alone. Wheels and packages are read again as `ptpkg check` does
-/// it, unless `of_recipe`; warns of errors that they have of the artifact. Errors: kUsage (no slice asked
-/// for, or two that are the same; a text that is none; neither wheel, conda package nor a file with GPU code;
-/// a slice that is the artifact itself), kRefused (no code for a GPU; all of it is in libraries of NVIDIA; a
-/// build string of over 64 characters; an artifact that changed meanwhile), kCheckFailed (an error that the
-/// artifact has not), kCorrupt (a file that is not what RECORD or paths.json lists), kAlreadyExists, those of
-/// elf::PlanSlice and of reading and writing the format.
+/// a directory named by the label. A label of an earlier slice is replaced. Files without code for a GPU of
+/// the slice stay as they are. As variants, wheels keep their version and get a label, and variant.json. A
+/// null variant is sliced with SliceRun::variant alone. Wheels and packages are read again as `ptpkg check`
+/// does it, unless `of_recipe`; warns of errors that they have of the artifact. Errors: kUsage (no slice
+/// asked for, or two that are the same; a text that is none; neither wheel, conda package nor a file with GPU
+/// code; a slice that is the artifact itself), kRefused (no code for a GPU; all of it is in libraries of
+/// NVIDIA; a build string of over 64 characters; an artifact that changed meanwhile), kCheckFailed (an error
+/// that the artifact has not), kCorrupt (a file that is not what RECORD or paths.json lists), kAlreadyExists,
+/// those of elf::PlanSlice and of reading and writing the format.
 Result<SliceOutcome> Slice(Env& env, const SliceRun& run);
 
 }  // namespace ptpkg::pipeline

@@ -28,7 +28,7 @@ namespace {
 // one.
 constexpr std::uint64_t kSliceNumbers = 1000;
 
-/// Whether index.json is that of a slice: a build string of the user's own may end in "sm80" too.
+/// Whether index.json belongs to a slice: a build string of the user's own may end in "sm80" too.
 Result<bool> IsSlice(const Json& index) {
   PTPKG_TRY(const std::string build, JsonStringOr(index, "build", "", "info/index.json"));
   PTPKG_TRY(const std::int64_t number, JsonInteger(index, "build_number", "info/index.json"));
@@ -199,7 +199,7 @@ class CondaSource final : public SliceSource {
     return name;
   }
 
-  /// Of the files, as info/paths.json has them.
+  /// Digests of the files in info/paths.json.
   [[nodiscard]] Result<std::map<std::string, Sha256>> ListedDigests() const {
     PTPKG_TRY(const auto entries, conda::ParsePathsJson(info_->paths, "info/paths.json"));
     std::map<std::string, Sha256> digests;

@@ -31,7 +31,7 @@ std::vector<archive::SharedRange> SharedParts(const elf::SlicePlan& plan) {
   return parts;
 }
 
-/// What is said of the file in the slice.
+/// Description of the file in the slice.
 FileInSlice DescribeSlicedFile(const DeviceFile& file, const elf::SlicePlan& plan) {
   FileInSlice told{.path = file.place.path.str()};
   for (const auto& [gpu, containers] : plan.Gaps()) told.gaps[versions::CapabilityOf(gpu)] = containers;

@@ -22,12 +22,12 @@ class FileSourceOfSlices final : public SliceSource {
 
   Result<std::string> VendorLicence() override { return std::string(); }
 
-  /// The loader looks for the name, so the folder tells the slices apart.
+  /// The loader looks for the name, so the directory tells the slices apart.
   Result<RelPath> NameOf(const versions::GpuSlice& slice) override {
     return RelPath::Parse(slice.Label() + "/" + std::string(file_.Name()));
   }
 
-  /// What has no code of others is the same file.
+  /// Without other GPUs' code, the slice is the same file.
   Result<StagedSlice> Stage(Env& env, const versions::GpuSlice& /*slice*/,
                             const std::vector<SlicedEntry>& files, const AbsPath& folder) override {
     if (!files.empty()) return StagedSlice{.file = files.front().file};

@@ -21,30 +21,30 @@ struct UnpackedFile {
   std::uint32_t mode = 0644;
   std::uint64_t size_bytes = 0;
   std::optional<Sha256> sha256 =
-      {};  ///< As the artifact has it; nullopt: `file` is the artifact, or not said.
+      {};  ///< Digest in the artifact; nullopt: `file` is the artifact, or none is given.
 };
 
-/// One that differs in a slice.
+/// File that differs in a slice.
 struct SlicedEntry {
   RelPath path;  ///< In the artifact.
   AbsPath file;  ///< On disk, or one that the environment of Stage shows (VirtualFilesFs).
   std::uint32_t mode = 0644;
   Sha256 sha256;  ///< All zero with SliceSource::WantsFiles.
   std::uint64_t size_bytes = 0;
-  std::vector<archive::SharedRange> shared = {};  ///< What it has of the whole file.
+  std::vector<archive::SharedRange> shared = {};  ///< Ranges that are the same in the whole file.
 };
 
-/// An artifact that waits for its name.
+/// Finished artifact without its final name.
 struct StagedSlice {
   AbsPath file;
-  std::uint64_t errors = 0;  ///< What `ptpkg check` calls an error in it; the artifact has them too.
+  std::uint64_t errors = 0;  ///< Number of errors that `ptpkg check` finds in it; the artifact has them too.
 };
 
 class SliceSource {
  public:
   virtual ~SliceSource() = default;
 
-  /// Whether Stage moves the files to their place, and lists no digests: they have to be on disk then.
+  /// Whether Stage moves the files into place, and lists no digests: they must then be on disk.
   [[nodiscard]] virtual bool WantsFiles() const { return false; }
 
   /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
@@ -53,7 +53,7 @@ class SliceSource {
   virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
   /// The licence of the artifact if it is one of NVIDIA's (VendorLicenceOf): its path; else "".
   virtual Result<std::string> VendorLicence() = 0;
-  /// The path of a slice below the output folder. Errors: kRefused for a name that is too long.
+  /// The path of a slice below the output directory. Errors: kRefused for a name that is too long.
   virtual Result<RelPath> NameOf(const versions::GpuSlice& slice) = 0;
   /// Called once before Stage, with the number of slices; `scratch` stays until the last one. Errors: kIo.
   virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
@@ -64,7 +64,7 @@ class SliceSource {
                                     const std::vector<SlicedEntry>& files, const AbsPath& folder) = 0;
   /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
   virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
-  /// The same of the artifact as it is. REQUIRES: FallbackName() gives a name.
+  /// Stages the artifact unchanged. REQUIRES: FallbackName() gives a name.
   virtual Result<StagedSlice> StageFallback(const AbsPath& folder);
 };
 
@@ -72,7 +72,7 @@ class SliceSource {
 /// which were those of the whole package. nullopt: it stays. Errors: those of ParsePackageNote.
 Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
 
-/// What a slice must not have: errors that the artifact has not itself.
+/// Errors that a slice must not have, because the artifact does not have them.
 RegressionCheck RegressionCheckForSlice(BaselineFindings of_artifact);
 
 struct SliceSourceOptions {
@@ -81,7 +81,7 @@ struct SliceSourceOptions {
   bool check = true;  ///< Artifacts are read again before they get their names. Else somebody else does it.
 };
 
-/// By the name of the file. Errors: kNotFound; kUsage for a folder, and for options that are not of that
+/// By the name of the file. Errors: kNotFound; kUsage for a directory, and for options that are not of that
 /// kind.
 Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
                                                      const SliceSourceOptions& options);

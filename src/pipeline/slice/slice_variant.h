@@ -14,10 +14,10 @@
 
 namespace ptpkg::pipeline {
 
-/// What all variants of a wheel have in common.
+/// Common data of all variants of a wheel.
 struct VariantFacts {
   std::string cuda = {};                           ///< "13.0"; "": not known, and not said.
-  bool labels_cuda = false;                        ///< It is another one than the local version says.
+  bool labels_cuda = false;                        ///< Differs from the local version.
   elf::IsaLevel level = elf::IsaLevel::kUnstated;  ///< Highest of the files.
 };
 

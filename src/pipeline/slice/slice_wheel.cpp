@@ -42,7 +42,7 @@ Result<void> CopyTo(Env& env, File& content, const AbsPath& path) {
   return file->Close();
 }
 
-/// What cannot be read has no slices. Nor has what is not what RECORD lists: a slice would vouch for it.
+/// Refuses an unreadable wheel, and one that differs from RECORD: a slice would vouch for it.
 Result<void> RequireSound(const Report& report) {
   for (const Finding& finding : report.findings) {
     if (finding.id == "artifact-unreadable")
@@ -147,7 +147,7 @@ class WheelSource final : public SliceSource {
     return StageEdited(env, plan, folder);
   }
 
-  /// Of a variant of others there is one elsewhere.
+  /// Other variants have their fallback elsewhere.
   Result<std::optional<RelPath>> FallbackName() override {
     const bool is_whole = name_.variant.empty() || name_.variant == wheel::kNullVariant;
     if (!variant_ || !is_whole) return std::optional<RelPath>();
@@ -180,10 +180,10 @@ class WheelSource final : public SliceSource {
     return staged;
   }
 
-  /// What NoteOfSlice makes of the wheel's note.
+  /// Result of NoteOfSlice for the wheel's note.
   [[nodiscard]] Result<std::optional<std::string>> ReadNote() const {
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
-    // The folder may be spelled in another way than the file name.
+    // The directory may be spelled in another way than the file name.
     const std::string end = fmt::format(".dist-info/{}", kPackageNoteName);
     for (const archive::ZipReader::Member& member : zip.members()) {
       if (!member.name.ends_with(end) ||

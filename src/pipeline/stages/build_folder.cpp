@@ -20,7 +20,7 @@ constexpr std::size_t kNameLength = 16;
 constexpr std::chrono::milliseconds kTurn{100};
 // `ptpkg cache` and a sweep hold a lease for a few system calls.
 constexpr int kTurnsBeforeTold = 5;
-// Each is lost only to a run that has just removed the folder.
+// Each is lost only to a run that has just removed the directory.
 constexpr int kFolderAttempts = 100;
 
 std::string FolderNameOf(const graph::Node& node, const graph::NodeKey& key) {
@@ -45,7 +45,7 @@ std::string StableDirName(const graph::Node& node) {
   return hasher.Finish().Hex().substr(0, kNameLength);
 }
 
-/// Names in <cache>/work that are those of build folders.
+/// Names in <cache>/work that are those of build directories.
 Result<std::vector<std::string>> FolderNames(Env& env) {
   auto names = env.fs.ListDir(WorkRoot(env));
   if (!names && names.error().code() == ErrorCode::kNotFound) return std::vector<std::string>();
@@ -107,8 +107,8 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
 
 namespace {
 
-/// The lease of a folder that builds of other inputs use too; nullopt while one of those works there. No
-/// other run of the same inputs can: it would hold the folder of the inputs.
+/// The lease of a directory that builds of other inputs use too; nullopt while one of those works there. No
+/// other run of the same inputs can: it would hold the directory of the inputs.
 Result<std::optional<Lease>> TryLeaseStableDir(Env& env, const AbsPath& folder) {
   for (int turn = 0;; ++turn) {
     PTPKG_CHECK(env.fs.MakeDirs(folder), "while creating the work directory");
@@ -119,14 +119,15 @@ Result<std::optional<Lease>> TryLeaseStableDir(Env& env, const AbsPath& folder) 
   }
 }
 
-/// What a run left in `folder`, if a later one can go on there.
+/// State that a run left in `folder`, if a later one can resume there.
 std::optional<builder::WorkState> UnfinishedIn(Env& env, const AbsPath& folder) {
   const auto state = builder::ReadWorkState(env.fs, folder);
   if (!state || state->phase == WorkPhase::kStarted || state->place != folder.str()) return std::nullopt;
   return *state;
 }
 
-/// The lease of the lasting folder; nullopt, with a note, where another build has it or would lose its work.
+/// The lease of the lasting directory; nullopt, with a note, where another build has it or would lose its
+/// work.
 Result<std::optional<Lease>> LeaseStableDir(Env& env, const AbsPath& folder, const builder::WorkState& own) {
   const auto tell = [&](const std::string& why) {
     env.reporter.Note(fmt::format(
@@ -262,7 +263,7 @@ Result<void> BuildFolder::StartOver() {
 BuildFolder::~BuildFolder() {
   // The next run's sweep is the second net.
   if (lease_ && !scratch_ && IsEmpty()) static_cast<void>(std::move(*lease_).Remove());
-  // Last: who waits for it may use the other folder next.
+  // Last: who waits for it may use the other directory next.
   lease_.reset();
   if (same_inputs_) static_cast<void>(std::move(*same_inputs_).Remove());
 }
@@ -302,7 +303,7 @@ Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std:
     const AbsPath folder = WorkRoot(env) / name;
     const auto state = builder::ReadWorkState(env.fs, folder);
     const auto stat = env.fs.Lstat(folder / "state.json");
-    // A run that has just made the folder holds it, or makes it again.
+    // A run that has just made the directory holds it, or makes it again.
     bool useless = state ? state->phase == WorkPhase::kStarted : state.error().code() == ErrorCode::kNotFound;
     bool forgotten = false;
     if (state && !useless) {

@@ -13,7 +13,7 @@
 
 namespace ptpkg::pipeline {
 
-/// What an interrupted build left is removed when nobody has gone on with it for so long.
+/// Time after which an interrupted build is removed if no run has resumed it.
 inline constexpr std::chrono::hours kForgottenAfter{24 * 14};
 
 class BuildFolder final : public graph::Claim {
@@ -22,13 +22,14 @@ class BuildFolder final : public graph::Claim {
   /// those that only matter after the script (build.files, entry points, licence files): mending one of these
   /// compiles nothing again. Waits, with a note, while another process holds it. With the option "fresh" of
   /// the node, what an earlier run left goes first; a value that is not empty says that the next run will not
-  /// go on in it either. With the option "ccache" the folder is that of the recipe's name and variant,
+  /// go on in it either. With the option "ccache" the directory is that of the recipe's name and variant,
   /// whatever the other inputs; but it is as above where an interrupted run left something there, and, with a
-  /// note, while a build of other inputs holds the lasting folder, or what an interrupted build of another
-  /// recipe or subject left lies there. The folder <16 digits> is held all the time, for the inputs: no two
-  /// runs make the same, with "ccache" or without. Folders of the same subject and recipe that have become
-  /// useless (other inputs, held by nobody) are removed, with a note. On a file system without locks, where
-  /// nobody could tell whether another works in it, it is a scratch folder instead. Errors: kIo, kCancelled.
+  /// note, while a build of other inputs holds the lasting directory, or what an interrupted build of another
+  /// recipe or subject left lies there. The directory <16 digits> is held all the time, for the inputs: no
+  /// two runs make the same, with "ccache" or without. Directories of the same subject and recipe that have
+  /// become useless (other inputs, held by nobody) are removed, with a note. On a file system without locks,
+  /// where nobody could tell whether another works in it, it is a scratch directory instead. Errors: kIo,
+  /// kCancelled.
   static Result<std::unique_ptr<graph::Claim>> Take(Env& env, const graph::Node& node,
                                                     const graph::NodeKey& key);
 
@@ -36,20 +37,20 @@ class BuildFolder final : public graph::Claim {
   BuildFolder& operator=(const BuildFolder&) = delete;
   ~BuildFolder() override;
 
-  /// Where the build works; exists. The same path in each run.
+  /// Work directory of the build; exists. The same path in each run.
   [[nodiscard]] const AbsPath& path() const { return path_; }
   [[nodiscard]] AbsPath record() const { return root_ / "sources"; }
-  /// What an earlier run left; kStarted: nothing that could be used.
+  /// State that an earlier run left; kStarted: none that can be used.
   [[nodiscard]] const builder::WorkState& left() const { return left_; }
 
-  /// Says on disk how far this run is. Errors: kIo.
+  /// Records on disk how far this run is. Errors: kIo.
   Result<void> SetPhase(builder::WorkPhase phase);
   /// Empties path().
   Result<void> StartOver();
   /// The build failed: says where it stands, if a later run can go on there.
   void Failed();
 
-  /// Removes the folder; with the option "keep-work" it is moved to <cache>/kept instead (work_folder.h).
+  /// Removes the directory; with the option "keep-work" it is moved to <cache>/kept instead (work_folder.h).
   void OnStored() override;
 
  private:
@@ -69,23 +70,23 @@ class BuildFolder final : public graph::Claim {
   AbsPath root_;
   AbsPath path_;
   std::optional<Lease> lease_;
-  std::optional<Lease> same_inputs_;  // of the folder of the inputs, where root_ is the lasting one
+  std::optional<Lease> same_inputs_;  // of the directory of the inputs, where root_ is the lasting one
   std::optional<TempDir> scratch_;    // in its place, where there are no locks
 };
 
 /// <cache>/work, where they lie.
 AbsPath WorkRoot(const Env& env);
 
-/// Whether a build node's input of this name is read after its script alone.
+/// Whether a build node's input of this name is read only after its script.
 bool IsReadAfterScript(std::string_view input);
 
-/// The lease of the folder of a build, made where it is missing; waits, with a note, while another process
+/// The lease of the directory of a build, made where it is missing; waits, with a note, while another process
 /// holds it. Not locked where the file system has no locks. Errors: kUsage (in a shell that was entered in
-/// that folder, and waits for this process), kIo, kCancelled.
+/// that directory, and waits for this process), kIo, kCancelled.
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject);
 
-/// Removes from <cache>/work what nobody holds and nobody will go on with: folders without a readable state,
-/// those whose result is there (`has_result`, by key: their run was killed just before the end), and
+/// Removes from <cache>/work what nobody holds and nobody will go on with: directories without a readable
+/// state, those whose result is there (`has_result`, by key: their run was killed just before the end), and
 /// forgotten ones (kForgottenAfter). Errors: kIo, those of `has_result`.
 Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std::string& key)>& has_result);
 

@@ -91,7 +91,7 @@ class BuildRun {
     PTPKG_TRY(const InheritedStaging inheritance, ReadInheritedStaging(run_));
     PTPKG_TRY(input.layout, builder::MakeWorkLayout(env_, work_.path()));
     PTPKG_CHECK(builder::WaitForEarlierScript(env_, input.layout));
-    // Of an inherited work folder nobody knows which files are sources and which were half-written.
+    // In an inherited work directory, sources and half-written files cannot be told apart.
     if (inheritance.archives && work_.left().phase != builder::WorkPhase::kStarted) {
       env_.reporter.Note(fmt::format("'{}' starts over from the inherited files", run_.subject()));
       PTPKG_CHECK(work_.StartOver());
@@ -132,10 +132,10 @@ class BuildRun {
     return std::optional(ResultOf(*made->staged, kept, inheritance));
   }
 
-  /// What a script has made.
+  /// Result of a script.
   struct Made {
-    std::optional<builder::StagingBuild> staging = {};  ///< Of a staging output;
-    std::optional<builder::StagedBuild> staged = {};    ///< of a package.
+    std::optional<builder::StagingBuild> staging = {};  ///< For a staging output;
+    std::optional<builder::StagedBuild> staged = {};    ///< for a package.
   };
   Result<Made> RunScript(const builder::BuildInput& input) {
     Made made;
@@ -181,7 +181,7 @@ class BuildRun {
               builder::RecoverSources(env_, layout, work_.record(), work_.left()));
     if (left.sources) {
       if (left.sources->script_ran) ReportResume(*left.sources);
-      // Of a shell that was killed: what the script writes from here on is no person's edit.
+      // Record of a killed shell: from here on the script writes, not a person.
       PTPKG_CHECK(RemoveTree(env_.fs, builder::ShellRecordFile(work_.record().Parent())));
       return *std::move(left.sources);
     }
@@ -232,8 +232,8 @@ class BuildRun {
     return tree;
   }
 
-  /// Nothing of a result may share its bytes with a folder that somebody can still write to. No process of
-  /// the script lives any more, so the tree is moved, unless the work folder is kept.
+  /// Nothing of a result may share its bytes with a directory that somebody can still write to. No process of
+  /// the script lives any more, so the tree is moved, unless the work directory is kept.
   Result<void> MoveTree(const AbsPath& from, const AbsPath& to, const StagedTree& tree) {
     if (!run_.Has("keep-work")) return env_.fs.Rename(from, to);
     PTPKG_CHECK(env_.fs.MakeDirs(to));

@@ -29,10 +29,10 @@ using Files = std::map<std::string, std::string>;
 /// The files of a build.
 struct Built {
   Files conda;
-  Files wheel_only;  ///< Those that its conda package leaves out.
+  Files wheel_only;  ///< Files that its conda package leaves out.
 };
 
-/// What a zip takes of the files that the conda package leaves out; nullopt: a wheel may take them all.
+/// The zip's part of the files that the conda package leaves out; nullopt: a wheel may take them all.
 Result<std::optional<recipe::ZipPart>> ZipOf(const NodeRun& run, const std::string& built) {
   PTPKG_TRY(const Json zips, run.Input("zips"));
   if (!zips.contains(built)) return std::optional<recipe::ZipPart>();
@@ -99,7 +99,7 @@ std::vector<std::string> Common(const Files& one, const Files& two) {
   return both;
 }
 
-/// Those of them that do not hold the same.
+/// The common files whose content differs.
 std::vector<std::string> Differing(const Files& one, const Files& two) {
   std::vector<std::string> both = Common(one, two);
   std::erase_if(both, [&](const std::string& path) { return one.at(path) == two.at(path); });

@@ -17,12 +17,12 @@ struct Packed {
   std::vector<std::string> unknown_requirements = {};
 };
 
-/// The node's result for artifacts that lie flat in its folder. Their records' places are by format and
+/// The node's result for artifacts that lie flat in its directory. Their records' places are by format and
 /// `subdir`.
 Result<graph::NodeResult> PackedResult(const graph::NodeRun& run, const std::vector<Artifact>& artifacts,
                                        const std::string& subdir, const Packed& rest);
 
-/// The node's result for files beside artifacts, which lie flat in its folder as `records` name them.
+/// The node's result for files beside artifacts, which lie flat in its directory as `records` name them.
 Result<graph::NodeResult> SidecarResult(const graph::NodeRun& run,
                                         const std::vector<ArtifactRecord>& records);
 
@@ -33,24 +33,24 @@ Result<Packed> ReadPacked(const graph::NodeResult& result);
 /// that packs nothing.
 Result<ArtifactRecord> FirstArtifact(const Packed& packed, const graph::NodeRun& run);
 
-/// Where the file of `record` lies: in the node's own folder, or published below the output folder.
+/// Path of the file of `record`: in the node's own directory, or published below the output directory.
 AbsPath FileOf(const graph::NodeResult& result, const ArtifactRecord& record);
 
-/// Where artifacts wait for their publication in `output`, and findings of their checks (graph::Store). In
-/// the cache: what is refused shall not lie in the output folder, where a script may take it for a result.
+/// Directory of artifacts that await publication in `output`, and findings of their checks (graph::Store). In
+/// the cache: a refused file must not lie in the output directory, where a script may take it for a result.
 AbsPath PendingRoot(const Env& env, const AbsPath& output);
 
-/// The output folder that the node works for; nullopt for one that knows none.
+/// The output directory that the node works for; nullopt for one that knows none.
 std::optional<AbsPath> OutputOf(const graph::Node& node);
 
-/// A result made of records in the output folder: their files lie at their places.
+/// A result made of records in the output directory: their files lie at their places.
 graph::NodeResult PublishedResult(const AbsPath& output, const std::vector<ArtifactRecord>& records);
 
-/// How many artifacts a node that packs makes at most: its input "count", or one for each of its "formats",
+/// Maximum number of artifacts of a node that packs: its input "count", or one for each of its "formats",
 /// or one.
 std::size_t ArtifactCount(const graph::Node& node);
 
-/// For Stage::find: the artifacts of this key in the output folder of place "output", when they are as
+/// For Stage::find: the artifacts of this key in the output directory of place "output", when they are as
 /// many as `count`.
 Result<std::optional<graph::NodeResult>> FindPacked(Env& env, const graph::Node& node, const std::string& key,
                                                     std::size_t count);

@@ -34,7 +34,7 @@ constexpr int kCondaVersion = 3;
 constexpr int kWheelVersion = 6;
 constexpr int kZipVersion = 2;
 
-/// What the build stage left: the tree that is packed, and the licence files beside it. `for_conda`: without
+/// Result of the build stage: the tree to pack, and the licence files beside it. `for_conda`: without
 /// the files that build.files leaves out.
 struct Staged {
   StagedTree tree;
@@ -142,7 +142,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   return PackedResult(run, {artifact}, output.subdir, {});
 }
 
-/// `tree` as content of the folder `top`, as which it lies on the disk.
+/// `tree` as content of the directory `top`, as which it lies on the disk.
 StagedTree Below(const std::string& top, StagedTree tree) {
   for (TreeEntry& entry : tree.entries) entry.path = RelPath::Literal(top) / entry.path;
   tree.root = tree.root.Parent();

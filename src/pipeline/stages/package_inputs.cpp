@@ -25,7 +25,7 @@ std::string HostEnvName(builder::HostEnv host_env) {
   return host_env == builder::HostEnv::kConda ? "conda" : "system";
 }
 
-/// Of SetPackages.
+/// The list written by SetPackages.
 Result<Json> PackageList(const graph::NodeRun& run) {
   PTPKG_TRY(Json list, run.Input("packages"));
   if (list.is_array()) return list;

@@ -21,27 +21,27 @@ void SetPackages(graph::Node& node, const std::vector<index::Candidate>& package
 /// Errors: kRefused for a package whose digest is not the one that the plan names.
 Result<std::vector<builder::LocalPackage>> ReadPackages(Env& env, const graph::NodeRun& run);
 
-/// Sets the input "recipe folder" and the place "recipe".
+/// Sets the input "recipe directory" and the place "recipe".
 void SetRecipeFolder(graph::Node& node, const builder::RecipeFolder& folder);
-/// Errors: kRefused when a file of the folder is not as the plan says.
+/// Errors: kRefused when a file of the directory is not as the plan says.
 Result<builder::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& run);
 
 /// Sets the input and the place "recipe file". Errors: kIo.
 Result<void> SetRecipeFile(Env& env, graph::Node& node, const AbsPath& file);
-/// Its text. Errors: kRefused when it is not as the plan says.
+/// Text of the recipe file. Errors: kRefused when it is not as the plan says.
 Result<std::string> ReadRecipeFile(Env& env, const graph::NodeRun& run);
 
 /// Sets the input and the place "artifact": a package that is repacked. Errors: kIo.
 Result<void> SetArtifact(Env& env, graph::Node& node, const AbsPath& file);
-/// Where it lies. Errors: kRefused when it is not as the plan says.
+/// Path of the artifact. Errors: kRefused when it is not as the plan says.
 Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
 
-/// Sets the input "tree" (name of the folder, digest over its files) and the place "tree". Errors: those of
-/// ScanTree.
+/// Sets the input "tree" (name of the directory, digest over its files) and the place "tree". Errors: those
+/// of ScanTree.
 Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder);
 /// The tree there. Errors: kRefused when it is not as the plan says.
 Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run);
-/// The same without digests, not compared with the plan: for who reads the files anyway, once. CompareTree
+/// The same without digests, not compared with the plan: for callers that read the files anyway. CompareTree
 /// has to follow.
 Result<StagedTree> ListTreePlace(Env& env, const graph::NodeRun& run);
 /// Errors: kRefused when `tree`, of ListTreePlace, is not as the plan says. `digests`: by path, of content
@@ -52,9 +52,9 @@ Result<void> CompareTree(Env& env, const graph::NodeRun& run, StagedTree tree,
 /// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const builder::HostPlan& host,
                      const builder::ToolOptions& options);
-/// The same for tools of the machine alone, by the input "tools" of an earlier plan.
+/// Sets tools of the machine alone, by the input "tools" of an earlier plan.
 void SetCachedHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options);
-/// What the node's tools have to be looked for with; reads no package. Errors: kInvalidInput.
+/// Request for finding the node's tools; reads no package. Errors: kInvalidInput.
 Result<builder::HostRequest> ReadHostRequest(const graph::NodeRun& run);
 /// Errors: kRefused when the tools are not those of the plan; those of ToolKey.
 Result<void> CheckToolsUnchanged(Env& env, const graph::NodeRun& run, const builder::HostPlan& host);

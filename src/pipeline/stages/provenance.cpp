@@ -37,7 +37,7 @@ std::string NameIn(std::string_view place) {
   return std::string(place.substr((slash == std::string_view::npos ? place.rfind(':') : slash) + 1));
 }
 
-/// nullopt: a folder of this machine, which the digest of all sources covers.
+/// nullopt: a directory of this machine, which the digest of all sources covers.
 std::optional<Json> DependencyOf(const recipe::Source& source) {
   if (!source.git.url.empty()) {
     const std::string url = UrlWithoutSecrets(source.git.url);
@@ -108,7 +108,7 @@ void AddBuild(const graph::Plan& plan, const std::string& id, const BuildRequest
     AddBuild(plan, staging->second, request, *recipe.inherited, making);
 }
 
-/// The digest of `path` among the files of the recipe's folder, "" if it is none.
+/// The digest of `path` among the files of the recipe's directory, "" if it is none.
 std::string FolderDigest(const graph::Node& node, const std::string& path) {
   for (const Json& entry : node.inputs.value("recipe folder", Json::array())) {
     if (entry.value("path", "") == path) return entry.value("sha256", "");
@@ -116,7 +116,7 @@ std::string FolderDigest(const graph::Node& node, const std::string& path) {
   return "";
 }
 
-/// Where the materials of all nodes of a build are read.
+/// Source of the materials of all nodes of a build.
 struct MaterialsFrom {
   const graph::Plan& plan;
   const BuildRequest& request;

@@ -11,17 +11,17 @@
 
 namespace ptpkg::pipeline {
 
-/// Who signs the artifacts of a plan. A plan holds the place of the private key and the id of its public one,
+/// Signer of a plan's artifacts. A plan holds the place of the private key and the id of its public one,
 /// nothing else of it.
 struct Signer {
   AbsPath key = AbsPath::Literal("/nonexistent");
-  std::string key_id = {};  ///< As SigningKey::id().
+  std::string key_id = {};  ///< SigningKey::id() of the key.
 };
 
-/// Reads the key before anything is built. Errors: provenance::ReadSigningKey's.
+/// Reads the key before anything is built. Errors: those of provenance::ReadSigningKey.
 Result<Signer> ReadSigner(Env& env, const AbsPath& key);
 
-/// How artifacts come about, as their plan knows it.
+/// Description of how artifacts are built, as far as their plan tells.
 struct BuildDescription {
   JsonBox definition;  ///< buildType, externalParameters and resolvedDependencies of SLSA's predicate.
   /// Role → id of the nodes that make packages which the build uses: their digests are known when it is over.
@@ -32,7 +32,7 @@ struct BuildDescription {
 Result<BuildDescription> DescribeBuild(Env& env, const graph::Plan& plan, const std::string& built,
                                        const BuildRequest& request, const recipe::Recipe& recipe);
 
-/// What the files of a build come from, for the bill of materials of its wheel (recipe_sbom.h): "sources"
+/// Materials of a build, for the bill of materials of its wheel (recipe_sbom.h): "sources"
 /// (name, digest, uri), "patches" (name, of which source, sha256) and "tools" (the same as sources, or name
 /// and version). Unlike the Making it does not name the recipe, whose build number and tests leave a wheel as
 /// it is. `toolchains`: builder::ToolVersions, by the id of the node that builds with them.

@@ -26,12 +26,12 @@ using graph::Node;
 using graph::NodeResult;
 using graph::NodeRun;
 
-// Raised when a check of equal artifacts may come out otherwise: what passed an older one is then checked
-// again.
+// Raise it when equal artifacts can get other findings or severities than before: ptpkg then checks artifacts
+// again that passed an older check.
 constexpr int kCheckVersion = 5;
 
 /// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
-/// that are in the output folder already say nothing; of a repacked package, what its packing says.
+/// that are in the output directory already say nothing; of a repacked package, what its packing says.
 Result<std::vector<std::string>> ForbiddenIn(const NodeRun& run, const Packed& packed) {
   const auto staged = run.needs().find("staged tree");
   if (staged == run.needs().end()) return packed.forbidden;
@@ -80,7 +80,7 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   return NodeResult{.value = {{"reports", reports}}};
 }
 
-/// A check need not run again while what passed it is in the output folder.
+/// A check need not run again while what passed it is in the output directory.
 Result<std::optional<NodeResult>> FindChecked(Env& env, const Node& node, const std::string& key) {
   const std::optional<AbsPath> place = OutputOf(node);
   if (!place) return std::optional<NodeResult>();
@@ -164,7 +164,7 @@ Result<std::optional<NodeResult>> FindPublished(Env& env, const Node& node, cons
   return std::optional(PublishedResult(*place, records));
 }
 
-/// What the publications of this run brought, so that the index need not hash it.
+/// Artifacts of this run's publications, so that the index need not hash them.
 Result<std::vector<Artifact>> KnownArtifacts(const NodeRun& run, const AbsPath& root) {
   std::vector<Artifact> known;
   for (const auto& [role, need] : run.needs()) {
@@ -207,7 +207,7 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
 }  // namespace
 
 void AddPublishStages(graph::StageTable& stages) {
-  // What was found waits with the artifacts for their publication, which may run on another machine.
+  // Findings wait with the artifacts for their publication, which may run on another machine.
   stages.Add({.name = "check",
               .version = kCheckVersion,
               .keep = graph::Keep::kStaging,

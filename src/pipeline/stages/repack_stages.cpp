@@ -1,5 +1,5 @@
-// The stages that make an artifact of one family from a finished one of the other, or a wheel from a folder.
-// Layer: pipeline.
+// The stages that make an artifact of one family from a finished one of the other, or a wheel from a
+// directory. Layer: pipeline.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -142,7 +142,7 @@ Result<NodeResult> TreeToWheel(Env& env, const NodeRun& run, WorkFolder& work) {
     PTPKG_TRY(const ArtifactRecord record, FirstArtifact(wheel, run));
     PTPKG_TRY(digests, PackedDigests(env, FileOf(*packed, record)));
   }
-  // Of a tree that changed meanwhile, that is why it cannot be packed.
+  // If the tree changed meanwhile, that is the reason why it cannot be packed.
   PTPKG_CHECK(CompareTree(env, run, listed, digests));
   return packed;
 }

@@ -36,7 +36,7 @@ Result<SigningKey> KeyOf(Env& env, const NodeRun& run) {
       .WithHint("run the command again");
 }
 
-/// Of packages that the same plan makes.
+/// Adds packages that the same plan makes.
 Result<void> AddPackages(const NodeRun& run, Json& dependencies) {
   for (const auto& [role, need] : run.needs()) {
     if (!role.starts_with(kBuiltWithRole)) continue;
@@ -64,7 +64,7 @@ Result<Json> PredicateOf(const NodeRun& run, const NodeResult& made, const Artif
                 {"metadata", {{"invocationId", made.key}}}}}};
 }
 
-/// Writes a file for `record` into the node's folder.
+/// Writes a file for `record` into the node's directory.
 Result<ArtifactRecord> Beside(Env& env, const NodeRun& run, const ArtifactRecord& record,
                               std::string_view ending, const std::string& text) {
   ArtifactRecord beside{
@@ -103,7 +103,7 @@ Result<NodeResult> RunSign(Env& env, const NodeRun& run) {
     PTPKG_TRY(const std::string envelope,
               provenance::SignEnvelope(key, provenance::kStatementPayload, statement));
     PTPKG_TRY(const std::string signature, key.SignFile(env.fs, file));
-    // What was packed and checked is what is signed.
+    // The signature covers exactly the bytes that were packed and checked.
     PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
     if (digests.sha256.Hex() != record.sha256) {
       return Error(ErrorCode::kHashMismatch, fmt::format("'{}' changed before it was signed", file.str()))

@@ -42,7 +42,7 @@ Result<SliceRun> ReadRequest(const NodeRun& run) {
   return request;
 }
 
-/// As Artifact::unpacked_bytes has it, of which a wheel's RECORD is no part.
+/// See Artifact::unpacked_bytes, which does not include a wheel's RECORD.
 Result<std::uint64_t> UnpackedBytes(Env& env, const ArtifactRecord& whole, const SliceOutcome& outcome,
                                     const SliceOfArtifact& slice) {
   if (whole.format != ArtifactFormatName(ArtifactFormat::kWheel)) {

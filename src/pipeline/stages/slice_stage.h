@@ -10,7 +10,7 @@
 
 namespace ptpkg::pipeline {
 
-/// Whether slices are made of the artifacts of `pack`: conda packages and wheels.
+/// Whether artifacts of `pack` can be sliced: conda packages and wheels.
 bool CanSlice(const graph::Node& pack);
 
 /// Adds the node that makes `slices` of the artifacts of `pack`, once `after` have passed. Returns its id.

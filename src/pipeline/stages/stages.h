@@ -3,7 +3,7 @@
 // is missing is an error that names it.
 //
 //   build         tree/ and licenses/. Needs "package NAME" of what the plan makes itself. Inputs: recipe
-//                 (NativeBuild), script, recipe folder, source, tools, env, packages, source_date_epoch.
+//                 (NativeBuild), script, recipe directory, source, tools, env, packages, source_date_epoch.
 //                 Option: sources (plan_sources.h)
 //                 A staging output leaves prefix.tar and work.tar instead; what inherits needs it as
 //                 "staging"
@@ -11,14 +11,14 @@
 //                 Needs "staging" and the builds that inherit it. Inputs: packages, zips (ZipOutput of
 //                 the builds that have a zip and no wheel)
 //   conda         .conda, .tar.bz2. Needs "staged tree". Inputs: output (CondaOutput), recipe file, recipe
-//                 folder, formats, run exports, source_date_epoch
+//                 directory, formats, run exports, source_date_epoch
 //   wheel         .whl. Needs "staged tree". Inputs: output (WheelOutput), wanted,
 //                 materials (provenance.h), source_date_epoch
 //   zip           .zip. Needs "staged tree". Inputs: output (ZipOutput), source_date_epoch
 //   repack-conda  .conda, .tar.bz2 of a wheel. Inputs: artifact, formats, layout, build string, build number,
 //                 python, source_date_epoch
 //   repack-wheel  .whl of a conda package. Inputs: artifact, layout, distribution, source_date_epoch
-//   repack-tree   .whl of a folder. Inputs: tree, layout, distribution, source_date_epoch
+//   repack-tree   .whl of a directory. Inputs: tree, layout, distribution, source_date_epoch
 //   slice         conda packages and wheels for one GPU each. Needs "artifacts". Inputs: slices (gpus, ptx,
 //                 allow; of wheels variant, cuda), count (of artifacts), source_date_epoch
 //   sign          signed statements, and signatures. Needs "artifacts", and "package …" of what the plan
@@ -26,18 +26,18 @@
 //                 artifacts). Place: sign key
 //   check         findings. Needs "artifacts", "staged tree", "package NAME". Inputs: allow unresolved,
 //                 prefix may stay, packages (dependencies of a conda package)
-//   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe folder, tools, env,
+//   test          findings. Needs "artifacts", "package NAME". Inputs: recipe, recipe directory, tools, env,
 //                 packages
-//   publish       names in the output folder. Needs the artifacts of one variant, its checks and tests
+//   publish       names in the output directory. Needs the artifacts of one variant, its checks and tests
 //   index         index files. Needs all publications
 //
 // Stages that write wheels also have the inputs of wheel_form.h: compression, platform, deflater; a zip has
 // deflater, and so have slices of wheels.
 //
 // A stage that packs returns {"artifacts": [ArtifactRecord…], "forbidden": […], "unknown_requirements": […]}.
-// Its files lie flat in its folder; a record's `path` is the place below the output folder. "forbidden" holds
-// texts that no file of the artifacts may hold: only repacking fills it, a build says them with its staged
-// tree.
+// Its files lie flat in its directory; a record's `path` is the place below the output directory. "forbidden"
+// holds texts that no file of the artifacts may hold: only repacking fills it, a build says them with its
+// staged tree.
 
 #include "graph/stage.h"
 
@@ -51,7 +51,7 @@ void AddSliceStage(graph::StageTable& stages);
 void AddSignStage(graph::StageTable& stages);
 void AddPublishStages(graph::StageTable& stages);  ///< check, test, publish, index
 
-/// All of them.
+/// Makes all stages.
 graph::StageTable MakeStages();
 
 }  // namespace ptpkg::pipeline

@@ -17,28 +17,28 @@ namespace ptpkg::pipeline {
 
 struct InheritedStaging {
   std::optional<builder::StagingArchives> archives = {};  ///< nullopt: the node inherits nothing.
-  std::vector<std::string> forbidden = {};  ///< What must be in no artifact made of the inherited files.
-  bool compiler_cache = false;              ///< Files of the work folder may name programs of --ccache.
+  std::vector<std::string> forbidden = {};  ///< Texts forbidden in artifacts made of the inherited files.
+  bool compiler_cache = false;              ///< Files of the work directory may name programs of --ccache.
 };
 
-/// Of the need "staging". Errors: kInvalidInput for a result of another kind.
+/// Reads the need "staging". Errors: kInvalidInput for a result of another kind.
 Result<InheritedStaging> ReadInheritedStaging(const graph::NodeRun& run);
 
-/// The folder of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all of
-/// them) and without the files that load_from_file() read, as far as its own script does not name them: an
+/// The directory of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all
+/// of them) and without the files that load_from_file() read, as far as its own script does not name them: an
 /// edit of one output's script builds no other again, and neither does a new row of a table.
 Result<builder::RecipeFolder> OwnRecipeFolder(Env& env, const recipe::Recipe& recipe,
                                               const std::vector<recipe::Recipe>& recipes,
                                               const builder::RecipeFolder& folder);
 
-/// What a source folder is made of.
+/// Content of a source directory.
 struct SourceOrigin {
   const InheritedStaging& inheritance;
   const builder::WorkLayout& layout;
 };
 
-/// Leaves in layout.source the inherited work folder, as far as the recipe has a use for it (a script,
-/// licence files), and the sources of the recipe. Where that folder was made with --ccache,
+/// Leaves in layout.source the inherited work directory, as far as the recipe has a use for it (a script,
+/// licence files), and the sources of the recipe. Where that directory was made with --ccache,
 /// builder::HasCompilerCache is true after it. Returns source::SourceKey of what was copied; zeros where
 /// all is inherited. Errors: those of source::Prepare and builder::RestoreWork.
 Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,

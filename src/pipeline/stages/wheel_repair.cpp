@@ -40,7 +40,7 @@ Result<std::string> MachineLibraries(Env& env) {
   return HashText(digests).Hex();
 }
 
-/// As Artifact::unpacked_bytes has it: without RECORD.
+/// See Artifact::unpacked_bytes: without RECORD.
 Result<std::uint64_t> UnpackedSize(Env& env, const AbsPath& wheel) {
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel));
   std::uint64_t bytes = 0;

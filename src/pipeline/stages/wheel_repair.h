@@ -16,7 +16,7 @@ namespace ptpkg::pipeline {
 /// the nearest match.
 Result<void> SetWheelRepair(Env& env, const std::string& repair, graph::Node& node);
 
-/// Repairs `wheel`, a file of the node's folder, which then holds the result in its place. Tells of each
+/// Repairs `wheel`, a file of the node's directory, which then holds the result in its place. Tells of each
 /// library that is copied in. Errors: kRefused where the packages of this machine are not those of the plan;
 /// those of Repair.
 Result<Artifact> RepairWheel(Env& env, const graph::NodeRun& run, const std::string& repair,

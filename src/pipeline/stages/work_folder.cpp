@@ -22,7 +22,7 @@ Result<AbsPath> WorkFolder::MakeFolder(std::string_view name) {
 namespace {
 
 /// Gives every file that has a second name bytes of its own: trees that are packed are links to results of
-/// the store, and a kept folder may be edited.
+/// the store, and a kept directory may be edited.
 Result<void> SplitLinks(Env& env, const AbsPath& folder) {
   PTPKG_TRY(const std::vector<source::WalkEntry> entries, source::Walk(env, folder));
   for (const source::WalkEntry& entry : entries) {
@@ -35,7 +35,7 @@ Result<void> SplitLinks(Env& env, const AbsPath& folder) {
   return Ok();
 }
 
-/// A name that nothing has: the folder of an earlier run goes, unless somebody is in it (`ptpkg shell`).
+/// A name that nothing has: the directory of an earlier run goes, unless somebody is in it (`ptpkg shell`).
 Result<AbsPath> FreePlace(Env& env, const std::string& name) {
   for (int turn = 1;; ++turn) {
     const AbsPath kept = env.cache_dir / "kept" / (turn == 1 ? name : fmt::format("{}-{}", name, turn));

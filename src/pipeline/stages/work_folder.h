@@ -6,15 +6,15 @@
 
 namespace ptpkg::pipeline {
 
-/// A new folder in <cache>/work. It goes with this object, unless the node has the option "keep-work".
+/// A new directory in <cache>/work. It goes with this object, unless the node has the option "keep-work".
 class WorkFolder {
  public:
   static Result<WorkFolder> Create(Env& env, const graph::NodeRun& run);
 
   [[nodiscard]] const AbsPath& path() const { return folder_.path(); }
-  /// A new folder in it. Errors: kAlreadyExists.
+  /// Makes a new directory in it. Errors: kAlreadyExists.
   Result<AbsPath> MakeFolder(std::string_view name);
-  /// Call it when the node has ended, well or not: with "keep-work" the folder becomes
+  /// Call it when the node has ended, well or not: with "keep-work" the directory becomes
   /// <cache>/kept/<subject>-<first 12 digits of the key>, in place of one of an earlier run; a note says so.
   Result<void> Finish() &&;
 

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 #include <vector>
 
-#include "publish/http/exchange.h"
 #include "publish/auth/ini.h"
 #include "publish/auth/trusted.h"
+#include "publish/http/exchange.h"
 #include "support/net/url.h"
 #include "support/process/shared_variables.h"
 #include "support/text/text.h"
@@ -24,7 +24,7 @@ std::optional<Secret> FirstVariable(const Env& env, const std::vector<std::strin
   return std::nullopt;
 }
 
-/// As urllib.parse.quote_plus quotes a URL: '/' and ':' too.
+/// Like urllib.parse.quote_plus: quotes '/' and ':' too.
 std::string QuotePlus(const std::string& url) { return ReplaceAll(PercentEncode(url), "%20", "+"); }
 
 /// The text of a token file; nullopt if there is none.
@@ -48,7 +48,7 @@ std::vector<AbsPath> AnacondaTokenFolders(const Env& env) {
   return folders;
 }
 
-/// What the program `keyring` knows; nullopt without the program, or if it knows nothing. The token is in its
+/// Password from the program `keyring`; nullopt without the program, or if it has none. The token is in its
 /// output alone, which is neither logged nor kept.
 Result<std::optional<Secret>> AskKeyring(Env& env, const std::string& service, const std::string& user) {
   const auto program = FindProgram("keyring", PathVariable(env.variables));
@@ -82,7 +82,7 @@ std::optional<AbsPath> PypircPath(const Env& env) {
   return home ? std::optional(*home / ".pypirc") : std::nullopt;
 }
 
-/// Whether the section's password is one of the server of `url`: --server may name another.
+/// Whether the section's password belongs to the server of `url`: --server may name another.
 Result<bool> IsMeantFor(const std::optional<PypircSection>& section, const std::string& name,
                         const std::string& url) {
   if (!section) return false;

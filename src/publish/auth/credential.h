@@ -11,9 +11,9 @@
 
 namespace ptpkg::publish {
 
-/// Of anaconda.org's interface at `api`: BINSTAR_API_TOKEN, ANACONDA_API_TOKEN, ANACONDA_API_KEY (that of
-/// rattler-build), then `<quoted api>.token` in the folders where anaconda-client keeps tokens
-/// (BINSTAR_CONFIG_DIR, the user's data folder, ~/.continuum/anaconda-client/tokens), then the keyring.
+/// Token for anaconda.org's API at `api`: BINSTAR_API_TOKEN, ANACONDA_API_TOKEN, ANACONDA_API_KEY (that of
+/// rattler-build), then `<quoted api>.token` in the directories where anaconda-client keeps tokens
+/// (BINSTAR_CONFIG_DIR, the user's data directory, ~/.continuum/anaconda-client/tokens), then the keyring.
 /// Errors: kRefused with a hint when there is none; kIo.
 Result<Secret> AnacondaToken(Env& env, const std::string& api);
 
@@ -21,14 +21,14 @@ Result<Secret> AnacondaToken(Env& env, const std::string& api);
 using TrustedToken = Result<std::optional<Secret>>(Env&, const std::string& url);
 
 /// The first of `variables` that is set, then `trusted`, unless it is null, then the keyring, for servers
-/// without files of their own. Errors: as AnacondaToken; those of `trusted`.
+/// without files of their own. Errors: those of AnacondaToken; those of `trusted`.
 Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url,
                          TrustedToken* trusted);
 
 struct Login {
   std::string user;
   Secret password;
-  bool minted = false;  ///< By trusted publishing, for this run alone: RevokeTrustedToken.
+  bool minted = false;  ///< From trusted publishing, for this run alone: RevokeTrustedToken.
 };
 
 /// One section of ~/.pypirc.
@@ -42,7 +42,7 @@ struct PypircSection {
 /// PyPA specification ".pypirc". Errors: kInvalidInput at the line that is none.
 Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name);
 
-/// Of the index at `url`, which the user called `name`: UV_PUBLISH_TOKEN; UV_PUBLISH_USERNAME and _PASSWORD;
+/// Login for the index `name` at `url`: UV_PUBLISH_TOKEN; UV_PUBLISH_USERNAME and _PASSWORD;
 /// TWINE_USERNAME and TWINE_PASSWORD; ~/.pypirc; trusted publishing where the CI offers it (GitHub:
 /// ACTIONS_ID_TOKEN_REQUEST_URL and _TOKEN; GitLab: PYPI_ID_TOKEN); the keyring. Errors: as AnacondaToken.
 Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& url);

@@ -17,7 +17,7 @@ using IniSection = std::map<std::string, std::string>;
 /// lines indented deeper the first line counts. Errors: kInvalidInput at the line that is none; kIo.
 Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, const std::string& name);
 
-/// The path that a variable holds, from the current folder on; nullopt where it holds none.
+/// The path that a variable holds, from the current directory on; nullopt where it holds none.
 std::optional<AbsPath> PathOfVariable(const Env& env, const std::string& variable);
 
 }  // namespace ptpkg::publish

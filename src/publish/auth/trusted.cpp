@@ -63,8 +63,8 @@ std::string GitlabVariable(const std::string& audience) {
   return name + "_ID_TOKEN";
 }
 
-/// Of a host below prefix.dev the identities are prefix.dev's; of another one its own, so that it can use
-/// them nowhere else.
+/// For a host below prefix.dev the audience is prefix.dev; for another host its own, so that it can use
+/// the identities nowhere else.
 std::string ChannelAudience(const std::string& origin) {
   std::string host = origin.substr(origin.find("://") + 3);
   if (!host.starts_with('[')) host = host.substr(0, host.find(':'));

@@ -20,10 +20,10 @@ Result<std::optional<Secret>> TrustedPublishingToken(Env& env, const std::string
 /// request 20197), as uv sends it. Errors: kRefused, those of Exchange: it ends by itself.
 Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const Secret& token);
 
-/// The same of a conda channel's server, as prefix.dev has it: it is told for whom the identity is by its
-/// host's name, and answers with the token itself. nullopt as above. On GitLab the variable is
+/// Token of a conda channel's server, in prefix.dev's scheme: the host's name is the identity's audience,
+/// and the server answers with the token itself. nullopt as above. On GitLab the variable is
 /// PREFIX_DEV_ID_TOKEN (of another host likewise). Source: rattler's trusted_publishing.rs. No server is
-/// known that ends such a token ahead of its time. Errors: as above.
+/// known that ends such a token ahead of its time. Errors: those of TrustedPublishingToken.
 Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& server);
 
 }  // namespace ptpkg::publish

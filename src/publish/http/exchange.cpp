@@ -83,7 +83,7 @@ std::string WithoutSignatures(std::string text) {
   return text;
 }
 
-/// What an answer says in words: "error" or "message" of a JSON object, else its text.
+/// Message in an answer: "error" or "message" of a JSON object, else its text.
 std::string WordsOf(const HttpAnswer& answer) {
   std::string words = answer.body;
   const auto json = ParseJson(answer.body, "answer");

@@ -38,11 +38,11 @@ struct Request {
   std::map<std::string, std::string> headers = {};
   Body body = {};
   Repeat repeat = Repeat::kSafe;
-  std::function<void(std::uint64_t)> on_sent = {};  ///< As of HttpCall; starts anew with each try.
-  std::uint64_t answer_limit_bytes = 4U << 20U;     ///< As of HttpCall.
-  ByteSink* answer_sink = nullptr;  ///< As of HttpCall; a try that was cut is not repeated then.
-  bool gives_redirects = false;     ///< A redirect is an answer as any other: the caller knows what it means.
-  bool stays_at_server = false;     ///< So is one that leads to another host or port.
+  std::function<void(std::uint64_t)> on_sent = {};  ///< See HttpCall; restarts with each attempt.
+  std::uint64_t answer_limit_bytes = 4U << 20U;     ///< See HttpCall.
+  ByteSink* answer_sink = nullptr;                  ///< See HttpCall; with it, a cut answer is not retried.
+  bool gives_redirects = false;  ///< A redirect counts as an answer, which the caller interprets.
+  bool stays_at_server = false;  ///< A redirect to another host or port counts as an answer, too.
 };
 
 /// Takes an answer that nobody reads, but at most so many bytes. Errors: kRefused, for more.
@@ -121,8 +121,8 @@ Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cance
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
 
-/// What a status that is not the wanted one means. `doing`: "looking up the package 'toy'". The message holds
-/// what the server says, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
+/// Error for a status other than the wanted one. `doing`: "looking up the package 'toy'". The message holds
+/// the server's words, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
 /// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 

@@ -13,7 +13,7 @@ namespace ptpkg::publish {
 struct Form {
   /// In the order in which they are sent; names may repeat.
   std::vector<std::pair<std::string, std::string>> fields = {};
-  std::string file_field = {};  ///< Of the file, which comes after `fields`.
+  std::string file_field = {};  ///< Field name of the file, which comes after `fields`.
   /// More headers of the file's part. REQUIRES: without line breaks.
   std::vector<std::pair<std::string, std::string>> file_headers = {};
   std::vector<std::pair<std::string, std::string>> later_fields = {};  ///< After the file.

@@ -80,7 +80,7 @@ class FolderStore final : public Store {
     std::set<std::string> gone;
     for (const Change& change : changes) gone.insert(change.artifact.ChannelPath());
     PTPKG_CHECK(Index(gone));
-    // What is absent has no Make, and may be in the manifest all the same.
+    // Absent files have no Make, but may be in the manifest all the same.
     for (const Change& change : changes) {
       PTPKG_TRY(const bool there, Exists(env_.fs, root_ / PlaceInFolder(change.artifact)));
       if (!there) PTPKG_CHECK(Make(change, {}));
@@ -97,14 +97,14 @@ class FolderStore final : public Store {
     return Ok();
   }
 
-  /// What a build or another publication has listed again meanwhile; metadata files of removed wheels.
+  /// Removes entries that a build or another publication has listed again; metadata files of removed wheels.
   Result<void> Finish() override { return Index({}); }
 
  private:
   [[nodiscard]] AbsPath WheelRoot() const { return root_ / "wheels"; }
 
-  /// The folder of a backend whose wheel has gone. One that stays empty, because others change it at the same
-  /// time, harms nobody.
+  /// The directory of a backend whose wheel has gone. One that stays empty, because others change it at the
+  /// same time, harms nobody.
   void RemoveIfEmpty(const std::string& backend) {
     const AbsPath folder = WheelRoot() / RelPath::Literal(backend);
     const auto names = env_.fs.ListDir(folder);

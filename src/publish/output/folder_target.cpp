@@ -14,7 +14,7 @@ RelPath PlaceOf(const Upload& upload) {
   return OutputFolder::PlaceOf(upload.format, upload.conda ? upload.conda->subdir : "", upload.Name());
 }
 
-/// Of what is at the artifact's place; nullopt: nothing.
+/// Digest of the file at the artifact's place; nullopt: there is none.
 Result<std::optional<Sha256>> DigestThere(Env& env, const AbsPath& root, const Upload& upload) {
   const AbsPath path = root / PlaceOf(upload);
   PTPKG_TRY(const bool there, Exists(env.fs, path));
@@ -64,14 +64,14 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
       return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("directory '{}'", shown.str()));
     outcomes.push_back({.name = upload.Name(),
                         .sha256 = sha256,
-                        .fate = same ? UploadResult::kWasThere : UploadResult::kSent,
+                        .result = same ? UploadResult::kWasThere : UploadResult::kSent,
                         .remote_sha256 = sha256});
     if (same) continue;
     Task task(env.reporter, {.stage = "publish", .subject = upload.Name()});
     // By number: packages of two subdirs may have one name.
     const AbsPath copy = scratch.path() / std::to_string(items.size());
     PTPKG_CHECK(env.fs.CopyFile(upload.file, copy));
-    // What was read and checked is what gets the name, whatever became of the file since.
+    // The file that was read and checked gets the name, whatever became of the source since.
     PTPKG_TRY(const Digests copied, HashFile(env.fs, copy));
     if (copied.sha256 != upload.digests.sha256) return ChangedWhilePublished(upload);
     items.push_back({.file = copy, .record = RecordOf(upload, uploads.size())});
@@ -85,8 +85,8 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
   return outcomes;
 }
 
-/// A new folder is made beside `root` and appears by one rename, with its index. nullopt: it cannot be made
-/// beside it, or another run was faster.
+/// A new directory is made beside `root` and appears by one rename, with its index. nullopt: it cannot be
+/// made beside it, or another run was faster.
 Result<std::optional<std::vector<SendOutcome>>> SendToNewFolder(Env& env, const AbsPath& root,
                                                                 const std::vector<Upload>& uploads) {
   Result<TempDir> scratch = TempDir::Create(env.fs, root.Parent(), "channel");

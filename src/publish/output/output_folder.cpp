@@ -176,7 +176,8 @@ Result<bool> OutputFolder::IsPresent(const ArtifactRecord& record) {
   if (!there) return false;
   PTPKG_TRY(const FileStat stat, env_->fs.Lstat(path));
   if (stat.kind != FileKind::kRegular || stat.size_bytes != record.size_bytes) return false;
-  // Renaming keeps the time, and a copy of the folder costs one hash a file: half a second for torch's wheel.
+  // Renaming keeps the time, and a copy of the directory costs one hash a file: half a second for torch's
+  // wheel.
   if (record.mtime_ns != 0 && stat.mtime_ns == record.mtime_ns) return true;
   PTPKG_TRY(const Digests digests, HashFile(env_->fs, path));
   return digests.sha256.Hex() == record.sha256;
@@ -244,7 +245,7 @@ std::vector<ArtifactRecord> OutputFolder::CheckedArtifacts(const std::string& ke
 
 namespace {
 
-/// Whether both are names of one variant, "toy-1.0-h1234567_0", of which `one` has this build number.
+/// Whether both names belong to one variant, "toy-1.0-h1234567_0", of which `one` has this build number.
 bool IsOneVariant(const std::string& one, const std::string& build_number, const std::string& other) {
   if (one == other) return true;
   if (build_number.empty() || !one.ends_with("_" + build_number)) return false;

@@ -6,8 +6,8 @@
 //
 // A publication is all or nothing: its files are brought to the same file system without their names, a
 // journal says which names they get, then renames give all names at once, and the manifest is written. A call
-// that fails takes back what it did; one that is killed is completed by whoever opens the folder for writing
-// next. One process publishes at a time. Every file gets the mode that the umask gives to a new one.
+// that fails takes back what it did; one that is killed is completed by whoever opens the directory for
+// writing next. One process publishes at a time. Every file gets the mode that the umask gives to a new one.
 
 #include <map>
 #include <set>
@@ -24,8 +24,8 @@ namespace ptpkg::publish {
 /// One checked file that is to get its name.
 struct PublishItem {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< Anywhere; it stays, and may get another mode.
-  ArtifactRecord record;                            ///< `record.path` is the place below the output folder.
-  std::string build_number = {};                    ///< Of record.variant, "" when nobody says it.
+  ArtifactRecord record;          ///< `record.path` is the place below the output directory.
+  std::string build_number = {};  ///< Build number of record.variant, "" when unknown.
 };
 
 enum class ForeignFilePolicy : std::uint8_t {
@@ -36,7 +36,7 @@ enum class ForeignFilePolicy : std::uint8_t {
 
 class OutputFolder {
  public:
-  /// Reads the manifest and writes nothing; the folder need not exist. Errors: kCorrupt with a hint
+  /// Reads the manifest and writes nothing; the directory need not exist. Errors: kCorrupt with a hint
   /// (manifest.json is damaged, or of another version of ptpkg), kIo.
   static Result<OutputFolder> Open(Env& env, const AbsPath& root);
 
@@ -48,14 +48,14 @@ class OutputFolder {
   [[nodiscard]] static AbsPath LogFileOf(const AbsPath& root, std::string_view subject,
                                          std::string_view step);
 
-  /// Where an artifact of this name belongs: "conda/linux-64/x.conda", "wheels/x.whl", "zip/x.zip".
+  /// Path for an artifact of this name: "conda/linux-64/x.conda", "wheels/x.whl", "zip/x.zip".
   [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
 
-  /// Makes the folders, completes a publication that was killed, and removes what killed runs left. One that
-  /// cannot be completed, because its files are gone, is taken back, with a warning. Errors: kIo with a hint
-  /// (permission, full disk), kCancelled.
+  /// Makes the directories, completes a publication that was killed, and removes what killed runs left. One
+  /// that cannot be completed, because its files are gone, is taken back, with a warning. Errors: kIo with a
+  /// hint (permission, full disk), kCancelled.
   Result<void> Prepare();
-  /// Completes a publication that was killed, if `root` is an output folder with one; writes nothing else.
+  /// Completes a publication that was killed, if `root` is an output directory with one; writes nothing else.
   /// Errors: those of Open and Prepare.
   static Result<void> RecoverPublication(Env& env, const AbsPath& root);
 
@@ -75,7 +75,7 @@ class OutputFolder {
   /// StageTimeToJson writes them; none for a path that it does not list.
   [[nodiscard]] Json TimesOf(const RelPath& path) const;
 
-  /// Whether a zip may get the name `record.path`. Its name says nothing of the variant, so one that another
+  /// Checks that a zip may take the name `record.path`. The name omits the variant, so a zip that another
   /// variant published there is not replaced by the way; variants whose names differ in the build number
   /// alone count as one. Errors: kAlreadyExists with a hint, kIo.
   Result<void> CheckZipPlace(const ArtifactRecord& record, const std::string& build_number);
@@ -109,10 +109,10 @@ class OutputFolder {
     bool done = false;  ///< `to` is the new file, or gone.
   };
 
-  /// What one call publishes.
+  /// Items that one call publishes.
   struct Batch {
     std::vector<PublishItem> items;
-    std::vector<std::string> goes = {};  ///< Paths of what lies beside replaced artifacts.
+    std::vector<std::string> goes = {};  ///< Sidecar files of replaced artifacts.
   };
 
   [[nodiscard]] AbsPath JournalPath() const { return StagingRoot() / "publication.json"; }
@@ -121,9 +121,9 @@ class OutputFolder {
   Result<std::unique_ptr<File>> Lock();
   Result<bool> IsPresent(const ArtifactRecord& record);
   Result<void> CheckPlace(const PublishItem& item, ForeignFilePolicy on_foreign);
-  /// A file of the same bytes is left alone, and its twin in the staging folder too.
+  /// A file of the same bytes is left alone, and its twin in the staging directory too.
   Result<void> SkipIdenticalFiles(std::vector<PublishItem>& items);
-  /// Of what lies beside artifacts that the items replace.
+  /// Paths of the sidecar files of artifacts that the items replace.
   Result<std::vector<std::string>> StaleSidecars(const std::vector<PublishItem>& items);
   Result<void> WriteJournal(const Batch& batch);
   [[nodiscard]] AbsPath IncomingRoot() const { return StagingRoot() / "incoming"; }

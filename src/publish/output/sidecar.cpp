@@ -21,7 +21,7 @@ constexpr std::string_view kPythonEnding = ".attestation";
 constexpr std::string_view kOpenPgpSignature = ".asc";  // of gpg: about the artifact, but no server takes it
 constexpr std::string_view kPythonPublication = ".publish.attestation";
 
-/// What a file `name` is beside one of the format called `artifact`; "" if it is not about that one.
+/// Sidecar format of the file `name` beside the file `artifact`; "" if it is not about that one.
 std::string_view SidecarFormat(ArtifactFormat format, std::string_view artifact, std::string_view name) {
   if (!name.starts_with(artifact)) return "";
   const std::string_view ending = name.substr(artifact.size());

@@ -16,16 +16,17 @@
 
 namespace ptpkg::publish {
 
-/// The files beside `artifact`, each as an upload to the same folder; attestations that a server takes with
-/// the artifact are added to `artifact.attestations`. Read without a key and without a network: that each is
-/// well-formed, and about exactly this file, but for a signature (.sig): it says nothing without the key; and
-/// that there is one PEP 740 attestation of a type. Errors: kRefused with a hint, naming the file; kIo.
+/// The files beside `artifact`, each as an upload to the same directory; attestations that a server takes
+/// with the artifact are added to `artifact.attestations`. Read without a key and without a network: that
+/// each is well-formed, and about exactly this file, but for a signature (.sig): it says nothing without the
+/// key; and that there is one PEP 740 attestation of a type. Errors: kRefused with a hint, naming the file;
+/// kIo.
 Result<std::vector<Upload>> FindSidecars(Env& env, Upload& artifact);
 
-/// Those of `names`, which lie in one folder with `artifact`, that are about it: they go when it goes. Each
-/// has the place of the artifact, and its own file name.
+/// The sidecars of `artifact` among `names`, in one directory with it: they are removed with it.
+/// Each has the place of the artifact, and its own file name.
 std::vector<ArtifactId> SidecarIds(const ArtifactId& artifact, const std::vector<std::string>& names);
-/// The same where nobody has listed the folder: names as ptpkg and the usual signers choose them, there or
+/// The usual names where the directory is not listed, as ptpkg and common signers choose them, there or
 /// not.
 std::vector<ArtifactId> UsualSidecarIds(const ArtifactId& artifact);
 

@@ -22,7 +22,7 @@ std::string ProfileOf(const Env& env) {
   return named.empty() ? "default" : named;
 }
 
-/// The file that `variable` names, or `usual` below the home folder.
+/// The file that `variable` names, or `usual` below the home directory.
 std::optional<AbsPath> AwsFile(const Env& env, const std::string& variable, const std::string& usual) {
   if (auto named = PathOfVariable(env, variable)) return named;
   const auto home = PathOfVariable(env, "HOME");
@@ -56,7 +56,7 @@ Result<std::optional<AwsKeys>> KeysIn(const IniSection& section, const std::stri
   if (keys.id.empty() && keys.key.empty()) return std::optional<AwsKeys>();
   if (!keys.id.empty() && !keys.key.empty()) return std::optional(std::move(keys));
   return Error(ErrorCode::kRefused, fmt::format("{} half of a key: its id or its secret is missing", where))
-      .WithHint("both come from the same place, as AWS's own clients have it");
+      .WithHint("set both in the same place, as AWS's own clients require");
 }
 
 Error NoKeys(const std::string& profile, const std::optional<IniSection>& configuration) {
@@ -72,7 +72,7 @@ Error NoKeys(const std::string& profile, const std::optional<IniSection>& config
   }
   return std::move(error).WithHint(
       "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; 'ptpkg explain publishing' says "
-      "where else they are looked for");
+      "where else ptpkg looks for them");
 }
 
 }  // namespace

@@ -26,14 +26,15 @@ struct KnownCode {
   const char* hint;
 };
 constexpr std::array kKnownCodes = {
-    KnownCode{"NoSuchBucket", ErrorCode::kNotFound, "make the bucket first, or mend --to and the region"},
+    KnownCode{"NoSuchBucket", ErrorCode::kNotFound,
+              "create the bucket first, or correct --to and the region"},
     KnownCode{"AccessDenied", ErrorCode::kRefused,
-              "the key needs s3:ListBucket of the bucket, and s3:GetObject and s3:PutObject of what is below "
+              "the key needs s3:ListBucket for the bucket, and s3:GetObject and s3:PutObject below "
               "the prefix; to remove, s3:DeleteObject too"},
     KnownCode{"InvalidAccessKeyId", ErrorCode::kRefused,
               "the server does not know the key's id: check which one is used ('ptpkg explain publishing')"},
     KnownCode{"SignatureDoesNotMatch", ErrorCode::kRefused, "the secret does not belong to the key's id"},
-    KnownCode{"ExpiredToken", ErrorCode::kRefused, "get new keys, and publish again: what was sent stays"},
+    KnownCode{"ExpiredToken", ErrorCode::kRefused, "get new keys, and publish again: sent files stay"},
     KnownCode{"InvalidToken", ErrorCode::kRefused, "AWS_SESSION_TOKEN does not belong to the key"},
     // 412 and 409: somebody else has written, or is writing.
     KnownCode{"PreconditionFailed", ErrorCode::kAlreadyExists, ""},
@@ -71,7 +72,7 @@ std::string BaseOf(const S3Place& place) {
   return fmt::format("https://{}.{}", ToLower(place.bucket), host);
 }
 
-/// What an answer says: its elements, or none.
+/// Elements of an answer, or none.
 XmlElement Said(const HttpAnswer& answer) {
   auto parsed = ParseXml(answer.body);
   return parsed && parsed->name == "Error" ? *std::move(parsed) : XmlElement();
@@ -92,16 +93,16 @@ std::string Md5Header(const Digests& digests) { return Base64(std::as_bytes(std:
 
 Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
   if (!IsBucketName(place.bucket))
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is no name of a bucket", place.bucket))
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is not a bucket name", place.bucket))
         .WithHint("--to s3://BUCKET or s3://BUCKET/PREFIX");
   if (!IsPrefix(place.prefix))
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is no prefix of keys", place.prefix))
-        .WithHint("names, with one '/' between two of them");
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is not a key prefix", place.prefix))
+        .WithHint("write names, separated by single slashes");
   if (place.region.empty()) place.region = kUsualRegion;
   const std::string region = ToLower(place.region);
   if (PercentEncode(region) != region || region.size() > kLongestRegion)
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is no name of a region", place.region))
-        .WithHint("AWS_REGION, AWS_DEFAULT_REGION or the profile say it: 'eu-central-1'");
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is not a region name", place.region))
+        .WithHint("set it in AWS_REGION, AWS_DEFAULT_REGION or the profile, such as eu-central-1");
   while (place.endpoint.ends_with('/')) place.endpoint.pop_back();
   if (place.endpoint.find_first_of("?#") != std::string::npos)
     return Error(ErrorCode::kInvalidInput, "the URL of an S3 endpoint has no query");
@@ -121,7 +122,7 @@ Result<void> S3Bucket::LogIn(AwsKeys keys) {
   SetKeys(std::move(keys));
   PTPKG_TRY(const HttpAnswer answer, Send({.url = ListUrl()}));
   if (answer.status == 200) return Ok();
-  return ErrorOf(answer, fmt::format("asked what '{}' has", place_.bucket));
+  return ErrorOf(answer, fmt::format("listing '{}'", place_.bucket));
 }
 
 std::string S3Bucket::ListUrl() const {
@@ -219,11 +220,11 @@ Result<void> S3Bucket::ProbeConditions() {
 }
 
 Result<std::optional<std::string>> S3Bucket::ListedEtag(const std::string& path) {
-  // Of all keys that begin so the file's own comes first.
+  // Among all keys with this prefix, the file's own comes first.
   const std::string key = KeyOf(path);
   PTPKG_TRY(const HttpAnswer answer,
             Send({.url = BucketUrl("list-type=2&max-keys=1&prefix=" + PercentEncode(key))}));
-  if (answer.status != 200) return ErrorOf(answer, fmt::format("asked whether '{}' is there", path));
+  if (answer.status != 200) return ErrorOf(answer, fmt::format("looking up '{}'", path));
   const auto list = ParseXml(answer.body);
   if (!list) return std::optional<std::string>();
   for (const XmlElement& item : list->children) {
@@ -252,7 +253,7 @@ Result<std::optional<S3Object>> S3Bucket::ReadListed(const std::string& path) {
     PTPKG_CHECK(WaitBeforeRetry(env().clock, attempt + 1, env().cancel));
   }
   return Error(ErrorCode::kNetwork,
-               fmt::format("{} lists '{}', and answers 404 when asked for it", Title(), path))
+               fmt::format("{} lists '{}', but answers 404 to a request for it", Title(), path))
       .WithHint("publish again in some minutes: nothing was overwritten");
 }
 
@@ -283,7 +284,7 @@ Error S3Bucket::ErrorOf(const HttpAnswer& answer, const std::string& doing) cons
     if (code == known.code && error.code() != ErrorCode::kNetwork)
       return Error(known.error, error.message()).WithHint(known.hint);
   }
-  // Of HEAD, whose answers say nothing.
+  // For HEAD, whose answers have no body.
   if (answer.status == 412) return {ErrorCode::kAlreadyExists, error.message()};
   return error;
 }

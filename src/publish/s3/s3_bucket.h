@@ -14,20 +14,20 @@ namespace ptpkg::publish {
 
 struct S3Place {
   std::string bucket = {};
-  std::string prefix = {};    ///< Of all keys, without a slash at either end; "" = none.
+  std::string prefix = {};    ///< Prefix of all keys, without a slash at either end; "" = none.
   std::string region = {};    ///< "" = us-east-1, as for AWS's own clients.
   std::string endpoint = {};  ///< "https://host[:port][/path]"; "" = AWS.
 };
 
-/// What is under a key.
+/// Object under a key.
 struct S3Object {
   std::string text = {};
-  std::string etag = {};  ///< As the server writes it, with quotes.
+  std::string etag = {};  ///< In the server's spelling, with quotes.
 };
 
-/// Of a write: what must be under the key for it to happen.
+/// Condition of a write: the object that must be under the key.
 struct S3Condition {
-  bool nothing = false;   ///< Nothing yet.
+  bool nothing = false;   ///< No object yet.
   std::string etag = {};  ///< This; "" = whatever is there.
 };
 
@@ -49,9 +49,9 @@ class S3Bucket {
 
   /// "s3://bucket/prefix at https://…"
   [[nodiscard]] std::string Title() const;
-  /// Of the bucket itself, or with a query: "list-type=2".
+  /// URL of the bucket itself, or with a query: "list-type=2".
   [[nodiscard]] std::string BucketUrl(const std::string& query = "") const;
-  /// Of a file below the prefix.
+  /// URL of a file below the prefix.
   [[nodiscard]] std::string FileUrl(const std::string& path, const std::string& query = "") const;
   /// The key of a file below the prefix.
   [[nodiscard]] std::string KeyOf(const std::string& path) const;
@@ -65,12 +65,12 @@ class S3Bucket {
   /// Finds out once whether the store honours conditions: it must refuse to write kConditionsFile anew, and
   /// to replace it where it is another one. One that carries out such a write is warned of.
   Result<void> ProbeConditions();
-  /// Whether a conditional write protects what others have written: false before ProbeConditions().
+  /// Whether a conditional write protects other writers' data: false before ProbeConditions().
   [[nodiscard]] bool HonoursConditions() const { return honours_conditions_; }
   /// The store has refused a write though its condition held: from now on writes are without.
   void GiveUpConditions();
 
-  /// What a status that is not the wanted one means, as AnswerError; a condition that did not hold, and an
+  /// Error for a status other than the wanted one, as AnswerError; a condition that did not hold, and an
   /// object that somebody else is changing: kAlreadyExists.
   [[nodiscard]] Error ErrorOf(const HttpAnswer& answer, const std::string& doing) const;
 

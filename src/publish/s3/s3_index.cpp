@@ -40,7 +40,7 @@ struct DerivedFile {
 struct SharedIndex {
   std::string path = {};
   std::string type = {};
-  Json empty = {};                              ///< What it is before the first run.
+  Json empty = {};                              ///< Initial content, before the first run.
   std::function<Result<void>(Json&)> add = {};  ///< Adds what this run has, or takes it away.
   std::function<std::string(const Json&)> text_of = {};
   /// All files made of it. May be empty.
@@ -51,10 +51,9 @@ struct SharedIndex {
 };
 
 Error KeepsNothing(const S3Bucket& bucket, const std::string& path) {
-  return Error(ErrorCode::kNetwork,
-               fmt::format("{} confirms that it has taken '{}', and then does not have it", bucket.Title(),
-                           path))
-      .WithHint("look whether a cache or proxy lies between, and publish again: what is there stays");
+  return Error(ErrorCode::kNetwork, fmt::format("{} confirmed the upload of '{}', but does not have the file",
+                                                bucket.Title(), path))
+      .WithHint("check for a cache or proxy in between, and publish again: existing files stay");
 }
 
 class IndexWriter {
@@ -111,7 +110,7 @@ class IndexWriter {
     const Json before = document;
     PTPKG_CHECK(Added(index, document));
     const bool changes = !there || document != before;
-    // What is not changed keeps its bytes, whoever wrote it.
+    // An unchanged document keeps its bytes, whoever wrote it.
     const std::string text = changes ? index.text_of(document) : std::move(there->text);
     if (changes) {
       PTPKG_CHECK(bucket_.ProbeConditions());
@@ -157,10 +156,9 @@ class IndexWriter {
     PTPKG_TRY(const std::optional<std::string> listed, bucket_.ListedEtag(path));
     const bool is_behind = listed && !listed->empty() && !etag.empty() && *listed != BareEtag(etag);
     if (is_behind && bucket_.HonoursConditions()) {
-      return Error(ErrorCode::kNetwork,
-                   fmt::format(
-                       "{} gives an old '{}', with the ETag {}, and lists a newer one: a cache lies between",
-                       bucket_.Title(), path, etag))
+      return Error(ErrorCode::kNetwork, fmt::format("{} gives an old '{}', with the ETag {}, but lists a "
+                                                    "newer one: there is a cache in between",
+                                                    bucket_.Title(), path, etag))
           .WithHint(
               "publish again when the cache has expired, or name the store itself with --server: nothing was "
               "overwritten");
@@ -170,14 +168,15 @@ class IndexWriter {
   }
 
   [[nodiscard]] Error OthersKeepChanging(const std::string& what) const {
-    return Error(ErrorCode::kNetwork, fmt::format("others keep changing {} of {}", what, bucket_.Title()))
-        .WithHint("publish again: what is there is not sent again, and the index is completed");
+    return Error(ErrorCode::kNetwork,
+                 fmt::format("other programs keep changing {} of {}", what, bucket_.Title()))
+        .WithHint("publish again: ptpkg sends no file twice, and completes the index");
   }
 
   [[nodiscard]] Error NoIndex(const std::string& path, const Error& why) const {
     return Error(ErrorCode::kRefused,
                  fmt::format("'{}' of {} is no index: {}", path, bucket_.Title(), why.message()))
-        .WithHint("it is left as it is; publish to another prefix, or mend it");
+        .WithHint("ptpkg did not change it: publish to another prefix, or repair it");
   }
 
   [[nodiscard]] Result<Json> Parsed(const S3Object& object, const std::string& path) const {
@@ -302,7 +301,7 @@ Result<void> CompleteSubdirs(IndexWriter& writer, const Subdirs& subdirs, const 
 
 struct ProjectRows {
   std::vector<index::IndexedWheel> wheels = {};
-  std::vector<const Upload*> uploads = {};  ///< Of these wheels, in this order.
+  std::vector<const Upload*> uploads = {};  ///< Uploads of these wheels, in this order.
 };
 using Projects = std::map<std::string, ProjectRows>;
 
@@ -434,7 +433,7 @@ Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& 
   auto page = ParseJson(there->text, path);
   if (page && page->is_object()) return std::optional(*std::move(page));
   return Error(ErrorCode::kRefused, fmt::format("'{}' of {} is no index", path, bucket.Title()))
-      .WithHint("it is left as it is; mend it");
+      .WithHint("ptpkg did not change it: repair it");
 }
 
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads,

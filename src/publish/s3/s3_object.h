@@ -17,7 +17,7 @@ enum class ObjectContent : std::uint8_t {
 
 struct ObjectDigests {
   const Digests& file;            ///< With MD5.
-  std::string written_etag = {};  ///< Of the answer to this run's own write of these bytes; "": none.
+  std::string written_etag = {};  ///< ETag in the answer to this run's own write of these bytes; "": none.
 };
 
 /// Judges by size, x-amz-checksum-sha256 and ETag. x-amz-meta-sha256 proves nothing: it is what a client

@@ -40,7 +40,7 @@ class S3Remote final : public Remote {
 
   [[nodiscard]] std::vector<std::string> Requests(const Upload& upload, bool replace) const override {
     const std::string url = Url(upload);
-    const std::string condition = replace ? " (if another file is there, it goes)" : " (if nothing is there)";
+    const std::string condition = replace ? " (replaces a different file)" : " (if nothing is there)";
     std::vector<std::string> lines = {"GET " + bucket_->ListUrl(), "HEAD " + url};
     lines.push_back("PUT " + url + condition);
     lines.push_back("HEAD " + url);
@@ -66,7 +66,7 @@ class S3Remote final : public Remote {
     if (content == ObjectContent::kSame)
       return std::optional(RemoteFile{.sha256 = upload.digests.sha256.Hex()});
     if (content == ObjectContent::kUnknown) return ReadBack(upload, HeaderOfAnswer(answer, "etag"));
-    // What a client said of another file is told, unless it is a lie.
+    // The digest that a client gave for another file is reported, unless it is wrong.
     const std::string told = ToLower(HeaderOfAnswer(answer, "x-amz-meta-sha256"));
     if (!told.empty() && told != upload.digests.sha256.Hex())
       return std::optional(RemoteFile{.sha256 = told});
@@ -107,7 +107,7 @@ class S3Remote final : public Remote {
       return Error(
                  ErrorCode::kRefused,
                  fmt::format("another run has replaced or removed '{}' since it was sent", S3PathOf(upload)))
-          .WithHint("publish again with --force if yours is to stay");
+          .WithHint("publish again with --force to restore your file");
     });
   }
 
@@ -123,11 +123,11 @@ class S3Remote final : public Remote {
         PTPKG_TRY(const HttpAnswer answer,
                   bucket_->Send({.method = "DELETE", .url = bucket_->FileUrl(path)}));
         if (answer.status / 100 == 2 || answer.status == 404) continue;
-        const Error error = bucket_->ErrorOf(answer, fmt::format("told to remove '{}'", path));
+        const Error error = bucket_->ErrorOf(answer, fmt::format("removing '{}'", path));
         if (answer.status != 403) return error;
         // A key that may write need not be one that may remove.
         bucket_->env().reporter.Warn(
-            fmt::format("what lies beside '{}' is about the file that was replaced: {}", S3PathOf(artifact),
+            fmt::format("sidecar files of '{}' still belong to the replaced file: {}", S3PathOf(artifact),
                         error.message()));
         break;
       }
@@ -155,7 +155,7 @@ class S3Remote final : public Remote {
       return std::optional(RemoteFile{.sha256 = there.sha256.Hex()});
     }
     if (there.answer.status == 404) return std::optional<RemoteFile>();
-    return bucket_->ErrorOf(there.answer, fmt::format("asked to give '{}' back", S3PathOf(upload)));
+    return bucket_->ErrorOf(there.answer, fmt::format("reading back '{}'", S3PathOf(upload)));
   }
 
   std::unique_ptr<S3Bucket> bucket_;

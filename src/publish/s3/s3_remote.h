@@ -8,7 +8,7 @@
 
 namespace ptpkg::publish {
 
-/// A channel below conda/ and a simple index below wheels/, as an output folder has them. Asks no server.
+/// A channel below conda/ and a simple index below wheels/, as an output directory has them. Asks no server.
 /// Errors: those of S3Bucket::Make.
 Result<std::unique_ptr<Remote>> MakeS3(Env& env, S3Place place);
 

@@ -63,7 +63,7 @@ class S3Store final : public Store {
     PTPKG_TRY(const std::optional<Json> page, ReadProjectPage(*bucket_, change.artifact));
     if (!page || !index::IsListed(*page, YankOf(change))) {
       return Error(ErrorCode::kNotFound, fmt::format("the index of {} does not list '{}'", Title(), path))
-          .WithHint("publish it again: what is there is not sent again, and the index is completed");
+          .WithHint("publish it again: ptpkg sends no file twice, and completes the index");
     }
     if (index::IsYanked(*page, YankOf(change))) standing.state = ChangeState::kDone;
     return standing;
@@ -94,7 +94,7 @@ class S3Store final : public Store {
   Result<void> Finish() override { return EditIndexes(*bucket_, removed_); }
 
  private:
-  /// What goes with an artifact, itself last: without it nobody would look for the rest.
+  /// Paths of an artifact's files, itself last: without it nobody would look for the rest.
   static std::vector<std::string> FilesOf(const Change& change) {
     std::vector<std::string> paths;
     for (const ArtifactId& beside : UsualSidecarIds(change.artifact)) paths.push_back(S3PathOf(beside));
@@ -108,7 +108,7 @@ class S3Store final : public Store {
   Result<std::string> ReadBack(const std::string& path) {
     PTPKG_TRY(const HashedAnswer there, bucket_->Hash(path, UINT64_MAX));
     if (there.answer.status == 200) return there.sha256.Hex();
-    return bucket_->ErrorOf(there.answer, fmt::format("asked to give '{}' back", path));
+    return bucket_->ErrorOf(there.answer, fmt::format("reading back '{}'", path));
   }
 
   std::unique_ptr<S3Bucket> bucket_;

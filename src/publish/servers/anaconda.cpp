@@ -64,7 +64,7 @@ Json FileAttributes(const CondaFacts& facts) {
   return attributes;
 }
 
-/// Of the package and of the release: what about.json says; the server wants a summary, "" at least.
+/// Attributes of the package and of the release, from about.json; the server wants a summary, "" at least.
 Json PublicAttributes(const Json& about) {
   Json attributes = {{"summary", about.value("summary", Json(""))},
                      {"description", about.value("description", Json(""))}};
@@ -190,7 +190,7 @@ class Anaconda final : public Remote {
     return api_->FileUrl(verb, place_.owner, upload.Id());
   }
 
-  /// Of a release that is there. Another run may have taken away an empty one meanwhile: a next try makes it
+  /// For a release that exists. Another run may have taken away an empty one meanwhile: a next try makes it
   /// again.
   Result<HttpAnswer> ExpectInRelease(const Request& request, const std::string& doing) {
     auto answer = api_->Expect(request, {200, 201}, doing);

@@ -16,7 +16,7 @@ namespace ptpkg::publish {
 /// The label that a file gets when nobody names one.
 inline constexpr const char* kMainLabel = "main";
 
-/// What the server says of a file.
+/// The server's record of a file.
 struct AnacondaFile {
   std::string sha256 = {};               ///< "" of entries of its first years, which have an MD5 alone.
   std::vector<std::string> labels = {};  ///< The channels that show it; sorted.
@@ -32,10 +32,10 @@ class AnacondaApi {
   /// Errors: kInvalidInput (no URL).
   static Result<std::unique_ptr<AnacondaApi>> Make(Env& env, std::string api);
 
-  /// Finds the token, and asks for the owner, so that a wrong token is told first. Errors: kRefused,
+  /// Finds the token, and asks for the owner, so that a wrong token is reported first. Errors: kRefused,
   /// kNotFound (no such owner), those of Exchange.
   Result<void> LogIn(const std::string& owner);
-  /// nullopt: `owner` has no such file. Errors: as Exchange::Send.
+  /// nullopt: `owner` has no such file. Errors: those of Exchange::Send.
   Result<std::optional<AnacondaFile>> Find(const std::string& owner, const ArtifactId& artifact);
   /// An answer of one of `statuses`. Errors: AnswerError of others.
   Result<HttpAnswer> Expect(const Request& request, const std::set<long>& statuses, const std::string& doing);
@@ -48,7 +48,7 @@ class AnacondaApi {
   /// `verb`: "dist", "stage", "commit", "copy/package".
   [[nodiscard]] std::string FileUrl(std::string_view verb, const std::string& owner,
                                     const ArtifactId& artifact) const;
-  /// Of a label, which the interface calls channel.
+  /// URL of a label, which the API calls channel.
   [[nodiscard]] std::string LabelUrl(const std::string& owner, const std::string& label) const;
 
   [[nodiscard]] const std::string& api() const { return api_; }

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "publish/http/multipart.h"
 #include "publish/auth/trusted.h"
+#include "publish/http/multipart.h"
 #include "support/net/url.h"
 
 namespace ptpkg::publish {

@@ -12,18 +12,18 @@ namespace ptpkg::publish {
 
 struct ChannelDialect {
   std::string name;                    ///< For people.
-  std::vector<std::string> variables;  ///< Where the token is.
+  std::vector<std::string> variables;  ///< Environment variables that may hold the token.
   std::string token_header;
   std::string token_prefix;  ///< Before the token in that header.
-  /// Of a channel's files, below the server.
+  /// URL path of a channel's files, below the server.
   std::string (*files)(const ChannelPlace& place);
   Request (*send)(const ChannelPlace& place, const Upload& upload, bool replace);
   bool takes_attestations = false;  ///< CEP 27; `send` sends them.
-  /// What a DELETE of removes a file.
+  /// URL path whose DELETE removes a file.
   std::string (*removal)(const ChannelPlace& place, const ArtifactId& artifact);
   /// A token for a CI job that the server trusts; null: it knows no such thing.
   TrustedToken* trusted = nullptr;
-  /// What tells "size_limit" and perhaps "size" of a channel, in bytes; null: nothing does.
+  /// URL path that gives "size_limit" and perhaps "size" of a channel, in bytes; null: there is none.
   std::string (*room)(const ChannelPlace& place) = nullptr;
 };
 
@@ -31,7 +31,7 @@ const ChannelDialect& QuetzDialect();
 const ChannelDialect& ArtifactoryDialect();
 const ChannelDialect& PrefixDevDialect();
 
-/// Finds the token of the server, and has the exchange send it. Errors: as TokenFrom.
+/// Finds the token of the server, and has the exchange send it. Errors: those of TokenFrom.
 Result<void> LogInTo(const ChannelDialect& dialect, const ChannelPlace& place, Exchange& exchange);
 
 }  // namespace ptpkg::publish

@@ -8,7 +8,7 @@ namespace ptpkg::publish {
 
 struct ChannelPlace {
   std::string server = {};   ///< Base URL, without '/' at its end.
-  std::string channel = {};  ///< May hold '/' (Artifactory: repository and folders).
+  std::string channel = {};  ///< May hold '/' (Artifactory: repository and directories).
 };
 
 // Errors of all: kInvalidInput (no URL).

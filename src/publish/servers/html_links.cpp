@@ -61,7 +61,7 @@ std::optional<std::pair<char, std::size_t>> Reference(std::string_view text) {
   return std::pair(static_cast<char>(number), used);
 }
 
-/// What an attribute says. nullopt: versions of html.parser differ.
+/// Value of an attribute. nullopt: versions of html.parser differ.
 std::optional<std::string> Unescaped(std::string_view text) {
   std::string value;
   while (true) {
@@ -114,7 +114,7 @@ class LinkReader {
     return page_[at] == '<' && at + 1 < page_.size() && IsLetter(page_[at + 1]);
   }
 
-  /// Where both versions are between two tokens again. Links before that place count for one of them at most.
+  /// Next place where both versions are between two tokens. Links before it count for one of them at most.
   std::size_t NextAgreed(std::size_t at) {
     std::size_t old_at = Next(at, true);
     std::size_t new_at = Next(at, false);
@@ -194,7 +194,7 @@ class LinkReader {
     return tag.name == "plaintext" ? page_.size() : EndTagOf(end, tag.name, is_old);
   }
 
-  /// Where the end tag of an element begins whose content is text. Older versions take "</ script >", newer
+  /// Start of the end tag of an element whose content is text. Older versions take "</ script >", newer
   /// ones
   /// "</script x>".
   [[nodiscard]] std::size_t EndTagOf(std::size_t at, const std::string& name, bool is_old) const {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "publish/auth/credential.h"
+#include "publish/auth/trusted.h"
 #include "publish/http/exchange.h"
 #include "publish/http/multipart.h"
-#include "publish/auth/trusted.h"
 #include "publish/servers/read_back.h"
 #include "publish/servers/simple_page.h"
 #include "support/digest/base64.h"
@@ -136,7 +136,7 @@ class PackageIndex final : public Remote {
     const std::string page = PageUrl(upload);
     PTPKG_TRY(const HttpAnswer answer,
               simple_.Send({.url = page,
-                            // What a cache has may be minutes old.
+                            // A cached page may be minutes old.
                             .headers = {{"Accept", kSimplePageAccept}, {"Cache-Control", "no-cache"}},
                             .answer_limit_bytes = kMostPageBytes,
                             .stays_at_server = true}));
@@ -189,7 +189,7 @@ class PackageIndex final : public Remote {
       upload_.env().reporter.Note(fmt::format("'{}' is yanked: installers ignore it", upload.Name()));
   }
 
-  /// What the entries of one name say together: entries that disagree are another file.
+  /// Merges the entries of one name: entries that disagree are another file.
   Result<std::optional<RemoteFile>> OneOf(const FoundFiles& found, const std::string& page,
                                           const Upload& upload) {
     std::set<std::string> contents;
@@ -198,7 +198,7 @@ class PackageIndex final : public Remote {
         contents.insert("sha256 " + file.sha256);
         continue;
       }
-      // Of pypiserver --hash-algo md5 and of plain folders.
+      // For pypiserver --hash-algo md5 and plain directories.
       std::string base = page;
       if (!found.base.empty()) {
         PTPKG_TRY(base, ResolveUrl(page, found.base));

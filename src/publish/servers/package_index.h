@@ -7,7 +7,7 @@
 namespace ptpkg::publish {
 
 struct IndexPlace {
-  std::string name = {};    ///< As the user calls it: a section of ~/.pypirc.
+  std::string name = {};    ///< The user's name for it: a section of ~/.pypirc.
   std::string upload = {};  ///< URL that files are posted to.
   std::string simple = {};  ///< Base URL of its simple index, without '/' at its end.
 };

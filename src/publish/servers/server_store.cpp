@@ -81,7 +81,7 @@ class ServerStore final : public Store {
 
   Result<void> Make(const Change& change, const RemoteStatus& standing) override {
     const std::string name = change.artifact.ChannelPath();
-    // Of a move whose file is at both places, one is left to go.
+    // If the file of a move is at both places, one remains to be removed.
     const bool removes = change.action == Action::kRemove || standing.partly;
     const Request request = removes
                                 ? Request{.method = "DELETE",

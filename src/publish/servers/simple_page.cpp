@@ -99,7 +99,7 @@ Result<FoundFiles> FindInHtml(std::string_view body, std::string_view file_name)
   for (const auto& anchor : links.anchors) {
     const auto href = anchor.find("href");
     if (href == anchor.end() || href->second.empty()) continue;
-    // As urllib.parse takes it.
+    // Like urllib.parse.
     std::string link(Trim(href->second));
     std::erase_if(link, [](char c) { return c == '\t' || c == '\n' || c == '\r'; });
     const std::string base = links.base.value_or("");

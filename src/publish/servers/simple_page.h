@@ -9,7 +9,7 @@
 
 namespace ptpkg::publish {
 
-/// What to ask for: JSON, and HTML of servers that have nothing else.
+/// Accept header: JSON preferred, HTML from servers that have nothing else.
 inline constexpr const char* kSimplePageAccept =
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
 
@@ -21,7 +21,7 @@ struct SimpleFile {
 
 struct FoundFiles {
   std::vector<SimpleFile> files = {};  ///< All entries of the name, in the order of the page.
-  std::string base = {};               ///< What links are relative to, on the page's URL; "": that.
+  std::string base = {};               ///< Base of the links, relative to the page's URL; "": the page's URL.
   std::string newer_version = {};      ///< The page's version of the interface where its minor is newer.
 };
 

@@ -16,10 +16,10 @@ class DataFiles {
   /// `fs` is borrowed. `folder` is that of the recipe.
   DataFiles(Fs& fs, AbsPath folder) : fs_(fs), folder_(std::move(folder)) {}
 
-  /// The content of `name`, a path relative to the recipe's folder: .yaml, .yml and .json as lists, mappings
-  /// and scalars, any other as text. Unquoted scalars of YAML are read as in a recipe: "1.10" keeps its
-  /// digits. Errors: kNotFound; kInvalidInput for an absolute path, a file above limits::kRecipe and syntax,
-  /// with its place; kUnsupported for .toml.
+  /// The content of `name`, a path relative to the recipe's directory: .yaml, .yml and .json as lists,
+  /// mappings and scalars, any other as text. Unquoted scalars of YAML are read as in a recipe: "1.10" keeps
+  /// its digits. Errors: kNotFound; kInvalidInput for an absolute path, a file above limits::kRecipe and
+  /// syntax, with its place; kUnsupported for .toml.
   Result<Value> Load(const std::string& name);
 
  private:

@@ -22,7 +22,7 @@ class SourceText {
     for (std::string& line : SplitLines(source)) lines_.emplace_back(std::move(line));
   }
 
-  /// Where the search in one scalar goes on. Its parts are asked for in their order.
+  /// Position where the search in one scalar continues. Its parts are asked for in their order.
   struct Cursor {
     std::size_t line = 0;  ///< Counts from 0.
     std::size_t column = 0;

@@ -18,7 +18,7 @@ Result<void> CheckKeys(const YamlNode& root);
 /// One key that CheckKeys knows.
 struct SchemaKey {
   std::string path;         ///< "build.script.file"; lists and free keys add nothing to it.
-  bool carried_out = true;  ///< False: CheckKeys refuses it by name.
+  bool carried_out = true;  ///< False: CheckKeys refuses the key by name.
 };
 
 /// For tests: every key, in the order of the table. They find keys that nothing consumes.

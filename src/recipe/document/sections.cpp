@@ -18,7 +18,7 @@ Error At(ErrorCode code, std::string message, const SourceSpan& span) {
   return Error(code, std::move(message)).At(span);
 }
 
-/// A path below some folder: relative, without "..".
+/// A path below some directory: relative, without "..".
 Result<void> CheckRelative(const std::string& text, const Node& node, std::string_view key) {
   const Result<RelPath> path = RelPath::Parse(text);
   if (path) return Ok();
@@ -122,7 +122,7 @@ bool NamesScriptFile(const std::string& text) {
   return one_word && (text.ends_with(".sh") || text.ends_with(".py"));
 }
 
-/// Whether the script of `section` is run by a shell, which alone knows what "${PREFIX}" means.
+/// Whether a shell runs the script of `section`: only a shell expands "${PREFIX}".
 bool RunByShell(const Node& section) {
   const Node* interpreter = section.Find("interpreter");
   if (interpreter == nullptr) return true;

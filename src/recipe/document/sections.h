@@ -1,6 +1,6 @@
 #pragma once
-// Evaluates the sections of a recipe. Layer: recipe. Internal to recipe/: evaluate.cpp calls them, and they
-// call each other. Each takes the section's node, null if the recipe does not have it.
+// Evaluates the sections of a recipe. Layer: recipe. Internal to recipe/: evaluate_recipe.cpp calls them, and
+// they call each other. Each takes the section's node, null if the recipe does not have it.
 
 #include <map>
 #include <string>
@@ -21,7 +21,7 @@ Result<std::vector<Source>> ReadSources(Reader& reader, const Node* section);
 Result<GitSource> ReadGitSource(Reader& reader, const Node& item);
 
 /// Fills number, noarch, script, entry points, files, prefix detection and track_features of `recipe`,
-/// whose name is known. `build.skip` and `build.string` are read by evaluate.cpp.
+/// whose name is known. `build.skip` and `build.string` are read by evaluate_recipe.cpp.
 Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe);
 
 /// Names of the build environment may stand in the templates of a shell's commands: they become "${NAME}".

@@ -1,6 +1,6 @@
 #pragma once
-// Typed access to the nodes of a recipe. Layer: recipe. Used by evaluate.cpp, the files of sections.h, and
-// variant/config.cpp.
+// Typed access to the nodes of a recipe. Layer: recipe. Used by evaluate_recipe.cpp, the files of sections.h,
+// and variant/config.cpp.
 
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@ class Reader {
   /// A text that is one template keeps the type of its expression; other templates give text; a plain
   /// scalar is read by Value::FromPlainScalar, a quoted one is text. REQUIRES: `node` is a scalar.
   Result<Value> ReadValue(const Node& node);
-  /// As written when there is no template in it ("007", "1.10"). REQUIRES: `node` is a scalar.
+  /// Reads the text as written when there is no template in it ("007", "1.10"). REQUIRES: `node` is a scalar.
   Result<std::string> ReadText(const Node& node);
   /// Errors: kInvalidInput unless true or false.
   Result<bool> ReadBool(const Node& node, std::string_view key);

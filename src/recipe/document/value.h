@@ -29,7 +29,7 @@ class Value {
   explicit Value(List value) : data_(std::move(value)) {}
   explicit Value(Map value);
 
-  /// What an unquoted scalar means: true, false and integers; anything else, reals too, stays text, so
+  /// Value of an unquoted scalar: true, false and integers; anything else, reals too, stays text, so
   /// that a version keeps its digits.
   static Value FromPlainScalar(const std::string& text);
 
@@ -48,13 +48,13 @@ class Value {
   [[nodiscard]] bool Truthy() const;
   /// "nothing", "a boolean", "a number", "text", "a list" or "a mapping": for diagnostics.
   [[nodiscard]] const char* KindName() const;
-  /// As it appears in text: "true", "12", "1.5". Nothing is "". Errors: kInvalidInput for a list and a
+  /// The value in text: "true", "12", "1.5". Nothing is "". Errors: kInvalidInput for a list and a
   /// mapping.
   [[nodiscard]] Result<std::string> ToText() const;
-  /// What it takes in memory, roughly: 40 bytes for each item of a list, and the texts. A mapping counts as
+  /// Approximate memory use: 40 bytes for each item of a list, and the texts. A mapping counts as
   /// one item: its content is shared.
   [[nodiscard]] std::size_t Bytes() const;
-  /// The same with all that mappings hold, which values otherwise share: what a new one costs.
+  /// Bytes() with the content of all mappings, which values otherwise share: the cost of a new one.
   [[nodiscard]] std::size_t BytesWithMappings() const;
   /// The JSON value that enters a build hash. Nothing is null.
   [[nodiscard]] Json ToJson() const;

@@ -12,7 +12,7 @@ namespace {
 bool IsPlain(const std::string& text) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   constexpr std::string_view kOthers = "0123456789_./+-=<>,*!|~ $";
-  // What YAML 1.1 reads as something else than text.
+  // Words that YAML 1.1 does not read as text.
   constexpr std::array<std::string_view, 9> kWords = {"true", "false", "yes", "no", "on",
                                                       "off",  "null",  "y",   "n"};
   if (text.empty() || kLetters.find(text.front()) == std::string_view::npos || text.back() == ' ')
@@ -32,7 +32,7 @@ std::string Scalar(const Json& value) {
 
 void Write(const Json& value, const std::string& indent, std::string& out);
 
-/// What follows "key:" or "-" : a scalar on the same line, or a block on the next ones.
+/// Writes the value after "key:" or "-" : a scalar on the same line, or a block on the next ones.
 void WriteValue(const Json& value, const std::string& indent, bool in_list, std::string& out) {
   if (!value.is_structured() || value.empty()) {
     out += " " + Scalar(value) + "\n";

@@ -98,7 +98,7 @@ class RecipeEvaluator {
  private:
   using RunPins = std::map<std::string, versions::PinBounds>;
 
-  /// What only an output has.
+  /// Reads the keys that only an output has.
   Result<void> ReadOutput() {
     if (input_.others == nullptr) return Ok();
     evaluation_.recipe.recipe_name = path_.Parent().Name();
@@ -127,11 +127,11 @@ class RecipeEvaluator {
     const Node merged = own == nullptr ? Node() : MergeNodes(*section, *own);
     PTPKG_TRY(recipe.ptpkg,
               ReadPtpkgExtra(reader_, own == nullptr ? section : &merged, input_.check_wheel_requirement));
-    // What stands at the top for all outputs asks nothing of one that makes no package.
+    // Top-level slices for all outputs do not concern an output that makes no package.
     return recipe.staging ? Ok() : CheckSlices(own == nullptr ? section : &merged, recipe.ptpkg, noarch_);
   }
 
-  /// What the files are made of and by; the variant keys that it reads are those of the build script.
+  /// Reads the inputs of the files; the variant keys used here are those of the build script.
   Result<void> ReadWhatIsBuilt(const Node* build) {
     Recipe& recipe = evaluation_.recipe;
     variants_.Forget();

@@ -25,11 +25,11 @@ struct EvaluationInput {
   std::string string_prefix;  ///< "py311" of the default build string.
   /// Packages whose version in the host environment bounds a bare requirement of the same name in `run`.
   std::map<std::string, versions::PinBounds> run_pins;
-  /// Whether a text is a requirement as a wheel states it, asked of extra.ptpkg.wheel.requires: wheel/ knows,
-  /// which recipe/ may not include. None: whatever it is.
+  /// Checks that a text is a requirement of a wheel, for extra.ptpkg.wheel.requires: wheel/ knows the rule,
+  /// but recipe/ may not include it. None: every text passes.
   TextCheck check_wheel_requirement = {};
   DetectedVersions detected = {};  ///< For the build string.
-  OtherOutputs* others = nullptr;  ///< Of an output; null for a recipe of one package.
+  OtherOutputs* others = nullptr;  ///< For an output; null for a recipe of one package.
   bool staging = false;            ///< The document is that of a staging output.
   DataFiles* files = nullptr;      ///< For load_from_file(); null: it is refused.
 };

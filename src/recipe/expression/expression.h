@@ -13,7 +13,7 @@
 
 namespace ptpkg::recipe {
 
-/// Where the text of an expression stands. `exact`: `span` begins at its first byte, so that a part
+/// Place of an expression's text. `exact`: `span` begins at its first byte, so that a part
 /// of the text can be pointed at; else `span` is the YAML node as a whole.
 struct ExpressionPlace {
   SourceSpan span;
@@ -47,7 +47,7 @@ struct ExpressionNode {
   };
 
   Kind kind = Kind::kLiteral;
-  std::size_t offset = 0;  ///< Of the operator or name in the text, for diagnostics.
+  std::size_t offset = 0;  ///< Offset of the operator or name in the text, for diagnostics.
   std::size_t length = 1;
   Value value;
   std::string name;

@@ -116,7 +116,7 @@ Result<Value> Detected(const CallArguments& arguments, Scope& scope) {
   return scope.Detected(name);
 }
 
-/// What a variant holds as a version: "3.11" of "3.11.* *_cpython".
+/// The version in a variant's value: "3.11" of "3.11.* *_cpython".
 Result<std::string> VersionArgument(const Value& value) {
   PTPKG_TRY(std::string text, value.ToText());
   text = text.substr(0, text.find(' '));

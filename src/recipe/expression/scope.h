@@ -41,7 +41,7 @@ class OtherOutputs {
   virtual Result<Facts> Find(const std::string& name, bool exact) = 0;
 };
 
-/// What pin_subpackage() and pin_compatible() need to know. Filled in as the recipe is evaluated.
+/// Facts for pin_subpackage() and pin_compatible(). Filled in as the recipe is evaluated.
 struct PinFacts {
   std::string name;  ///< "" until `package` is evaluated.
   std::string version;
@@ -53,7 +53,7 @@ struct PinFacts {
 
 /// Versions that tools of a build tell of themselves, by the names of detected(); nullopt: not looked up yet.
 using DetectedVersions = std::optional<std::map<std::string, std::string>>;
-/// What detected() gives then.
+/// Result of detected() then.
 inline constexpr const char* kNotDetected = "0.0.0";
 
 class DataFiles;
@@ -69,15 +69,15 @@ class Scope {
 
   /// Adds or replaces a name of `context`.
   void Define(const std::string& name, Value value) { defined_.insert_or_assign(name, std::move(value)); }
-  /// What Define has added, to be given back by Restore.
+  /// The names that Define has added, for Restore.
   [[nodiscard]] std::map<std::string, Value> Defined() const { return defined_; }
   void Restore(std::map<std::string, Value> defined) { defined_ = std::move(defined); }
 
-  /// Whether the names of the build environment are known: "PREFIX" has the value "${PREFIX}", which a shell
-  /// expands. No name is at first.
+  /// Makes the names of the build environment known or not: "PREFIX" has the value "${PREFIX}", which a shell
+  /// expands. At first, none is known.
   void ExposeScriptVariables(bool known) { script_variables_ = known; }
 
-  /// Whether detected() may be called, and what it tells; null: it may not. Borrowed.
+  /// Sets the versions that detected() returns; null: it must not be called. Borrowed.
   void SetDetectedVersions(const DetectedVersions* versions) { detected_ = versions; }
   /// Errors (without span): kInvalidInput for a name that is none of detected()'s, where it may not be
   /// called, and for a tool that the build does not have.
@@ -85,7 +85,7 @@ class Scope {
   /// The names that Detected was asked for.
   [[nodiscard]] const std::set<std::string>& detects() const { return detects_; }
 
-  /// Where load_from_file() finds files; null: nowhere. Borrowed.
+  /// Sets the files of load_from_file(); null: there are none. Borrowed.
   void SetDataFiles(DataFiles* files) { files_ = files; }
   /// Errors: those of DataFiles::Load; kInvalidInput where no files are known.
   [[nodiscard]] Result<Value> Load(const std::string& name);

@@ -98,7 +98,7 @@ std::string IdOf(const EVP_PKEY* key) {
   return HashText(der).Hex();
 }
 
-/// What OpenSSL asks for a passphrase; without it, it would ask at the terminal.
+/// Data for OpenSSL's passphrase callback; without one, it would ask at the terminal.
 struct Asked {
   const Secret* passphrase = nullptr;
   bool asked = false;

@@ -30,7 +30,7 @@ class PublicKey {
   /// SHA-256 of the key's DER form (SubjectPublicKeyInfo), in hexadecimal.
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] bool Fits(std::string_view message, std::string_view signature) const;
-  /// The same for the content of a file. Errors: kIo, kNotFound.
+  /// Verifies the signature of a file's content. Errors: kIo, kNotFound.
   [[nodiscard]] Result<bool> VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const;
 
  private:
@@ -54,10 +54,10 @@ class SigningKey {
   };
   static Result<SigningKey> Parse(const Source& source);
 
-  /// As that of its public key.
+  /// Id of its public key.
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] Result<std::string> Sign(std::string_view message) const;
-  /// Of the content of a file. Memory: with Ed25519 the file's size.
+  /// Signs the content of a file. Memory: with Ed25519 the file's size.
   [[nodiscard]] Result<std::string> SignFile(Fs& fs, const AbsPath& file) const;
 
  private:

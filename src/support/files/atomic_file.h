@@ -9,19 +9,19 @@
 
 namespace ptpkg {
 
-/// What Commit does when the target exists.
+/// Behaviour of Commit when the target exists.
 enum class ExistingFilePolicy : std::uint8_t {
   kReplace,
   kRefuse,  ///< kAlreadyExists, target untouched.
 };
 
-/// Gives a file another name on its file system. Errors: kAlreadyExists (kRefuse only), kIo.
+/// Renames a file within its file system. Errors: kAlreadyExists (kRefuse only), kIo.
 Result<void> RenameAs(Fs& fs, const AbsPath& from, const AbsPath& to, ExistingFilePolicy on_existing);
 
 class AtomicFile {
  public:
-  /// Makes a scratch file (scratch.h) beside the target, locked until it has its name or is gone; the folder
-  /// must exist.
+  /// Makes a scratch file (scratch.h) beside the target, locked until it has its name or is gone; the
+  /// directory must exist.
   static Result<AtomicFile> Create(Fs& fs, const AbsPath& target);
 
   AtomicFile(AtomicFile&&) noexcept;
@@ -32,7 +32,7 @@ class AtomicFile {
   [[nodiscard]] File& file() { return *file_; }
   [[nodiscard]] const AbsPath& temp_path() const { return temp_; }
 
-  /// Syncs, closes, renames to the target, syncs the folder. On error the temp file is removed.
+  /// Syncs, closes, renames to the target, syncs the directory. On error the temp file is removed.
   Result<void> Commit(ExistingFilePolicy on_existing) &&;
 
  private:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kBufferBytes = 1U << 20U;
 
-/// How many bytes the kernel has copied: all, or as many as it could. What stopped it is told by the copy
-/// through memory, which meets it again.
+/// Number of bytes the kernel has copied: all, or as many as it could. The copy through memory then meets
+/// the same obstacle, and reports it.
 std::uint64_t CopyInKernel(File& source, File& target, const CopiedRange& range) {
   const auto* const in = dynamic_cast<const DescriptorFile*>(&source);
   const auto* const out = dynamic_cast<const DescriptorFile*>(&target);

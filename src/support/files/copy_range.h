@@ -21,7 +21,7 @@ struct CopiedRange {
   std::uint64_t size_bytes = 0;
 };
 
-/// What is copied in one step, so that people see progress and an interrupt counts. A multiple of any file
+/// Size of one copy step, so that people see progress and an interrupt counts. A multiple of any file
 /// system's block: the next step may share blocks too.
 inline constexpr std::uint64_t kCopyStepBytes = 64U << 20U;
 

@@ -16,7 +16,7 @@ struct FoundFile {
 };
 
 struct FileFilter {
-  std::string_view magic;  ///< What they begin with, 1 to 64 bytes.
+  std::string_view magic;  ///< Their first bytes, 1 to 64 of them.
   /// Files with these extensions (".h") are not opened.
   std::span<const std::string_view> skipped_extensions = {};
 
@@ -25,16 +25,16 @@ struct FileFilter {
 };
 
 /// The regular files below `root` that begin with wanted.magic, sorted by path; symlinks are not followed.
-/// What vanishes while it is looked at is not there.
-/// Errors: kInvalidInput if `root` is no folder, kIo, kCancelled.
+/// Files that vanish during the search are left out.
+/// Errors: kInvalidInput if `root` is no directory, kIo, kCancelled.
 /// Cost: on the real file system three system calls a file, on env.jobs threads.
 Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, const FileFilter& wanted);
 
-/// What an Fs may offer besides, when it can do better than one call of Fs after another.
+/// Optional interface of an Fs that can search faster than by one call of Fs after another.
 class MagicFinder {
  public:
   virtual ~MagicFinder() = default;
-  /// As FindFilesByMagic; in any order.
+  /// Like FindFilesByMagic; in any order.
   virtual Result<std::vector<FoundFile>> FindByMagic(const AbsPath& root, const FileFilter& wanted, int jobs,
                                                      const CancelToken& cancel) = 0;
 };

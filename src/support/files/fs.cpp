@@ -20,7 +20,7 @@ Error TooLarge(const AbsPath& path, std::uint64_t limit_bytes) {
 
 Result<void> RemoveLeaf(Fs& fs, const AbsPath& path) {
   Result<void> removed = fs.Remove(path);
-  // Gone already: another process cleans the same folder.
+  // Gone already: another process cleans the same directory.
   if (!removed && removed.error().code() == ErrorCode::kNotFound) return Ok();
   return removed;
 }
@@ -33,8 +33,8 @@ Result<std::optional<FileStat>> LstatIfExists(Fs& fs, const AbsPath& path) {
   return std::move(stat).error();
 }
 
-/// Removes all of `names` in `folder` that are no folders, and returns the folders. Several at once: a file
-/// system may let each removal wait, 4 ms on one ext4 and a round trip on NFS, and waits overlap.
+/// Removes all of `names` in `folder` that are no directories, and returns the directories. Several at once:
+/// a file system may let each removal wait, 4 ms on one ext4 and a round trip on NFS, and waits overlap.
 Result<std::vector<AbsPath>> RemoveFilesIn(Fs& fs, const AbsPath& folder,
                                            const std::vector<std::string>& names) {
   constexpr int kThreads = 8;

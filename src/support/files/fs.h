@@ -25,7 +25,7 @@ struct FileStat {
   std::uint64_t device = 0;
 
   bool operator==(const FileStat&) const = default;
-  /// Whether it is the same file, and nobody has written it since: what `make` goes by, and more.
+  /// Whether it is the same file, not written since: the criteria of `make`, and more.
   [[nodiscard]] bool IsUnchangedSince(const FileStat& before) const {
     return inode == before.inode && device == before.device && size_bytes == before.size_bytes &&
            mtime_ns == before.mtime_ns;
@@ -42,7 +42,7 @@ enum class LockKind : std::uint8_t { kShared, kExclusive };
 
 enum class LockOutcome : std::uint8_t {
   kHeld,         ///< The lock is this handle's until Close.
-  kBusy,         ///< Another handle, of this process or another, holds one that excludes it.
+  kBusy,         ///< Another handle, of this process or another, holds a lock that excludes it.
   kUnsupported,  ///< The file system has no locks, or none for a handle opened like this one (NFS).
 };
 
@@ -53,9 +53,9 @@ class File {
   /// Reads up to `buffer`; returns less only at the end of the file.
   virtual Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) = 0;
   virtual Result<void> WriteAt(std::uint64_t offset, Bytes bytes) = 0;
-  /// Where the first byte at or behind `offset` stands that is not in a hole (SEEK_DATA of lseek(2)), at most
-  /// the file's size: all bytes before it are zeros, and need not be read. A file that knows nothing of holes
-  /// says `offset`.
+  /// Offset of the first byte at or behind `offset` that is not in a hole (SEEK_DATA of lseek(2)), at most
+  /// the file's size: all bytes before it are zeros, and need not be read. A file without knowledge of holes
+  /// returns `offset`.
   virtual Result<std::uint64_t> NextData(std::uint64_t offset) { return offset; }
   virtual Result<FileStat> Stat() = 0;
   virtual Result<void> Truncate(std::uint64_t size_bytes) = 0;
@@ -79,25 +79,25 @@ class Fs {
   virtual Result<std::unique_ptr<File>> Open(const AbsPath& path, OpenMode mode) = 0;
   virtual Result<std::string> ReadLink(const AbsPath& path) = 0;
   /// Names in `path`, sorted byte-wise, without "." and "..". Errors: kInvalidInput if `path` is no
-  /// folder.
+  /// directory.
   virtual Result<std::vector<std::string>> ListDir(const AbsPath& path) = 0;
-  /// Creates missing parents too; an existing folder is no error. Errors: kAlreadyExists if anything
-  /// but a folder is in the way.
+  /// Creates missing parents too; an existing directory is no error. Errors: kAlreadyExists if anything
+  /// but a directory is in the way.
   virtual Result<void> MakeDirs(const AbsPath& path) = 0;
-  /// Creates one folder in an existing one. Errors: kAlreadyExists if anything of that name exists,
-  /// so of two processes that want the same scratch folder only one gets it.
+  /// Creates one directory in an existing one. Errors: kAlreadyExists if anything of that name exists,
+  /// so of two processes that want the same scratch directory only one gets it.
   virtual Result<void> MakeDir(const AbsPath& path) = 0;
   virtual Result<void> CreateSymlink(const std::string& target, const AbsPath& path) = 0;
   virtual Result<void> CreateHardLink(const AbsPath& existing, const AbsPath& path) = 0;
-  /// Replaces `to` atomically if it is a file; a non-empty folder at `to` is kAlreadyExists.
+  /// Replaces `to` atomically if it is a file; a non-empty directory at `to` is kAlreadyExists.
   virtual Result<void> Rename(const AbsPath& from, const AbsPath& to) = 0;
-  /// As Rename, but atomically refuses with kAlreadyExists when anything is at `to`. Files only.
+  /// Like Rename, but atomically refuses with kAlreadyExists when anything is at `to`. Files only.
   virtual Result<void> RenameNoReplace(const AbsPath& from, const AbsPath& to) = 0;
-  /// Removes one file, symlink or empty folder.
+  /// Removes one file, symlink or empty directory.
   virtual Result<void> Remove(const AbsPath& path) = 0;
   /// Sets the permission bits (07777). Errors: kInvalidInput for a symlink.
   virtual Result<void> SetMode(const AbsPath& path, std::uint32_t mode) = 0;
-  /// Of a symlink: the time of the link itself.
+  /// Sets the modification time; for a symlink, that of the link itself.
   virtual Result<void> SetMtime(const AbsPath& path, std::int64_t mtime_ns) = 0;
   /// Copies bytes, mode and mtime of one regular file (or what a symlink at `from` leads to) to a
   /// new one: by reflink where the file system can, else in the kernel. A copy that failed is
@@ -107,12 +107,12 @@ class Fs {
   /// without owners has nothing to do.
   virtual Result<void> CopyOwner(const AbsPath& from, const AbsPath& to);
   /// Gives `to` the extended attributes and the access list of `from`, and takes away an access list that it
-  /// got from its folder. Left out: file capabilities and signatures of the content, which end with a change;
-  /// and of the attributes that only privileged processes set, those that this one may not. REQUIRES: both
-  /// may be written. Errors: kIo. A file system without attributes has nothing to do.
+  /// got from its directory. Left out: file capabilities and signatures of the content, which end with a
+  /// change; and of the attributes that only privileged processes set, those that this one may not. REQUIRES:
+  /// both may be written. Errors: kIo. A file system without attributes has nothing to do.
   virtual Result<void> CopyAttributes(const AbsPath& from, const AbsPath& to);
   /// The file that `text`, an absolute path as a user wrote it, leads to: symlinks followed and ".." taken as
-  /// the kernel takes them, so not below a link's own folder but its target's. Errors: kNotFound, kIo.
+  /// the kernel takes them, so not below a link's own directory but its target's. Errors: kNotFound, kIo.
   virtual Result<AbsPath> RealPath(const std::string& text);
   /// Makes renames and creations in `path` durable.
   virtual Result<void> SyncDir(const AbsPath& path) = 0;
@@ -126,11 +126,11 @@ std::unique_ptr<Fs> MakeOsFs();
 
 /// False only when nothing of that name exists (a dangling symlink exists).
 Result<bool> Exists(Fs& fs, const AbsPath& path);
-/// Whole file as text. Errors: kInvalidInput when larger than `limit_bytes`.
+/// Reads a whole file as text. Errors: kInvalidInput when larger than `limit_bytes`.
 Result<std::string> ReadFile(Fs& fs, const AbsPath& path, std::uint64_t limit_bytes = 256U << 20U);
 /// Creates or replaces `path` by temp file and rename (atomic_file.h).
 Result<void> WriteFile(Fs& fs, const AbsPath& path, std::string_view text);
-/// Removes `path` and all below it, never following a symlink; missing is no error. Folders without
+/// Removes `path` and all below it, never following a symlink; missing is no error. Directories without
 /// write permission are made writable first.
 Result<void> RemoveTree(Fs& fs, const AbsPath& path);
 

@@ -16,7 +16,7 @@ enum class LockState : std::uint8_t {
 
 struct LockedFile {
   LockState state = LockState::kGone;
-  std::unique_ptr<File> file;  ///< Of kHeld and kUnlocked: the lock ends with it. Else null.
+  std::unique_ptr<File> file;  ///< Set for kHeld and kUnlocked: the lock ends with it. Else null.
 };
 
 /// Opens `path`, takes its lock without waiting, and makes sure that `path` still names what was locked:

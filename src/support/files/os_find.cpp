@@ -22,7 +22,7 @@ constexpr std::size_t kNamesPerTask = 256;
 constexpr int kOpenFile = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 constexpr int kOpenFolder = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_DIRECTORY;
 
-/// An open folder. Names relative to it save the kernel the walk from the root: a third of the time.
+/// An open directory. Names relative to it save the kernel the walk from the root: a third of the time.
 class Folder {
  public:
   Folder(DIR* stream, std::string path) : stream_(stream), path_(std::move(path)) {}
@@ -72,7 +72,7 @@ class Search {
   void Fail(int sys_errno, std::string_view what, const std::string& path) {
     if (sys_errno == ENOENT) return;  // it vanished meanwhile
     const std::lock_guard lock(mutex_);
-    // Of several errors the first in order of paths, whatever the timing.
+    // Among several errors, the first in order of paths counts, whatever the timing.
     if (error_ && error_path_ <= path) return;
     error_path_ = path;
     error_ = Failure(sys_errno, what, path);
@@ -86,7 +86,7 @@ class Search {
       ::close(fd);
       return;
     }
-    // shared: with the tasks that probe the folder's files
+    // shared: with the tasks that probe the directory's files
     const FolderPtr folder = std::make_shared<const Folder>(stream, path);
     if (cancel_.cancelled()) return;
     std::vector<std::string> files;
@@ -122,7 +122,7 @@ class Search {
 
   void Descend(const Folder& folder, const std::string& name) {
     std::string path = folder.Below(name);
-    // By path, when its turn comes: descriptors of all waiting folders would be too many.
+    // By path, when its turn comes: descriptors of all waiting directories would be too many.
     tasks_.Add([this, path = std::move(path)] {
       const int fd = ::open((root_ / path).c_str(), kOpenFolder);
       if (fd < 0) return Fail(errno, "list", path);

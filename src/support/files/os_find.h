@@ -5,7 +5,7 @@
 
 namespace ptpkg {
 
-/// As MagicFinder::FindByMagic.
+/// Like MagicFinder::FindByMagic.
 Result<std::vector<FoundFile>> FindByMagicOnDisk(const AbsPath& root, const FileFilter& wanted, int jobs,
                                                  const CancelToken& cancel);
 

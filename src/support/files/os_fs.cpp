@@ -313,7 +313,7 @@ class OsFs final : public Fs, public MagicFinder {
     if (folder == nullptr) {
       const int saved = errno;
       struct stat st {};
-      // Not kNotFound, which callers may read as an empty folder.
+      // Not kNotFound, which callers may read as an empty directory.
       if (saved == ENOTDIR && ::stat(path.c_str(), &st) == 0) return NotAFolder(path);
       return PathError(saved, "list", path);
     }
@@ -332,7 +332,7 @@ class OsFs final : public Fs, public MagicFinder {
   }
 
   Result<void> MakeDirs(const AbsPath& path) override {
-    // Up to the first folder that exists, then down again.
+    // Up to the first directory that exists, then down again.
     std::vector<AbsPath> missing;
     AbsPath current = path;
     while (true) {
@@ -350,7 +350,7 @@ class OsFs final : public Fs, public MagicFinder {
       const int saved = errno;
       struct stat st {};
       if (saved != EEXIST) return PathError(saved, "create directory", *it);
-      // Another process may have made it meanwhile; a dangling symlink is no folder.
+      // Another process may have made it meanwhile; a dangling symlink is no directory.
       if (::stat(it->c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return InTheWay(path, *it);
     }
     return Ok();
@@ -389,7 +389,7 @@ class OsFs final : public Fs, public MagicFinder {
   Result<void> Remove(const AbsPath& path) override {
     if (::unlink(path.c_str()) == 0) return Ok();
     if (errno == EISDIR && ::rmdir(path.c_str()) == 0) return Ok();
-    // Not ErrnoError's rule for EEXIST: some systems report a folder with content that way.
+    // Not ErrnoError's rule for EEXIST: some systems report a directory with content that way.
     if (errno == ENOTEMPTY || errno == EEXIST) {
       return Error(ErrorCode::kIo, fmt::format("cannot remove '{}': directory not empty", path.str()))
           .WithErrno(errno);
@@ -451,7 +451,7 @@ class OsFs final : public Fs, public MagicFinder {
   Result<void> SyncDir(const AbsPath& path) override {
     const Fd fd(RetryOnSignal([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
     if (fd.get() < 0) return PathError(errno, "open directory", path);
-    // EINVAL: this file system has no notion of syncing a folder.
+    // EINVAL: this file system has no notion of syncing a directory.
     if (RetryOnSignal([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
       return PathError(errno, "sync directory", path);
     }
@@ -469,7 +469,7 @@ class OsFs final : public Fs, public MagicFinder {
  private:
   static Error RenameError(int sys_errno, const AbsPath& from, const AbsPath& to) {
     std::string what = fmt::format("cannot rename '{}' to '{}'", from.str(), to.str());
-    // rename(2) may say either for a folder with content.
+    // rename(2) may say either for a directory with content.
     if (sys_errno == ENOTEMPTY) sys_errno = EEXIST;
     return ErrnoError(sys_errno, std::move(what));
   }

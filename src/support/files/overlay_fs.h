@@ -8,8 +8,8 @@
 
 namespace ptpkg {
 
-/// What its own paths hold can only be read: a change there is kInternal. All else goes to the other file
-/// system. A class that derives from it says which paths are its own, and reads them.
+/// Adds read-only paths to another file system: a change there is kInternal. All else goes to the other file
+/// system. A derived class defines which paths are its own, and reads them.
 class OverlayFs : public Fs {
  public:
   /// Borrows `other`. `what` is what a path of its own is, for messages: "a member of a zip". Static text.

@@ -5,7 +5,7 @@
 
 namespace ptpkg {
 
-/// What a file that is only read has in common: changes are kInternal.
+/// Common part of files that are only read: changes are kInternal.
 class ReadOnlyFile : public File {
  public:
   explicit ReadOnlyFile(const FileStat& stat) : stat_(stat) {}

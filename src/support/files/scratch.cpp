@@ -21,7 +21,7 @@ constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::size_t kTokenBytes = 6;
 constexpr std::size_t kNameMaxBytes = 255;  // NAME_MAX of every common file system
 constexpr int kFolderAttempts = 100;
-// What versions before the leases called their folders; with "-<pid>-<n>" behind.
+// Prefixes of directories in versions before the leases; with "-<pid>-<n>" behind.
 constexpr std::array<std::string_view, 6> kOldPrefixes = {"attempt",     "check",       "tree",
                                                           ".ptpkg-edit", ".ptpkg-pack", ".sources"};
 
@@ -48,7 +48,7 @@ bool IsOldToken(std::string_view text) {
          ConsistsOf(text.substr(dash + 1), kDigits);
 }
 
-/// Another user's, or changing under our hands, or no folder of ours: no run shall die of it.
+/// Another user's, or changing under our hands, or no directory of ours: no run shall die of it.
 bool IsIgnorableCleanupError(const Error& error) {
   if (error.code() == ErrorCode::kInvalidInput) return true;
   constexpr std::array<int, 6> kReasons = {EACCES, EPERM, EROFS, ENOTEMPTY, EBUSY, ENOENT};
@@ -56,8 +56,8 @@ bool IsIgnorableCleanupError(const Error& error) {
 }
 
 Result<ScratchState> RemoveFolderIfAbandoned(Fs& fs, const AbsPath& folder) {
-  // Without a lease yet: either its maker is just about to take it, and starts again when the folder is gone,
-  // or it was killed there. Only an empty folder can be removed in one step, and only that is safe.
+  // Without a lease yet: either its maker is just about to take it, and starts again when the directory is
+  // gone, or it was killed there. Only an empty directory can be removed in one step, and only that is safe.
   const Result<void> removed = fs.Remove(folder);
   if (removed) return ScratchState::kAbandoned;
   if (!IsIgnorableCleanupError(removed.error())) return removed.error();
@@ -95,7 +95,7 @@ Result<std::vector<std::string>> NamesIn(Fs& fs, const AbsPath& parent) {
   return names;
 }
 
-/// Everybody may write to it, as to /tmp: whoever may exchange a folder for a symlink while it is being
+/// Everybody may write to it, as to /tmp: whoever may exchange a directory for a symlink while it is being
 /// removed must not get somebody else to remove it.
 Result<bool> IsPublic(Fs& fs, const AbsPath& parent) {
   constexpr std::uint32_t kOthersWrite = 0002;
@@ -175,7 +175,7 @@ Result<TempDir> TempDir::Create(Fs& fs, const AbsPath& parent, std::string_view 
       static_cast<void>(RemoveTree(fs, scratch));
       return std::move(lease).error();
     }
-    // Somebody who cleans was faster than we: the folder is his.
+    // Somebody who cleans was faster than we: the directory is his.
     if (!*lease) continue;
     TempDir dir(fs, **std::move(lease), scratch / "d");
     PTPKG_CHECK(fs.MakeDir(dir.path_));
@@ -197,7 +197,8 @@ Result<void> RemoveAbandoned(Fs& fs, const AbsPath& parent) {
 
 Result<void> RemoveAbandoned(Env& env, const AbsPath& parent) {
   PTPKG_TRY(const bool unknown, Sweep(env.fs, parent));
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): once in a process, not once a folder.
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): once in a process, not once a
+  // directory.
   static std::atomic<bool> warned{false};
   if (unknown && !warned.exchange(true)) {
     env.reporter.Warn(

@@ -1,7 +1,7 @@
 #pragma once
 // Creates and cleans up scratch files and directories. Layer: support.
 //
-//   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a folder: ".lease" (lease.h), and "d" for its user
+//   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a directory: ".lease" (lease.h), and "d" for its user
 //   <parent>/.<name>.<12 hex digits>.ptpkg-tmp     a file that is locked itself (atomic_file.h)
 //
 // The name shows that something is scratch, wherever it lies; the lock shows whether somebody uses it. Names
@@ -17,21 +17,21 @@
 
 namespace ptpkg {
 
-/// A new scratch folder, removed with its content on destruction. While it lives it is leased.
+/// A new scratch directory, removed with its content on destruction. While it lives it is leased.
 class TempDir {
  public:
   /// Makes `parent` too, and first removes what is abandoned there. Errors: kIo, kAlreadyExists (`parent` is
-  /// no folder).
+  /// no directory).
   static Result<TempDir> Create(Fs& fs, const AbsPath& parent, std::string_view prefix);
 
   TempDir(TempDir&&) noexcept;
   TempDir& operator=(TempDir&&) = delete;
   ~TempDir();
 
-  /// An empty folder without the lease. It may be renamed away: then it is the caller's.
+  /// An empty directory without the lease. It may be renamed away: then it is the caller's.
   [[nodiscard]] const AbsPath& path() const { return path_; }
   /// Renames path() to `target`, whose parent must exist, and removes the rest. Errors: kAlreadyExists if
-  /// `target` is a folder with content, kIo; the content is then removed.
+  /// `target` is a directory with content, kIo; the content is then removed.
   Result<void> MoveTo(const AbsPath& target) &&;
 
  private:
@@ -44,10 +44,11 @@ class TempDir {
 
 /// Removes what has a scratch name directly in `parent` and is held by nobody, of any kind. A missing parent
 /// is no error. What cannot be removed because it changes meanwhile or is another user's stays for another
-/// time; so does everything on a file system without locks, and in folders that everybody may write to. Two
-/// at once are harmless, and so is kill -9 at any moment. Errors: kIo, kInvalidInput (`parent` is no folder).
+/// time; so does everything on a file system without locks, and in directories that everybody may write to.
+/// Two at once are harmless, and so is kill -9 at any moment. Errors: kIo, kInvalidInput (`parent` is no
+/// directory).
 Result<void> RemoveAbandoned(Fs& fs, const AbsPath& parent);
-/// The same; warns once in a process when something stays because there are no locks.
+/// Like the above; warns once in a process when something stays because there are no locks.
 Result<void> RemoveAbandoned(Env& env, const AbsPath& parent);
 
 enum class ScratchState : std::uint8_t {
@@ -61,7 +62,7 @@ struct Scratch {
   ScratchState state = ScratchState::kUnknown;
 };
 
-/// What has a scratch name directly in `parent`, sorted by name; a missing parent has none. Errors: kIo.
+/// Entries with a scratch name directly in `parent`, sorted by name; a missing parent has none. Errors: kIo.
 Result<std::vector<Scratch>> ListScratch(Fs& fs, const AbsPath& parent);
 
 /// "<prefix>-<random>.ptpkg-tmp".

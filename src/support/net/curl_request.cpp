@@ -109,7 +109,7 @@ void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, c
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   if (limits.ca_file.empty()) return;
-  // The folder that libcurl was built with would be trusted besides the file.
+  // The directory that libcurl was built with would be trusted besides the file.
   constexpr const char* kNoFolder = nullptr;
   curl_easy_setopt(easy, CURLOPT_CAINFO, limits.ca_file.c_str());
   curl_easy_setopt(easy, CURLOPT_CAPATH, kNoFolder);

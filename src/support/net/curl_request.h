@@ -48,7 +48,7 @@ bool StartsWithNoCase(std::string_view text, std::string_view prefix);
 /// Errors: kInvalidInput (no name, a line break), which names the header but not its value.
 Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& headers);
 
-/// What libcurl hands to its header callback: a status line begins the headers of another answer.
+/// Takes a line of libcurl's header callback: a status line begins the headers of another answer.
 void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& headers);
 
 /// URL, headers, connect timeout, and whom to trust: what does not depend on what is asked.
@@ -58,10 +58,10 @@ void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, c
 /// For the words of an error.
 struct CurlFailure {
   CURLcode code = CURLE_OK;
-  const char* detail = "";   ///< Of CURLOPT_ERRORBUFFER.
+  const char* detail = "";   ///< Text of CURLOPT_ERRORBUFFER.
   std::string lead = {};     ///< "cannot fetch 'https://host/f'"
-  std::string wanted = {};   ///< "fetched": what a URL of the right kind can be.
-  std::string schemes = {};  ///< That the URL may have, for a hint.
+  std::string wanted = {};   ///< "fetched": ends "is not a URL that can be …".
+  std::string schemes = {};  ///< Valid schemes of the URL, for a hint.
 };
 
 /// Errors: kInvalidInput (URL; a file of authorities that cannot be used), kNotFound (file:), kIo (memory),

@@ -39,7 +39,7 @@ class Checksum {
   std::uint64_t value_ = 14695981039346656037U;
 };
 
-/// What the sink has: of all attempts of one Get, and of an earlier request.
+/// Content of the sink: from all attempts of one Get, and from an earlier request.
 class Delivery {
  public:
   Delivery(ByteSink& sink, std::uint64_t resume_at)
@@ -74,7 +74,7 @@ class Delivery {
     checksum_ = Checksum();
   }
 
-  /// Where the server sends again what the sink has: true as long as it is the same. `at`: of `bytes` in the
+  /// Whether bytes that the server sends again equal those in the sink, so far. `at`: of `bytes` in the
   /// body; at most up to bytes().
   bool IsSame(std::uint64_t at, std::string_view bytes) {
     if (at == 0) {
@@ -110,9 +110,9 @@ class Delivery {
   std::size_t part_ = 0;
 };
 
-/// What is known of the server's file when its rest is asked for.
+/// Facts about the server's file when its rest is requested.
 struct Resumption {
-  std::string version = {};                  ///< As If-Range takes it; "": none.
+  std::string version = {};                  ///< Value for If-Range; "": none.
   std::uint64_t total = 0;                   ///< 0: not known.
   std::optional<std::string> encoding = {};  ///< Content-Encoding of the first answer of this request.
   bool is_useful = true;                     ///< False once the server has failed at a range.
@@ -123,7 +123,7 @@ struct Resumption {
   }
 };
 
-/// What the callbacks of one attempt share.
+/// State shared by the callbacks of one attempt.
 struct Transfer {
   CURL* easy = nullptr;
   const HttpRequest* request = nullptr;
@@ -160,7 +160,7 @@ Error Changed(const std::string& url) {
   return {ErrorCode::kNetwork, fmt::format("'{}' changed on the server while it was fetched", Redacted(url))};
 }
 
-/// Of a 206, "bytes 100-199/200".
+/// Content-Range of a 206, "bytes 100-199/200".
 struct PartRange {
   std::uint64_t begin = 0;
   std::optional<std::uint64_t> total = {};  ///< nullopt: "*", the server does not tell.
@@ -195,7 +195,7 @@ std::string VersionOf(const HttpResponse& response) {
   return tag.empty() || tag.starts_with("W/") ? HeaderOf(response, "last-modified") : tag;
 }
 
-/// Whether a 206 goes on with the file that the sink has the begin of. Servers exist that answer with another
+/// Whether a 206 continues the file whose start the sink has. Servers exist that answer with another
 /// part, with a part of another file, or with one that is encoded otherwise.
 bool GoesOn(const Transfer& transfer) {
   const auto range = RangeOf(transfer.response);
@@ -332,8 +332,8 @@ bool IsWorthRetrying(CURLcode code, long status) {
 struct Attempt {
   Result<HttpResponse> result;
   bool retry = false;
-  std::string version = {};  ///< Of the file whose body was cut.
-  bool is_useless = false;   ///< As of Transfer, and the next one.
+  std::string version = {};  ///< Version of the file whose body was cut.
+  bool is_useless = false;   ///< See Transfer; the next one as well.
   bool is_changed = false;
   std::optional<std::chrono::seconds> wait = {};  ///< Retry-After.
 };
@@ -415,7 +415,7 @@ class CurlHttp final : public Http {
     return Judge(transfer, code, detail.data());
   }
 
-  /// What came of an attempt.
+  /// Result of an attempt.
   [[nodiscard]] Attempt Judge(Transfer& transfer, CURLcode code, const char* detail) const {
     const std::string& url = transfer.request->url;
     if (transfer.is_useless) return {.result = Changed(url), .is_useless = true};

@@ -17,8 +17,8 @@ namespace ptpkg {
 
 /// A body is about to reach the sink.
 struct HttpBegin {
-  std::uint64_t offset = 0;  ///< Of its first byte in the server's file: 0, or HttpRequest::resume_at.
-  std::string version = {};  ///< What HttpRequest::resume_version takes; "": the server names none.
+  std::uint64_t offset = 0;  ///< Offset of its first byte in the server's file: 0, or HttpRequest::resume_at.
+  std::string version = {};  ///< Value for HttpRequest::resume_version; "": the server names none.
 };
 
 struct HttpRequest {
@@ -70,10 +70,10 @@ struct HttpCall {
   ByteSink* answer_sink = nullptr;
 };
 
-/// What the server said, whatever its status.
+/// The server's answer, whatever its status.
 struct HttpAnswer {
   long status = 0;
-  std::map<std::string, std::string> headers = {};  ///< As of HttpResponse.
+  std::map<std::string, std::string> headers = {};  ///< See HttpResponse.
   std::string body = {};
 };
 
@@ -108,11 +108,11 @@ struct HttpLimits {
   /// Ends a transfer in which no byte came for so long. A transfer as a whole has no limit.
   std::chrono::seconds stall_timeout{60};
   std::chrono::milliseconds retry_pause{1'000};  ///< Before the second attempt; doubled before the third.
-  /// Of Call: from the last byte of the body to the first of the answer. Indexes work on a big file
+  /// For Call: from the last byte of the body to the first of the answer. Indexes work on a big file
   /// meanwhile.
   std::chrono::milliseconds answer_timeout{300'000};
   std::string ca_file = {};      ///< PEM file of the authorities to trust; "": those of the system.
-  std::string ca_variable = {};  ///< Of the environment, that named ca_file: for messages.
+  std::string ca_variable = {};  ///< Environment variable that named ca_file: for messages.
 };
 
 /// Honours the proxy variables of the process environment, as libcurl does.

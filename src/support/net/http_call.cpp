@@ -68,7 +68,7 @@ class UploadBody {
 
 enum class CallPhase { kConnecting, kSending, kWaiting, kAnswering };
 
-/// What the callbacks of one call share.
+/// State shared by the callbacks of one call.
 struct Exchange {
   Exchange(CURL* handle, const HttpCall& of, const HttpLimits& within)
       : easy(handle), call(of), limits(within), body(of) {}
@@ -82,7 +82,7 @@ struct Exchange {
   std::uint64_t header_bytes = 0;
   std::uint64_t received = 0;
   std::optional<Error> error;  // of a callback: why libcurl was told to end
-  // What the clock is held to. libcurl's limit on low speed knows no phases.
+  // Time limits of the phases. libcurl's limit on low speed knows no phases.
   std::unique_ptr<Clock> clock = MakeOsClock();
   CallPhase phase = CallPhase::kConnecting;
   std::uint64_t sent = 0;
@@ -285,7 +285,7 @@ void SetMethod(CURL* easy, const HttpCall& call) {
     return;
   }
   if (HasBody(call) && call.aws) {
-    // As POST libcurl asks by Expect only before a large body. A header that forbids it would be signed.
+    // With POST, libcurl sends Expect only before a large body. A header that forbids it would be signed.
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, body_bytes);
   } else if (HasBody(call)) {

@@ -11,8 +11,8 @@ namespace ptpkg {
 /// A server that asks for more is not waited for.
 inline constexpr std::chrono::seconds kLongestRetryAfter{600};
 
-/// How long the server asks to be left alone: seconds, or a date, which counts from the answer's own Date, or
-/// from `now` without one. At least 0. `headers`: of HttpAnswer. nullopt: it asks for nothing, or for what
+/// Pause that the server asks for: seconds, or a date, which counts from the answer's own Date, or
+/// from `now` without one. At least 0. `headers`: of HttpAnswer. nullopt: it asks for none, or its value
 /// cannot be read.
 std::optional<std::chrono::seconds> RetryAfter(const std::map<std::string, std::string>& headers,
                                                std::chrono::system_clock::time_point now);

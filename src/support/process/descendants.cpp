@@ -182,7 +182,7 @@ class Walk {
   int number_;
 };
 
-/// Whether /proc speaks of the same process numbers as we: it is another PID namespace's after
+/// Whether /proc uses ptpkg's process numbers: it belongs to another PID namespace after
 /// `unshare --pid` without a mount of its own.
 bool ProcIsOurs() {
   std::array<char, 16> text{};

@@ -15,15 +15,15 @@ namespace {
 // Not SIGTSTP: a command that a person stops has to stop together with us, or nobody could wake it.
 constexpr std::array kTerminalSignals = {SIGINT, SIGQUIT};
 constexpr std::array kEndSignals = {SIGTERM, SIGHUP};
-// As a shell tells of a program that is not there, or cannot be run.
+// A shell's exit codes for a program that does not exist, or cannot be run.
 constexpr int kNotRun = 127;
 constexpr int kSignalled = 128;
 
-/// What the signal handler works with.
+/// Data of the signal handler.
 struct ForHandler {
   volatile std::sig_atomic_t child = 0;     ///< The command's process; 0 while it does not run.
   volatile std::sig_atomic_t early = 0;     ///< The signal that came before it ran.
-  volatile std::sig_atomic_t for_term = 0;  ///< What it gets for SIGTERM.
+  volatile std::sig_atomic_t for_term = 0;  ///< Signal that it gets for SIGTERM.
 };
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a handler can reach nothing else
 ForHandler for_handler;
@@ -78,7 +78,7 @@ class Signals {
   for (const int signal : kTerminalSignals) sigaction(signal, &usual, nullptr);
   for (const int signal : kEndSignals) sigaction(signal, &usual, nullptr);
   sigaction(SIGPIPE, &usual, nullptr);  // which ptpkg ignores
-  // A command that outlives us would go on writing to a folder that nobody holds any more.
+  // A command that outlives us would go on writing to a directory that nobody holds any more.
   prctl(PR_SET_PDEATHSIG, SIGHUP);
   if (chdir(cwd) == 0) execve(argv[0], argv, envp);
   _exit(kNotRun);

@@ -62,7 +62,7 @@ bool Lists(std::string_view list, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Folders of the own control group and of all above it, for "memory" or "cpu".
+/// Directories of the own control group and of all above it, for "memory" or "cpu".
 struct Groups {
   std::vector<AbsPath> v1 = {};
   std::vector<AbsPath> v2 = {};

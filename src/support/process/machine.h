@@ -11,18 +11,17 @@
 namespace ptpkg {
 
 struct MachineLimits {
-  int cores = 1;                           ///< That this process may run on.
-  std::optional<double> group_cores = {};  ///< Processor time that its control groups allow, in cores.
-  std::optional<std::uint64_t> free_bytes =
-      {};  ///< What the machine can give without swapping (MemAvailable).
+  int cores = 1;                                 ///< Cores that this process may run on.
+  std::optional<double> group_cores = {};        ///< Processor time that its control groups allow, in cores.
+  std::optional<std::uint64_t> free_bytes = {};  ///< Memory available without swapping (MemAvailable).
   std::optional<std::uint64_t> group_limit_bytes = {};  ///< The tightest memory limit of its control groups.
-  std::optional<std::uint64_t> group_free_bytes = {};   ///< What the groups leave of their limits, at least.
+  std::optional<std::uint64_t> group_free_bytes = {};   ///< The least that a group has left of its limit.
 };
 
-/// How often the kernel has ended a process for lack of memory, since some beginning: for comparing two
+/// Number of processes that the kernel has ended for lack of memory, since some beginning: for comparing two
 /// times.
 struct OomKills {
-  std::optional<std::uint64_t> of_group = {};    ///< In the own control group and those below it.
+  std::optional<std::uint64_t> of_group = {};    ///< In this process's control group and those below it.
   std::optional<std::uint64_t> of_machine = {};  ///< Other containers' processes count here too.
 };
 

@@ -6,7 +6,7 @@
 
 namespace ptpkg::detail {
 
-/// What travels through the pipeline: first the input, then the output, or an error of either step.
+/// Unit of work in the pipeline: first the input, then the output, or an error of either step.
 struct PipelineToken {
   PipelineToken() = default;
   PipelineToken(PipelineToken&&) = delete;

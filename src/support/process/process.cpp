@@ -231,7 +231,7 @@ class Running {
     kill_at_ = now + kGrace;
   }
 
-  /// What the child has left may end by itself for a moment: a tee empties its pipe.
+  /// Processes that the child left may end by themselves soon: a tee empties its pipe.
   void FindOrphans() {
     std::vector<OrphanProcess> left = detail::FindOrphanProcesses(*fs_, supervisor_.pid(), command_.watched);
     const bool writes = std::any_of(left.begin(), left.end(),
@@ -239,7 +239,7 @@ class Running {
     const bool cancelled = command_.cancel != nullptr && command_.cancel->cancelled();
     const auto now = SteadyClock::now();
     if (writes) last_writing_ = now;
-    // Who has closed its file is about to end.
+    // A process that has closed its file is about to end.
     const auto deadline = writes ? *child_ended_ + kWritingGrace : last_writing_ + kLeftGrace;
     if (!left.empty() && !cancelled && now < deadline) return;
     status_.left = std::move(left);

@@ -21,7 +21,7 @@ struct Command {
   std::vector<std::string> argv = {};
   std::map<std::string, std::string> env = {};  ///< The whole environment; nothing is inherited.
   AbsPath cwd = AbsPath::Literal("/");
-  /// stdout and stderr, appended as they come; created if missing, its folder must exist; a
+  /// stdout and stderr, appended as they come; created if missing, its directory must exist; a
   /// symlink is refused.
   std::optional<AbsPath> log_file = {};
   /// Each output line without its break, on the calling thread; may be empty. A line above 64 KiB
@@ -29,15 +29,15 @@ struct Command {
   std::function<void(std::string_view)> on_line = {};
   std::optional<std::chrono::milliseconds> timeout = {};
   const CancelToken* cancel = nullptr;  ///< Borrowed for the call.
-  /// Folders in which nothing may stay half-written. If there are any, ExitStatus::left is filled, and what
-  /// the child leaves running has 1 s to end by itself while it has a file in them open for writing, else
-  /// 200 ms.
+  /// Directories in which nothing may stay half-written. If there are any, ExitStatus::left is filled, and
+  /// what the child leaves running has 1 s to end by itself while it has a file in them open for writing,
+  /// else 200 ms.
   std::vector<AbsPath> watched = {};
 };
 
-/// What a child that had ended left running, and what had to be killed.
+/// Process that a finished child left running, and that had to be killed.
 struct OrphanProcess {
-  std::string command;           ///< As ShellQuote, one line of at most 200 bytes; or its name, where empty.
+  std::string command;           ///< See ShellQuote, one line of at most 200 bytes; or its name, where empty.
   std::vector<AbsPath> writing;  ///< Files below Command::watched that it had open for writing, sorted.
 };
 

@@ -19,7 +19,7 @@ namespace ptpkg::detail {
 namespace {
 
 constexpr int kNoticeFd = 3;
-// What ptpkg sends to the supervisor. The kernel sends the first one when ptpkg dies.
+// Signals that ptpkg sends to the supervisor. The kernel sends the first one when ptpkg dies.
 constexpr int kKillSignal = SIGUSR1;
 constexpr int kTerminateSignal = SIGUSR2;
 constexpr int kExecFailedStatus = 127;  // as sh does

@@ -56,7 +56,7 @@ class Supervisor {
   [[nodiscard]] int output_fd() const { return output_fd_; }
   /// Read end of a pipe of Notice records.
   [[nodiscard]] int notice_fd() const { return notice_fd_; }
-  /// Its own process: all that the child leaves descends from it.
+  /// The supervisor's process: all that the child leaves descends from it.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   void TerminateGroup() const;  ///< SIGTERM to all; the supervisor waits for them to end.

@@ -95,7 +95,7 @@ class Pool {
     }
   }
 
-  /// Of the call that this thread works for.
+  /// Family of the call that this thread works for.
   static Family*& Current() {
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one a thread, seen here alone
     thread_local Family* current = nullptr;

@@ -26,7 +26,7 @@ struct TextRange {
   std::size_t end = 0;
 };
 
-/// What stands between "://" and the last '@' of a URL's authority, of every URL in `text`: a user and a
+/// The ranges between "://" and the last '@' of a URL's authority, of every URL in `text`: a user and a
 /// password, or a token. A user alone before ssh, "ssh://git@host", is no secret. "${{ … }}" may be a part.
 /// Source: RFC 3986, 3.2.1.
 std::vector<TextRange> CredentialsIn(std::string_view text);

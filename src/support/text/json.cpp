@@ -51,7 +51,7 @@ class Builder {
     return false;
   }
 
-  /// What is wrong besides the syntax.
+  /// Error other than one of syntax.
   [[nodiscard]] std::optional<Error> TakeError() { return std::move(error_); }
   [[nodiscard]] std::size_t bad_byte() const { return bad_byte_; }
   [[nodiscard]] Json TakeRoot() { return std::move(root_); }

@@ -12,7 +12,7 @@ namespace ptpkg {
 /// Errors: kUsage naming `what` ("the plan") and the first text or key in it that is not UTF-8; a path of the
 /// command line, as a rule. Linux takes such paths, JSON does not.
 Result<void> CheckUtf8(const Json& value, std::string_view what);
-/// The same of one text: "the folder of the cache".
+/// Checks one text: "the directory of the cache".
 Result<void> CheckUtf8(const std::string& text, std::string_view what);
 
 }  // namespace ptpkg

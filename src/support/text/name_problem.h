@@ -12,7 +12,7 @@ namespace ptpkg {
 /// the name: "has a part of 300 bytes; file systems take 255". nullopt when nothing is wrong.
 std::optional<std::string> NameProblem(std::string_view path);
 
-/// The same for depth alone.
+/// Checks the depth alone.
 std::optional<std::string> DepthProblem(std::string_view path);
 
 /// A name for a message: printable, and cut when it is long.

@@ -68,7 +68,7 @@ struct GlobToken {
   Kind kind = Kind::kChar;
   char c = '\0';
   std::string_view set = {};  ///< Between the brackets.
-  bool may_vanish = false;    ///< "**" of "**/", which also stands for no folder at all.
+  bool may_vanish = false;    ///< "**" of "**/", which also stands for no directory at all.
 
   [[nodiscard]] bool IsStar() const { return kind == Kind::kStar || kind == Kind::kStarStar; }
 };
@@ -180,7 +180,7 @@ class GlobStates {
 }  // namespace
 
 bool GlobMatch(std::string_view pattern, std::string_view path) {
-  // What comes before the first special character decides most calls.
+  // The part before the first special character decides most calls.
   const std::size_t plain = std::min(pattern.find_first_of("*?["), pattern.size());
   if (!path.starts_with(pattern.substr(0, plain))) return false;
   path.remove_prefix(plain);

@@ -55,7 +55,7 @@ class Lines {
     return span;
   }
 
-  /// What stands on the mark's line from the mark on.
+  /// The rest of the mark's line, from the mark on.
   [[nodiscard]] std::string_view Rest(const YAML::Mark& mark) const {
     if (mark.line < 0 || static_cast<std::size_t>(mark.line) >= lines_.size()) return {};
     const std::string_view line = lines_[static_cast<std::size_t>(mark.line)].view();

@@ -26,12 +26,12 @@ namespace {
 
 constexpr std::string_view kPaths = "info/paths.json";
 constexpr std::string_view kWriteAgain = "rebuild the package, so that info/ matches its content";
-// Where the unpacked files are made to believe they are installed: what is left of the build prefix after
-// that is what a user would get.
+// Pretended install prefix of the unpacked files: traces of the build prefix that are left after
+// that would reach users.
 constexpr std::string_view kInstallPrefix = "/conda";
-// A shorter one refuses installation below deep folders (conda-build: DEFAULT_PREFIX_LENGTH).
+// A shorter one refuses installation below deep directories (conda-build: DEFAULT_PREFIX_LENGTH).
 constexpr std::size_t kPlaceholderLength = 255;
-constexpr std::size_t kOldestPlaceholder = 32;  ///< Of conda-build 1.
+constexpr std::size_t kOldestPlaceholder = 32;  ///< For conda-build 1.
 
 class CondaChecks {
  public:

@@ -12,7 +12,7 @@
 
 namespace ptpkg::verify {
 
-/// What the checks that every artifact gets (ELF, build paths) go on with.
+/// Content for the checks that every artifact gets (ELF, build paths).
 struct CondaContent {
   StagedTree tree;                        ///< The payload, without info/.
   std::vector<std::string> dependencies;  ///< Names of the packages that index.json depends on.

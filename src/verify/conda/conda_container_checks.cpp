@@ -122,7 +122,7 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
 }
 
 Result<void> CheckCondaZip(Env& env, const AbsPath& package, std::vector<Finding>& findings) {
-  // What only indexes of wheels refuse is unusual here.
+  // Objections of wheel indexes alone are unusual here.
   return CheckZipContainer(
       env, package, {.id = "conda-zip-strict", .fix = kPackAgain, .where_readers_agree = Severity::kWarning},
       findings);

@@ -22,7 +22,7 @@ void CheckCondaDocuments(const InfoFiles& files, std::vector<Finding>& findings)
 std::vector<std::string> CheckCondaLink(const InfoFiles& files, const Json& index,
                                         std::vector<Finding>& findings);
 
-/// The .dist-info folder of the package's own project has the package's version, local labels aside.
+/// The .dist-info directory of the package's own project has the package's version, local labels aside.
 void CheckDistInfoVersion(const Json& index, const std::set<std::string>& held,
                           std::vector<Finding>& findings);
 

@@ -77,7 +77,7 @@ class MetadataChecks {
     CheckName(versions::CheckPackageName(Text(info_.index, "name")));
     CheckName(versions::CheckVersion(Text(info_.index, "version")));
     CheckName(versions::CheckBuildString(Text(info_.index, "build")));
-    // Old packages leave the subdir out; the folder of the channel then decides.
+    // Old packages leave the subdir out; the directory of the channel then decides.
     if (info_.index.contains("subdir")) {
       CheckName(conda::CheckSubdir(Text(info_.index, "subdir")));
     } else if (Text(info_.index, "platform").empty() || Text(info_.index, "arch").empty()) {
@@ -136,7 +136,7 @@ class MetadataChecks {
       for (const auto& [extra, specs] : extras->items())
         CheckSpecsOf(specs, "extra_depends." + extra, index, limited);
     }
-    // Who builds against the package gets these as dependencies.
+    // Builds against the package get these as dependencies.
     const auto text = info_.info_files.find("run_exports.json");
     const auto exports = text == info_.info_files.end() ? Result<Json>(Json())
                                                         : ParseJson(text->second, "info/run_exports.json");

@@ -8,7 +8,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// Of what the driver compiles.
+/// Names of code that the driver compiles.
 versions::ArchitectureNames WithPrefix(const versions::ArchitectureNames& names, std::string_view prefix) {
   versions::ArchitectureNames found;
   for (const std::string& name : names) {

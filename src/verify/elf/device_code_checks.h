@@ -11,7 +11,7 @@
 
 namespace ptpkg::verify {
 
-/// Names of the architectures that count for a file (elf::DeviceCode::Judged).
+/// Names of the architectures that count for a file (elf::DeviceCode::EffectiveCode).
 versions::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code);
 
 /// Each file with GPU code has exactly the architectures that are asked of it, machine code and PTX apart;

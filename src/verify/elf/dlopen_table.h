@@ -16,7 +16,7 @@ class DlopenTable {
   /// The table built into the program.
   static Result<DlopenTable> BuiltIn();
 
-  /// Whether a mention of `name` says that it may be opened.
+  /// Whether a file that mentions `name` may open it.
   [[nodiscard]] bool Knows(std::string_view name) const;
   /// Whether the library `file_name` (hash removed) fails without `name`, which it mentions.
   [[nodiscard]] bool Requires(std::string_view file_name, std::string_view name) const;

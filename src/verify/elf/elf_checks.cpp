@@ -13,7 +13,7 @@
 namespace ptpkg::verify {
 namespace {
 
-// build/ links with one absolute folder of this name, to reserve room for later search paths.
+// build/ links with one absolute directory of this name, to reserve room for later search paths.
 constexpr std::string_view kPadName = "ptpkg-search-path-pad";
 // From site-packages up to the environment: lib/pythonX.Y/site-packages.
 constexpr std::size_t kWheelLevels = 3;
@@ -118,7 +118,7 @@ class NeededChecks {
         "pack the library, depend on its package, or allow it with extra.ptpkg.allow_unresolved");
   }
 
-  /// The entry of a search path that leads from `file` to the folder of `place`.
+  /// The entry of a search path that leads from `file` to the directory of `place`.
   static std::string OriginPath(const RelPath& file, const std::string& place) {
     std::vector<std::string> from = Split(file.ParentText(), '/');
     std::vector<std::string> to = Split(place, '/');
@@ -131,7 +131,7 @@ class NeededChecks {
     return path;
   }
 
-  /// Where the tree holds a file of the needed name that the processor can take.
+  /// Path in the tree of a file of the needed name that the processor can load.
   [[nodiscard]] std::optional<std::string> PlaceInTree(const Need& need) const {
     const auto same = tree_.by_name.find(need.name);
     if (same == tree_.by_name.end()) return std::nullopt;
@@ -165,7 +165,7 @@ std::size_t ClimbAboveRoot(const ElfMember& member, std::string_view below) {
   return above;
 }
 
-/// What is wrong with one entry whatever the tree holds.
+/// Reports faults of one entry that do not depend on the tree.
 void CheckEntry(const PathEntry& entry, FileFindings findings) {
   if (entry.text.find(kPadName) != std::string::npos) {
     findings.Add("elf-search-path-pad", Severity::kError,
@@ -213,7 +213,7 @@ void CheckDeadEntries(const std::vector<PathEntry>& entries, bool wheel, FileFin
     if (entry.kind == EntryKind::kDead) dead.push_back(entry.text);
   }
   if (dead.empty()) return;
-  // In site-packages the folder may belong to another distribution.
+  // In site-packages the directory may belong to another distribution.
   findings.Add(
       "elf-search-path-dead", wheel ? Severity::kInfo : Severity::kWarning,
       fmt::format("the search path entries '{}' point to no directory of the tree", Join(dead, "', '")),

@@ -39,11 +39,11 @@ struct DependencyResolution {
   std::string problem = {};  ///< kMissing: what CheckNeeded says of it.
 };
 
-/// Where it comes from, by the rules of CheckNeeded.
+/// Origin of the needed library, by the rules of CheckNeeded.
 DependencyResolution ResolveDependency(const ElfTree& tree, const CheckOptions& options,
                                        const std::vector<std::string>& dependencies, const Need& need);
 
-/// All that $LIB and $PLATFORM of the member's search path may stand for, for ExplainSearchPath.
+/// All possible values of $LIB and $PLATFORM in the member's search path, for ExplainSearchPath.
 std::vector<elf::TokenValues> TokensOf(const ElfTree& tree, const ElfMember& member);
 
 /// No forbidden text, pad, absolute, empty, relative, escaping, stubs or dead entry. Findings:

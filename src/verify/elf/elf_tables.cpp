@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 5> kOpenMp = {"libgomp.so*", "libgomp-*.s
 // Conda names and Python names of the libraries around PyTorch. Numbers at the end are the CUDA major.
 constexpr std::array<Provider, 75> kProviders = {{
     {"torch", "libtorch*.so* libc10*.so* libshm.so libcaffe2*.so"},
-    // What torch 2.15.0 installs with it. Of torch the newest counts: a wheel that requires "torch>=2.10" and
+    // Libraries that torch 2.15.0 installs. The newest torch counts: a wheel that requires "torch>=2.10" and
     // needs libcudart.so.12 breaks with it. A CPU build brings none of these, and nothing built against that
     // one needs them.
     {"torch",
@@ -121,7 +121,7 @@ constexpr std::array<Provider, 75> kProviders = {{
     {"libzlib", "libz.so.1"},
 }};
 
-/// What installing a package installs with it.
+/// Packages that installing a package brings along.
 struct InstalledDependencies {
   std::string_view package;
   std::string_view brought;  ///< Separated by spaces; normalised.

@@ -28,11 +28,11 @@ struct Provider {
   std::string_view libraries;  ///< Globs, separated by spaces; "" when it brings none.
 };
 
-/// What well-known dependencies provide; a package may occur more than once.
+/// Libraries of well-known dependencies; a package may occur more than once.
 std::span<const Provider> Providers();
 
 /// Whether one of `packages` (normalised names), or one that is known to be installed with them, provides a
-/// library; and whether one of `packages` might that the table does not know.
+/// library; and whether one of `packages` that is not in the table might provide it.
 struct Provided {
   bool known = false;
   bool possible = false;

@@ -78,7 +78,7 @@ const Result<PolicyLibraries>& PoliciesOfLibraries() {
   return kLibraries;
 }
 
-/// What ElfMember::internal_symbols holds.
+/// Reads ElfMember::internal_symbols.
 Result<std::map<std::string, std::vector<std::string>>> ReadInternalSymbols(
     File& file, const elf::Image& image, const std::vector<std::string>& needed) {
   std::map<std::string, std::vector<std::string>> used;
@@ -105,7 +105,7 @@ Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) 
   return filters;
 }
 
-/// What glibc's loader makes of the file.
+/// Reads how glibc's loader treats the file.
 Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member) {
   if (IsLibraryName(member.path.Name())) {
     PTPKG_TRY(member.faults, elf::FindHeaderFaults(file, image));
@@ -139,7 +139,7 @@ bool IsDamage(const Error& error) {
   return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported;
 }
 
-/// What ld.so can do without: damage there is a finding, and the file stays a member without it.
+/// Turns damage in a part that ld.so does not need into a finding; the file stays a member without it.
 template <class Value>
 Result<Value> OrFinding(Result<Value> value, const RelPath& path, std::optional<Finding>& finding) {
   if (value || !IsDamage(value.error())) return value;
@@ -185,7 +185,7 @@ bool IsCompanion(const elf::Image& image) {
          });
 }
 
-/// Of a file that is named like a library. GPU code and objects in archives have other names.
+/// Judges a file that is named like a library. GPU code and objects in archives have other names.
 Result<std::optional<Finding>> JudgeWithoutDynamic(File& file, const RelPath& path, const elf::Image& image) {
   PTPKG_TRY(const auto faults, elf::FindHeaderFaults(file, image));
   const auto finding = [&](std::string id, const std::string& why) {
@@ -226,7 +226,7 @@ Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTab
   return facts;
 }
 
-/// Where an entry that begins with $ORIGIN leads.
+/// Kind of the directory to which an entry with $ORIGIN leads.
 EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::string& below) {
   if (!ResolveInTree(folder, below)) return EntryKind::kOutside;
   return tree.map.FollowToFolder(folder, below) ? EntryKind::kInTree : EntryKind::kDead;

@@ -28,7 +28,7 @@ namespace ptpkg::verify {
 /// A library that stands in for the file's own symbols.
 struct ElfFilter {
   std::string name;
-  bool is_auxiliary = false;  ///< DT_AUXILIARY: ld.so goes on without it.
+  bool is_auxiliary = false;  ///< DT_AUXILIARY: ld.so continues without it.
 };
 
 struct ElfMember {
@@ -43,10 +43,10 @@ struct ElfMember {
   std::vector<std::string> defined_versions = {};  ///< Sorted.
   elf::IsaLevel isa = elf::IsaLevel::kUnstated;
   std::vector<std::string> mentions = {};  ///< Names of the table of opened libraries, sorted.
-  /// Of each of required_versions, the first kNamedSymbols that are bound to it, in the order of the symbol
-  /// table; none where that is damaged.
+  /// For each of required_versions, the first kNamedSymbols that are bound to it, in the order of the symbol
+  /// table; empty if that is damaged.
   std::vector<elf::BoundSymbol> bound_symbols = {};
-  /// Of libraries in `needed`, the symbols that the file uses and that are none of their interface
+  /// Libraries in `needed` → the symbols that the file uses and that are not part of their interface
   /// (PolicyLibraries::InternalSymbols), sorted; none where the symbol table is damaged.
   std::map<std::string, std::vector<std::string>> internal_symbols = {};
   elf::PythonSymbols python = {};  ///< None where the symbol table is damaged.
@@ -57,7 +57,7 @@ struct ElfMember {
   elf::SymbolUse symbols = {};
 };
 
-/// Whether processes begin with the file: linked to fixed addresses, with an interpreter, or a PIE that is
+/// Whether the file is a program: linked to fixed addresses, with an interpreter, or a PIE that is
 /// not named like a shared library.
 bool IsProgram(const ElfMember& member);
 
@@ -68,18 +68,18 @@ inline elf::Host HostOf(const ElfMember& member) {
   return {.elf_class = member.elf_class, .order = member.order, .machine = member.machine};
 }
 
-/// $ORIGIN of the file: the folder that it is installed in, its own in the tree where that is none of
+/// $ORIGIN of the file: the directory that it is installed in, its own in the tree where that is none of
 /// site-packages.
 std::string OriginOf(const ElfMember& member);
 
-/// A search-path entry seen from the file's folder.
+/// A search-path entry seen from the file's directory.
 enum class EntryKind : std::uint8_t {
-  kInTree,   ///< A folder of the tree.
-  kDead,     ///< Would lie in the tree, but no such folder exists.
+  kInTree,   ///< A directory of the tree.
+  kDead,     ///< Would lie in the tree, but no such directory exists.
   kOutside,  ///< Climbs above the tree's root.
   kAbsolute,
-  kRelative,  ///< To the working folder.
-  kEmpty,     ///< Means the working folder.
+  kRelative,  ///< Relative to the working directory.
+  kEmpty,     ///< Means the working directory.
 };
 
 struct PathEntry {
@@ -91,7 +91,7 @@ struct ElfTree {
   AbsPath root = AbsPath::Literal("/nonexistent");
   TreeMap map;
   std::vector<ElfMember> members;                                        ///< Sorted by path.
-  std::vector<FileDeviceCode> device_code;                               ///< Of those that hold some, sorted.
+  std::vector<FileDeviceCode> device_code;                               ///< For files with GPU code, sorted.
   std::vector<RelPath> files;                                            ///< All files and symlinks, sorted.
   std::map<std::string, std::vector<std::string>, std::less<>> by_name;  ///< File name → tree paths.
 
@@ -106,7 +106,7 @@ using OnFile = std::function<Result<void>(const RelPath& path, File& file)>;
 /// The files and symlinks of `map`, sorted by path.
 std::vector<RelPath> FilesOf(const TreeMap& map);
 
-/// What is read of one file.
+/// Facts read from one file.
 struct ElfFacts {
   std::optional<ElfMember> member = {};  ///< Also beside elf-damaged, for damage that ld.so does not see.
   std::optional<FileDeviceCode> device_code = {};

@@ -10,7 +10,7 @@ namespace ptpkg::verify {
 struct FileDeviceCode {
   std::string file;
   elf::DeviceCode code = {};
-  std::string problem = {};  ///< Why it could not be told; then `code` is empty.
+  std::string problem = {};  ///< Why the code is not known; then `code` is empty.
 };
 
 }  // namespace ptpkg::verify

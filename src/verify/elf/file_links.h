@@ -9,12 +9,12 @@
 
 namespace ptpkg::verify {
 
-/// Where a library that a file needs comes from.
+/// Origin of a library that a file needs.
 enum class NeedState : std::uint8_t {
   kFound,       ///< From the tree, in every process that loads the file.
   kSystem,      ///< Every system has it, or a driver.
   kDependency,  ///< A package that the tree depends on has it, or may have it.
-  kAllowed,     ///< By the options, or by the package itself.
+  kAllowed,     ///< The options, or the package itself, allow it.
   kMissing,     ///< Some process does not get it.
 };
 
@@ -23,20 +23,20 @@ std::string_view NeedStateName(NeedState state);
 
 struct FoundFile {
   std::string path;
-  std::string rule;  ///< Of ld.so, in words: "RPATH $ORIGIN/lib of torch/_C.so".
+  std::string rule;  ///< Rule of ld.so, in words: "RPATH $ORIGIN/lib of torch/_C.so".
 };
 
 /// One NEEDED.
 struct NeedLink {
   std::string name;
   NeedState state = NeedState::kMissing;
-  std::vector<FoundFile> files = {};  ///< What processes get for it, by path.
+  std::vector<FoundFile> files = {};  ///< Files that processes load for it, by path.
   std::string problem = {};           ///< Why it is missing; "" for other states.
 };
 
 struct FileLinks {
   std::string file;
-  std::optional<elf::PathTag> tag = {};  ///< Of the search path that ld.so obeys; nullopt: there is none.
+  std::optional<elf::PathTag> tag = {};  ///< Tag of the search path that ld.so obeys; nullopt: there is none.
   std::vector<PathEntry> search_path = {};
   std::vector<NeedLink> needed = {};  ///< In the order of the file.
 };

@@ -27,10 +27,10 @@ struct FileNeeds {
   std::vector<elf::RequiredVersion>
       set_by;                        ///< The versions that set `policy`, or `glibc` where no policy applies.
   std::vector<std::string> symbols;  ///< "memcpy@GLIBC_2.14", some of those bound to `set_by`.
-  /// What sets `policy` and has no version: libraries that older policies do not list ("libexpat.so.1"), and
-  /// symbols that are none of a library's interface ("zcalloc of libz.so.1").
+  /// Unversioned names that set `policy`: libraries that older policies do not list ("libexpat.so.1"), and
+  /// symbols that are not part of a library's interface ("zcalloc of libz.so.1").
   std::vector<std::string> set_by_names = {};
-  /// Of these, the symbols that no policy for the file's C library admits.
+  /// Among these, the symbols that no policy for the file's C library admits.
   std::vector<std::string> internal_symbols = {};
 
   /// NEEDED → the files of the tree that serve it, by path; none when it comes from elsewhere or is missing.
@@ -38,7 +38,7 @@ struct FileNeeds {
 
   /// "manylinux_2_17_x86_64"; "" when no policy admits it or none is known for the machine.
   [[nodiscard]] std::string PolicyTag() const;
-  /// What sets `policy`, or fits none, for people: `symbols`, or the versions where no symbol was looked up,
+  /// Names that set `policy` or fit none, for people: `symbols`, or the versions if no symbol was looked up,
   /// then `set_by_names`: "'memcpy@GLIBC_2.14', 'libexpat.so.1'".
   [[nodiscard]] std::string LimitingNames() const;
 };

@@ -58,7 +58,7 @@ void CheckFilters(const ElfTree& tree, std::size_t index, const ResolvedLibrarie
   }
 }
 
-/// Where the kernel finds the loader of each C library, on every distribution.
+/// Checks the path of each C library's loader, which is the same on every distribution.
 void CheckInterpreter(const ElfMember& member, FileFindings findings) {
   constexpr std::array<std::string_view, 12> kLoaders = {"/lib64/ld-linux-x86-64.so.2",
                                                          "/lib/ld-linux.so.2",

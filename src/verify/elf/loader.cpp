@@ -2,15 +2,13 @@
 // is walked, so the search is breadth first, like ld.so's. Each NEEDED name is answered in this order:
 // 1. a name that the process knows already (asked for before, or the DT_SONAME of a loaded object);
 // 2. a name with '/': that path; only paths below $ORIGIN can lead into the tree;
-// 3. with DT_RUNPATH: the folders of the file itself; otherwise the DT_RPATH of the file and then of each of
-// its loaders.
-// Each folder is preceded by its glibc-hwcaps subfolders. A file for another architecture is skipped and the
-// search continues; a file that ld.so refuses ends the process. A hit with the device and inode of a loaded
-// object is that object.
-// Invariants: lookups (folder, name), folder lists (file, machine) and verdicts (file, host) do not depend
-// on the process, so they are cached across processes; the number of requests is limited, because chains of
-// libraries can need each other exponentially.
-// Source: glibc elf/dl-load.c, _dl_map_object and open_verify; elf/dl-deps.c, _dl_map_object_deps.
+// 3. with DT_RUNPATH: the directories of the file itself; otherwise the DT_RPATH of the file and then of each
+// of its loaders. Each directory is preceded by its glibc-hwcaps subfolders. A file for another architecture
+// is skipped and the search continues; a file that ld.so refuses ends the process. A hit with the device and
+// inode of a loaded object is that object. Invariants: lookups (directory, name), directory lists (file,
+// machine) and verdicts (file, host) do not depend on the process, so they are cached across processes; the
+// number of requests is limited, because chains of libraries can need each other exponentially. Source: glibc
+// elf/dl-load.c, _dl_map_object and open_verify; elf/dl-deps.c, _dl_map_object_deps.
 
 #include "verify/elf/loader.h"
 
@@ -24,7 +22,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// Subfolders of every folder of a search path, best first; they are searched before the folder itself.
+/// Subfolders of every directory of a search path, best first; they are searched before the directory itself.
 std::vector<std::string> Subfolders(const elf::Host& host, elf::IsaLevel isa) {
   std::vector<std::string> folders;
   if (host.machine == elf::kMachineX8664 && host.elf_class == elf::ElfClass::k64) {
@@ -44,11 +42,11 @@ struct Loader::Object {
   std::optional<std::size_t> loader;  ///< Object that asked for it; nullopt for the first.
   std::string path;
   /// The nearest object, itself or one of its loaders, with a DT_RPATH that counts; of one that has it,
-  /// `above` is the next one that leads to other folders. Long chains mostly have one search path, which is
-  /// then looked through once.
+  /// `above` is the next one that leads to other directories. Long chains mostly have one search path, which
+  /// is then looked through once.
   std::optional<std::size_t> nearest_rpath = {};
   std::optional<std::size_t> above = {};
-  bool is_linked = false;  ///< Whether these two are filled in.
+  bool is_linked = false;  ///< True if these two are filled in.
 };
 
 struct Loader::Process {
@@ -283,7 +281,7 @@ const std::vector<Loader::Folder>& Loader::FoldersOf(const Process& process, std
                                 .lib = process.machine.lib,
                                 .platform = process.machine.platform};
   for (const std::string& entry : elf::SplitSearchPath(path.text)) {
-    // An empty or relative entry is the working folder's: whatever lies there, it is not the tree's.
+    // An empty or relative entry is the working directory's: whatever lies there, it is not the tree's.
     const std::optional<std::string> inside = PathInTree(elf::ExpandTokens(entry, values));
     if (!inside) continue;
     const std::optional<std::string> folder = tree_.map.FollowToFolder("", *inside);

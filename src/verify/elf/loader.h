@@ -1,8 +1,8 @@
 #pragma once
 // Simulates the library search of ld.so. Layer: verify. Source: glibc elf/dl-deps.c (breadth first),
 // elf/dl-load.c (names, search paths, $ORIGIN, what a file must be), elf/dl-hwcaps.c; the judge is ld.so
-// itself, tests/e2e/ld_so*.py. What glibc 2.37 no longer does is left out: folders by processor name beside
-// glibc-hwcaps ("haswell", "tls").
+// itself, tests/e2e/ld_so*.py. What glibc 2.37 no longer does is left out: directories by processor name
+// beside glibc-hwcaps ("haswell", "tls").
 
 #include <map>
 #include <optional>
@@ -18,9 +18,9 @@ namespace ptpkg::verify {
 
 /// A machine as far as the search depends on it.
 struct LoaderMachine {
-  std::string lib;                               ///< What $LIB stands for; "" where no file says $LIB.
-  std::string platform;                          ///< What $PLATFORM stands for.
-  elf::IsaLevel isa = elf::IsaLevel::kBaseline;  ///< Which folders of glibc-hwcaps are searched.
+  std::string lib;                               ///< Value of $LIB; "" where no file says $LIB.
+  std::string platform;                          ///< Value of $PLATFORM.
+  elf::IsaLevel isa = elf::IsaLevel::kBaseline;  ///< Which directories of glibc-hwcaps are searched.
 
   auto operator<=>(const LoaderMachine&) const = default;
 };
@@ -31,7 +31,7 @@ enum class LoadEnd : std::uint8_t {
   kRefused,  ///< A file in the way ends the process.
 };
 
-/// By which rule ld.so found a file.
+/// Rule by which ld.so found a file.
 struct LoadRule {
   enum class Kind : std::uint8_t { kLoaded, kPath, kRunpath, kRpath };
   Kind kind = Kind::kLoaded;  ///< kLoaded: the process has it already, under this name or as this file.
@@ -42,7 +42,7 @@ struct LoadRule {
 /// One NEEDED of one file in one process.
 struct Load {
   std::size_t needed_by = 0;  ///< Index of the member.
-  std::string name = {};      ///< As the file says it.
+  std::string name = {};      ///< Name as in the file.
   LoadEnd end = LoadEnd::kMissing;
   std::string path = {};         ///< kFound, kRefused: tree path of the file itself, links followed.
   LoadRule rule = {};            ///< kFound, kRefused.
@@ -67,13 +67,13 @@ class Loader {
  private:
   struct Object;
   struct Process;
-  /// A folder that ld.so looks into.
+  /// A directory that ld.so looks into.
   struct Folder {
     std::string path;        ///< In the tree, without links.
-    bool named = true;       ///< By the search path; false for one of its subfolders.
-    std::string entry = {};  ///< Of the search path, as written.
+    bool named = true;       ///< In the search path; false for one of its subdirectories.
+    std::string entry = {};  ///< Entry of the search path, as written.
   };
-  /// What lies at a place where ld.so looks.
+  /// Entry at a place where ld.so looks.
   struct Candidate {
     enum class Kind : std::uint8_t { kNone, kLoop, kFolder, kFile, kElsewhere };
     Kind kind = Kind::kNone;
@@ -82,7 +82,7 @@ class Loader {
   };
   struct Hit {
     Candidate file;
-    std::string origin;  ///< Folder that it was found in.
+    std::string origin;  ///< Directory that it was found in.
     elf::LoaderCompatibility fit;
     LoadRule rule = {};
   };
@@ -99,7 +99,7 @@ class Loader {
 
   const std::vector<Folder>& FoldersOf(const Process& process, std::size_t object,
                                        const elf::SearchPath& path);
-  /// REQUIRES: `folder` is a folder of the tree.
+  /// REQUIRES: `folder` is a directory of the tree.
   const Candidate& LookUp(const std::string& folder, const std::string& name);
   /// The part of an absolute path below the tree's root; nullopt if it lies elsewhere.
   [[nodiscard]] std::optional<std::string> PathInTree(std::string_view expanded) const;

@@ -21,7 +21,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// How the C libraries of Debian and Ubuntu call the folder of a machine.
+/// Debian's and Ubuntu's directory name for a machine.
 std::string Multiarch(std::string_view machine) {
   if (machine == "i686") return "i386-linux-gnu";
   if (machine == "armv7l") return "arm-linux-gnueabihf";
@@ -79,7 +79,7 @@ std::string DescribeMachine(const LoaderMachine& machine, const std::vector<Load
   return "where " + Join(words, " and ");
 }
 
-/// What Python imports, and what programs open by path.
+/// Modules that Python imports, and files that programs open by path.
 bool IsModule(const ElfMember& member) {
   const std::string_view name = member.path.Name();
   return name.ends_with(".so") && !name.starts_with("lib");
@@ -160,7 +160,7 @@ class SettledMembers {
            (library.facts.flags_1 & elf::kFlag1Pie) == 0 && OriginOf(library) == library.path.ParentText();
   }
 
-  /// What loads an unsettled member is unsettled too.
+  /// A member that loads an unsettled one is unsettled too.
   void Spread() {
     std::vector<std::vector<std::size_t>> loaders(tree_.members.size());
     std::vector<std::size_t> open;

@@ -14,7 +14,7 @@ namespace ptpkg::verify {
 /// One NEEDED of one member, over all processes that load the member.
 struct NeedOutcome {
   std::set<std::string> found;  ///< Tree paths of the files that it gets.
-  /// Of each of these the rule of the first process that looked for it; kLoaded where none had to.
+  /// For each of these the rule of the first process that looked for it; kLoaded where none had to.
   std::map<std::string, LoadRule> rules;
   std::set<std::string> passed_over;  ///< Files of that name for other processors.
   struct Refusal {
@@ -22,7 +22,7 @@ struct NeedOutcome {
     std::string_view reason;  ///< ld.so's words.
   };
   std::optional<Refusal> refused;
-  /// Some process does not find it, whatever the machine.
+  /// True if some process does not find it, whatever the machine.
   bool missing = false;
   /// Other processes of the same machine find it: the first member that does not, as entry point.
   std::optional<std::size_t> missing_from;
@@ -50,7 +50,7 @@ class ResolvedLibraries {
 
 /// The machines that a tree tells apart, for files of `host`: every value of $LIB and $PLATFORM that
 /// distributions and processors have, if a search path says so; every level from `least` on, if there is a
-/// folder glibc-hwcaps. One machine for a tree that makes no difference.
+/// directory glibc-hwcaps. One machine for a tree that makes no difference.
 std::vector<LoaderMachine> MachinesFor(const ElfTree& tree, const elf::Host& host, elf::IsaLevel least);
 
 }  // namespace ptpkg::verify

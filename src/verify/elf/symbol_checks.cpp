@@ -57,7 +57,7 @@ class Graph {
   }
 
   [[nodiscard]] const std::vector<std::size_t>& From(std::size_t member) const { return edges_[member]; }
-  /// Whether the member needs something of which the symbols are not known.
+  /// Whether the member needs a library whose symbols are not known.
   [[nodiscard]] bool IsOpaque(std::size_t member) const { return opaque_[member]; }
 
   /// `start` and all that it loads, in breadth-first order.
@@ -139,7 +139,7 @@ class SymbolChecks {
              "opened by path");
   }
 
-  /// What no library that the file needs offers.
+  /// Symbols that no needed library of the file offers.
   std::vector<const elf::ImportedSymbol*> UnresolvedSymbols(std::size_t index) {
     const ElfMember& member = tree_.members[index];
     std::vector<const elf::ImportedSymbol*> left;
@@ -228,7 +228,7 @@ class SymbolChecks {
     const bool at_once =
         is_imported || member.symbols.binds_now ||
         std::any_of(left.begin(), left.end(), [](const auto* symbol) { return !symbol->lazy; });
-    // What Python code loads first for all is not seen here.
+    // Libraries that Python code loads first for all are not visible here.
     const bool may_be_loaded =
         has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
           return std::any_of(tree_.members.begin(), tree_.members.end(), [&](const ElfMember& other) {

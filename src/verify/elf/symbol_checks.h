@@ -24,7 +24,7 @@ ModuleName ModuleNameOf(std::string_view file_name);
 /// Files looked at for undefined symbols, the same one counted again for each file that asks.
 inline constexpr std::uint64_t kMaxSymbolSteps = 50'000'000;
 
-/// What the checks below go by; borrowed.
+/// Inputs of the checks below; borrowed.
 struct SymbolContext {
   const ElfTree& tree;
   const ResolvedLibraries& loads;

@@ -16,7 +16,7 @@ bool ContinuesName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/// What differs from file to file stands in the fix, so that equal messages can be counted together.
+/// Parts that differ from file to file go into the fix, so that equal messages can be counted together.
 Finding Found(const TreeEntry& entry, const std::string& path, std::string_view where,
               std::string_view first = "") {
   return {"artifact-build-path", Severity::kError, entry.path.str(),
@@ -38,10 +38,10 @@ bool AreNumbers(std::string_view text) {
 // A refused build shows messages alone, and the usual remedy does not help here.
 constexpr std::string_view kLineTables = "line tables of the device code (nvcc -lineinfo)";
 
-/// What one file holds.
+/// Occurrences in one file.
 struct Occurrences {
   std::vector<std::optional<std::uint64_t>> paths;  ///< The offset of the first occurrence of each.
-  std::optional<std::uint64_t> temporary = {};      ///< Of the first name of a temporary file of nvcc.
+  std::optional<std::uint64_t> temporary = {};      ///< Offset of the first name of an nvcc temporary file.
 };
 
 Result<std::string> TextAt(File& file, std::uint64_t offset, std::size_t most) {
@@ -75,7 +75,7 @@ Result<Occurrences> SearchContent(File& file, const std::vector<std::string>& pa
   return found;
 }
 
-/// Whether the byte belongs to GPU code. False for what is no readable ELF file: only the advice depends on
+/// Whether the byte belongs to GPU code. False for an unreadable ELF file: only the advice depends on
 /// it.
 Result<bool> IsDeviceCode(File& file, std::uint64_t offset) {
   const auto image = elf::ReadImage(file);

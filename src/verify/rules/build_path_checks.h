@@ -10,7 +10,7 @@
 
 namespace ptpkg::verify {
 
-/// Those of `forbidden_paths` that can be searched for: without '/' at the end, and not "/" itself.
+/// The `forbidden_paths` that can be searched for: without '/' at the end, and not "/" itself.
 std::vector<std::string> SearchableBuildPaths(const std::vector<std::string>& forbidden_paths);
 
 /// Appends the findings of one file, or of a link, as CheckBuildPaths does. `paths`: of

@@ -10,7 +10,7 @@
 
 namespace ptpkg::verify {
 
-/// What is wrong with one of the wheels.
+/// Defect of one of the wheels.
 struct CrossWheelFindings {
   AbsPath wheel;
   std::vector<Finding> findings;

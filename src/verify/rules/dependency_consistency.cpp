@@ -74,7 +74,7 @@ void CheckProviders(const ElfTree& tree, const ResolvedLibraries& loads, std::ve
   }
 }
 
-/// Folders below glibc-hwcaps hold the same library for better processors, on purpose.
+/// Directories below glibc-hwcaps hold the same library for better processors, on purpose.
 bool IsVariant(const ElfMember& member) {
   return member.path.str().find("glibc-hwcaps/") != std::string::npos;
 }

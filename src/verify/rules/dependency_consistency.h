@@ -13,7 +13,7 @@ namespace ptpkg::verify {
 void CheckDependencyConsistency(const ElfTree& tree, const ResolvedLibraries& loads,
                                 std::vector<Finding>& findings);
 
-/// What one file asks for that is dangerous or belongs elsewhere: elf-text-relocations,
+/// Dangerous or misplaced requests of a single file: elf-text-relocations,
 /// elf-executable-stack, elf-driver-library.
 void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings);
 

@@ -58,7 +58,7 @@ MemberFs::MemberFs(Fs& other, const AbsPath& zip, const archive::ZipMembers& mem
   for (auto& [path, node] : nodes_) std::sort(node.children.begin(), node.children.end());
 }
 
-/// Notes `path` in its folder, and that one in its own, up to one that is known.
+/// Notes `path` in its directory, and that one in its own, up to one that is known.
 void MemberFs::AddFolderOf(const std::string& path) {
   std::string child = path;
   while (true) {

@@ -9,9 +9,9 @@
 namespace ptpkg::verify {
 
 /// Below the path of the zip itself, where no file can lie, its members; everywhere else another file system.
-/// What is opened is inflated when it is first read, as a whole: for texts, and for the rare look into a
+/// Opening a member inflates it at the first read, as a whole: for texts, and for the rare look into a
 /// library that the one pass over all members did not take (archive::ZipMembers::Visit). Symlinks are not
-/// followed there: none of a zip leads out of it.
+/// followed there: no link in a zip leads out of it.
 class MemberFs final : public OverlayFs {
  public:
   /// Borrows both.
@@ -23,8 +23,8 @@ class MemberFs final : public OverlayFs {
 
  private:
   struct Node {
-    std::optional<std::size_t> member = {};  ///< nullopt: a folder.
-    std::vector<std::string> children = {};  ///< Of a folder, sorted.
+    std::optional<std::size_t> member = {};  ///< nullopt: a directory.
+    std::vector<std::string> children = {};  ///< Sorted names in a directory.
     std::uint64_t inode = 0;
   };
   void AddFolderOf(const std::string& path);

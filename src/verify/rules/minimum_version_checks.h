@@ -26,7 +26,7 @@ std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies&
 /// the first. nullopt if no file requires a version of the system.
 std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs);
 
-/// What the checks of floors go by; borrowed.
+/// Inputs of the checks of minimum versions; borrowed.
 struct MinimumVersionContext {
   Env& env;
   const ElfTree& tree;

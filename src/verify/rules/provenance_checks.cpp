@@ -62,7 +62,7 @@ std::optional<Finding> NotSigned(const provenance::Envelope& envelope, const Pub
       kAskPublisher);
 }
 
-/// What is wrong with the statement in a signed envelope.
+/// Reports a wrong statement in a signed envelope.
 std::optional<Finding> WrongStatement(const provenance::Envelope& envelope, const provenance::Subject& file) {
   constexpr const char* kFix = "verify other statements with the tool that made them";
   if (envelope.payload_type != provenance::kStatementPayload) {

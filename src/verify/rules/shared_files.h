@@ -10,8 +10,8 @@
 namespace ptpkg::verify {
 
 struct PackageFiles {
-  AbsPath package;                 ///< A conda package in the folder of its subdir.
-  std::vector<std::string> paths;  ///< Of its payload.
+  AbsPath package;                 ///< A conda package in the directory of its subdir.
+  std::vector<std::string> paths;  ///< Paths in its payload.
 };
 
 /// The findings of each package, in the order of `packages`: conda-shared-file, a warning, where an earlier

@@ -15,7 +15,7 @@ namespace ptpkg::verify {
 
 namespace {
 
-/// Who checks decides; else the package, in whichever of its notes.
+/// The options decide; else the package, in whichever of its notes.
 Result<versions::DeviceCodeRequest> DeviceCodeAskedFor(const CheckOptions& options, const PackageNote& note) {
   if (!options.device_code.empty()) return versions::DeviceCodeRequest::Parse(options.device_code);
   const bool in_info = !options.device_code_of_package.empty();

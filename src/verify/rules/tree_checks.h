@@ -10,7 +10,7 @@ namespace ptpkg::verify {
 struct ElfSubject {
   AbsPath root = AbsPath::Literal("/nonexistent");
   const ElfTree* tree = nullptr;  ///< Borrowed; null: `root` is read.
-  /// What the artifact's name or metadata says; nullopt: what the tree itself says.
+  /// Platform by the artifact's name or metadata; nullopt: by the tree itself.
   std::optional<DeclaredPlatform> promise = {};
   NotePlaces notes = {};
 };

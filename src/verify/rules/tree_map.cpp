@@ -73,7 +73,7 @@ Result<void> TreeMap::List(Env& env, const AbsPath& root, const std::string& fol
 
 namespace {
 
-/// The folder above; nullopt for the top.
+/// The directory above; nullopt for the top.
 std::optional<std::string> FolderAbove(const std::string& at) {
   if (at.empty()) return std::nullopt;
   const std::size_t slash = at.rfind('/');

@@ -1,6 +1,6 @@
 #pragma once
 // Resolves paths and symlinks within a tree. Layer: verify. Source: path_resolution(7): ".." is the parent of
-// the folder that was really reached, and a folder that is not there ends the walk.
+// the directory that was really reached, and a directory that is not there ends the walk.
 
 #include <deque>
 #include <map>
@@ -15,7 +15,7 @@ namespace ptpkg::verify {
 
 struct TreeNode {
   FileKind kind = FileKind::kRegular;
-  std::string target = {};  ///< Of a symlink, as written.
+  std::string target = {};  ///< Target of a symlink, as written.
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 };
@@ -37,8 +37,8 @@ struct Walk {
 /// `name` in `folder`, "" being the root.
 std::string Child(const std::string& folder, std::string_view name);
 
-/// Where an installer puts a member of a wheel: "pkg/x.so" for "toy-1.0.data/platlib/pkg/x.so". nullopt for
-/// what goes elsewhere than into site-packages. Source: PyPA binary distribution format, "The .data
+/// Installed path of a member of a wheel: "pkg/x.so" for "toy-1.0.data/platlib/pkg/x.so". nullopt for
+/// members that do not go into site-packages. Source: PyPA binary distribution format, "The .data
 /// directory".
 std::optional<std::string> InstalledPath(const std::string& member);
 
@@ -48,14 +48,15 @@ class TreeMap {
  public:
   TreeMap();
 
-  /// Lists `root`. Errors: kIo, kNotFound, kCancelled; kInvalidInput for folders nested more than 128 deep.
+  /// Lists `root`. Errors: kIo, kNotFound, kCancelled; kInvalidInput for directories nested more than 128
+  /// deep.
   static Result<TreeMap> Read(Env& env, const AbsPath& root);
 
-  /// Follows `text` from `folder`, the path of a folder in nodes() or where one is installed. Links to
+  /// Follows `text` from `folder`, the path of a directory in nodes() or where one is installed. Links to
   /// absolute paths below the root are followed.
   [[nodiscard]] Walk Follow(std::string_view folder, std::string_view text) const;
 
-  /// The folder that Follow ends at; nullopt where it ends elsewhere.
+  /// The directory that Follow ends at; nullopt where it ends elsewhere.
   [[nodiscard]] std::optional<std::string> FollowToFolder(std::string_view folder,
                                                           std::string_view text) const;
 

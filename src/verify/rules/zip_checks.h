@@ -12,11 +12,11 @@
 namespace ptpkg::verify {
 
 struct PlainZip {
-  /// Null when the zip cannot be read. Its tree is what people use: the folder that holds everything, if
-  /// there is one, for it can be moved and renamed. One that is called lib or include is no such folder, but
-  /// a part of a prefix.
+  /// Null when the zip cannot be read. Its tree is what people use: the directory that holds everything, if
+  /// there is one, for it can be moved and renamed. One that is called lib or include is no such directory,
+  /// but a part of a prefix.
   std::unique_ptr<ZipTree> zip;
-  /// Where in the tree ptpkg's note is looked for: in the folder that holds everything. "" without one.
+  /// Path in the tree of ptpkg's note: in the directory that holds everything. "" without one.
   std::string note;
 };
 

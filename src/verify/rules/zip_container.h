@@ -17,14 +17,14 @@
 
 namespace ptpkg::verify {
 
-/// How a kind of artifact takes what strict readers refuse.
+/// Severity, for a kind of artifact, of problems that strict readers refuse.
 struct ContainerRule {
-  std::string_view id;  ///< Of the findings.
+  std::string_view id;  ///< Id of the findings.
   std::string_view fix;
-  /// Of what readers refuse and nobody reads otherwise. Where readers part, people get other files, and that
+  /// For content that readers refuse but read alike. Where they differ, people get other files, and that
   /// is an error in any artifact.
   Severity where_readers_agree = Severity::kError;
-  /// Those whose refusal makes it an error, and a warning without; no rule of any: where_readers_agree.
+  /// The readers whose refusal makes it an error, else a warning; no rule of any: where_readers_agree.
   std::optional<Consumers> targets = {};
 };
 
@@ -32,11 +32,11 @@ struct ContainerRule {
 Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule& rule,
                                std::vector<Finding>& findings);
 
-/// What is looked for while the members pass.
+/// Searches to make while the members pass.
 struct ZipReading {
   const DlopenTable& opened;            ///< Borrowed.
-  std::vector<std::string> paths = {};  ///< Of SearchableBuildPaths.
-  /// The folder that holds everything and that paths leave out, "" for none. May be empty: none.
+  std::vector<std::string> paths = {};  ///< From SearchableBuildPaths.
+  /// The directory that holds everything and that paths leave out, "" for none. May be empty: none.
   std::function<std::string(const std::vector<archive::ArchiveMember>&)> top_folder = {};
   OnFile on_file = {};                  ///< CheckOptions::on_file.
   const KnownContent* known = nullptr;  ///< CheckOptions::known. Borrowed; null: none.
@@ -51,12 +51,12 @@ class ZipTree {
 
   /// An environment in which the files of tree() can be opened.
   [[nodiscard]] Env& env() { return env_; }
-  /// The zip's own path, or its top folder below that, is the root.
+  /// The zip's own path, or its top directory below that, is the root.
   [[nodiscard]] const StagedTree& tree() const { return tree_; }
   /// The ELF files; their findings, and those of the search for paths, are appended. Call once. Errors:
-  /// kInvalidInput for folders that are nested too deep.
+  /// kInvalidInput for directories that are nested too deep.
   Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
-  /// What was learnt of each member.
+  /// Facts about each member.
   [[nodiscard]] std::shared_ptr<const ZipScan> Seen() const { return seen_; }
 
  private:

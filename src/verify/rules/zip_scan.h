@@ -20,7 +20,7 @@ struct MemberFacts {
   SharedElfFacts elf = {};
   std::string head = {};  ///< Its first bytes.
   std::vector<Finding> build_paths = {};
-  std::optional<Error> failure = {};  ///< Of looking at it, not of inflating it.
+  std::optional<Error> failure = {};  ///< Error of examining it, not of inflating it.
 };
 
 /// A zip that was read. It borrows the environment in which it was.
@@ -32,7 +32,7 @@ struct ZipScan {
   std::map<std::string, std::size_t, std::less<>> by_path;  ///< Index of each.
 };
 
-/// What is known of a wheel or zip before it is read, because it was made of another one.
+/// Facts about a wheel or zip before it is read, because it was made of another one.
 struct KnownContent {
   /// The members that it stores with the same bytes need not be inflated again. It was examined with the same
   /// options. May be null.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMuslPolicy = "musllinux_1_2";
 
-/// What the files say together.
+/// Common values of the files.
 struct Common {
   std::string machine;  // "" when none says one
   bool musl = false;
@@ -66,7 +66,7 @@ std::string UsesInternal(const FileNeeds& file) {
   return fmt::format("uses '{}', which no policy allows", Join(file.internal_symbols, "', '"));
 }
 
-/// Whether `file` runs where `platform`, one plain tag, says; else why not.
+/// Reason why `file` does not run on `platform`, one plain tag; "" if it does.
 std::string PlatformConflict(const FileNeeds& file, const std::string& platform,
                              const PlatformPolicies& policies) {
   if (file.machine.empty()) return {};
@@ -117,45 +117,45 @@ bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code
 Result<ComputedPlatform> ComputePlatformFromSymbols(const std::vector<FileNeeds>& files) {
   PTPKG_TRY(const Common common, CommonOf(files));
   if (common.machine.empty()) return ComputedPlatform{};
-  ComputedPlatform deserved{
+  ComputedPlatform computed{
       .machine = common.machine, .musl = common.musl, .tag = "linux_" + common.machine, .reasons = {}};
   if (common.musl) {
     for (const FileNeeds& file : files) {
       if (file.internal_symbols.empty()) continue;
-      deserved.reasons.push_back(fmt::format("'{}' {}", file.file, UsesInternal(file)));
+      computed.reasons.push_back(fmt::format("'{}' {}", file.file, UsesInternal(file)));
     }
-    if (deserved.reasons.empty()) deserved.tag = fmt::format("{}_{}", kMuslPolicy, common.machine);
-    return deserved;
+    if (computed.reasons.empty()) computed.tag = fmt::format("{}_{}", kMuslPolicy, common.machine);
+    return computed;
   }
   for (const FileNeeds& file : files) {
     if (file.machine.empty()) continue;
     if (!file.fits_policy) {
-      deserved.reasons.push_back(
+      computed.reasons.push_back(
           fmt::format("'{}' requires {}, which no policy allows", file.file, file.LimitingNames()));
-    } else if (file.policy && (!deserved.set_by || *deserved.set_by->policy < *file.policy)) {
-      deserved.set_by = file;
+    } else if (file.policy && (!computed.set_by || *computed.set_by->policy < *file.policy)) {
+      computed.set_by = file;
     }
   }
-  if (!deserved.reasons.empty()) return deserved;
-  if (!deserved.set_by) {  // no policy knows the machine
-    deserved.reasons.push_back(fmt::format("there is no manylinux policy for {}", common.machine));
-    return deserved;
+  if (!computed.reasons.empty()) return computed;
+  if (!computed.set_by) {  // no policy knows the machine
+    computed.reasons.push_back(fmt::format("there is no manylinux policy for {}", common.machine));
+    return computed;
   }
-  deserved.tag = deserved.set_by->PolicyTag();
-  if (!deserved.set_by->set_by.empty() || !deserved.set_by->set_by_names.empty())
-    deserved.reasons.push_back(
-        fmt::format("'{}' needs {}", deserved.set_by->file, deserved.set_by->LimitingNames()));
-  return deserved;
+  computed.tag = computed.set_by->PolicyTag();
+  if (!computed.set_by->set_by.empty() || !computed.set_by->set_by_names.empty())
+    computed.reasons.push_back(
+        fmt::format("'{}' needs {}", computed.set_by->file, computed.set_by->LimitingNames()));
+  return computed;
 }
 
 Result<ComputedPlatform> ComputePlatform(const std::vector<FileNeeds>& files,
                                          const std::vector<std::string>& dependencies) {
-  PTPKG_TRY(ComputedPlatform deserved, ComputePlatformFromSymbols(files));
-  PTPKG_TRY(std::vector<std::string> external, External(files, dependencies, deserved.musl));
-  if (deserved.machine.empty() || external.empty()) return deserved;
-  deserved.tag = "linux_" + deserved.machine;
-  deserved.reasons = std::move(external);
-  return deserved;
+  PTPKG_TRY(ComputedPlatform computed, ComputePlatformFromSymbols(files));
+  PTPKG_TRY(std::vector<std::string> external, External(files, dependencies, computed.musl));
+  if (computed.machine.empty() || external.empty()) return computed;
+  computed.tag = "linux_" + computed.machine;
+  computed.reasons = std::move(external);
+  return computed;
 }
 
 Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::string& platform,
@@ -191,17 +191,17 @@ Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::s
 }
 
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
-                          const ComputedPlatform& deserved) {
+                          const ComputedPlatform& computed) {
   const std::vector<std::string> platforms = Split(now, '.');
   const auto promise = DeclaredByTags(policies, platforms);
-  const auto due = policies.PolicyOfTag(deserved.tag);
+  const auto due = policies.PolicyOfTag(computed.tag);
   const bool same_machine = std::all_of(platforms.begin(), platforms.end(), [&](const std::string& platform) {
-    return MachineOfTag(platform) == deserved.machine;
+    return MachineOfTag(platform) == computed.machine;
   });
   // Which musllinux it is no symbol tells: what the wheel says is as good.
   const bool same_system =
-      deserved.tag.starts_with("musllinux_") ? promise.musl : due && promise.glibc == due;
-  return same_system && same_machine ? now : deserved.tag;
+      computed.tag.starts_with("musllinux_") ? promise.musl : due && promise.glibc == due;
+  return same_system && same_machine ? now : computed.tag;
 }
 
 }  // namespace ptpkg::verify

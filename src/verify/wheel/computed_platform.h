@@ -44,16 +44,16 @@ Result<ComputedPlatform> ComputePlatform(const std::vector<FileNeeds>& files,
 Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::string& platform,
                                const std::set<MachineCode>& code);
 
-/// Whether some tag of `platform` is judged by `code` alone: one of a system that is not Linux.
+/// Whether some tag of `platform` is judged by `code` alone: one of a system other than Linux.
 bool IsForOtherSystems(const std::string& platform);
 
-/// Whether code of these kinds can be for the system of `platform`, one plain tag of a system that is not
+/// Whether code of these kinds can be for the system of `platform`, one plain tag of a system other than
 /// Linux. Systems that are not in the table may have any.
 bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code);
 
-/// `now`, the dot-joined platforms of a file name, if they promise exactly `deserved`, or some musllinux
+/// `now`, the dot-joined platforms of a file name, if they promise exactly `computed`, or some musllinux
 /// where that is one; else its tag.
 std::string PlatformAfter(const PlatformPolicies& policies, const std::string& now,
-                          const ComputedPlatform& deserved);
+                          const ComputedPlatform& computed);
 
 }  // namespace ptpkg::verify

@@ -27,15 +27,15 @@ struct DeclaredPlatform {
   std::map<std::string, std::vector<std::string>, std::less<>> specs = {};
 };
 
-/// Of the platform tags of a wheel: it is installed where any of them fits, so the lowest counts.
+/// Platform declared by a wheel's tags: it is installed where any of them fits, so the lowest counts.
 DeclaredPlatform DeclaredByTags(const PlatformPolicies& policies, const std::vector<std::string>& platforms);
 
-/// Of a conda package's 'depends' and 'constrains' texts: '__glibc >=2.28', '__archspec 1=x86_64_v3',
-/// '_x86_64-microarch-level >=3'; and of its subdir, "linux-64".
+/// From a conda package's 'depends' and 'constrains' texts: '__glibc >=2.28', '__archspec 1=x86_64_v3',
+/// '_x86_64-microarch-level >=3'; and by its subdir, "linux-64".
 DeclaredPlatform DeclaredBySpecs(const std::vector<std::string>& specs, const std::string& subdir);
 
-/// Of an unpacked wheel (*.dist-info/WHEEL) or conda package (info/index.json); kNone for any other tree.
-/// Files that cannot be understood promise nothing: the checks of their format report them. Errors: kIo.
+/// From an unpacked wheel (*.dist-info/WHEEL) or conda package (info/index.json); kNone for any other tree.
+/// Unreadable files declare nothing: the checks of their format report them. Errors: kIo.
 Result<DeclaredPlatform> DeclaredByTree(Env& env, const ElfTree& tree, const PlatformPolicies& policies);
 
 }  // namespace ptpkg::verify

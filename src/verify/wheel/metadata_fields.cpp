@@ -14,7 +14,7 @@ namespace ptpkg::verify {
 namespace {
 
 struct FieldRule {
-  std::string_view name;  ///< As the specification writes it.
+  std::string_view name;  ///< Spelling of the specification.
   std::string_view since;
   bool repeats = false;
 };
@@ -216,7 +216,7 @@ std::string LicenseWord(const std::string& word) {
   return reference ? std::string(kReference) + word.substr(kReference.size()) : word;
 }
 
-/// As the index reads it, which takes no DocumentRef.
+/// Checks it like the index, which takes no DocumentRef.
 void CheckLicenseExpression(const wheel::CoreMetadata& metadata, FieldReport& report) {
   const std::string value(Trim(metadata.Get("License-Expression")));
   if (value.empty()) return;

@@ -15,7 +15,7 @@ namespace ptpkg::verify {
 void CheckMetadataFields(const wheel::CoreMetadata& metadata, const std::string& file,
                          std::vector<Finding>& findings);
 
-/// Of UTF-8 text, as the index counts: not bytes.
+/// Number of characters of UTF-8 text, as the index counts: not bytes.
 std::size_t CharacterCount(std::string_view text);
 /// "": a classifier that the index takes. Else why not.
 std::string ClassifierProblem(std::string_view classifier);

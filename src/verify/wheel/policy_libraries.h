@@ -20,7 +20,7 @@ class PolicyLibraries {
   /// The table built into the program.
   static Result<PolicyLibraries> BuiltIn();
 
-  /// Whether every system that `policy` is for has `library`. nullopt: the newest policy.
+  /// Whether every system that satisfies `policy` has `library`. nullopt: the newest policy.
   [[nodiscard]] bool IsOfManylinux(std::string_view library, const std::optional<GlibcVersion>& policy) const;
   [[nodiscard]] bool IsOfMusllinux(std::string_view library) const;
   /// The oldest policy that lists `library`; nullopt: none does.
@@ -28,9 +28,9 @@ class PolicyLibraries {
 
   /// Symbols of `library` that are none of its interface and that some policy forbids, sorted.
   [[nodiscard]] std::vector<std::string> InternalSymbols(const std::string& library) const;
-  /// Whether policies forbid `symbol` of `library`, and until which one.
+  /// Result of FindForbiddenSymbol: whether policies forbid a symbol, and until which one.
   struct Forbidden {
-    bool forbidden = false;                  ///< False: by none.
+    bool forbidden = false;                  ///< False: no policy forbids it.
     std::optional<GlibcVersion> until = {};  ///< The oldest policy that admits it; nullopt: none does.
   };
   [[nodiscard]] Forbidden FindForbiddenSymbol(const std::string& library, const std::string& symbol,

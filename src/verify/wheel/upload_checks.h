@@ -13,9 +13,9 @@
 namespace ptpkg::verify {
 
 struct UploadedFile {
-  std::string_view name;  ///< Of the wheel.
+  std::string_view name;  ///< File name of the wheel.
   std::uint64_t size_bytes = 0;
-  std::string_view dist_info_dir;  ///< As CheckWheelContent found it, "": none, and there is no METADATA.
+  std::string_view dist_info_dir;  ///< From CheckWheelContent, "": none, and there is no METADATA.
 };
 
 /// Appends warnings, and an information about a size that needs a larger allowance. `tree` is the wheel's

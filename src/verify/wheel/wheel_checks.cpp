@@ -33,14 +33,14 @@ std::set<std::string> TopNames(const StagedTree& tree, std::string_view suffix) 
   return names;
 }
 
-/// The .dist-info folder that the index looks for: name and version just as the file name writes them.
+/// The .dist-info directory that the index looks for: name and version just as the file name writes them.
 std::string DistInfoOfFile(std::string_view file_name) {
   const std::size_t version = file_name.find('-') + 1;
   return fmt::format("{}.dist-info", file_name.substr(0, file_name.find('-', version)));
 }
 
-/// The .dist-info folder to look into; nullopt when there is none to choose. Installers ask for the project
-/// alone, in any spelling.
+/// The .dist-info directory to look into; nullopt when there is none to choose. Installers ask for the
+/// project alone, in any spelling.
 std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& wheel,
                                          const wheel::FileName& name, std::vector<Finding>& findings) {
   const std::set<std::string> folders = TopNames(tree, ".dist-info");
@@ -78,7 +78,7 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
 
 /// pip lists what is installed after each run, and fails on a project that has no version.
 Result<void> CheckEggInfo(Env& env, const StagedTree& tree, LimitedFindings findings) {
-  std::map<std::string, std::string> texts;  // of "x.egg-info" or a folder of that name
+  std::map<std::string, std::string> texts;  // of "x.egg-info" or a directory of that name
   for (const TreeEntry& entry : tree.entries) {
     const auto place = InstalledPath(entry.path.str());
     if (!place) continue;

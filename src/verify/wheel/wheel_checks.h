@@ -13,8 +13,8 @@
 namespace ptpkg::verify {
 
 struct WheelContent {
-  std::string dist_info_dir = {};      ///< That the documents were read from; "": none, or none to choose.
-  std::set<std::string> scripts = {};  ///< That installers make of entry_points.txt.
+  std::string dist_info_dir = {};      ///< Source of the documents; "": none, or none to choose.
+  std::set<std::string> scripts = {};  ///< Scripts that installers make from entry_points.txt.
 };
 
 /// Appends what is wrong with `wheel`, whose content lies unpacked in `tree` (.dist-info included).

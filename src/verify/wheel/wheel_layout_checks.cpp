@@ -31,7 +31,7 @@ Finding FolderOfScripts(const std::string& path) {
           "move the script to the scripts directory"};
 }
 
-/// Folders that each environment has.
+/// Directories that each environment has.
 bool IsPrefixFolder(std::string_view name) {
   return name == "bin" || name == "include" || name == "lib" || name == "lib64";
 }
@@ -62,7 +62,7 @@ void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts
 const std::string kSitePackages = "\1site-packages/";
 const std::string kHeaders = "\1headers/";
 
-/// pip takes every folder of such a name for one, uv that of .dist-info, installer that of the file name.
+/// pip takes every directory of such a name for one, uv that of .dist-info, installer that of the file name.
 bool AgreeOnData(const WheelPlaces& places, std::string_view top) {
   const std::string expected = places.name.Stem() + ".data";
   return top == expected && places.dist_info_dir == places.name.Stem() + ".dist-info" &&
@@ -110,7 +110,7 @@ std::optional<DataInSitePackages> FindInSitePackages(const std::string& path) {
   return DataInSitePackages{.python = above[2].substr(kPython.size()), .path = rest};
 }
 
-/// Whether an installation of the wheel can have that site-packages for its own.
+/// Whether an installation of the wheel can have that site-packages directory as its own.
 bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
   if (data.python.empty())
     return tag.platform.find("win") != std::string::npos || tag.platform.find("any") != std::string::npos;
@@ -124,7 +124,7 @@ bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
   });
 }
 
-/// Where the file lies below a prefix. Site-packages has no fixed place in it.
+/// Path of the file below a prefix. Site-packages has no fixed place in it.
 std::string PlaceOf(const std::string& path) {
   if (const auto installed = InstalledPath(path)) return kSitePackages + *installed;
   const std::string below = path.substr(path.find('/') + 1);
@@ -134,7 +134,7 @@ std::string PlaceOf(const std::string& path) {
 }
 
 /// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own. No
-/// installer writes a file and a folder of one name.
+/// installer writes a file and a directory of one name.
 void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindings findings) {
   std::map<std::string, std::string> by_place;
   const auto add = [&](const std::string& path, const std::string& other) {
@@ -160,7 +160,7 @@ void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindi
   }
 }
 
-/// Folders where pip and uv read or write a file of .dist-info.
+/// Directories where pip and uv read or write a file of .dist-info.
 void CheckDocumentFolders(const std::vector<archive::ZipReader::Member>& members, LimitedFindings& findings) {
   constexpr std::array<std::string_view, 8> kDocuments = {"METADATA",         "WHEEL",        "RECORD",
                                                           "entry_points.txt", "INSTALLER",    "REQUESTED",
@@ -211,7 +211,7 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
                        const std::set<std::string>& scripts, std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   CheckDocumentFolders(members, limited);
-  std::set<std::string> filled;              // .dist-info folders with files
+  std::set<std::string> filled;              // .dist-info directories with files
   std::map<std::string, std::string> files;  // by place
   for (const std::string& script : scripts) files.emplace("bin/" + script, script);
   for (const archive::ZipReader::Member& member : members) {

@@ -16,14 +16,14 @@ namespace ptpkg::verify {
 
 struct WheelPlaces {
   const wheel::FileName& name;
-  std::string_view file_name;  ///< As written.
+  std::string_view file_name;  ///< File name, as written.
   const std::string& dist_info_dir;
 };
 
 /// Appends what installers refuse about the files of `tree`, or put at different places.
 void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::vector<Finding>& findings);
 
-/// The same for `members` that are folders, which a tree has only with files in them. `scripts`: made of
+/// The same for `members` that are directories, which a tree has only with files in them. `scripts`: made of
 /// entry_points.txt.
 void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
                        const std::set<std::string>& scripts, std::vector<Finding>& findings);

@@ -16,7 +16,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// What the Python package index accepts on upload; 2.6 (PEP 808) is not among them yet.
+/// Versions that the Python package index accepts on upload; 2.6 (PEP 808) is not among them yet.
 constexpr std::array<std::string_view, 8> kIndexMetadataVersions = {"1.0", "1.1", "1.2", "2.1",
                                                                     "2.2", "2.3", "2.4", "2.5"};
 constexpr std::size_t kMaxSummary = 512;   ///< Characters that the index stores.
@@ -204,7 +204,7 @@ bool HasModule(const WheelView& view, const std::string& module) {
       return true;
     const auto compiled = view.member_names.lower_bound(path + ".");
     if (compiled != view.member_names.end() && compiled->starts_with(path + ".")) return true;
-    // A folder without __init__.py is a namespace package (PEP 420).
+    // A directory without __init__.py is a namespace package (PEP 420).
     const auto inside = view.member_names.lower_bound(path + "/");
     if (inside != view.member_names.end() && inside->starts_with(path + "/")) return true;
   }
@@ -249,7 +249,7 @@ void CheckScriptName(const std::string& name, std::string_view project, const st
   }
 }
 
-/// Against files of .data that are installed to the folder of scripts.
+/// Against files of .data that are installed to the directory of scripts.
 void CheckScriptPlace(const WheelView& view, const std::string& name, const std::string& file,
                       LimitedFindings& findings) {
   for (const std::string_view part : {"scripts/", "data/bin/"}) {
@@ -297,7 +297,7 @@ void CheckPurity(const WheelView& view, bool marked_as_pure, const std::string& 
   const std::vector<std::string> platforms = Split(view.file_name.tag.platform, '.');
   const bool any = std::find(platforms.begin(), platforms.end(), "any") != platforms.end();
   if (!any && !marked_as_pure) return;
-  // Nearly all interpreters have one folder for both kinds of files, so the flag alone breaks little.
+  // Nearly all interpreters have one directory for both kinds of files, so the flag alone breaks little.
   findings.push_back({"wheel-pure-with-binaries", any ? Severity::kError : Severity::kWarning, file,
                       fmt::format("the wheel holds compiled files, but {}",
                                   any ? "its tag is for every platform" : "is marked as pure Python"),

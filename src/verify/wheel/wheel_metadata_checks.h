@@ -11,7 +11,7 @@
 
 namespace ptpkg::verify {
 
-/// What a metadata check may look at.
+/// Inputs of a metadata check.
 struct WheelView {
   const wheel::FileName& file_name;
   const std::string& dist_info_dir;           ///< "torch-2.15.0.dist-info"
@@ -22,7 +22,7 @@ struct WheelView {
 /// licence files exist. `text`: the file's content.
 void CheckWheelMetadata(const WheelView& view, const std::string& text, std::vector<Finding>& findings);
 
-/// Where a wheel has ELF files.
+/// Place of a wheel's ELF files.
 enum class Binaries : std::uint8_t {
   kNone,
   kInPlatlib,  ///< Only in "<stem>.data/platlib", where Root-Is-Purelib does not count.

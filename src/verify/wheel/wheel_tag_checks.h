@@ -19,10 +19,10 @@ namespace ptpkg::verify {
 
 struct NamedTags {
   const wheel::FileName& name;
-  const std::set<MachineCode>& code;  ///< Of all files, if some tag is of another system than Linux.
-  /// Of the ELF files that have some, by path.
+  const std::set<MachineCode>& code;  ///< For all files, if some tag is of another system than Linux.
+  /// For the ELF files that have some, by path.
   const std::map<std::string, elf::PythonSymbols>& symbols;
-  /// Those of them that need a library which neither the wheel nor the system has.
+  /// Paths of those that need a library which neither the wheel nor the system has.
   std::set<std::string> with_foreign_needs = {};
 };
 

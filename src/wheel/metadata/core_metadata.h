@@ -13,12 +13,12 @@
 
 namespace ptpkg::wheel {
 
-/// Header fields in written order, so that a field we do not know survives a rewrite. Field names compare
+/// Header fields in written order, so that an unknown field survives a rewrite. Field names compare
 /// without case.
 struct CoreMetadata {
   std::vector<std::pair<std::string, std::string>> fields;
   std::string description;   ///< The body, byte for byte; or "" when a Description field holds it.
-  std::string written = {};  ///< As of HeaderBlock.
+  std::string written = {};  ///< The source text: HeaderBlock::written.
 
   [[nodiscard]] std::string Get(std::string_view field) const;  ///< First value, "" if none.
   [[nodiscard]] std::vector<std::string> GetAll(std::string_view field) const;
@@ -29,7 +29,7 @@ struct CoreMetadata {
 /// Errors: kInvalidInput at `name`:line:1 for a malformed header, and unless Metadata-Version, Name and
 /// Version each occur once and not empty.
 Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string& name);
-/// What was read gives the same bytes, whatever its form; a change leaves all other fields as they were
+/// Unchanged metadata gives the same bytes, whatever its form; a change leaves all other fields as they were
 /// written (FormatHeaderBlock).
 std::string FormatCoreMetadata(const CoreMetadata& metadata);
 

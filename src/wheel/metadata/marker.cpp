@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 8> kComparisons = {"===", "~=", "==", "!=
 struct Operand {
   bool literal = false;
   std::string text;  ///< The value.
-  std::string name;  ///< Of a variable.
+  std::string name;  ///< Name of a variable.
 };
 
 bool IsWordChar(char c) {
@@ -134,7 +134,7 @@ struct ParsedMarker {
 /// are not made.
 class MarkerParser {
  public:
-  /// Those that were parsed.
+  /// The parsed comparisons.
   [[nodiscard]] std::vector<MarkerComparison> TakeComparisons() && { return std::move(comparisons_); }
 
   MarkerParser(std::string_view text, const MarkerEnvironment* environment)

@@ -20,7 +20,7 @@ using MarkerEnvironment = std::map<std::string, std::string, std::less<>>;
 Result<void> CheckMarker(std::string_view marker);
 
 /// The same text for markers that differ in spaces, quotes, parentheses that change nothing, and old names
-/// of variables alone; "" for "". Errors: as CheckMarker.
+/// of variables alone; "" for "". Errors: those of CheckMarker.
 Result<std::string> NormalMarker(std::string_view marker);
 
 /// True when the marker holds; "" always does. Both sides are compared as versions where both are versions
@@ -30,13 +30,13 @@ Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& en
 
 /// One comparison of a variable.
 struct MarkerComparison {
-  std::string variable;        ///< In its name of today: "os_name".
+  std::string variable;        ///< In its current name: "os_name".
   std::string op;              ///< "==", "not in", …
   std::string value;           ///< The text on the other side; "" for a second variable.
   bool variable_first = true;  ///< The variable is on the left.
 };
 
-/// In written order. Errors: as CheckMarker.
+/// The comparisons in written order. Errors: those of CheckMarker.
 Result<std::vector<MarkerComparison>> ComparisonsOf(std::string_view marker);
 
 /// One comparison of `extra`.

@@ -18,27 +18,27 @@ struct RecordRow {
   std::string path;
   std::string sha256;  ///< URL-safe base64 without padding; "" without a digest, or with a stronger one.
   std::uint64_t size_bytes = 0;
-  std::string stronger = {};  ///< "sha384=…" or "sha512=…", as written; "" else. What we write has none.
+  std::string stronger = {};  ///< "sha384=…" or "sha512=…", as written; "" else. ptpkg writes none.
 
   [[nodiscard]] bool HasDigest() const { return !sha256.empty() || !stronger.empty(); }
   bool operator==(const RecordRow&) const = default;
 };
 
-/// The row that we write of a file.
+/// The row that ptpkg writes for a file.
 RecordRow RowOf(std::string path, const Sha256& sha256, std::uint64_t size_bytes);
 
-/// What is wrong with a row of RECORD.
+/// Defect of a row of RECORD.
 struct RecordFault {
   enum class Kind : std::uint8_t {
     kForm,       ///< Not three fields, or a size that is no number: nobody who reads RECORD takes it.
     kDigest,     ///< A digest that no file can have, or digest without size, or the reverse.
     kAlgorithm,  ///< A digest that is not sha256 or better.
-    kPath,       ///< An absolute path, one that climbs, or a folder.
+    kPath,       ///< An absolute path, one that climbs, or a directory.
     kRepeated,
     kLine,  ///< Not of a row: an empty line, or a line break that only some readers see.
   };
   Kind kind = Kind::kForm;
-  std::string path;  ///< As written; "" for a row of other than three fields.
+  std::string path;  ///< Path, as written; "" for a row without exactly three fields.
   std::string message;
 };
 
@@ -46,7 +46,7 @@ struct RecordReading {
   std::vector<RecordRow> rows;      ///< In written order; of a repeated path all.
   std::vector<RecordFault> faults;  ///< But for kRepeated, their rows are not among `rows`.
 };
-/// All that is in a RECORD. Errors: kCorrupt (CSV), kInvalidInput (more than limits::kRecordRows rows).
+/// Reads a whole RECORD. Errors: kCorrupt (CSV), kInvalidInput (more than limits::kRecordRows rows).
 Result<RecordReading> ReadRecord(std::string_view text, const std::string& name);
 
 /// Rows in written order. Errors: those of ReadRecord; kInvalidInput naming the first row with a fault.
@@ -54,7 +54,7 @@ Result<std::vector<RecordRow>> ParseRecord(std::string_view text, const std::str
 /// LF line ends, as wheel and pip write it.
 std::string FormatRecord(const std::vector<RecordRow>& rows);
 
-/// Whether `entry` of the tree at `root` has the size and the digest of `row`, which has one. A file is read
+/// Whether `entry` of the tree at `root` has the size and digest in `row`, which has one. A file is read
 /// for a digest other than sha256. Errors: kIo.
 Result<bool> FitsRow(Fs& fs, const AbsPath& root, const TreeEntry& entry, const RecordRow& row);
 

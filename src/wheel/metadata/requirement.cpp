@@ -106,7 +106,7 @@ class RequirementParser {
   std::string_view rest_;
 };
 
-/// What PEP 440 asks of the version behind `op`; "" when all is well.
+/// PEP 440's objection to the version behind `op`; "" if there is none.
 std::string VersionProblem(std::string_view op, std::string_view version) {
   // "===" compares text, so that any word is allowed.
   const bool spaced = version.find_first_of(" \t") != std::string_view::npos;

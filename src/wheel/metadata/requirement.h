@@ -15,7 +15,7 @@ using Specifiers = std::vector<std::pair<std::string, std::string>>;
 
 /// One Requires-Dist value taken apart (PEP 508).
 struct Requirement {
-  std::string name;  ///< As written.
+  std::string name;  ///< Name, as written.
   std::vector<std::string> extras;
   Specifiers specifiers;
   std::string marker;  ///< Text after ';', trimmed.
@@ -25,7 +25,7 @@ struct Requirement {
   [[nodiscard]] std::string str() const;
   bool operator==(const Requirement&) const = default;
 
-  /// Whether an extra alone asks for it: its marker looks at `extra`.
+  /// Whether only an extra brings this requirement: its marker reads `extra`.
   [[nodiscard]] bool IsOfAnExtra() const;
 };
 
@@ -33,7 +33,7 @@ struct Requirement {
 /// packaging reads it: a local version and ".*" only behind "==" and "!=", not both, ".*" only behind
 /// numbers, and two numbers at least behind "~=". Errors: kInvalidInput saying what is wrong.
 Result<Specifiers> ParseSpecifiers(std::string_view text);
-/// The same for any two spellings of one list: sorted, versions in normal form.
+/// Normal form, equal for any two spellings of one list: sorted, versions in normal form.
 Specifiers NormalSpecifiers(Specifiers specifiers);
 
 /// Specifiers may stand in parentheses, as older metadata writes them. The marker is checked for its

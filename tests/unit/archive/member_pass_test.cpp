@@ -250,7 +250,7 @@ TEST(MemberPass, EveryFaultIsReported) {
                                        return Ok();
                                      },
                                      .check = {},
-                                     // A scratch folder that cannot be removed is left to a later run.
+                                     // A scratch directory that cannot be removed is left to a later run.
                                      .may_swallow = memory == 0});
     EXPECT_GE(faults, 10);
   }

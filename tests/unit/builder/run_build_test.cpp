@@ -1,7 +1,8 @@
 // The whole stage on tiny scripts; the example pair of fixtures/ runs in the end-to-end tests.
+#include "builder/run_build.h"
+
 #include <gtest/gtest.h>
 
-#include "builder/run_build.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

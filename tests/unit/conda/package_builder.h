@@ -14,7 +14,7 @@ namespace ptpkg::test {
 struct RawMember {
   std::string name;
   std::string content = {};
-  char type = '0';  ///< ustar type flag: '0' file, '1' hard link, '2' symlink, '5' folder, '6' fifo.
+  char type = '0';  ///< ustar type flag: '0' file, '1' hard link, '2' symlink, '5' directory, '6' fifo.
   std::string link_target = {};
   int mode = 0644;
 };

@@ -77,7 +77,7 @@ TEST_F(StoreTest, ASecondMakerOfTheSameResultTakesTheFirsts) {
   });
   ASSERT_THAT(outer, IsOk());
   EXPECT_THAT(env_->fs.ListDir(folder_.Parent()), IsOkAndHolds(::testing::ElementsAre(kKey)));
-  // What is held is the first one's result, not the folder of the attempt.
+  // What is held is the first one's result, not the directory of the attempt.
   ASSERT_OK_AND_ASSIGN(const auto cleaner, Lease::Try(env_->fs, folder_, LockKind::kExclusive));
   EXPECT_FALSE(cleaner.has_value());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A folder of small wheels, and the pages of its indexes.
+// A directory of small wheels, and the pages of its indexes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

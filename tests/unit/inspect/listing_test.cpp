@@ -60,7 +60,7 @@ TEST_F(ListingTest, OfAWheelWithoutMetadataTakesTheFileName) {
 
 TEST_F(ListingTest, AFaultInRecordHidesNoMetadata) {
   auto members = wheel::MinimalMembers();
-  members.back().second += "toy-1.0.dist-info/,,\n";  // a row for a folder
+  members.back().second += "toy-1.0.dist-info/,,\n";  // a row for a directory
   const auto listing = ReadListing(env_, Wheel(members));
   ASSERT_OK(listing);
   EXPECT_EQ(listing->metadata.version, "1.0");

@@ -1,9 +1,10 @@
+#include "publish/change_artifacts.h"
+
 #include <deque>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 
-#include "publish/change_artifacts.h"
 #include "support/digest/hash.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
@@ -109,7 +110,7 @@ TEST_F(ChangeTest, WhatIsThereIsRemovedAndLookedAtAgain) {
   store_.files["a"] = {kA};
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(AllOf(Field(&ChangeOutcome::fate, ChangeResult::kMade),
+  EXPECT_THAT(*done, ElementsAre(AllOf(Field(&ChangeOutcome::result, ChangeResult::kMade),
                                        Field(&ChangeOutcome::sha256, kA))));
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1", "make a", "look a"));
 }
@@ -117,7 +118,7 @@ TEST_F(ChangeTest, WhatIsThereIsRemovedAndLookedAtAgain) {
 TEST_F(ChangeTest, WhatIsNotThereNeedsNoRemoval) {
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kNotThere)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::result, ChangeResult::kNotThere)));
   // It may be listed all the same.
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1"));
 }
@@ -145,7 +146,7 @@ TEST_F(ChangeTest, WhatIsSoAlreadyIsSuccess) {
   store_.files["a"] = {kA, true};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kWasSo)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::result, ChangeResult::kWasSo)));
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a"));
 }
 
@@ -193,7 +194,7 @@ TEST_F(ChangeTest, AnAnswerThatNeverCameIsAskedFor) {
   store_.tries = {Attempt::kMadeButCut};
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kMade)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::result, ChangeResult::kMade)));
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1", "make a", "look a"));
 }
 
@@ -206,7 +207,7 @@ TEST_F(ChangeTest, ALostTryIsRepeatedFourTimesAtMost) {
   store_.tries = {Attempt::kLost, Attempt::kLost, Attempt::kLost, Attempt::kLost, Attempt::kMade};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
+  EXPECT_EQ(done->front().result, ChangeResult::kFailed);
   EXPECT_EQ(done->front().error->code(), ErrorCode::kNetwork);
   EXPECT_EQ(std::count(store_.log.begin(), store_.log.end(), "make a"), 4);
 }
@@ -217,7 +218,7 @@ TEST_F(ChangeTest, AFileThatTakesTheNameMeanwhileStays) {
   store_.comes_instead = kB;
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeResult::kMade);
+  EXPECT_EQ(done->front().result, ChangeResult::kMade);
   EXPECT_EQ(store_.files["a"].sha256, kB);
 }
 
@@ -226,7 +227,7 @@ TEST_F(ChangeTest, AFileThatSomebodyReplacesIsNotPromoted) {
   store_.comes_instead = kB;
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
+  EXPECT_EQ(done->front().result, ChangeResult::kFailed);
   EXPECT_THAT(done->front().error->message(), HasSubstr("another client"));
 }
 
@@ -235,7 +236,7 @@ TEST_F(ChangeTest, WhatTheStoreShowsLaterIsWaitedFor) {
   store_.tries = {Attempt::kMadeButHidden};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeResult::kMade);
+  EXPECT_EQ(done->front().result, ChangeResult::kMade);
   EXPECT_THAT(store_.log, ElementsAre("log in", "look a", "edit 1", "make a", "look a", "look a", "look a"));
 }
 
@@ -244,7 +245,7 @@ TEST_F(ChangeTest, WhatIsAgreedToAndNeverShownHasFailed) {
   store_.tries = {Attempt::kIgnored};
   const auto done = Run({ChangeOf(Action::kCopy, "a", kA)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_EQ(done->front().fate, ChangeResult::kFailed);
+  EXPECT_EQ(done->front().result, ChangeResult::kFailed);
   EXPECT_THAT(done->front().error->message(), HasSubstr("does not show it"));
 }
 
@@ -254,8 +255,8 @@ TEST_F(ChangeTest, OneThatFailsKeepsNoOtherBack) {
   store_.tries = {Attempt::kRefused, Attempt::kMade};
   const auto done = Run({ChangeOf(Action::kRemove, "a", kA), ChangeOf(Action::kRemove, "b", kB)});
   ASSERT_THAT(done, IsOk());
-  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::fate, ChangeResult::kFailed),
-                                 Field(&ChangeOutcome::fate, ChangeResult::kMade)));
+  EXPECT_THAT(*done, ElementsAre(Field(&ChangeOutcome::result, ChangeResult::kFailed),
+                                 Field(&ChangeOutcome::result, ChangeResult::kMade)));
 }
 
 TEST_F(ChangeTest, WithoutItsIndexNothingIsRemoved) {

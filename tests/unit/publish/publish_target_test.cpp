@@ -1,7 +1,8 @@
+#include "publish/publish_target.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "publish/publish_target.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -122,7 +122,7 @@ class SendTest : public ::testing::Test {
 TEST_F(SendTest, WhatIsNotThereIsSentAndLookedAtAgain) {
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(AllOf(Field(&SendOutcome::fate, UploadResult::kSent),
+  EXPECT_THAT(*sent, ElementsAre(AllOf(Field(&SendOutcome::result, UploadResult::kSent),
                                        Field(&SendOutcome::remote_sha256, HashText("A").Hex()))));
   EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda", "send a.conda", "find a.conda"));
 }
@@ -131,7 +131,7 @@ TEST_F(SendTest, TheSameFileThereIsSuccess) {
   remote_.files["a.conda"] = HashText("A").Hex();
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kWasThere)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kWasThere)));
   EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda"));
 }
 
@@ -161,7 +161,7 @@ TEST_F(SendTest, ALoginThatDoesNotEndIsWarnedOf) {
   remote_.logs_out = false;
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_EQ(sent->front().fate, UploadResult::kSent);
+  EXPECT_EQ(sent->front().result, UploadResult::kSent);
   EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("cannot revoke the token")));
 }
 
@@ -177,7 +177,7 @@ TEST_F(SendTest, WithForceTheOtherFileGoes) {
   remote_.files["a.conda"] = HashText("other").Hex();
   const auto sent = Send({UploadOf("a.conda", "A")}, true);
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kSent)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kSent)));
   EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda", "replace a.conda", "find a.conda"));
 }
 
@@ -185,7 +185,7 @@ TEST_F(SendTest, ACutTryThatArrivedIsNotRepeated) {
   remote_.tries = {Try::kTakenButCut};
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kSent)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kSent)));
   EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda", "send a.conda", "find a.conda"));
 }
 
@@ -193,7 +193,7 @@ TEST_F(SendTest, ACutTryThatWasLostIsRepeated) {
   remote_.tries = {Try::kLost, Try::kLost, Try::kTaken};
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kSent)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kSent)));
   EXPECT_THAT(remote_.log, ElementsAre("log in", "find a.conda", "send a.conda", "find a.conda",
                                        "send a.conda", "find a.conda", "send a.conda", "find a.conda"));
 }
@@ -202,8 +202,8 @@ TEST_F(SendTest, AfterFourLostTriesItHasFailed) {
   remote_.tries = {Try::kLost, Try::kLost, Try::kLost, Try::kLost};
   const auto sent = Send({UploadOf("a.conda", "A"), UploadOf("b.conda", "B")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kFailed),
-                                 Field(&SendOutcome::fate, UploadResult::kSent)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kFailed),
+                                 Field(&SendOutcome::result, UploadResult::kSent)));
   EXPECT_EQ((*sent)[0].error->code(), ErrorCode::kNetwork);
 }
 
@@ -211,7 +211,7 @@ TEST_F(SendTest, ARefusalIsFinalAndWhatWasMadeIsTakenBack) {
   remote_.tries = {Try::kRefused};
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kFailed)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kFailed)));
   EXPECT_THAT(remote_.log,
               ElementsAre("log in", "find a.conda", "send a.conda", "find a.conda", "clean up a.conda"));
 }
@@ -223,8 +223,8 @@ TEST_F(SendTest, WhatAnotherRunHasSentMeanwhileIsNoRefusal) {
     remote_.sends_other = !same;
     const auto sent = Send({UploadOf("a.conda", "A")});
     ASSERT_THAT(sent, IsOk());
-    EXPECT_THAT(*sent,
-                ElementsAre(Field(&SendOutcome::fate, same ? UploadResult::kSent : UploadResult::kConflict)));
+    EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result,
+                                         same ? UploadResult::kSent : UploadResult::kConflict)));
   }
 }
 
@@ -239,7 +239,7 @@ TEST_F(SendTest, WhatIsTakenAndNeverShownIsNotSent) {
   remote_.tries = {Try::kIgnored};
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kFailed)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kFailed)));
   EXPECT_THAT((*sent)[0].error->message(), HasSubstr("does not show it"));
 }
 
@@ -248,7 +248,7 @@ TEST_F(SendTest, AServerThatIgnoresForceIsNotBelieved) {
   remote_.tries = {Try::kIgnored};
   const auto sent = Send({UploadOf("a.conda", "A")}, true);
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(AllOf(Field(&SendOutcome::fate, UploadResult::kConflict),
+  EXPECT_THAT(*sent, ElementsAre(AllOf(Field(&SendOutcome::result, UploadResult::kConflict),
                                        Field(&SendOutcome::remote_sha256, HashText("other").Hex()))));
 }
 
@@ -272,7 +272,7 @@ TEST_F(SendTest, AServerThatKeepsOtherBytesIsNotBelieved) {
   remote_.sends_other = true;
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kConflict)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kConflict)));
 }
 
 TEST_F(SendTest, AllThatBreakARuleAreToldWithoutARequest) {
@@ -286,7 +286,7 @@ TEST_F(SendTest, AfterAnInterruptNothingIsSent) {
   env_.cancel.Cancel();
   const auto sent = Send({UploadOf("a.conda", "A")});
   if (sent) {
-    EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kNotTried)));
+    EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kNotTried)));
   }
   EXPECT_THAT(remote_.files, IsEmpty());
 }
@@ -302,7 +302,7 @@ TEST_F(SendTest, WhatNobodyFindsIsNotPublished) {
   remote_.finishes = false;
   const auto sent = Send({UploadOf("a.conda", "A")});
   ASSERT_THAT(sent, IsOk());
-  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::fate, UploadResult::kFailed)));
+  EXPECT_THAT(*sent, ElementsAre(Field(&SendOutcome::result, UploadResult::kFailed)));
   EXPECT_EQ(sent->front().error->message(), "no index");
 }
 

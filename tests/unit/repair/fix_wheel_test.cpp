@@ -1,4 +1,5 @@
 #include "repair/fix_wheel.h"
+
 #include "unit/repair/machine_fixture.h"
 
 namespace ptpkg::repair {
@@ -56,7 +57,7 @@ TEST_F(PlanFixTest, RecordBecomesTrueOfWhatIsThere) {
   }
 }
 
-// Installers look for the folders that go with the file name, which is written in normal form.
+// Installers look for the directories that go with the file name, which is written in normal form.
 TEST_F(PlanFixTest, FoldersAreRenamedWithTheFile) {
   const std::string stem = "TOY-1.0";
   Members members = {{stem + ".data/scripts/run", "#!python\n"},

@@ -1,5 +1,6 @@
-#include "model/package_note.h"
 #include "repair/repair_wheel.h"
+
+#include "model/package_note.h"
 #include "unit/repair/machine_fixture.h"
 #include "wheel/sbom.h"
 
@@ -42,9 +43,9 @@ TEST_F(PlanRepairTest, TheLowestTagThatTheFilesDeserve) {
 
 TEST_F(PlanRepairTest, AWheelThatIsAsItShouldBeIsNotTouched) {
   const std::string image = Glibc().Build();
-  const AbsPath deserved = Wheel({.members = {{"toy/a.so", image}}, .platform = "manylinux_2_17_x86_64"});
+  const AbsPath computed = Wheel({.members = {{"toy/a.so", image}}, .platform = "manylinux_2_17_x86_64"});
   const AbsPath pure = Wheel({.members = {{"toy.py", "x = 1\n"}}, .platform = "any", .pure = "true"});
-  for (const AbsPath& wheel : {deserved, pure}) {
+  for (const AbsPath& wheel : {computed, pure}) {
     ASSERT_OK_AND_ASSIGN(const WheelRepair repair, PlanRepair(env_, wheel, {}));
     EXPECT_FALSE(repair.ChangesAnything());
     EXPECT_EQ(repair.name.str(), wheel.Name());

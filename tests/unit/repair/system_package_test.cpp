@@ -113,7 +113,7 @@ TEST_F(SystemPackageTest, OfApkOnThisMachineOrInAnUnpackedSystem) {
                                                "x86_64"})))
         << root;
   }
-  // The folders of a system whose /usr is merged.
+  // The directories of a system whose /usr is merged.
   const AbsPath merged = AbsPath::Literal("/usr/lib/libc.musl-x86_64.so.1");
   EXPECT_EQ(Must(FindOwners(env_, {merged})).at(merged).version, "1.2.4-r2");
   fs_.AddFile("/wolfi/usr/lib/apk/db/installed", kApkList);

@@ -10,7 +10,7 @@ namespace ptpkg::source {
 
 class GitRepository {
  public:
-  /// `name`: its folder in the test's scratch folder.
+  /// `name`: its directory in the test's scratch directory.
   GitRepository(test::TestEnv& env, std::string name) : env_(env), name_(std::move(name)) {
     env_.dir().MakeDir(name_);
     Git({"init", "-q", "-b", "main"});

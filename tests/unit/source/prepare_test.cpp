@@ -40,10 +40,10 @@ class PrepareTest : public ::testing::Test {
   Result<Sha256> Key() { return SourceKey(env_, recipe_, options_); }
   [[nodiscard]] AbsPath Destination() const { return env_.dir() / "work/src"; }
   std::vector<std::string> Made() { return test::ListTree(env_->fs, Destination()); }
-  /// Nothing, not even a scratch folder, lies beside the destination.
+  /// Nothing, not even a scratch directory, lies beside the destination.
   void ExpectNothingLeft() { EXPECT_THAT(test::ListTree(env_->fs, env_.dir() / "work"), IsEmpty()); }
 
-  /// `name` in the test's folder: what tar makes of folder `folder`.
+  /// `name` in the test's directory: what tar makes of directory `folder`.
   AbsPath Tar(const std::string& folder, const std::string& name) {
     const AbsPath archive = env_.dir() / name;
     Command command;
@@ -449,7 +449,7 @@ TEST(PrepareWhileOthersWrite, AFileThatVanishesIsAChange) {
 TEST(PrepareFaults, EveryFailedWriteIsAnErrorAndLeavesNoDestination) {
   test::FaultLoop loop;
   loop.scope = test::FaultScope::kMutating;
-  loop.may_swallow = true;  // removing the scratch folder is best effort
+  loop.may_swallow = true;  // removing the scratch directory is best effort
   loop.setup = [](test::MemFs& fs) {
     ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/recipe/source/sub")));
     ASSERT_OK(fs.MakeDirs(AbsPath::Literal("/stage")));

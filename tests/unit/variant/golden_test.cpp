@@ -102,8 +102,8 @@ TEST(Golden, RenderingOfGoodRecipes) {
   EXPECT_EQ(NamesIn(kFixtures / "golden/recipe_ok", ".json"), cases) << "an expected file without its recipe";
 }
 
-/// What is rendered of a recipe of recipes/: NAME.yaml, relative to its folder, for each of `variants`, then
-/// the text `mine`.
+/// What is rendered of a recipe of recipes/: NAME.yaml, relative to its directory, for each of `variants`,
+/// then the text `mine`.
 struct Chosen {
   std::string recipe;
   std::vector<std::string> variants;

@@ -27,7 +27,7 @@ std::vector<std::string> Seeds() {
     std::ifstream in(entry.path(), std::ios::binary);
     seeds.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
-  // The order of a folder's entries is the file system's; the mutations should not depend on it.
+  // The order of a directory's entries is the file system's; the mutations should not depend on it.
   std::sort(seeds.begin(), seeds.end());
   return seeds;
 }

@@ -132,7 +132,7 @@ TEST_F(RetagTest, RequirementsOnTheSameProjectAreReplaced) {
   EXPECT_EQ(to.Name(), kToyName);
 }
 
-// Installers derive the folders from the file name, which is written in normal form.
+// Installers derive the directories from the file name, which is written in normal form.
 TEST_F(RetagTest, FoldersGetTheNamesOfTheFileNameInNormalForm) {
   Members members = {
       {"toy_box.py", ""},

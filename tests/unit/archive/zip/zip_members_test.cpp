@@ -288,7 +288,7 @@ TEST(DeflateCache, NoFailureOfTheDiskGivesAnotherChunk) {
          return Ok();
        },
        .check = {},
-       .may_swallow = true});  // a scratch folder that cannot be removed is left to a later run
+       .may_swallow = true});  // a scratch directory that cannot be removed is left to a later run
 }
 
 TEST(DeflateCache, WhoAsksForAChunkThatIsBeingMadeWaits) {
@@ -431,7 +431,7 @@ TEST(WriteZipMembers, FailsCleanlyAtEveryOperation) {
            [](MemFs& fs, const Error& error) {
              EXPECT_EQ(error.code(), ErrorCode::kIo);
              const std::vector<std::string> left = fs.List("/out");
-             // The last step is the sync of the folder, after the rename.
+             // The last step is the sync of the directory, after the rename.
              EXPECT_TRUE(left.empty() || left == std::vector<std::string>{"z.zip"})
                  << ::testing::PrintToString(left);
            }});

@@ -1,6 +1,7 @@
+#include "builder/pip/python_index.h"
+
 #include <gtest/gtest.h>
 
-#include "builder/pip/python_index.h"
 #include "support/matchers.h"
 #include "unit/builder/fixtures/fake_index.h"
 

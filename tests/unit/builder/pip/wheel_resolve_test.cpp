@@ -29,7 +29,7 @@ std::string Wheel(const std::string& name, const std::string& version) {
   return fmt::format("{}-{}-py3-none-manylinux2014_x86_64.whl", name, version);
 }
 
-/// A machine whose PATH is one folder, and an index with CUDA 13.0 and 13.5.
+/// A machine whose PATH is one directory, and an index with CUDA 13.0 and 13.5.
 class WheelResolveTest : public ::testing::Test {
  protected:
   WheelResolveTest() : env_({.process = &process_}), index_(process_, env_) {

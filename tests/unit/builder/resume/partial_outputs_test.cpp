@@ -1,9 +1,10 @@
 // Sources as they were prepared, and which files a stopped build was writing.
+#include "builder/resume/partial_outputs.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "builder/resume/cut_object.h"
-#include "builder/resume/partial_outputs.h"
 #include "builder/resume/work_state.h"
 #include "support/digest/hash.h"
 #include "support/matchers.h"

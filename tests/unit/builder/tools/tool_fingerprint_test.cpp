@@ -1,6 +1,7 @@
+#include "builder/tools/tool_fingerprint.h"
+
 #include <gtest/gtest.h>
 
-#include "builder/tools/tool_fingerprint.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
 #include "support/test_env.h"

@@ -11,7 +11,7 @@ namespace {
 using test::IsOkAndHolds;
 using ::testing::Ne;
 
-/// Machines with a tool each, in folders of their own.
+/// Machines with a tool each, in directories of their own.
 class ToolKeyTest : public ::testing::Test {
  protected:
   ToolKeyTest() { recipe_.requirements.build = {{.name = "ninja", .version = "", .build = ""}}; }

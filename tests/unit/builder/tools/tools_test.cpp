@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// A machine whose PATH is one folder of empty programs.
+/// A machine whose PATH is one directory of empty programs.
 class FindToolsTest : public ::testing::Test {
  protected:
   FindToolsTest() : env_({.process = &process_}) {

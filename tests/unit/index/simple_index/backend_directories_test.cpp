@@ -1,9 +1,10 @@
-// Indexes of one backend each: which wheels they list, and how they follow the folder.
+// Indexes of one backend each: which wheels they list, and how they follow the directory.
+#include "index/simple_index/backend_directories.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "index/index.h"
-#include "index/simple_index/backend_directories.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "unit/index/wheel_folder_fixture.h"

@@ -1,10 +1,11 @@
+#include "index/simple_index/simple_index_pages.h"
+
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "archive/zip/zip_format.h"
 #include "index/index.h"
-#include "index/simple_index/simple_index_pages.h"
 #include "support/matchers.h"
 #include "support/text/json.h"
 #include "support/text/text.h"

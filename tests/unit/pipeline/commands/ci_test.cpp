@@ -143,7 +143,7 @@ TEST_F(CiTest, AFailedWriteLeavesWhatWasThere) {
     }
     if (outcome) continue;
     ++failed;
-    // Either the old one or, when only the folder could not be synced, the new one: never a part.
+    // Either the old one or, when only the directory could not be synced, the new one: never a part.
     EXPECT_EQ(ci::OriginOf(now), ci::Origin::kOurs) << number;
     if (now != before) {
       ASSERT_OK(WriteFile(env_->fs, file_, before));

@@ -66,7 +66,7 @@ TEST(WriteHtmlPage, LeavesTheOldPageWhenItFails) {
              test::TestEnv env({.fs = &fs});
              return WriteHtmlPage(env, file, DocumentOf("new"));
            },
-       // The last step, the sync of the folder, comes after the rename.
+       // The last step, the sync of the directory, comes after the rename.
        .check = [&](test::MemFs& fs,
                     const Error&) { EXPECT_THAT(fs.Content("/out/page.html"), AnyOf(old, fresh)); }});
   EXPECT_GT(tried, 5);

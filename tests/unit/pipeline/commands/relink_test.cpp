@@ -1,4 +1,4 @@
-// Relink: which requests go together, what single files and folders mean, and what is told.
+// Relink: which requests go together, what single files and directories mean, and what is told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

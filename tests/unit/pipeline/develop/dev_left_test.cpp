@@ -1,4 +1,4 @@
-// `ptpkg dev` in a folder whose last run was killed, or went down with the machine.
+// `ptpkg dev` in a directory whose last run was killed, or went down with the machine.
 
 #include <utility>
 
@@ -44,7 +44,7 @@ class DevHalfWrittenTest : public DevTest {
     EXPECT_THAT(ReadFile(env_->fs, source_ / "a.c"), IsOkAndHolds("int a;"));
     EXPECT_THAT(Exists(env_->fs, source_ / "half.o"), IsOkAndHolds(false));
   }
-  /// The folder was made long ago, and its files are not of the future: the test's clock stands still.
+  /// The directory was made long ago, and its files are not of the future: the test's clock stands still.
   void LetTimePass() {
     env_.clock.Advance(std::chrono::hours(24 * 365 * 20));
     ASSERT_OK_AND_ASSIGN(builder::WorkState state, builder::ReadWorkState(env_->fs, Root()));

@@ -1,4 +1,4 @@
-// `ptpkg dev` and the folder that it works in.
+// `ptpkg dev` and the directory that it works in.
 
 #include "pipeline/develop/dev.h"
 
@@ -287,7 +287,7 @@ TEST_F(DevTest, ToolsAreAskedAgainOnlyWhenTheirFilesHaveChanged) {
   EXPECT_TRUE(asked());
   ASSERT_THAT(RunDev(), IsOk());
   EXPECT_FALSE(asked());
-  // A tool that says the same, in another folder of PATH: asked once, and nothing is made anew.
+  // A tool that says the same, in another directory of PATH: asked once, and nothing is made anew.
   Put("bin/other", "");
   ASSERT_OK_AND_ASSIGN(const DevSummary same, RunDev());
   EXPECT_TRUE(asked());

@@ -1,9 +1,10 @@
 // Which findings keep a fresh artifact back.
 
+#include "pipeline/edit_wheel/regression_check.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/edit_wheel/regression_check.h"
 #include "support/matchers.h"
 #include "support/must.h"
 #include "support/test_env.h"

@@ -1,6 +1,7 @@
+#include "pipeline/plan/input_output_overlap.h"
+
 #include <gtest/gtest.h>
 
-#include "pipeline/plan/input_output_overlap.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
 

@@ -1,9 +1,10 @@
 // Finished files get their names together, or not at all.
 
+#include "pipeline/plan/result_names.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/plan/result_names.h"
 #include "support/matchers.h"
 #include "support/must.h"
 #include "support/test_env.h"
@@ -53,7 +54,7 @@ TEST_F(PlacementTest, OrNone) {
     EXPECT_THAT(Exists(env_->fs, out_ / "sm90/one"), IsOkAndHolds(false));
     EXPECT_EQ(Read(taken), "another");
   }
-  // The folders that were made for it go, and no others.
+  // The directories that were made for it go, and no others.
   EXPECT_THAT(Exists(env_->fs, env_.dir() / "a/b"), IsOkAndHolds(false));
   EXPECT_EQ(Read(taken), "another");
 }

@@ -126,7 +126,7 @@ class SliceFaults : public testing::TestWithParam<BrokenSlicing> {
     return found;
   }
 
-  /// The files in the output folder that are no scratch, by path.
+  /// The files in the output directory that are no scratch, by path.
   static std::map<std::string, std::string> Slices(MemFs& fs) {
     std::map<std::string, std::string> files;
     for (const std::string& path : fs.List()) {
@@ -224,8 +224,8 @@ TEST_P(ReplacedSlices, AreAllOfThemOrNone) {
   EXPECT_GT(failed, 50 / kStep);
 }
 
-/// Changes one byte in the midst of a file in the output folder, by the end of its name; false when there is
-/// none.
+/// Changes one byte in the midst of a file in the output directory, by the end of its name; false when there
+/// is none.
 bool Spoil(MemFs& fs, std::string_view ending) {
   for (const std::string& listed : fs.List()) {
     const std::string path = listed.starts_with('/') ? listed : "/" + listed;

@@ -204,7 +204,7 @@ TEST_F(BuildPipelineTest, AKeptWorkFolderSharesNothingWithTheStore) {
   BuildRequest request = Request({"toy"});
   request.keep_work = true;
   ASSERT_OK_AND_ASSIGN(const BuildSummary first, Run(request));
-  // Whatever is in the kept folder under the staged name is written to.
+  // Whatever is in the kept directory under the staged name is written to.
   ASSERT_OK_AND_ASSIGN(const StagedTree kept, ScanTree(env_, env_->cache_dir / "kept"));
   int edited = 0;
   for (const TreeEntry& entry : kept.entries) {
@@ -225,7 +225,7 @@ TEST_F(BuildPipelineTest, AKeptWorkFolderSharesNothingWithTheStore) {
 }
 
 TEST_F(BuildPipelineTest, AVariantAppearsWholeOrNotAtAll) {
-  // The wheel is refused (its script leaves the work folder's path in a file), the conda package is fine.
+  // The wheel is refused (its script leaves the work directory's path in a file), the conda package is fine.
   const std::string dist = "$PREFIX/lib/python3.11/site-packages/toy-1.0.dist-info";
   const std::string make = "mkdir -p " + dist +
                            " && printf 'Metadata-Version: 2.1\\nName: toy\\nVersion: 1.0\\n' > " + dist +

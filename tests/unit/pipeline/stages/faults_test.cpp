@@ -114,7 +114,7 @@ BuildRequest RequestInto(const std::string& output) {
 
 Result<BuildSummary> BuildToy(Env& env) { return Build(env, RequestInto(kOutput)); }
 
-/// What users see of an output folder, by path below it.
+/// What users see of an output directory, by path below it.
 struct Shown {
   std::map<std::string, std::string> artifacts = {};
   std::map<std::string, std::string> indexes = {};
@@ -359,7 +359,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, PipelineFaults,
                                            Way{"killed", FaultAfter::kDead, EIO, 2}),
                          [](const auto& way) { return std::string(way.param.name); });
 
-/// Keys of the plan for a recipe whose output folder is below its source and holds `content`.
+/// Keys of the plan for a recipe whose output directory is below its source and holds `content`.
 Result<std::vector<std::string>> KeysWithOutputInSource(const std::string& content, test::FaultPlan fault,
                                                         bool& fired) {
   MemFs mem;
@@ -430,7 +430,7 @@ TEST(BuildFaults, WhatFailsAfterAFailureDoesNotHideIt) {
   const std::string waiting = "/cache/waiting/" + HashText(kOutput).Hex().substr(0, 16) + "/results";
   process.On("bash", [&](const Command&) -> Result<ExitStatus> {
     mem.AddDir(waiting, 0);           // what waits there cannot be listed
-    mem.AddDir("/cache/kept", 0555);  // the work folder cannot be moved there
+    mem.AddDir("/cache/kept", 0555);  // the work directory cannot be moved there
     ExitStatus status;
     status.code = 1;
     return status;

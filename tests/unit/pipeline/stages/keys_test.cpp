@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSubsetOf;
 using ::testing::Not;
 
-constexpr std::string_view kUnpacked = "unpacked";  // a folder that becomes a wheel
+constexpr std::string_view kUnpacked = "unpacked";  // a directory that becomes a wheel
 
 /// Recipes "lib" and "toy" in `folder`, which together reach every stage that builds.
 class Project {
@@ -176,7 +176,7 @@ TEST_F(KeysTest, EveryLeafOfEveryInputOfEveryStageIsInItsKey) {
 }
 
 TEST_F(KeysTest, EveryInputIsRead) {
-  // Only said for '--explain': the build reads the script from the recipe's folder, or from the recipe.
+  // Only said for '--explain': the build reads the script from the recipe's directory, or from the recipe.
   const std::set<std::string> told = {"build script"};
   for (const graph::Plan& plan : AllPlans()) {
     for (std::size_t i = 0; i < plan.nodes.size(); ++i) {

@@ -22,7 +22,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// A library that is "compiled" by make in the source folder, and a program for each `flavour` on top of it.
+/// A library that is "compiled" by make in the source directory, and a program for each `flavour` on top of
+/// it.
 constexpr const char* kRecipe = R"yaml(recipe: {name: toy, version: "1.0"}
 source: {path: src}
 build: {string: s}
@@ -55,7 +56,7 @@ class OutputsTest : public BuildFixture {
         "$PREFIX/lib/libtoy\n"
         "echo $SRC_DIR > where\necho $PREFIX > $PREFIX/lib/where\necho x > $PREFIX/share/unused\nln -s "
         "$SRC_DIR/in link\n");
-    // The state of make and the links are as native.sh left them, in another folder.
+    // The state of make and the links are as native.sh left them, in another directory.
     Put("toy/app.sh",
         "make -q\ntest -d build/empty\ntest \"$(cat link)\" = 1\ntest \"$(cat where)\" = $SRC_DIR\n"
         "grep -q \"^$PREFIX$\" $PREFIX/lib/where\n"

@@ -61,7 +61,7 @@ TEST_F(UnpublishedTest, NothingIsBuiltWithAPackageThatItsTestOrItsCheckRefuses) 
               IsOkAndHolds(true));
   EXPECT_THAT(Exists(env_->fs, publish::OutputFolder::LogFileOf(output_, "appb-1.0-0", "build")),
               IsOkAndHolds(false));
-  // A path of the work folder in a file of the package is what the check refuses.
+  // A path of the work directory in a file of the package is what the check refuses.
   WriteRecipe("liba", std::string(kLib) + " && pwd > $PREFIX/include/where.txt", kCondaOnly);
   EXPECT_THAT(Run(Wheels({"liba", "appb"})), FailsWith(ErrorCode::kCheckFailed, HasSubstr("liba")));
   EXPECT_THAT(Artifacts(), IsEmpty());

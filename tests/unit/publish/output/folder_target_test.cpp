@@ -68,14 +68,14 @@ TEST(FolderTargetTest, SendsOnceAndKnowsWhatIsThere) {
   MakePackages(fs);
   const auto first = SendBoth(fs);
   ASSERT_THAT(first, IsOk());
-  EXPECT_THAT(*first, ElementsAre(Field(&SendOutcome::fate, UploadResult::kSent),
-                                  Field(&SendOutcome::fate, UploadResult::kSent)));
+  EXPECT_THAT(*first, ElementsAre(Field(&SendOutcome::result, UploadResult::kSent),
+                                  Field(&SendOutcome::result, UploadResult::kSent)));
   ExpectPublishedOnce(fs);
   const std::vector<std::string> there = fs.List("/dist");
   const auto again = SendBoth(fs);
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(*again, ElementsAre(Field(&SendOutcome::fate, UploadResult::kWasThere),
-                                  Field(&SendOutcome::fate, UploadResult::kWasThere)));
+  EXPECT_THAT(*again, ElementsAre(Field(&SendOutcome::result, UploadResult::kWasThere),
+                                  Field(&SendOutcome::result, UploadResult::kWasThere)));
   EXPECT_EQ(fs.List("/dist"), there);
 }
 
@@ -97,7 +97,7 @@ struct Way {
   const char* name;
   int sys_errno;
   test::FaultAfter after;
-  bool is_new = true;  ///< The folder is not there yet.
+  bool is_new = true;  ///< The directory is not there yet.
 };
 
 TEST(FolderTargetTest, KnownDigestsAreNotTakenAgainAndMustHold) {
@@ -159,7 +159,7 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
       if (is_of_index) {
         EXPECT_EQ(Named(fs), 2U);
       }
-      // A new folder appears whole; in an old one, what every later run begins with completes the
+      // A new directory appears whole; in an old one, what every later run begins with completes the
       // publication.
       test::TestEnv env({.fs = &fs});
       if (!way.is_new) {

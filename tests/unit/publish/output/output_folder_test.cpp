@@ -397,7 +397,7 @@ TEST_P(PublishFaults, AllAppearsOrNothing) {
   };
   loop.check = [](test::MemFs& fs, const Error& error) {
     SCOPED_TRACE(FormatError(error));
-    // The next run finds the folder as it was, or completes the publication: never a mix.
+    // The next run finds the directory as it was, or completes the publication: never a mix.
     test::TestEnv env({.fs = &fs});
     auto output = OutputFolder::Open(env, AbsPath::Literal("/dist"));
     ASSERT_THAT(output, IsOk());

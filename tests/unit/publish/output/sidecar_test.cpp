@@ -1,10 +1,11 @@
 // What goes along with an artifact, what is refused because it is about something else, and what servers get.
 
+#include "publish/output/sidecar.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/artifact_record.h"
-#include "publish/output/sidecar.h"
 #include "publish/publish_target.h"
 #include "publish/s3/s3_index.h"
 #include "support/matchers.h"

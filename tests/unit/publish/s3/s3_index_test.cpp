@@ -35,7 +35,7 @@ class S3IndexTest : public S3Test {
         conda::WritePackages(env_, {.metadata = metadata, .tree = tree_, .prefix_placeholder = "/prefix"},
                              env_.dir().MakeDir("channel/" + metadata.subdir), {});
     EXPECT_THAT(artifacts, IsOk());
-    // The folder that it is compared with has this one format.
+    // The directory that it is compared with has this one format.
     for (std::size_t i = 1; i < artifacts->size(); ++i)
       EXPECT_THAT(env_->fs.Remove((*artifacts)[i].path), IsOk());
     subdir_ = metadata.subdir;
@@ -233,7 +233,7 @@ TEST_F(S3IndexTest, ACacheThatGivesAnOldIndexCostsNobodyARow) {
   s3_.instead["GET " + Repodata()] = {
       40, HttpAnswer{.status = 200, .headers = {{"etag", FakeS3::Etag(old)}}, .body = old}};
   EXPECT_THAT(CompleteIndexes(*bucket_, {&third}),
-              FailsWith(ErrorCode::kNetwork, HasSubstr("a cache lies between")));
+              FailsWith(ErrorCode::kNetwork, HasSubstr("there is a cache in between")));
   EXPECT_EQ(There(Repodata()), before);
   s3_.instead.clear();
   ASSERT_THAT(CompleteIndexes(*bucket_, {&third}), IsOk());
@@ -312,8 +312,9 @@ TEST_F(S3IndexTest, AStoreThatLosesWhatItConfirmsIsNamed) {
                            "simple/foo/index.html", "simple/", ".whl.metadata"}) {
     s3_.objects.clear();
     s3_.loses = lost;
-    EXPECT_THAT(CompleteIndexes(*bucket_, {&package, &wheel}),
-                FailsWith(ErrorCode::kNetwork, AllOf(HasSubstr("then does not have it"), HasSubstr(lost))))
+    EXPECT_THAT(
+        CompleteIndexes(*bucket_, {&package, &wheel}),
+        FailsWith(ErrorCode::kNetwork, AllOf(HasSubstr("but does not have the file"), HasSubstr(lost))))
         << lost;
   }
   s3_.loses.clear();
@@ -345,7 +346,7 @@ TEST_F(S3IndexTest, WhoIsOutrunForeverGivesUp) {
       s3_.objects[Repodata()].text = R"({"packages": {"o": )" + std::to_string(++others) + "}}";
   };
   EXPECT_THAT(CompleteIndexes(*bucket_, {&package}),
-              FailsWith(ErrorCode::kNetwork, HasSubstr("others keep changing")));
+              FailsWith(ErrorCode::kNetwork, HasSubstr("other programs keep changing")));
 }
 
 TEST_F(S3IndexTest, ADryRunNamesTheFilesThatAreWritten) {
