@@ -53,7 +53,7 @@ TEST_F(TargetTest, ABucketIsThatOfAwsOrOfAnEndpoint) {
   EXPECT_EQ(Title({.to = "s3://bucket", .server = "http://other"}), "s3://bucket at http://other");
   EXPECT_THAT(MakeTarget(env_, {.to = "s3:bucket"}), FailsWith(ErrorCode::kUsage, HasSubstr("s3://BUCKET")));
   EXPECT_THAT(MakeTarget(env_, {.to = "s3:///a"}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("name of a bucket")));
+              FailsWith(ErrorCode::kUsage, HasSubstr("not a bucket name")));
 }
 
 TEST_F(TargetTest, RefusesWhatIsNone) {
