@@ -5,12 +5,10 @@ import pathlib
 import subprocess
 import sysconfig
 import unittest
-import zipfile
 
 import harness
-import install_test
-import outputs_test
-import repack_test
+import installing
+import real_wheels
 
 MODULE = """
 #define Py_LIMITED_API 0x03090000
@@ -97,7 +95,7 @@ class StableAbi(harness.Case):
         return packages
 
     def test_one_package_for_every_python(self):
-        pythons = outputs_test.interpreters()
+        pythons = installing.interpreters(("3.10", "3.11"))
         if len(pythons) < 2:
             raise unittest.SkipTest("no two Pythons with headers on this machine")
         wheel = self.wheel("cp39-abi3-manylinux_2_17_x86_64", {"toyabi.abi3.so": self.extension()})
@@ -113,9 +111,9 @@ class StableAbi(harness.Case):
         (support / "recipe.yaml").write_text(SUPPORT)
         self.ptpkg("build", support, "--output", self.scratch / "support-dist")
         for version, python in pythons.items():
-            channel = install_test.python_channel(self, python, f"python{version}")
+            channel = installing.python_channel(self, python, f"python{version}")
             prefix = self.scratch / f"env{version}"
-            installed = install_test.rattler_install(self, prefix, [output / "conda", self.scratch / "support-dist/conda", channel], "toyabi", f"python {version}.*")
+            installed = installing.rattler_install(self, prefix, [output / "conda", self.scratch / "support-dist/conda", channel], "toyabi", f"python {version}.*")
             self.assertEqual(sorted(name.split("-")[0] for name in installed.split()), ["_python_abi3_support", "python", "toyabi"])
             folder = prefix / f"lib/python{version}/site-packages"
             self.assertTrue((folder / "toyabi.abi3.so").exists())
@@ -128,7 +126,7 @@ class StableAbi(harness.Case):
         self.ptpkg("conda", wheel, "--output", output, "--format", "conda")
         (name, record), = self.index(output).items()
         self.assertEqual((name, record["noarch"]), ("toyabi-1.0-py_0.conda", "python"))
-        link = json.loads(repack_test.read_conda_info(output / "conda/linux-64" / name)["info/link.json"])
+        link = json.loads(real_wheels.read_conda_info(output / "conda/linux-64" / name)["info/link.json"])
         self.assertEqual(link["noarch"]["entry_points"], ["toyabi = toyabi:main"])
 
     def solved(self, *specs: str) -> list[str]:
@@ -146,7 +144,7 @@ class StableAbi(harness.Case):
         packages = self.index(self.scratch / "dist")
         self.assertEqual(set(packages), {"toyabi-1.0-py313_0.conda", "toyabi-1.0-cp313t_0.conda"})
         for name, abi, choice in (("toyabi-1.0-py313_0.conda", "cp313", "python-gil"), ("toyabi-1.0-cp313t_0.conda", "cp313t", "python-freethreading")):
-            paths = json.loads(repack_test.read_conda_info(self.scratch / "dist/conda/linux-64" / name)["info/paths.json"])["paths"]
+            paths = json.loads(real_wheels.read_conda_info(self.scratch / "dist/conda/linux-64" / name)["info/paths.json"])["paths"]
             folder = f"lib/python3.13{abi.removeprefix('cp313')}/site-packages"
             self.assertIn(f"{folder}/{files[abi]}", {path["_path"] for path in paths})
             self.assertEqual({path["_path"].split("/site-packages/")[0] + "/site-packages" for path in paths}, {folder})

@@ -5,7 +5,7 @@ import pathlib
 import zipfile
 
 import harness
-import json_test
+import json_schema
 
 
 class Check(harness.Case):
@@ -35,7 +35,7 @@ class Check(harness.Case):
                 self.assertIn(good.name, done.stdout)
                 self.assertIn(why, done.stderr)
                 document = json.loads(self.ptpkg(verb, "--json", *arguments, exit_code=code).stdout)
-                self.assertEqual(json_test.JsonOutput.complaints(self, [document], "error"), "")
+                self.assertEqual(json_schema.complaints(self, [document], "error"), "")
                 self.assertEqual([outcome["subject"] for outcome in document["outcomes"]], [str(good)])
         both = self.ptpkg("check", junk, absent, good, exit_code=4)
         self.assertIn("is not a conda package, wheel or zip", both.stderr)

@@ -6,7 +6,7 @@ import shutil
 import zipfile
 
 import harness
-import json_test
+import json_schema
 import wheel_maker
 from wheel_maker import SUFFIX, TAG
 
@@ -195,7 +195,7 @@ class Fix(wheel_maker.WheelCase):
         first.write_bytes(sick)
         done = self.ptpkg("check", first, stuck, last, "--profile", "pytorch-index", "--fix", "--json", exit_code=7)
         document = json.loads(done.stdout)
-        self.assertEqual(json_test.JsonOutput.complaints(self, [document], "error"), "")
+        self.assertEqual(json_schema.complaints(self, [document], "error"), "")
         self.assertEqual(document["error"]["code"], "already_exists")
         self.assertEqual([outcome["written"] for outcome in document["outcomes"]], [str(first)])
 

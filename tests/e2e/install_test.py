@@ -7,10 +7,9 @@ folder gone. Python itself is no package of ours: a second channel offers a copy
 
 import pathlib
 import shutil
-import subprocess
-import sys
 
 import harness
+import installing
 
 # Every exported function goes through _C, libtoytorch_python, libtoytorch_cpu, libtoyc10 and toymagma.
 USE = """
@@ -23,61 +22,6 @@ with open("/proc/self/maps") as maps:
 print("\\n".join(loaded))
 """
 
-PYTHON_RECIPE = """
-schema_version: 1
-package: {name: python, version: "%(version)s"}
-build: {number: 0, string: host_0, script: {file: build.sh}}
-about: {license: Python-2.0, summary: "A copy of the machine's interpreter"}
-extra: {ptpkg: {formats: [conda], allow_unresolved: ["*"]}}
-"""
-# A venv in all but name: the copied interpreter finds its library through pyvenv.cfg.
-PYTHON_SCRIPT = """
-mkdir -p "$PREFIX/bin" "$PREFIX/lib/python%(minor)s/site-packages"
-cp %(executable)s "$PREFIX/bin/python%(minor)s"
-ln -s python%(minor)s "$PREFIX/bin/python"
-printf 'home = %(home)s\\ninclude-system-site-packages = false\\n' > "$PREFIX/pyvenv.cfg"
-"""
-
-INSTALL = """
-import asyncio, os, pathlib, sys
-import rattler
-async def main(prefix, channels, specs):
-    records = await rattler.solve([rattler.Channel(f"file://{c}") for c in channels], [rattler.MatchSpec(s) for s in specs],
-                                  platforms=["linux-64", "noarch"],
-                                  virtual_packages=[rattler.GenericVirtualPackage(
-                                      rattler.PackageName("__glibc"), rattler.Version("2.36"), rattler.BuildString("0"))])
-    await rattler.install(records, target_prefix=prefix, show_progress=False,
-                          cache_dir=pathlib.Path(prefix).parent / "pkgs")
-    print("\\n".join(sorted(record.file_name for record in records)))
-asyncio.run(main(sys.argv[1], sys.argv[2].split(","), sys.argv[3:]))
-# Its threads now and then crash the interpreter while it shuts down, when all work is done.
-sys.stdout.flush()
-os._exit(0)
-"""
-
-
-def python_channel(case: harness.Case, program: str = "/usr/bin/python3", name: str = "python") -> pathlib.Path:
-    """A channel with one package: an interpreter of this machine."""
-    executable = pathlib.Path(program).resolve()
-    version = subprocess.run([executable, "-c", "import platform; print(platform.python_version())"], text=True,
-                             capture_output=True, check=True).stdout.strip()
-    folder = case.scratch / f"{name}-recipe"
-    folder.mkdir()
-    values = {"version": version, "minor": ".".join(version.split(".")[:2]), "executable": executable,
-              "home": executable.parent}
-    (folder / "recipe.yaml").write_text(PYTHON_RECIPE % values)
-    (folder / "build.sh").write_text(PYTHON_SCRIPT % values)
-    output = case.scratch / f"{name}-dist"
-    case.ptpkg("build", folder, "--output", output)
-    return output / "conda"
-
-
-def rattler_install(case: harness.Case, prefix: pathlib.Path, channels: list[pathlib.Path], *specs: str) -> str:
-    program = case.scratch / "install.py"
-    program.write_text(INSTALL)
-    return case.run_clean(harness.peers_python(), program, prefix, ",".join(map(str, channels)), *specs)
-
-
 class Install(harness.Case):
     def setUp(self) -> None:
         super().setUp()
@@ -86,7 +30,7 @@ class Install(harness.Case):
         self.ptpkg("build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--select",
                    "toy_backend=cpu", "--output", self.output)
         # No library may lead back to where it was built.
-        self.channel = python_channel(self)
+        self.channel = installing.python_channel(self)
         shutil.rmtree(self.cache)
 
     def assert_works(self, python: pathlib.Path, prefix: pathlib.Path) -> None:
@@ -108,7 +52,7 @@ class Install(harness.Case):
                     shutil.copy(path, channel / "linux-64")
                 self.ptpkg("index", channel)
                 prefix = self.scratch / f"prefix{extension}"
-                installed = rattler_install(self, prefix, [channel, self.channel], "toytorch")
+                installed = installing.rattler_install(self, prefix, [channel, self.channel], "toytorch")
                 self.assertIn(extension, installed)
                 self.assert_works(prefix / "bin/python", prefix)
                 site = next(prefix.glob("lib/python3.*/site-packages"))

@@ -5,24 +5,14 @@ import re
 import subprocess
 import zipfile
 
-import device_code_test
 import gpu_library
 import harness
-
-SCHEMAS = harness.REPOSITORY / "docs/json"
+import json_schema
 
 
 class JsonOutput(harness.Case):
-    def complaints(self, documents, name):
-        """What the schema of that name has against each document, a line each."""
-        done = subprocess.run([harness.peers_python(), harness.REPOSITORY / "tests/support/validate_json.py", SCHEMAS,
-                               name], input=json.dumps(documents), text=True, capture_output=True, check=False)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
     def valid(self, document, name):
-        self.assertEqual(self.complaints([document], name), "", json.dumps(document, indent=1)[:4000])
+        self.assertEqual(json_schema.complaints(self, [document], name), "", json.dumps(document, indent=1)[:4000])
         return document
 
     def wheel(self):
@@ -41,13 +31,13 @@ class JsonOutput(harness.Case):
         listing = self.ptpkg("--help").stdout.split("Commands:\n", 1)[1].split("\n\n")[0]
         verbs = set(re.findall(r"^  ([a-z-]+) ", listing, re.MULTILINE))
         others = {"error", "log", "parts", "plan"}
-        self.assertEqual(verbs | others, {path.stem for path in SCHEMAS.glob("*.json")})
+        self.assertEqual(verbs | others, {path.stem for path in json_schema.SCHEMAS.glob("*.json")})
 
     def test_a_schema_refuses_what_it_does_not_name(self):
         document = self.ptpkg_json("--version")
         self.valid(document, "version")
         document["surprise"] = 1
-        self.assertIn("surprise", self.complaints([document], "version"))
+        self.assertIn("surprise", json_schema.complaints(self, [document], "version"))
 
     def test_doctor(self):
         self.valid(self.ptpkg_json("doctor", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch"), "doctor")
@@ -113,7 +103,7 @@ class JsonOutput(harness.Case):
 
     def test_relink_and_check_of_a_library_with_findings(self):
         source = self.scratch / "a.c"
-        gpu_code = ",".join(map(str, device_code_test.container([(device_code_test.CUBIN, 90), (device_code_test.PTX, 90)])))
+        gpu_code = ",".join(map(str, gpu_library.container([(gpu_library.CUBIN, "90"), (gpu_library.PTX, "90")], size=32)))
         source.write_text("int answer(void) { return 42; }\n"
                           f'__asm__(".pushsection .nv_fatbin,\\"a\\"; .byte {gpu_code}; .popsection");\n')
         tree = self.scratch / "tree"
@@ -160,7 +150,7 @@ class JsonOutput(harness.Case):
     def log_of(self, *arguments, **options):
         done = self.ptpkg(*arguments, "--log-format", "json", **options)
         events = [json.loads(line) for line in done.stderr.splitlines()]
-        self.assertEqual(self.complaints(events, "log"), "")
+        self.assertEqual(json_schema.complaints(self, events, "log"), "")
         return events
 
     def test_every_line_of_the_json_log(self):

@@ -9,7 +9,7 @@ import subprocess
 import zipfile
 
 import harness
-import install_test
+import installing
 
 RECIPES = harness.REPOSITORY / "recipes"
 VERSION = os.environ.get("PTPKG_TORCH_VERSION") or "2.6.0"
@@ -73,9 +73,9 @@ class OnTorch(harness.Case):
         others = self.scratch / "others"
         for path in sorted(wheels.glob("*.whl")):
             self.ptpkg("conda", path, "--output", others)
-        python = install_test.python_channel(self, self.interpreter)
+        python = installing.python_channel(self, self.interpreter)
         prefix = self.scratch / "prefix"
-        return prefix, install_test.rattler_install(self, prefix, [self.channel, others / "conda", python], *specs)
+        return prefix, installing.rattler_install(self, prefix, [self.channel, others / "conda", python], *specs)
 
     def virtual_environment(self, wheels: pathlib.Path, *installed) -> pathlib.Path:
         """One by pip, with torch and `installed`, and nothing but `wheels` to take the rest from."""

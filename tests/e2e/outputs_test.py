@@ -1,7 +1,6 @@
 """One native build, several packages: fixtures/toyops built, installed and used, for every Python that is here."""
 
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -10,36 +9,18 @@ import unittest
 import zipfile
 
 import harness
-import install_test
+import installing
 
 TOYOPS = harness.FIXTURES / "toyops"
 PYTHONS = ("3.10", "3.11")
 DOT = "import toyops; assert toyops.dot([1, 2], [3, 4]) == 11"
 
 
-def interpreters(wanted: tuple[str, ...] = PYTHONS) -> dict[str, str]:
-    """Those of the `wanted` interpreters that this machine has with headers and venv, by version."""
-    found = {}
-    versions = pathlib.Path.home() / ".pyenv/versions"
-    candidates = [path for path in map(shutil.which, ("python3", *(f"python{name}" for name in wanted))) if path]
-    candidates += ["/usr/bin/python3", *map(str, sorted(versions.glob("3.*/bin/python3")))]
-    code = ("import ensurepip, os, sysconfig; os.stat(sysconfig.get_path('include') + '/Python.h');"
-            "print(sysconfig.get_python_version())")
-    for python in candidates:
-        if not os.path.exists(python):
-            continue
-        done = subprocess.run([python, "-c", code], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              check=False)
-        if done.returncode == 0 and done.stdout.strip() in wanted:
-            found.setdefault(done.stdout.strip(), python)
-    return found
-
-
 class Outputs(harness.Case):
     def setUp(self):
         super().setUp()
         harness.tool("g++")
-        self.pythons = interpreters()
+        self.pythons = installing.interpreters(PYTHONS)
         if set(self.pythons) != set(PYTHONS):
             missing = sorted(set(PYTHONS) - set(self.pythons))
             raise unittest.SkipTest(f"no Python {' and no '.join(missing)} with headers on this machine")
@@ -95,9 +76,9 @@ class Outputs(harness.Case):
             if name.startswith("toyops-"):
                 self.assertFalse([file for file in files if "libtoyops" in file], files)
         for version, python in self.pythons.items():
-            channel = install_test.python_channel(self, python, f"python{version}")
+            channel = installing.python_channel(self, python, f"python{version}")
             prefix = self.scratch / f"env{version}"
-            installed = install_test.rattler_install(self, prefix, [output / "conda", channel], "toyops",
+            installed = installing.rattler_install(self, prefix, [output / "conda", channel], "toyops",
                                                      f"python {version}.*")
             self.assertEqual(sorted(name.split("-")[0] for name in installed.split()),
                              ["libtoyops", "python", "toyops"])
@@ -121,7 +102,7 @@ class Outputs(harness.Case):
             self.run_clean(environment / "bin/python", "-c", DOT)
 
     def test_wheels_of_several_pythons_share_the_native_build(self):
-        more = interpreters((*PYTHONS, "3.12", "3.13"))
+        more = installing.interpreters((*PYTHONS, "3.12", "3.13"))
         variants = self.scratch / "pythons.yaml"
         variants.write_text(f"python: {json.dumps(sorted(more))}\n")
         output = self.scratch / "dist"

@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import unittest
 
 import harness
 

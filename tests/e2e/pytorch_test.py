@@ -15,7 +15,7 @@ import shutil
 import subprocess
 
 import harness
-import install_test
+import installing
 
 RECIPE = harness.REPOSITORY / "recipes/pytorch"
 PYTHON = "/usr/bin/python3"
@@ -92,7 +92,7 @@ class Pytorch(harness.Case):
 
     def test_the_conda_package_in_an_empty_environment(self):
         prefix = self.scratch / "prefix"
-        installed = install_test.rattler_install(self, prefix, [self.output / "conda", *self.other_channels()], "pytorch", "numpy")
+        installed = installing.rattler_install(self, prefix, [self.output / "conda", *self.other_channels()], "pytorch", "numpy")
         self.assertIn("pytorch-2.6.0-py3.11_cpu_0", installed)
         self.assert_works(prefix / "bin/python", prefix)
 
@@ -106,7 +106,7 @@ class Pytorch(harness.Case):
                     for path in sorted((folder / "conda/linux-64").glob("*.conda"))]
         self.ptpkg("publish", *packages, "--to", f"file://{channel}")
         prefix = self.scratch / "prefix"
-        installed = install_test.rattler_install(self, prefix, [channel / "conda", *self.other_channels()], "pytorch", "numpy",
+        installed = installing.rattler_install(self, prefix, [channel / "conda", *self.other_channels()], "pytorch", "numpy",
                                                  "magma-cuda130")
         self.assertIn("pytorch-2.6.0-py3.11_cpu_0", installed)
         self.assertIn("magma-cuda130-2.9.0", installed)
@@ -122,7 +122,7 @@ class Pytorch(harness.Case):
         others = self.scratch / "others"
         for wheel in wheels.glob("*.whl"):
             self.ptpkg("conda", wheel, "--output", others)
-        return [others / "conda", install_test.python_channel(self, PYTHON)]
+        return [others / "conda", installing.python_channel(self, PYTHON)]
 
     def test_a_program_links_to_libtorch(self):
         """By hand, and by find_package(Torch), in a folder that nobody told anything of."""

@@ -6,7 +6,7 @@ import subprocess
 import zipfile
 
 import harness
-from repack_test import real_wheel
+from real_wheels import real_wheel
 
 USE = ("import numpy as np, scipy.linalg\n"
        "from scipy.linalg import lapack\n"

@@ -9,7 +9,7 @@ import sys
 import zipfile
 
 import harness
-import json_test
+import json_schema
 import wheel_maker
 from wheel_maker import SUFFIX
 
@@ -161,7 +161,7 @@ class Repair(wheel_maker.WheelCase):
                     extra="int brought(void); int left(void);")
         wheel = self.wheel(requires="Requires-Dist: nvidia-cuda-runtime-cu12\n")
         result = self.repair(wheel, "--exclude", "libleft.*")
-        self.assertEqual(json_test.JsonOutput.complaints(self, [[result]], "repair"), "")
+        self.assertEqual(json_schema.complaints(self, [[result]], "repair"), "")
         self.assertEqual(result["grafted"], [])
         self.assertEqual({one["library"]: one["why"] for one in result["left_out"]},
                          {"libcuda.so.1": "never bundled", "libcudart.so.12": "a dependency provides it", "libleft.so.1": "--exclude"})
@@ -471,7 +471,7 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("toy.libs/libchain-", done.stderr)
         done = self.ptpkg("repair", first, bad, last, "--output", output, "--force", "--json", exit_code=3)
         document = json.loads(done.stdout)
-        self.assertEqual(json_test.JsonOutput.complaints(self, [document], "error"), "")
+        self.assertEqual(json_schema.complaints(self, [document], "error"), "")
         self.assertEqual(document["error"]["code"], "corrupt")
         outcome, = document["outcomes"]
         self.assertEqual((outcome["from"], outcome["to"]), (str(first), str(written)))

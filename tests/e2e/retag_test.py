@@ -10,19 +10,9 @@ import tempfile
 import zipfile
 
 import harness
+from wheel_maker import contents, stored
 
 NEXT = "manylinux_2_36_x86_64"  # the C library of Debian 12, where these tests run
-
-
-def stored(path: pathlib.Path) -> dict[str, bytes]:
-    """What lies in the file for each member, compressed as it is."""
-    data, found = path.read_bytes(), {}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            at = info.header_offset
-            begin = at + 30 + int.from_bytes(data[at + 26:at + 28], "little") + int.from_bytes(data[at + 28:at + 30], "little")
-            found[info.filename] = data[begin:begin + info.compress_size]
-    return found
 
 
 def written(wheel: pathlib.Path, members: dict[str, str]) -> pathlib.Path:
@@ -36,11 +26,6 @@ def written(wheel: pathlib.Path, members: dict[str, str]) -> pathlib.Path:
         record = f"{wheel.name.rsplit('-', 3)[0]}.dist-info/RECORD"
         archive.writestr(record, "".join(rows) + f"{record},,\n")
     return wheel
-
-
-def contents(path: pathlib.Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
 
 
 class Retag(harness.Case):

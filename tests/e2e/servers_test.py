@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 import harness
-import install_test
+import installing
 import publishing
 from servers import faults
 from servers.anaconda_server import AnacondaServer
@@ -78,7 +78,7 @@ class Clients(harness.Case):
     def assert_installs(self, channel: str, package: pathlib.Path) -> None:
         """py-rattler solves from the channel, fetches the file, checks its digest, and links it."""
         program = self.scratch / "install.py"
-        program.write_text(install_test.INSTALL.replace('f"file://{c}"', "c"))
+        program.write_text(installing.INSTALL.replace('f"file://{c}"', "c"))
         prefix = self.scratch / f"prefix-{len(list(self.scratch.iterdir()))}"
         name = package.name.rsplit("-", 2)[0]
         self.assertEqual(self.client(harness.peers_python(), program, prefix, channel, name).split(), [package.name])

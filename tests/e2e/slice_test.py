@@ -10,7 +10,7 @@ import gpu_library
 import harness
 import wheel_maker
 from gpu_library import CUBIN, PTX
-from retag_test import contents, stored
+from wheel_maker import contents, stored
 
 FAT = [[(CUBIN, "80"), (CUBIN, "86"), (CUBIN, "90"), (CUBIN, "90a"), (PTX, "90")],
        [(CUBIN, "80"), (CUBIN, "90"), (CUBIN, "100"), (PTX, "100")]]

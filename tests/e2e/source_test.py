@@ -12,7 +12,6 @@ import socket
 import subprocess
 import tarfile
 import threading
-import unittest
 
 import harness
 from servers.ports import Port

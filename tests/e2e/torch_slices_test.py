@@ -18,7 +18,7 @@ import zipfile
 
 import gpu_library
 import harness
-import repack_test
+import real_wheels
 from gpu_library import CUBIN, PTX
 
 TEGRA = {32, 53, 62, 72, 87, 101, 110}
@@ -88,7 +88,7 @@ class TorchSlices(harness.Case):
     def setUp(self) -> None:
         super().setUp()
         harness.peers_python()
-        self.wheel = repack_test.real_wheel("torch")
+        self.wheel = real_wheels.real_wheel("torch")
 
     def opened(self, path: pathlib.Path) -> mmap.mmap:
         with open(path, "rb") as file:

@@ -13,8 +13,7 @@ import zipfile
 
 import domain_standin_test
 import harness
-import install_test
-import outputs_test
+import installing
 
 RECIPE = harness.REPOSITORY / "recipes/pytorch"
 METADATA = {**domain_standin_test.METADATA, "pyyaml": "6.0.2"}
@@ -100,7 +99,7 @@ class Split(harness.Case):
         super().setUp()
         for name in ("cmake", "make", "g++"):
             harness.tool(name)
-        found = outputs_test.interpreters(PYTHONS)
+        found = installing.interpreters(PYTHONS)
         if set(found) != set(PYTHONS):
             self.skipTest(f"this machine has Python {', '.join(sorted(found))} with headers, {' and '.join(PYTHONS)} are needed")
         self.base = found
@@ -170,9 +169,9 @@ class Split(harness.Case):
     def check_conda(self) -> None:
         leaves = self.leaves()
         for version, python in self.base.items():
-            channel = install_test.python_channel(self, python, f"python{version}")
+            channel = installing.python_channel(self, python, f"python{version}")
             prefix = self.scratch / f"env{version}"
-            names = install_test.rattler_install(self, prefix, [self.output / "conda", leaves, channel], "pytorch", f"python {version}.*").split()
+            names = installing.rattler_install(self, prefix, [self.output / "conda", leaves, channel], "pytorch", f"python {version}.*").split()
             self.assertIn("libtorch", [name.split("-")[0] for name in names])
             site = prefix / f"lib/python{version}/site-packages"
             loaded = self.run_clean("/usr/bin/env", f"PYTHONPATH={site}", python, "-c", USE).split()

@@ -16,7 +16,7 @@ import time
 import zipfile
 
 import harness
-import repack_test
+import real_wheels
 
 
 class Torch(harness.Case):
@@ -36,11 +36,11 @@ class Torch(harness.Case):
         return summary
 
     def test_torch_to_conda_and_back(self):
-        original = repack_test.real_wheel("torch")
+        original = real_wheels.real_wheel("torch")
         output = self.scratch / "dist"
         summary = self.measured("wheel to conda", "conda", original, "--output", output)
         package = next((output / "conda/linux-64").glob("pytorch-*.conda"))
-        info = repack_test.read_conda_info(package)
+        info = real_wheels.read_conda_info(package)
         index = json.loads(info["info/index.json"])
         self.assertEqual(index["name"], "pytorch")
         self.assertRegex(index["build"], r"^py3\.11_cuda13\.\d+\.\d+_cudnn9[\d.]+_0$")
@@ -77,7 +77,7 @@ class Torch(harness.Case):
         self.run_clean(venv / "bin/python", "-c", f"import ctypes; {load}")
 
     def test_gpu_code_is_what_cuobjdump_lists(self):
-        wheel = repack_test.real_wheel("torch")
+        wheel = real_wheels.real_wheel("torch")
         folder = self.scratch / "lib"
         folder.mkdir()
         with zipfile.ZipFile(wheel) as archive, open(folder / "libtorch_cuda.so", "wb") as out:

@@ -23,6 +23,22 @@ PyMODINIT_FUNC PyInit_%s(void) { return PyModule_Create(&module); }
 """
 
 
+def stored(path: pathlib.Path) -> dict[str, bytes]:
+    """What lies in the file for each member, compressed as it is."""
+    data, found = path.read_bytes(), {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            at = info.header_offset
+            begin = at + 30 + int.from_bytes(data[at + 26:at + 28], "little") + int.from_bytes(data[at + 28:at + 30], "little")
+            found[info.filename] = data[begin:begin + info.compress_size]
+    return found
+
+
+def contents(path: pathlib.Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
 class WheelCase(harness.Case):
     """tree/ becomes a wheel; outside/ holds libraries that it needs."""
 

@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 
 import harness
+from wheel_maker import contents
 
 INFO = {"METADATA": "Metadata-Version: 2.1\nName: Toy.Pack\nVersion: 1.0\nRequires-Python: >=3.9\nX-Unknown: stays\n\nA toy.\n",
         "WHEEL": "Wheel-Version: 1.0\nGenerator: elsewhere\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\nBuild: 7\n",
@@ -16,11 +17,6 @@ INFO = {"METADATA": "Metadata-Version: 2.1\nName: Toy.Pack\nVersion: 1.0\nRequir
         "licenses/LICENSE": "do as you like\n"}
 LIBRARIES = {"old": "int plain(void) { return 1; }",
              "new": "#include <dlfcn.h>\nvoid* open_it(const char* n) { return dlopen(n, RTLD_NOW); }"}  # GLIBC_2.34
-
-
-def contents(path: pathlib.Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
-        return {info.filename: archive.read(info) for info in archive.infolist()}
 
 
 class WheelTree(harness.Case):

@@ -15,7 +15,7 @@ import unittest
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import repack_test  # noqa: E402  real_wheel: downloads, kept in the user's cache
+import real_wheels  # noqa: E402  real_wheel: downloads, kept in the user's cache
 
 BIN = pathlib.Path(sys.executable).parent
 PROGRAM = """
@@ -46,7 +46,7 @@ class AuditwheelRepair(unittest.TestCase):
 
     def unrepaired(self) -> tuple[pathlib.Path, pathlib.Path]:
         """A wheel tagged linux_x86_64 that bundles nothing, and the folder of its libraries."""
-        wheel = repack_test.real_wheel("scipy")
+        wheel = real_wheels.real_wheel("scipy")
         self.run_tool(BIN / "wheel", "unpack", wheel, "--dest", self.scratch)
         tree = next(self.scratch.glob("scipy-*"))
         libraries = self.scratch / "outside"
@@ -75,7 +75,7 @@ class AuditwheelRepair(unittest.TestCase):
 
         site = self.scratch / "site"
         self.run_tool(BIN / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
-                      "--target", site, fixed, repack_test.real_wheel("numpy"))
+                      "--target", site, fixed, real_wheels.real_wheel("numpy"))
         computed = self.run_tool(BIN / "python", "-c", PROGRAM, PYTHONPATH=str(site))
         self.assertIn("computed", computed)
         shown = self.run_tool(BIN / "python", "-m", "auditwheel", "show", fixed)

@@ -14,7 +14,7 @@ import unittest
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import repack_test  # noqa: E402  real_wheel: downloads, kept in the user's cache
+import real_wheels  # noqa: E402  real_wheel: downloads, kept in the user's cache
 
 # What the compilers of current distributions bind by default; a machine with older ones skips the case.
 SOURCES = {
@@ -112,7 +112,7 @@ class Floor(unittest.TestCase):
 
     def test_real_wheels(self):
         for name in ("numpy", "scipy"):
-            ours = self.compare(repack_test.real_wheel(name))
+            ours = self.compare(real_wheels.real_wheel(name))
             print(f"{name}: {ours['floor']['policy']} by {ours['floor']['file']}: {', '.join(ours['floor']['symbols'])}")
 
 
