@@ -15,7 +15,7 @@ NVCC = f"""#!{sys.executable}
 import pathlib, sys
 if "--version" in sys.argv:
     sys.exit(print("Cuda compilation tools, release @SHORT@, V@FULL@"))
-sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+sys.path.insert(0, {str(harness.MODULES)!r})
 import gpu_library
 architectures, library = sys.argv[1:]
 gpu_library.make(pathlib.Path(library).resolve(),

@@ -1,5 +1,5 @@
 """GPU code that a recipe asks for is in the package, or nothing is published. The libraries are assembled here, without
-CUDA: tests/peers/device_code.py has those of nvcc.
+CUDA: tests/peers/elf/device_code.py has those of nvcc.
 """
 
 import pathlib

@@ -14,8 +14,7 @@ import tempfile
 import unittest
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import real_wheels  # noqa: E402  real_wheel: downloads, kept in the user's cache
+import real_wheels
 
 BIN = pathlib.Path(sys.executable).parent
 PROGRAM = """

@@ -3,7 +3,7 @@
 
 usage: conda_read.py --sample PROGRAM | CHANNEL
 
-PROGRAM FOLDER writes a channel to FOLDER/channel (tests/peers/conda_sample.cpp); CHANNEL is a folder with subdirs, such
+PROGRAM FOLDER writes a channel to FOLDER/channel (tests/peers/conda/conda_sample.cpp); CHANNEL is a folder with subdirs, such
 as the output folder's conda/. Run it with the Python of the peers' environment. What happens to each package:
 
   conda-package-streaming   streams info and payload; names, order and owners are checked

@@ -16,8 +16,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import harness  # noqa: E402
+import harness
 
 RECIPE = harness.REPOSITORY / "recipes/pytorch"
 # Of the packages that these are required with: the constraints that choose among their versions.

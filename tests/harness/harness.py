@@ -20,9 +20,7 @@ import time
 import typing
 import unittest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-FIXTURES = REPOSITORY / "fixtures"
-
+from repository import FIXTURES, MODULES, REPOSITORY  # noqa: F401  for the tests
 
 NOTHING_SELECTED, ALL_SKIPPED = 5, 77
 HANGS_AFTER_S = 300  # ends a test that would hang; a busy machine needs far less

@@ -1,5 +1,5 @@
 // conda_sample FOLDER: writes a channel with one package for each thing that a reader may get wrong.
-// tests/peers/conda_read.py has other tools read it. Every package exists in both formats.
+// tests/peers/conda/conda_read.py has other tools read it. Every package exists in both formats.
 
 #include <exception>
 #include <iostream>

@@ -11,11 +11,10 @@ import sys
 import zipfile
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import harness  # noqa: E402
-import wheel_maker  # noqa: E402
-import wheel_read  # noqa: E402
-from wheel_maker import SUFFIX, TAG  # noqa: E402
+import harness
+import wheel_maker
+import wheel_read
+from wheel_maker import SUFFIX, TAG
 
 DESCRIBED = "Summary: A toy.\nDescription-Content-Type: text/plain\n\nA toy with libraries.\n"  # twine --strict wants one
 

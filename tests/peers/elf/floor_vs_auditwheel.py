@@ -13,8 +13,7 @@ import tempfile
 import unittest
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import real_wheels  # noqa: E402  real_wheel: downloads, kept in the user's cache
+import real_wheels
 
 # What the compilers of current distributions bind by default; a machine with older ones skips the case.
 SOURCES = {

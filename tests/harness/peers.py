@@ -1,4 +1,4 @@
-"""What the tests beside this file share: which peers are there, and wheels over HTTP."""
+"""What the tests of tests/peers share: which peers are there, and wheels over HTTP."""
 import contextlib
 import functools
 import html

@@ -15,10 +15,9 @@ import tempfile
 import unittest
 import zipfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import gpu_library  # noqa: E402
-import harness  # noqa: E402
-from gpu_library import CUBIN, PTX  # noqa: E402
+import gpu_library
+import harness
+from gpu_library import CUBIN, PTX
 
 VARIANTLIB = pathlib.Path(sys.executable).parent / "variantlib"
 FAT = [[(CUBIN, "80"), (CUBIN, "86"), (CUBIN, "90"), (CUBIN, "120"), (PTX, "120")]]

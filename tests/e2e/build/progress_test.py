@@ -3,12 +3,9 @@
 import json
 import re
 import shlex
-import sys
 
 import harness
-
-sys.path.insert(0, str(harness.REPOSITORY / "tests/support"))
-import terminal  # noqa: E402
+import terminal
 
 # A tool that counts as ninja does, after a regeneration of its own files.
 COUNTING = """echo '[1/4] Generating x'

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 import zipfile
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
+from repository import FIXTURES
 
 
 class Sbom(unittest.TestCase):

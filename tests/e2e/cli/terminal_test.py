@@ -1,13 +1,10 @@
 """What a person sees in a terminal: nothing is silent, no line wraps, a resized window keeps nothing of old lines."""
 
 import re
-import sys
 import unittest
 
 import harness
-
-sys.path.insert(0, str(harness.REPOSITORY / "tests/support"))
-import terminal  # noqa: E402
+import terminal
 
 NAME = "a-package-with-a-name-that-no-window-of-sixty-columns-holds"
 

@@ -1,4 +1,5 @@
-// html_page_of DOCUMENT.json PAGE.html: writes the page of a document. For tests/e2e/html_page_test.py.
+// html_page_of DOCUMENT.json PAGE.html: writes the page of a document. For
+// tests/e2e/inspect/html_page_test.py.
 
 #include "inspect/document_page.h"
 #include "support/must.h"

@@ -1,7 +1,6 @@
 """The harness itself: what a test program says and exits with when tests are skipped."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -81,7 +80,7 @@ class Harness(harness.Case):
         """Exit code of a program with these tests, and the lines after the summary of unittest."""
         path = self.scratch / "some_test.py"
         path.write_text(PROGRAM.format(tests="\n".join(tests)))
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(pathlib.Path(__file__).parent), "PYTHONDONTWRITEBYTECODE": "1",
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(harness.MODULES), "PYTHONDONTWRITEBYTECODE": "1",
                **variables}
         done = subprocess.run([sys.executable, path, "--ptpkg", "/bin/true", *args], env=env, text=True, capture_output=True,
                               check=False)
@@ -131,7 +130,7 @@ class Harness(harness.Case):
         path = self.scratch / "ports_of_six.py"
         path.write_text(PORTS)
         narrow = "ip link set lo up && echo 40000 40005 > /proc/sys/net/ipv4/ip_local_port_range && exec \"$@\""
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(pathlib.Path(__file__).parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(harness.MODULES), "PYTHONDONTWRITEBYTECODE": "1"}
         for rights in ([], ["--user", "--map-root-user"]):
             done = subprocess.run(["unshare", "--net", *rights, "sh", "-c", narrow, "sh", sys.executable, path, self.scratch], env=env,
                                   text=True, capture_output=True, check=False)

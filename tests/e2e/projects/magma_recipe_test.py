@@ -1,4 +1,4 @@
-"""The scripts of recipes/magma on sources that are made here: no MAGMA, no CUDA. tests/e2e/magma_test.py builds the real one."""
+"""The scripts of recipes/magma on sources that are made here: no MAGMA, no CUDA. tests/e2e/projects/magma_test.py builds the real one."""
 
 import json
 import os

@@ -12,14 +12,14 @@ Exit status: 0 equal, 1 different, 77 py-rattler-build is not installed.
 """
 
 import json
-import pathlib
 import re
 import subprocess
 import sys
 
+from repository import REPOSITORY
+
 SKIP = 77
 PLATFORM = "linux-64"
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 OURS_ALONE = re.compile(r"\$\{\{[^}]*\b(?:detected|fail)\(")
 RECIPES = ("fixtures/recipes/ok/*/recipe.yaml", "fixtures/*/recipe.yaml", "recipes/*/recipe.yaml")
 
