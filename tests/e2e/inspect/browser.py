@@ -37,6 +37,7 @@ class Browser:
         os.close(from_browser)
         self._rest = b""
         self._last_id = 0
+        self.contexts: list[str] = []
         self.events: list[dict] = []
 
     def __enter__(self):
@@ -50,6 +51,19 @@ class Browser:
         except subprocess.TimeoutExpired:
             harness.kill_all(self._process)
             self._process.wait()
+
+    def new_target(self) -> str:
+        """An empty page that shares no storage with others."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        self.contexts.append(context)
+        return self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+
+    def close_pages(self) -> None:
+        """All pages are closed, and their events forgotten."""
+        for context in self.contexts:
+            self.call("Target.disposeBrowserContext", browserContextId=context)
+        self.contexts.clear()
+        self.events.clear()
 
     def _message(self, deadline: float) -> dict:
         while b"\0" not in self._rest:
@@ -84,7 +98,7 @@ class Page:
 
     def __init__(self, browser: Browser, path: pathlib.Path, width: int, height: int = 1000, dark: bool = False):
         self.browser = browser
-        target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        target = browser.new_target()
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import zipfile
 import zlib
 
@@ -64,10 +65,16 @@ def count_of(selector):
 
 
 class Pages(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        """One browser for all tests of a class; the pages of a test are closed at its end."""
+        super().setUpClass()
+        profile = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="ptpkg-e2e-", ignore_cleanup_errors=True))
+        cls.browser = cls.enterClassContext(browser.Browser(pathlib.Path(profile)))
+
     def setUp(self):
         super().setUp()
-        self.browser = browser.Browser(self.scratch / "profile")
-        self.addCleanup(self.browser.__exit__)
+        self.addCleanup(self.browser.close_pages)
 
     def page_of(self, document, name="page"):
         source, page = self.scratch / f"{name}.json", self.scratch / f"{name}.html"
