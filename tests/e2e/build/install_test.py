@@ -7,6 +7,7 @@ folder gone. Python itself is no package of ours: a second channel offers a copy
 
 import pathlib
 import shutil
+import tempfile
 
 import harness
 import installing
@@ -23,15 +24,20 @@ print("\\n".join(loaded))
 """
 
 class Install(harness.Case):
-    def setUp(self) -> None:
-        super().setUp()
+    @classmethod
+    def setUpClass(cls) -> None:
+        """One build for all tests."""
+        super().setUpClass()
         harness.peers_python()
-        self.output = self.scratch / "dist"
-        self.ptpkg("build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--select",
-                   "toy_backend=cpu", "--output", self.output)
+        shared = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="ptpkg-e2e-")))
+        case = cls("ptpkg")
+        case.scratch, case.cache = shared, shared / "cache"
+        cls.output = shared / "dist"
+        case.ptpkg("build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--select",
+                   "toy_backend=cpu", "--output", cls.output)
+        cls.channel = installing.python_channel(case)
         # No library may lead back to where it was built.
-        self.channel = installing.python_channel(self)
-        shutil.rmtree(self.cache)
+        shutil.rmtree(case.cache)
 
     def assert_works(self, python: pathlib.Path, prefix: pathlib.Path) -> None:
         printed = self.run_clean(python, "-c", USE)
