@@ -1,6 +1,7 @@
-"""Reads a JSON list from stdin and judges each item by FOLDER/NAME.json; prints a complaint a line.
+"""Judges JSON documents by the schemas of a folder.
 
-python validate_json.py FOLDER NAME, with an interpreter that has jsonschema. Exit 1 with complaints.
+python validate_json.py FOLDER, with an interpreter that has jsonschema. Each line of stdin is a list: the name of a schema and a list
+of documents. The answer is a line too, the list of complaints.
 """
 
 import json
@@ -14,21 +15,20 @@ import jsonschema  # noqa: E402
 import referencing  # noqa: E402
 
 
-def main() -> int:
-    folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
     schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
     for schema in schemas.values():
         jsonschema.Draft202012Validator.check_schema(schema)
     registry = referencing.Registry().with_resources(
         (file, referencing.Resource.from_contents(schema)) for file, schema in schemas.items())
-    validator = jsonschema.Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
-    found = 0
-    for index, document in enumerate(json.load(sys.stdin)):
-        for error in validator.iter_errors(document):
-            print(f"{index}: {error.json_path}: {error.message}"[:2000])
-            found += 1
-    return 1 if found else 0
+    for line in sys.stdin:
+        name, documents = json.loads(line)
+        validator = jsonschema.Draft202012Validator({"$ref": f"{name}.json"}, registry=registry)
+        complaints = [f"{index}: {error.json_path}: {error.message}"[:2000]
+                      for index, document in enumerate(documents) for error in validator.iter_errors(document)]
+        print(json.dumps(complaints), flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
