@@ -6,6 +6,7 @@ The faults mostly wait, so that many are tried side by side, each with a front a
 
 import concurrent.futures
 import dataclasses
+import functools
 import pathlib
 import secrets
 import signal
@@ -121,21 +122,28 @@ class Front:
         self.target.__exit__()
 
 
+@functools.cache
+def big_package() -> pathlib.Path:
+    made = publishing.made()
+    recipe = made / "big"
+    recipe.mkdir()
+    (recipe / "data").write_bytes(secrets.token_bytes(8_000_000))
+    (recipe / "recipe.yaml").write_text(
+        "package: {name: big, version: '1.0'}\nsource: {path: data}\n"
+        "build: {noarch: generic, script: 'mkdir -p $PREFIX/share && cp data $PREFIX/share/big'}\n"
+        "about: {license: MIT, summary: big}\nextra: {ptpkg: {formats: [conda]}}\n")
+    subprocess.run([harness.Settings.ptpkg, "build", recipe, "--output", made / "out", "--cache-dir", made / "cache", "--quiet"],
+                   check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    package, = (made / "out").glob("conda/noarch/*.conda")
+    return package
+
+
 class Case(publishing.Case):
     @classmethod
     def setUpClass(cls) -> None:
         harness.tool("nginx")
         super().setUpClass()
-        recipe = cls.made / "big"
-        recipe.mkdir()
-        (recipe / "data").write_bytes(secrets.token_bytes(8_000_000))
-        (recipe / "recipe.yaml").write_text(
-            "package: {name: big, version: '1.0'}\nsource: {path: data}\n"
-            "build: {noarch: generic, script: 'mkdir -p $PREFIX/share && cp data $PREFIX/share/big'}\n"
-            "about: {license: MIT, summary: big}\nextra: {ptpkg: {formats: [conda]}}\n")
-        subprocess.run([harness.Settings.ptpkg, "build", recipe, "--output", cls.made / "out", "--cache-dir", cls.made / "cache", "--quiet"],
-                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        cls.big, = (cls.made / "out").glob("conda/noarch/*.conda")
+        cls.big = big_package()
 
     def front(self, kind: str, **options) -> Front:
         front = Front(self.scratch, kind, **options)

@@ -1,5 +1,7 @@
 """What the tests of `ptpkg publish` share: artifacts, targets with their doubles, and a run that keeps what it printed."""
 
+import atexit
+import functools
 import json
 import os
 import pathlib
@@ -108,18 +110,25 @@ class Target:
         self.server.__exit__(None, None, None)
 
 
+@functools.cache
+def made() -> pathlib.Path:
+    """The outputs `first` and `other` of one recipe, which differ by their time alone; removed when the program ends."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="ptpkg-publish-"))
+    atexit.register(shutil.rmtree, folder)
+    for name, epoch in (("first", "1700000000"), ("other", "1800000000")):
+        command = [harness.Settings.ptpkg, "build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output",
+                   folder / name, "--cache-dir", folder / "cache", "--format", "conda,tar.bz2", "--quiet"]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "CI": "true", "SOURCE_DATE_EPOCH": epoch})
+    return folder
+
+
 class Case(harness.Case):
     @classmethod
     def setUpClass(cls) -> None:
-        """One package for all tests of a class, and another one of its name."""
+        """One package for all tests of a program, and another one of its name."""
         super().setUpClass()
-        cls.made = pathlib.Path(tempfile.mkdtemp(prefix="ptpkg-publish-"))
-        cls.addClassCleanup(shutil.rmtree, cls.made)
-        for folder, epoch in (("first", "1700000000"), ("other", "1800000000")):
-            command = [harness.Settings.ptpkg, "build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output",
-                       cls.made / folder, "--cache-dir", cls.made / "cache", "--format", "conda,tar.bz2", "--quiet"]
-            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           env={**os.environ, "CI": "true", "SOURCE_DATE_EPOCH": epoch})
+        cls.made = made()
         cls.package, = (cls.made / "first/conda/linux-64").glob("*.conda")
         cls.both = sorted((cls.made / "first/conda/linux-64").glob("toymagma-*"))
         cls.other_both = sorted((cls.made / "other/conda/linux-64").glob("toymagma-*"))
