@@ -11,7 +11,8 @@ The wheels are those of wheel_cases.py; wheel_verdicts.txt has a line for each, 
   lax       the consumer refuses it, and ptpkg does not see why
   no|strict one or the other, by the zipfile of the Python that runs pip and installer
 uv and pip are asked twice, for the file and over HTTP on the loopback, uv for its address and pip for the project of an index: they
-take what they take both times. What comes over HTTP uv unpacks as it comes, and looks at the central directory last.
+take what they take both times. What comes over HTTP uv unpacks as it comes, and looks at the central directory last. pip and installer
+run in forks of a process that has imported them.
 PyPI's own check cannot be installed: the words of its column come from warehouse's sources, run by hand, and only ptpkg's
 half of them is compared. --record prints the table as it is now, with that half for pypi; --rules the rules of wheel_cases.py,
 their cases, and who refuses one of them.
@@ -19,10 +20,10 @@ their cases, and who refuses one of them.
 Exit: 0 as in the table, 1 not, 77 a peer is missing (its name is printed).
 """
 import argparse
-import concurrent.futures
 import fnmatch
-import functools
+import importlib
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -44,25 +45,61 @@ def takes(command, environment):
     return done.returncode == 0
 
 
-def pip_takes(folder, wheel, root, environment):
-    """The file, and the project of the index."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile", "--no-cache-dir",
-               "--root-user-action=ignore", "--target"]
-    return (takes([*command, folder / "pip", "--no-index", wheel], environment)
-            and takes([*command, folder / "pip-index", "--index-url", f"{root}/{folder.name}/simple/", "toy"], environment))
+# pip imports these when it needs them: once in each process instead of in each of its forks.
+LATE_IMPORTS = ("cli.main_parser", "commands.install", "metadata.importlib", "network.session", "operations.install.wheel",
+                "resolution.resolvelib.resolver")
 
 
-def consumers(folder, wheel, root, python, environment):
-    """Who takes the wheel; `root` serves the folder above."""
-    uv = [Path(sys.prefix) / "bin/uv", "pip", "install", "--python", python, "--no-index", "--no-deps", "--no-cache",
-          "--target"]
-    address = f"{root}/{folder.name}/{urllib.parse.quote(Path(wheel).name)}"
-    return {
-        "uv": (takes([*uv, folder / "uv", wheel], environment)
-               and takes([*uv, folder / "uv-http", address], environment)),
-        "pip": pip_takes(folder, wheel, root, environment),
-        "installer": takes([sys.executable, "-m", "installer", "--validate-record", "all", "--no-compile-bytecode",
-                            "--destdir", folder / "installer", "--prefix", "/p", wheel], environment)}
+def prepare(environment):
+    os.environ.update(environment)
+    for name in LATE_IMPORTS:
+        importlib.import_module(f"pip._internal.{name}")
+
+
+def takes_here(main, *arguments):
+    """As takes(), of a Python program that is called in a fork of this process."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            null = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(null, stream)
+            code = main([str(word) for word in arguments])
+        except SystemExit as end:
+            code = end.code
+        finally:
+            os._exit(1 if code else 0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+class Asker:
+    """Asks all consumers about one wheel; runs in a process with a single thread."""
+
+    def __init__(self, scratch, root, environment):
+        self.python, self.root, self.environment = scratch / "venv/bin/python", root, environment
+
+    def __call__(self, wheel):
+        folder = Path(wheel).parent
+        return {"uv": self.uv_takes(folder, wheel), "pip": self.pip_takes(folder, wheel), "installer": self.installer_takes(folder, wheel)}
+
+    def uv_takes(self, folder, wheel):
+        uv = [Path(sys.prefix) / "bin/uv", "pip", "install", "--python", self.python, "--no-index", "--no-deps", "--no-cache", "--target"]
+        address = f"{self.root}/{folder.name}/{urllib.parse.quote(Path(wheel).name)}"
+        return (takes([*uv, folder / "uv", wheel], self.environment)
+                and takes([*uv, folder / "uv-http", address], self.environment))
+
+    def pip_takes(self, folder, wheel):
+        """The file, and the project of the index."""
+        from pip._internal.cli.main import main
+        command = ["install", "-q", "--no-deps", "--no-compile", "--no-cache-dir", "--root-user-action=ignore", "--target"]
+        return (takes_here(main, *command, folder / "pip", "--no-index", wheel)
+                and takes_here(main, *command, folder / "pip-index", "--index-url", f"{self.root}/{folder.name}/simple/", "toy"))
+
+    def installer_takes(self, folder, wheel):
+        from installer.__main__ import _main
+        return takes_here(lambda arguments: _main(arguments, "python -m installer"), "--validate-record", "all", "--no-compile-bytecode",
+                          "--destdir", folder / "installer", "--prefix", "/p", wheel)
 
 
 def checked(program, target, wheels, environment):
@@ -85,12 +122,10 @@ def measured(program, scratch):
         (folder / file).write_bytes(data)
         wheels[str(folder / file)] = name
 
-    def ask(path, root):
-        return wheels[path], consumers(Path(path).parent, path, root, scratch / "venv/bin/python", environment)
-
     ours = {target: checked(program, target, wheels, environment) for target in TARGETS}
-    with served(scratch) as root, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        theirs = dict(pool.map(functools.partial(ask, root=root), wheels))
+    with served(scratch) as root, multiprocessing.get_context("fork").Pool(
+            os.cpu_count(), prepare, (environment,)) as pool:
+        theirs = dict(zip(wheels.values(), pool.map(Asker(scratch, root, environment), wheels, chunksize=4)))
     return {name: {target: (theirs[name].get(target), ours[target][name]) for target in TARGETS} for name in CASES}
 
 
