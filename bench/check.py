@@ -32,7 +32,7 @@ with WheelFile.open(sys.argv[1]) as wheel:
 
 def write_chain(folder: pathlib.Path, count: int) -> None:
     """Libraries of 448 bytes or so, each of which needs the next one."""
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/harness"))
     import ld_so  # pylint: disable=import-outside-toplevel
     for number in range(count):
         needed = (f"m{number + 1:06}.so",) if number + 1 < count else ()

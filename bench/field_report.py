@@ -26,7 +26,7 @@ import packaging.metadata
 from costs import MB, PTPKG, SCRATCH
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(REPOSITORY / "tests/e2e"))
+sys.path.insert(0, str(REPOSITORY / "tests/harness"))
 
 import ld_so  # noqa: E402
 

@@ -189,7 +189,7 @@ class Bench:
             self.package(channel / f"package{number}-1.0-0.tar.bz2", f"package{number}")
         peer = version_of("conda-index")
         commands = {"ptpkg": [self.ptpkg, "index", "--quiet", "--jobs", 1, "--cache-dir", self.scratch / "no-cache"],
-                    peer: [self.python, "-c", INDEX, REPOSITORY / "tests/peers"]}
+                    peer: [self.python, "-c", INDEX, REPOSITORY / "tests/peers/conda"]}
         costs: dict[str, list[Cost]] = {tool: [] for tool in commands}
         names = []
         for _ in range(self.rounds):

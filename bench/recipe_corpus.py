@@ -24,7 +24,8 @@ import pathlib
 import re
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/peers"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent / "tests"
+sys.path[:0] = [str(TESTS / "harness"), str(TESTS / "peers/conda")]
 import render_vs_rattler_build  # noqa: E402
 
 

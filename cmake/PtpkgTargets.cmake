@@ -103,6 +103,18 @@ function(ptpkg_set_test_defaults target)
   ptpkg_compile_test_faster(${target})
 endfunction()
 
+# ptpkg_add_python_test(name script.py [PYTHON command…] [ARGS …])
+# The ctest `name` runs that script, which finds the modules of tests/harness. Exit 77 is a skip.
+function(ptpkg_add_python_test name script)
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "" "" "PYTHON;ARGS")
+  if(NOT ARG_PYTHON)
+    set(ARG_PYTHON python3)
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77
+                       ENVIRONMENT_MODIFICATION "PYTHONPATH=path_list_prepend:${CMAKE_SOURCE_DIR}/tests/harness")
+endfunction()
+
 # ptpkg_add_test(name SOURCES a_test.cpp… DEPENDS elf… [LABELS unit] [LIBRARIES …])
 # The GoogleTest program test_<name>; each TEST becomes a ctest of its own, labelled.
 function(ptpkg_add_test name)

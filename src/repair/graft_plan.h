@@ -1,6 +1,6 @@
 #pragma once
 // Plans which libraries a wheel bundles. Layer: repair. Names (graft_names.h) and choice follow auditwheel
-// (tests/e2e/repair_test.py), apart from what graft_rules.h says of some libraries.
+// (tests/e2e/wheel/repair_test.py), apart from what graft_rules.h says of some libraries.
 
 #include <map>
 #include <set>

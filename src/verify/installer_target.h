@@ -2,7 +2,7 @@
 // Installer and index rule sets for wheels. Layer: verify. A profile says where files go and judges what they
 // do there; a target is a program that takes the wheel or refuses it. Sources: pypi/warehouse
 // forklift/metadata.py, utils/wheel.py, utils/zipfiles.py; the answers of uv, pip and installer to the wheels
-// of tests/peers/wheel_cases.py.
+// of tests/peers/wheel/wheel_cases.py.
 
 #include <optional>
 #include <span>

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from repository import REPOSITORY
+
 TOOLS = """awk basename bash cat cmake comm dirname env flock g++ gcc grep head id mkdir mktemp ninja paste printf
 python3 rm sed sha256sum sort tail touch wc as ld""".split()
 NOTHING_INSTALLED = "exit 1"
@@ -49,7 +50,7 @@ class Bootstrap(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def fails_with(self, machine, *texts, command=(ROOT / "scripts/bootstrap",), **environment):
+    def fails_with(self, machine, *texts, command=(REPOSITORY / "scripts/bootstrap",), **environment):
         result = machine.run(*map(str, command), **environment)
         self.assertEqual(result.returncode, 1, result.stderr)
         for text in texts:
@@ -116,15 +117,15 @@ class Bootstrap(unittest.TestCase):
         machine = Machine(self.folder, {})
         other = Path(self.folder, "lief-0.12.3.zip")
         other.write_bytes(b"something else")
-        self.fails_with(machine, "has sha256", "expected 62e81d2f", command=(ROOT / "scripts/build_lief", "--archive", other))
+        self.fails_with(machine, "has sha256", "expected 62e81d2f", command=(REPOSITORY / "scripts/build_lief", "--archive", other))
         self.assertFalse(list(Path(self.folder, "cache/ptpkg/deps").glob("lief-*")), "something was published")
 
     def test_lief_index_unreachable(self):
         self.fails_with(Machine(self.folder, {}), "does not offer 'lief-0.12.3.zip', or cannot be reached",
-                        command=(sys.executable, ROOT / "scripts/build_lief"), PIP_INDEX_URL="http://127.0.0.1:9/simple")
+                        command=(sys.executable, REPOSITORY / "scripts/build_lief"), PIP_INDEX_URL="http://127.0.0.1:9/simple")
 
     def test_unknown_option(self):
-        self.fails_with(Machine(self.folder, {}), "unknown option '--all'", command=(ROOT / "scripts/bootstrap", "--all"))
+        self.fails_with(Machine(self.folder, {}), "unknown option '--all'", command=(REPOSITORY / "scripts/bootstrap", "--all"))
 
 
 if __name__ == "__main__":

@@ -9,13 +9,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from repository import REPOSITORY
+
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[\"']?(?:https?:)?//[^>]*>")
 CANONICAL = re.compile(r"<link rel=[\"']?canonical")
 
 
 def build(root, folder):
-    return subprocess.run([ROOT / "scripts/docs", "--root", root, "--staged", folder / "docs", "--output", folder / "site"],
+    return subprocess.run([REPOSITORY / "scripts/docs", "--root", root, "--staged", folder / "docs", "--output", folder / "site"],
                           capture_output=True, text=True, check=False)
 
 
@@ -26,11 +27,11 @@ class Site(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def test_every_page_is_there_and_asks_no_server(self):
-        done = build(ROOT, self.folder)
+        done = build(REPOSITORY, self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         site = self.folder / "site"
-        for page in (ROOT / "docs").rglob("*.md"):
-            self.assertTrue((site / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page)
+        for page in (REPOSITORY / "docs").rglob("*.md"):
+            self.assertTrue((site / page.relative_to(REPOSITORY / "docs").with_suffix(".html")).is_file(), page)
         for page in ("index", "contributing", "cli/index", "findings/index", "formats/index", "decisions/index", "json/index"):
             self.assertTrue((site / f"{page}.html").is_file(), page)
         for page in site.rglob("*.html"):
@@ -44,7 +45,7 @@ class Site(unittest.TestCase):
             (root / name).write_text("# Home\n\n[a](docs/a.md), [all](docs/findings)\n", encoding="utf-8")
         (root / "docs/a.md").write_text(text, encoding="utf-8")
         (root / "docs/findings/x.md").write_text("# x\n\nOne. Two.\n", encoding="utf-8")
-        shutil.copy(ROOT / "mkdocs.yml", root)
+        shutil.copy(REPOSITORY / "mkdocs.yml", root)
         configuration = (root / "mkdocs.yml").read_text(encoding="utf-8")
         nav = "nav: [index.md, contributing.md, a.md, findings/index.md]\n"
         (root / "mkdocs.yml").write_text(configuration[:configuration.index("nav:\n")] + nav, encoding="utf-8")
@@ -77,7 +78,7 @@ class Site(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    probe = subprocess.run([ROOT / "scripts/environment", "docs"], capture_output=True, text=True, check=False)
+    probe = subprocess.run([REPOSITORY / "scripts/environment", "docs"], capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         print(f"skipped: {probe.stderr}", end="")
         sys.exit(1 if os.environ.get("CI") == "true" else 77)

@@ -29,7 +29,7 @@ struct ZipProblem {
 /// further kind: who refuses it, whether readers part.
 /// Errors: only when the file cannot be read.
 /// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip, extra_field.rs; what uv, pip
-/// and installer do with the archives of tests/peers/wheel_cases.py. docs/formats/zip.md has the table.
+/// and installer do with the archives of tests/peers/wheel/wheel_cases.py. docs/formats/zip.md has the table.
 Result<std::vector<ZipProblem>> StrictZipProblems(File& file);
 
 }  // namespace ptpkg::archive

@@ -1,7 +1,7 @@
 #pragma once
 // Validates field types of documents below info/. Layer: conda. Sources: CEP 34; rattler_conda_types
 // (IndexJson, PackageRecord, AboutJson, LinkJson, RunExportsJson); conda gateways/disk/read.py.
-// tests/peers/conda_differential.py compares them with py-rattler.
+// tests/peers/conda/conda_differential.py compares them with py-rattler.
 
 #include <string>
 #include <string_view>

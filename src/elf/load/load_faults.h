@@ -1,7 +1,7 @@
 #pragma once
 // Finds faults for which glibc's loader rejects a file. Layer: elf. Source: glibc elf/dl-load.c,
 // get-dynamic-info.h, dl-version.c, dl-init.c, dl-tls.c; the judge is ld.so itself,
-// tests/e2e/ld_so_files_test.py.
+// tests/e2e/elf/ld_so_files_test.py.
 
 #include <string>
 #include <vector>

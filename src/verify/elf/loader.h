@@ -1,7 +1,7 @@
 #pragma once
 // Simulates the library search of ld.so. Layer: verify. Source: glibc elf/dl-deps.c (breadth first),
 // elf/dl-load.c (names, search paths, $ORIGIN, what a file must be), elf/dl-hwcaps.c; the judge is ld.so
-// itself, tests/e2e/ld_so*.py. What glibc 2.37 no longer does is left out: directories by processor name
+// itself, tests/e2e/elf/ld_so*.py. What glibc 2.37 no longer does is left out: directories by processor name
 // beside glibc-hwcaps ("haswell", "tls").
 
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 // Version specifiers outside PEP 440 that uv accepts. Layer: verify. Source: uv 0.13.8 (uv-pypi-types,
-// lenient_requirement.rs), asked by tests/peers/wheel_targets.py.
+// lenient_requirement.rs), asked by tests/peers/wheel/wheel_targets.py.
 
 #include <string>
 #include <string_view>

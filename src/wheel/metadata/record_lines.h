@@ -1,7 +1,7 @@
 #pragma once
 // Detects RECORD lines that readers split differently. Layer: wheel. Source: pip 26.3
 // operations/install/wheel.py, installer 1.1.0 records.py, uv 0.13.8, each asked by
-// tests/peers/wheel_differential.py.
+// tests/peers/wheel/wheel_differential.py.
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Git sources with real git and repositories of this machine; servers are in tests/e2e/source_test.py.
+// Git sources with real git and repositories of this machine; servers are in tests/e2e/build/source_test.py.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

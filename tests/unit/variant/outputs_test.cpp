@@ -1,5 +1,5 @@
 // Recipes with outputs: which variants each has, and what it takes from the others. Names and hashes are
-// compared with rattler-build's by tests/peers/render_vs_rattler_build.py.
+// compared with rattler-build's by tests/peers/conda/render_vs_rattler_build.py.
 
 #include <gmock/gmock.h>
 

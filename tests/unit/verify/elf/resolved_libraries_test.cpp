@@ -1,5 +1,5 @@
 // Trees that ld.so resolves otherwise than a look at each file alone would. ld.so's own verdicts on such
-// trees: tests/e2e/ld_so.py.
+// trees: tests/harness/ld_so.py.
 
 #include "verify/elf/resolved_libraries.h"
 

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Renders the good recipes of this repository with ptpkg and with rattler-build, and compares the packages.
+
+usage: render_vs_rattler_build.py PTPKG
+
+Compared: the set of (name, version, build string, hash) of what is not skipped, and the names of the
+requirements. The hash covers the variant; rattler-build's own list of it ignores use_keys and ignore_keys.
+rattler-build also renders what it will skip, without saying so, so that many of its packages may be left over.
+Recipes that call a function of ptpkg's alone are left out, by name: rattler-build cannot read them. Golden files hold them
+(tests/unit/variant/golden_test.cpp).
+Exit status: 0 equal, 1 different, 77 py-rattler-build is not installed.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+from repository import REPOSITORY
+
+SKIP = 77
+PLATFORM = "linux-64"
+OURS_ALONE = re.compile(r"\$\{\{[^}]*\b(?:detected|fail)\(")
+RECIPES = ("fixtures/recipes/ok/*/recipe.yaml", "fixtures/*/recipe.yaml", "recipes/*/recipe.yaml")
+
+
+def spec_name(spec):
+    """The package that one requirement names; rattler-build keeps pins as mappings."""
+    if isinstance(spec, dict):
+        (pin,) = spec.values()
+        return pin["name"] if isinstance(pin, dict) else pin
+    return str(spec).split()[0]
+
+
+def names(requirements, section):
+    return tuple(spec_name(spec) for spec in requirements.get(section) or [])
+
+
+def by_ptpkg(ptpkg, recipe, variants=()):
+    """(packages, number of skipped ones), with the variant files named. Raises RuntimeError with ptpkg's words."""
+    named = [word for file in variants for word in ("--variants", str(file))]
+    done = subprocess.run([ptpkg, "render", str(recipe), "--json", *named], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"ptpkg render {recipe} failed:\n{done.stderr}")
+    items = json.loads(done.stdout)
+    skipped = sum(item["skip"] for item in items)
+    packages = {
+        (
+            item["name"],
+            item["version"],
+            item["build_string"],
+            item["hash"],
+            tuple((section, names(item["requirements"], section)) for section in ("build", "host", "run")),
+        )
+        for item in items
+        if not item["skip"]
+    }
+    return packages, skipped
+
+
+def variant_config(files, platform):
+    """The variants of several files, of which the later ones win."""
+    from rattler_build.jinja_config import JinjaConfig
+    from rattler_build.variant_config import VariantConfig
+
+    config = VariantConfig({})
+    for file in files:
+        if file.name == "conda_build_config.yaml":
+            config = config.merge(VariantConfig.from_conda_build_config(file, JinjaConfig(platform=platform)))
+        else:
+            config = config.merge(VariantConfig.from_file(file))
+    return config
+
+
+def variants_beside(recipe):
+    beside = recipe.with_name("variants.yaml")
+    return [beside] if beside.exists() else []
+
+
+def by_rattler_build(recipe, variants):
+    from rattler_build.render import RenderConfig
+    from rattler_build.stage0 import Stage0Recipe
+    from rattler_build.tool_config import PlatformConfig
+
+    platform = PlatformConfig(target_platform=PLATFORM, build_platform=PLATFORM, host_platform=PLATFORM)
+    config = variant_config(variants, platform)
+    found = set()
+    for item in Stage0Recipe.from_file(recipe).render(config, RenderConfig(platform)):
+        requirements = item.recipe.requirements.to_dict()
+        found.add(
+            (
+                item.recipe.package.name,
+                item.recipe.package.version,
+                item.recipe.build.string,
+                item.hash_info.hash if item.hash_info else None,
+                tuple((section, names(requirements, section)) for section in ("build", "host", "run")),
+            )
+        )
+    return found
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        import rattler_build  # noqa: F401
+    except ImportError:
+        print("skipped: py-rattler-build is not installed")
+        return SKIP
+    recipes = [recipe for pattern in RECIPES for recipe in sorted(REPOSITORY.glob(pattern))]
+    if not recipes:
+        print(f"no recipes in {REPOSITORY}", file=sys.stderr)
+        return 1
+    failed = 0
+    for recipe in recipes:
+        if call := OURS_ALONE.search(recipe.read_text()):
+            print(f"{recipe.parent.name}: left out, it calls {call[0].split()[-1]})")
+            continue
+        ours, skipped = by_ptpkg(sys.argv[1], recipe)
+        theirs = by_rattler_build(recipe, variants_beside(recipe))
+        equal = ours <= theirs and len(theirs - ours) == skipped and ours | theirs
+        print(f"{recipe.parent.name}: {'equal' if equal else 'DIFFERENT'}, {len(ours)} packages, {skipped} skipped")
+        if not equal:
+            failed += 1
+            for item in sorted(ours - theirs, key=str):
+                print(f"  only ptpkg:         {item}")
+            for item in sorted(theirs - ours, key=str):
+                print(f"  only rattler-build: {item}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
