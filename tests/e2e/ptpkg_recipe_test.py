@@ -43,10 +43,9 @@ class PtpkgRecipe(harness.Case):
     def test_every_archive_that_is_linked_in_has_its_notice(self):
         text = (RECIPE / "recipe.yaml").read_text()
         packages = re.findall(r"^      - (\S+-dev)$", text, re.MULTILINE)
-        script = (RECIPE / "build.sh").read_text()
+        noticed = re.search(r"packages=\(([^)]*)\)", (RECIPE / "build.sh").read_text()).group(1).split()
         self.assertGreater(len(packages), 10)
-        for package in packages:
-            self.assertIn(f" {package} ", script.replace(";", " ").replace("\\\n", " "))
+        self.assertLessEqual(set(packages), set(noticed))
 
     def test_a_release_without_a_section_of_changes_is_refused(self):
         folder = self.clone()
