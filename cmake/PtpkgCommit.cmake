@@ -2,7 +2,7 @@
 # the commit does. Run by every build, so that the program never names an older commit than it was built from.
 set(commit unknown)
 find_program(git git)
-if(git)
+if(git AND EXISTS ${SOURCE}/.git)  # a copy of the sources may lie in another repository
   execute_process(COMMAND ${git} -C ${SOURCE} describe --always --abbrev=12 --exclude=* --dirty=+changes
                   OUTPUT_VARIABLE told OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
   if(status EQUAL 0)

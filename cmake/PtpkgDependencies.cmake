@@ -2,6 +2,14 @@
 # All come from the system's packages (scripts/packages.txt, installed by scripts/bootstrap) but
 # LIEF, which scripts/build_lief keeps in the user's cache.
 
+# recipes/ptpkg: static archives of Debian, and of the three libraries that Debian has only as shared ones.
+if(PTPKG_SELF_CONTAINED)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(OPENSSL_USE_STATIC_LIBS ON)
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-static-libstdc++ -s -Wl,--gc-sections -Wl,--as-needed -Wl,--exclude-libs,ALL)
+endif()
+
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt 9 REQUIRED)
@@ -19,6 +27,12 @@ pkg_check_modules(LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)  # a fuzzer's second judge of deflate streams
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(BZip2 REQUIRED)
+set(PTPKG_PUGIXML pugixml::pugixml)
+if(PTPKG_SELF_CONTAINED)
+  set(PTPKG_PUGIXML pugixml::static)
+  find_library(PTPKG_STATIC_lzma lzma REQUIRED)
+  target_link_libraries(PkgConfig::LIBZIP INTERFACE BZip2::BZip2 ${PTPKG_STATIC_lzma} PkgConfig::ZLIB)
+endif()
 
 # The shared libarchive draws in libxml2, ICU and others for formats that are not read here: 1.6 MB and 0.5 ms of every
 # start of the program. From the static one the linker takes what is used, where that links without the rest.

@@ -1,8 +1,10 @@
 #include "support/net/curl_request.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <pthread.h>
+#include <unistd.h>
 #include <utility>
 
 #include "support/secret.h"
@@ -25,6 +27,16 @@ Error UnusableAuthorities(const HttpLimits& limits) {
   return Error(ErrorCode::kInvalidInput, fmt::format("{}: {} names it", message, limits.ca_variable))
       .WithHint(
           fmt::format("set {} to a readable file of PEM certificates, or unset it", limits.ca_variable));
+}
+
+/// "" if libcurl was built with the place of the system's certificates. The libcurl of the wheel was not.
+const std::string& DefaultAuthorities() {
+  static const std::string kFile = [] {
+    const curl_version_info_data* info = curl_version_info(CURLVERSION_NOW);
+    const bool built_in = info->cainfo != nullptr || info->capath != nullptr;
+    return built_in ? std::string() : SystemAuthorities("");
+  }();
+  return kFile;
 }
 
 }  // namespace
@@ -98,6 +110,20 @@ void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& h
                            std::string(TrimSpace(line.substr(colon + 1))));
 }
 
+std::string SystemAuthorities(const std::string& root) {
+  constexpr std::array<std::string_view, 4> kFiles = {
+      "/etc/ssl/certs/ca-certificates.crt",                 // Debian, Ubuntu, Alpine
+      "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // Fedora, RHEL
+      "/etc/pki/tls/certs/ca-bundle.crt",                   // the same, before 2025
+      "/etc/ssl/ca-bundle.pem",                             // SUSE
+  };
+  for (const std::string_view file : kFiles) {
+    std::string path = root + std::string(file);
+    if (::access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
+
 void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits) {
   RememberSecretsOf(url);
   // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg): the interface of libcurl.
@@ -108,12 +134,13 @@ void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, c
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect_timeout.count());
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-  if (limits.ca_file.empty()) return;
+  const std::string& ca_file = limits.ca_file.empty() ? DefaultAuthorities() : limits.ca_file;
+  if (ca_file.empty()) return;
   // The directory that libcurl was built with would be trusted besides the file.
   constexpr const char* kNoFolder = nullptr;
-  curl_easy_setopt(easy, CURLOPT_CAINFO, limits.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file.c_str());
   curl_easy_setopt(easy, CURLOPT_CAPATH, kNoFolder);
-  curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, limits.ca_file.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROXY_CAINFO, ca_file.c_str());
   curl_easy_setopt(easy, CURLOPT_PROXY_CAPATH, kNoFolder);
   // NOLINTEND(cppcoreguidelines-pro-type-vararg)
 }

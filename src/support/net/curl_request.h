@@ -51,6 +51,9 @@ Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& heade
 /// Takes a line of libcurl's header callback: a status line begins the headers of another answer.
 void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& headers);
 
+/// The file of CA certificates below `root` that Debian, Ubuntu, Fedora or SUSE keep, or "" if there is none.
+std::string SystemAuthorities(const std::string& root);
+
 /// URL, headers, connect timeout, and whom to trust: what does not depend on what is asked.
 /// `url` and `headers` outlive the handle's use.
 void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits);

@@ -9,6 +9,7 @@
 #include "support/files/fs.h"
 #include "support/http_stub.h"
 #include "support/matchers.h"
+#include "support/net/curl_request.h"
 #include "support/temp_dir.h"
 
 namespace ptpkg::test {
@@ -35,6 +36,17 @@ class HttpTest : public ::testing::Test {
   std::unique_ptr<Http> http_ = MakeCurlHttp(
       {.connect_timeout = milliseconds(2000), .stall_timeout = seconds(1), .retry_pause = milliseconds(1)});
 };
+
+TEST(SystemAuthorities, AreTheFirstFileThatSystemsHave) {
+  const TempDir root;
+  EXPECT_THAT(SystemAuthorities(root.path().str()), IsEmpty());
+  for (const std::string_view file :
+       {"etc/ssl/ca-bundle.pem", "etc/pki/tls/certs/ca-bundle.crt",
+        "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "etc/ssl/certs/ca-certificates.crt"}) {
+    const AbsPath written = root.WriteFile(file, "");
+    EXPECT_THAT(SystemAuthorities(root.path().str()), Eq(written.str()));
+  }
+}
 
 TEST_F(HttpTest, GetsBodyStatusAndHeaders) {
   stub_.Serve("/f", {.headers = {{"X-Kind", " spaced "}, {"ETag", "\"abc\""}}, .body = "content"});

@@ -1,0 +1,65 @@
+"""recipes/ptpkg and scripts/release without a build: versions, sources and refusals. tests/e2e/projects/release_test.py builds it."""
+
+import os
+import re
+import subprocess
+
+import harness
+
+RECIPE = harness.REPOSITORY / "recipes/ptpkg"
+
+
+class PtpkgRecipe(harness.Case):
+    def clone(self):
+        """The last commit, in a repository of its own."""
+        folder = self.scratch / "clone"
+        subprocess.run(["git", "clone", "--quiet", "--depth=1", harness.REPOSITORY.as_uri(), folder], check=True)
+        return folder
+
+    def refused(self, folder, text):
+        done = subprocess.run([folder / "scripts/release", "--ptpkg", harness.Settings.ptpkg], capture_output=True, text=True,
+                              env=self.environment(), check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, text + r".*\nhint: .")
+
+    def test_the_version_is_the_programs(self):
+        variant, = self.ptpkg_json("render", RECIPE)
+        program = self.ptpkg("--version").stdout.split()[1]
+        self.assertEqual((variant["name"], variant["version"]), ("ptpkg", program))
+        self.assertEqual(variant["formats"], ["conda", "wheel", "zip"])
+        self.assertEqual(variant["inherits"]["name"], "ptpkg-programs")
+        # It runs where the programs do, whatever Python is there.
+        self.assertEqual(variant["requirements"]["run"], ["__glibc >=2.34"])
+        self.assertEqual(set(variant["variant"]), {"__glibc", "target_platform"})
+
+    def test_sources_are_pinned(self):
+        text = (RECIPE / "recipe.yaml").read_text()
+        urls = re.findall(r"https://\S+|\$\{\{ debian \}\}/\S+", text.split("outputs:")[1].split("about:")[0])
+        self.assertEqual(len(urls), 7)  # two of one file
+        self.assertEqual(len(re.findall(r"sha256: [0-9a-f]{64}\n", text)), 6)
+        build_lief = (harness.REPOSITORY / "scripts/build_lief").read_text()
+        self.assertIn(re.search(r'SHA256 = "(\w+)"', build_lief).group(1), text)
+
+    def test_every_archive_that_is_linked_in_has_its_notice(self):
+        text = (RECIPE / "recipe.yaml").read_text()
+        packages = re.findall(r"^      - (\S+-dev)$", text, re.MULTILINE)
+        noticed = re.search(r"packages=\(([^)]*)\)", (RECIPE / "build.sh").read_text()).group(1).split()
+        self.assertGreater(len(packages), 10)
+        self.assertLessEqual(set(packages), set(noticed))
+
+    def test_a_release_without_a_section_of_changes_is_refused(self):
+        folder = self.clone()
+        cmake = folder / "CMakeLists.txt"
+        cmake.write_text(cmake.read_text().replace("project(ptpkg VERSION ", "project(ptpkg VERSION 77."))
+        self.refused(folder, "docs/changelog.md has no section '77")
+
+    def test_a_release_of_uncommitted_changes_is_refused(self):
+        folder = self.clone()
+        with open(folder / "README.md", "a", encoding="utf-8") as file:
+            file.write("more\n")
+        self.refused(folder, "a release is built from the last commit")
+        self.assertFalse(os.path.exists(folder / "dist"))
+
+
+if __name__ == "__main__":
+    harness.main()
