@@ -57,10 +57,7 @@ def verdict(ours: tuple, theirs: tuple) -> str:
         return "refused" if theirs[0] == "ok" else "neither"
     if theirs[0] == "error":
         return "extra"
-    # rattler-build lists what it will skip with the rest, so that as many of its packages may be left over.
-    packages, skipped = ours[1], ours[2]
-    equal = packages <= theirs[1] and len(theirs[1] - packages) <= skipped
-    return "equal" if equal and (packages or skipped) else "different"
+    return "equal" if render_vs_rattler_build.equal(ours[1], ours[2], theirs[1]) else "different"
 
 
 def main() -> int:

@@ -25,7 +25,8 @@ bool LooksLikeLicense(const RelPath& path) {
 
 class LicenseFinder {
  public:
-  explicit LicenseFinder(Env& env) : env_(env) {}
+  /// `where`: for messages.
+  LicenseFinder(Env& env, std::string where) : env_(env), where_(std::move(where)) {}
 
   /// Lists the files below `root`, once: those that `record` holds, if it is not null.
   Result<void> List(const AbsPath& root, const SourceRecord* record = nullptr) {
@@ -49,8 +50,7 @@ class LicenseFinder {
       if (matches > 0) return Ok();
     }
     return Error(ErrorCode::kNotFound,
-                 fmt::format("about.license_file '{}' matches no file in the sources or beside the recipe",
-                             glob))
+                 fmt::format("about.license_file '{}' matches no file {}", glob, where_))
         .WithHint(Hint());
   }
 
@@ -94,19 +94,41 @@ class LicenseFinder {
   }
 
   Env& env_;
+  std::string where_;
   std::vector<Place> places_;
   std::map<std::string, LicenseFile> kept_;
 };
+
+/// The globs below the prefix, or the others.
+std::vector<std::string> GlobsOf(const recipe::Recipe& recipe, bool below_prefix) {
+  std::vector<std::string> globs;
+  for (const std::string& glob : recipe.about.license_files) {
+    if (glob.starts_with(recipe::kPrefixOfLicense) != below_prefix) continue;
+    globs.push_back(below_prefix ? glob.substr(recipe::kPrefixOfLicense.size()) : glob);
+  }
+  return globs;
+}
 
 }  // namespace
 
 Result<std::vector<LicenseFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
                                                   const AbsPath& source_root, const SourceRecord* record) {
-  if (recipe.about.license_files.empty()) return std::vector<LicenseFile>();
-  LicenseFinder finder(env);
+  const std::vector<std::string> globs = GlobsOf(recipe, false);
+  if (globs.empty()) return std::vector<LicenseFile>();
+  LicenseFinder finder(env, "in the sources or beside the recipe");
   PTPKG_CHECK(finder.List(source_root, record), "while looking for licence files");
   PTPKG_CHECK(finder.List(recipe.recipe_dir), "while looking for licence files");
-  for (const std::string& glob : recipe.about.license_files) PTPKG_CHECK(finder.Take(glob));
+  for (const std::string& glob : globs) PTPKG_CHECK(finder.Take(glob));
+  return std::move(finder).Finish();
+}
+
+Result<std::vector<LicenseFile>> FindPrefixLicenses(Env& env, const recipe::Recipe& recipe,
+                                                    const AbsPath& prefix) {
+  const std::vector<std::string> globs = GlobsOf(recipe, true);
+  if (globs.empty()) return std::vector<LicenseFile>();
+  LicenseFinder finder(env, "in the prefix");
+  PTPKG_CHECK(finder.List(prefix), "while looking for licence files");
+  for (const std::string& glob : globs) PTPKG_CHECK(finder.Take(glob));
   return std::move(finder).Finish();
 }
 

@@ -10,6 +10,7 @@
 #include "support/process/console_script.h"
 #include "support/process/parallel.h"
 #include "support/text/csv.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "versions/entry_point.h"
 
@@ -32,11 +33,6 @@ bool IsJunk(const RelPath& path) {
   return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
     return std::find(kFolders.begin(), kFolders.end(), part) != kFolders.end();
   });
-}
-
-bool MatchesAny(const std::vector<std::string>& globs, const RelPath& path) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return GlobMatch(glob, path.str()); });
 }
 
 class Processor {
@@ -178,8 +174,8 @@ Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std
           .WithHint("call $PYTHON, 'python' or 'pip' of the build environment, not /usr/bin/python3");
     }
     if (IsJunk(path) || entry_points.contains(path.str())) continue;
-    if (!recipe.files_include.empty() && !MatchesAny(recipe.files_include, path)) continue;
-    if (MatchesAny(recipe.files_exclude, path)) continue;
+    if (!recipe.files_include.empty() && !MatchesAnyGlob(recipe.files_include, path.str())) continue;
+    if (MatchesAnyGlob(recipe.files_exclude, path.str())) continue;
     selected.push_back(path);
   }
   return selected;

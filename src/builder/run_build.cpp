@@ -14,6 +14,7 @@
 #include "builder/script/failed_commands.h"
 #include "builder/script/script.h"
 #include "builder/test/test_files.h"
+#include "support/text/globs.h"
 
 namespace ptpkg::builder {
 
@@ -25,6 +26,7 @@ class Builder {
 
   Result<StagedBuild> Run() {
     PTPKG_TRY(const std::vector<RelPath> added, Make());
+    PTPKG_TRY(std::vector<LicenseFile> licenses, KeepPrefixLicenses());
     PTPKG_TRY(const std::vector<RelPath> selected, SelectFiles(recipe_, added));
     if (selected.empty()) PTPKG_CHECK(CheckEmpty(added.size()));
     PTPKG_TRY(std::vector<RelPath> wheel_only, WheelOnly(selected, added));
@@ -39,6 +41,7 @@ class Builder {
                                .prefix = input_.layout.prefix}));
     PTPKG_TRY(StagedBuild staged, Stage());
     staged.wheel_only = std::move(wheel_only);
+    staged.licenses = std::move(licenses);
     staged.counts = counts_;
     return staged;
   }
@@ -60,13 +63,30 @@ class Builder {
   }
 
  private:
+  /// Copies of the licence files below the prefix, which loses what the package does not hold.
+  Result<std::vector<LicenseFile>> KeepPrefixLicenses() {
+    PTPKG_TRY(std::vector<LicenseFile> files, FindPrefixLicenses(env_, recipe_, input_.layout.prefix));
+    for (LicenseFile& file : files) {
+      PTPKG_TRY(const RelPath name, RelPath::Parse(file.name), "while keeping licence files");
+      const AbsPath copy = input_.layout.root / "licenses" / name;
+      PTPKG_CHECK(env_.fs.MakeDirs(copy.Parent()));
+      PTPKG_CHECK(RemoveTree(env_.fs, copy));
+      PTPKG_CHECK(env_.fs.CopyFile(file.path, copy), "while keeping licence files");
+      file.path = copy;
+    }
+    return files;
+  }
+
   /// Host prefix and script; what they added.
   Result<std::vector<RelPath>> Make() {
     PTPKG_TRY(const Prefix prefix, MakeThePrefix());
     if (prefix.script) {
       PTPKG_TRY(const ScriptContext place, Place());
       PTPKG_CHECK(RunScriptIn(env_, input_, place,
-                              {.interpreter = recipe_.script.interpreter, .text = *prefix.script}));
+                              {.interpreter = recipe_.script.interpreter,
+                               .text = *prefix.script,
+                               .env = {},
+                               .secrets = recipe_.script.secrets}));
       if (input_.compiler_cache) {
         PTPKG_TRY(counts_, CompilerCacheCounts(env_, input_.layout));
       }
@@ -88,6 +108,9 @@ class Builder {
     PTPKG_TRY(PrefixSnapshot before, PrefixSnapshot::Take(env_, input_.layout.prefix, host_->helpers()));
     if (input_.inherited) {
       PTPKG_TRY(before, Inherit(before));
+    }
+    for (const RelPath& path : before.Paths()) {
+      if (MatchesAnyGlob(recipe_.always_include_files, path.str())) before.Forget(path);
     }
     return Prefix{.before = std::move(before), .script = script};
   }
@@ -140,6 +163,7 @@ class Builder {
                        .python_version = used ? used->LibraryVersion() : std::string(),
                        .forbidden_paths = ForbiddenPaths(),
                        .wheel_only = {},
+                       .licenses = {},
                        .counts = {}};
   }
 
@@ -278,7 +302,8 @@ Result<void> RunScriptIn(Env& env, const BuildInput& input, const ScriptContext&
                               .free_bytes = jobs.free_bytes,
                               .remembers = script.whole,
                               .failed_commands = FailedCommandsFile(input.layout),
-                              .watched = {{"PREFIX", input.layout.prefix}, {"SRC_DIR", input.source_root}}});
+                              .watched = {{"PREFIX", input.layout.prefix}, {"SRC_DIR", input.source_root}},
+                              .secrets = SecretsOf(env, script.secrets, input.subject)});
 }
 
 Result<StagedBuild> Run(Env& env, const BuildInput& input) { return Builder(env, input).Run(); }

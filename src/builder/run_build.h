@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "builder/env/host.h"
+#include "builder/license_files.h"
 #include "builder/recipe_folder.h"
 #include "builder/resume/work_layout.h"
 #include "builder/staging.h"
@@ -51,6 +52,7 @@ struct StagedBuild {
   /// Files of `tree` for a wheel and a zip alone, sorted: in an output that inherits, those that build.files
   /// leaves out, because another conda package holds them. Users of a wheel or a zip do not get that package.
   std::vector<RelPath> wheel_only;
+  std::vector<LicenseFile> licenses = {};            ///< Those below the prefix, copied.
   std::map<std::string, std::uint64_t> counts = {};  ///< CompilerCacheCounts, if the input names a cache.
 };
 
@@ -94,6 +96,7 @@ struct ScriptToRun {
   std::string text = {};
   bool whole = true;  ///< False: it builds a part, and the time that it takes is not remembered.
   std::map<std::string, std::string> env = {};  ///< Set last, over the place's and the number of jobs.
+  std::vector<std::string> secrets = {};        ///< As in recipe::BuildScript.
 };
 
 /// The second half: runs it in the sources with as many jobs as fit, and leaves what it made. Writes

@@ -49,6 +49,12 @@ struct PackageInput {
   /// (text or binary; binary only if `binary_placeholders`).
   std::string prefix_placeholder;
   bool binary_placeholders = true;
+  /// Globs of tree paths: files in which the placeholder stays, and those that count as text or as binary
+  /// whatever they hold.
+  std::vector<std::string> keeps_placeholder = {};
+  std::vector<std::string> force_text = {};
+  std::vector<std::string> force_binary = {};
+  std::vector<std::string> no_link = {};  ///< Globs of files that an installer copies, never hard-links.
 };
 
 struct WriteOptions {

@@ -1,9 +1,31 @@
 // about of a recipe. Layer: recipe.
 
+#include <fmt/core.h>
+
 #include "recipe/document/sections.h"
+#include "support/path.h"
 #include "versions/spdx.h"
 
 namespace ptpkg::recipe {
+namespace {
+
+/// Globs, of which those after "${PREFIX}/" are looked for once the script has run.
+Result<std::vector<std::string>> ReadLicenseFiles(Reader& reader, const Node* node) {
+  if (node == nullptr) return std::vector<std::string>();
+  reader.scope().ExposeScriptVariables(true);
+  Result<std::vector<std::string>> files = reader.ReadTexts(*node);
+  reader.scope().ExposeScriptVariables(false);
+  if (!files) return files;
+  for (const std::string& file : *files) {
+    if (file.find("${") == std::string::npos || file.starts_with(kPrefixOfLicense)) continue;
+    return Error(ErrorCode::kUnsupported, fmt::format("the licence file '{}' is in no known directory", file))
+        .At(node->span)
+        .WithHint("licence files are relative to the sources or the recipe, or begin with '${{ PREFIX }}/'");
+  }
+  return files;
+}
+
+}  // namespace
 
 Result<About> ReadAbout(Reader& reader, const Node* section) {
   About about;
@@ -16,7 +38,7 @@ Result<About> ReadAbout(Reader& reader, const Node* section) {
     if (!known) return std::move(known).error().At(section->Find("license")->span);
   }
   PTPKG_TRY(about.license_family, reader.TextOf(section, "license_family"));
-  PTPKG_TRY(about.license_files, reader.TextsOf(section, "license_file"));
+  PTPKG_TRY(about.license_files, ReadLicenseFiles(reader, FindIn(section, "license_file")));
   PTPKG_TRY(about.summary, reader.TextOf(section, "summary"));
   PTPKG_TRY(about.description, reader.TextOf(section, "description"));
   return about;

@@ -59,6 +59,7 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.python_entry_points = recipe.python_entry_points;
   part.files_include = recipe.files_include;
   part.files_exclude = recipe.files_exclude;
+  part.always_include_files = recipe.always_include_files;
   part.requirements.build = recipe.requirements.build;
   part.requirements.host = recipe.requirements.host;
   part.about.license_files = recipe.about.license_files;

@@ -25,7 +25,9 @@ struct CondaOutput {
   bool python_version_independent = false;
   std::vector<std::string> python_entry_points = {};
   std::vector<std::string> track_features = {};
-  bool prefix_detection_ignore_binary = false;
+  std::vector<std::string> always_copy_files = {};
+  DynamicLinking dynamic_linking = {};
+  PrefixDetection prefix_detection = {};
   std::vector<MatchSpec> run = {};
   std::vector<MatchSpec> run_constraints = {};
   RunExports run_exports = {};

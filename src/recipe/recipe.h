@@ -37,13 +37,17 @@ struct GitSource {
 /// One item of `source:`. Exactly one of `urls`, `path` and `git.url` is given.
 struct Source {
   std::vector<std::string> urls = {};  ///< Mirrors, tried in order.
-  std::string path = {};              ///< File or directory; absolute, or relative to the recipe's directory.
-  std::optional<Sha256> sha256 = {};  ///< Required for `urls`.
-  std::string file_name = {};         ///< Name to save a non-archive under; "" = last part of the URL.
-  std::string target_directory = {};  ///< Below the source root; "" = the root itself.
-  std::vector<std::string> patches =
-      {};  ///< Relative to the recipe's directory, in order: source/patch_list.h.
+  std::string path = {};               ///< File or directory; absolute, or relative to the recipe's directory.
+  std::optional<Sha256> sha256 = {};   ///< `urls` need this or `md5`.
+  std::optional<Md5> md5 = {};
+  std::string file_name = {};             ///< Name to save a non-archive under; "" = last part of the URL.
+  std::string target_directory = {};      ///< Below the source root; "" = the root itself.
+  std::vector<std::string> patches = {};  ///< Relative to the recipe's directory, in order: source/patch_list.h.
   GitSource git = {};
+  /// Globs below an unpacked archive, a directory or a checkout: the files that are taken (empty = all), and
+  /// exceptions from them.
+  std::vector<std::string> filter_include = {};
+  std::vector<std::string> filter_exclude = {};
   SourceSpan span = {};
 };
 
@@ -79,7 +83,13 @@ struct BuildScript {
   std::string file = {};                ///< Relative to the recipe's directory; used when `lines` is empty.
   std::string interpreter = "bash";     ///< "": there is no script, and no build.sh is looked for.
   std::map<std::string, std::string> env = {};
+  /// Names of variables that the script gets from the caller's environment. Their values are in no key, and
+  /// hidden in logs.
+  std::vector<std::string> secrets = {};
 };
+
+inline constexpr std::string_view kPrefixOfLicense = "${PREFIX}/";
+inline constexpr std::string_view kSourceOfPatch = "${SRC_DIR}/";
 
 struct About {
   std::string homepage = {};
@@ -87,7 +97,8 @@ struct About {
   std::string documentation = {};
   std::string license = {};  ///< An SPDX expression (spdx.h), or "".
   std::string license_family = {};
-  std::vector<std::string> license_files = {};  ///< Globs below the source root or the recipe's directory.
+  /// Globs below the source root or the recipe's directory; after kPrefixOfLicense, below the prefix.
+  std::vector<std::string> license_files = {};
   std::string summary = {};
   std::string description = {};
 };
@@ -98,6 +109,7 @@ struct PythonTest {
   bool pip_check = true;  ///< The requirements of the installed distribution must be met.
   /// Constraints such as "3.10.*": the test runs once with a Python of each. Empty: with the variant's.
   std::vector<std::string> python_versions = {};
+  std::vector<MatchSpec> requirements = {};  ///< Packages that the test needs besides this one.
 };
 
 /// `script:` of a test. A file is in the recipe's directory.
@@ -206,6 +218,24 @@ inline constexpr const char* kSettingsFileName = "ptpkg.toml";
 /// The variant files that are looked for beside a recipe: the first that exists counts.
 inline constexpr const char* kVariantFileNames[] = {"variants.yaml", "conda_build_config.yaml"};
 
+/// build.dynamic_linking, for conda packages.
+struct DynamicLinking {
+  std::vector<std::string> rpaths = {};  ///< Directories of the prefix that every search path leads to.
+  std::vector<std::string> rpath_allowlist = {};  ///< Globs of entries outside the prefix that stay.
+  bool relocates = true;                          ///< False: search paths stay as the build made them.
+  std::vector<std::string> relocated = {};        ///< Globs of the files that change; empty = all.
+  bool overlinking_is_error = true;               ///< A library that nothing provides keeps the package back.
+};
+
+/// build.prefix_detection, for conda packages.
+struct PrefixDetection {
+  bool ignore_binary = false;                ///< `ignore_binary_files`
+  bool ignore_all = false;                   ///< `ignore: true`
+  std::vector<std::string> ignore = {};      ///< Globs of files in which the prefix stays.
+  std::vector<std::string> force_text = {};  ///< Globs of files that count as text, whatever they hold.
+  std::vector<std::string> force_binary = {};
+};
+
 struct Recipe {
   std::string name;
   std::string version;
@@ -234,7 +264,10 @@ struct Recipe {
   std::vector<std::string> files_include;        ///< build.files; empty = all.
   std::vector<std::string> files_exclude;
   std::vector<std::string> track_features;  ///< From build.variant.down_prioritize_variant: "name-p-0", …
-  bool prefix_detection_ignore_binary = false;
+  std::vector<std::string> always_include_files;  ///< Globs of host files that are packed too.
+  std::vector<std::string> always_copy_files;     ///< Globs of files that an installer does not hard-link.
+  DynamicLinking dynamic_linking;
+  PrefixDetection prefix_detection;
   Requirements requirements;
   About about;
   std::vector<Test> tests;

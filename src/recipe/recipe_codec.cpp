@@ -19,26 +19,31 @@ NLOHMANN_JSON_SERIALIZE_ENUM(RpathTag, {{RpathTag::kRpath, "rpath"}, {RpathTag::
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GitSource, url, tag, branch, rev, depth, lfs, submodules, expected_commit,
                                    commit)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory, patches,
-                                   git)  // and its digest, in EncodeSources
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Source, urls, path, file_name, target_directory, patches, git,
+                                   filter_include,
+                                   filter_exclude)  // and its digests, in EncodeSources
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunExports, weak, strong, noarch, weak_constraints, strong_constraints)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IgnoreRunExports, by_name, from_package)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Requirements, build, host, run, run_constraints, run_exports,
                                    ignore_run_exports)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BuildScript, lines, file, interpreter, env)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BuildScript, lines, file, interpreter, env, secrets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(About, homepage, repository, documentation, license, license_family,
                                    license_files, summary, description)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PythonTest, imports, pip_check, python_versions)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PythonTest, imports, pip_check, python_versions, requirements)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptTest, script, requirements, build_requirements, source_files,
                                    recipe_files, position)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModulesTest, language, modules)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ContentsTest, files, missing_files, site_packages, bin, lib, include,
                                    strict)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayoutRule, files, rpath, tag)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DynamicLinking, rpaths, rpath_allowlist, relocates, relocated,
+                                   overlinking_is_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrefixDetection, ignore_binary, ignore_all, ignore, force_text,
+                                   force_binary)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CondaOutput, name, version, build_number, build_string, subdir,
                                    noarch_python, python_version_independent, python_entry_points,
-                                   track_features, prefix_detection_ignore_binary, run, run_constraints,
-                                   run_exports, about, layout, allow_unresolved, device_code,
+                                   track_features, always_copy_files, dynamic_linking, prefix_detection, run,
+                                   run_constraints, run_exports, about, layout, allow_unresolved, device_code,
                                    rendered_recipe_yaml, variant_config_yaml,
                                    tests_yaml)  // and its hash input, below
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WheelOutput, version, subdir, python_entry_points, wheel_name,
@@ -85,7 +90,10 @@ void VisitFields(auto& recipe, const auto& visit) {
   visit("files_include", recipe.files_include);
   visit("files_exclude", recipe.files_exclude);
   visit("track_features", recipe.track_features);
-  visit("prefix_detection_ignore_binary", recipe.prefix_detection_ignore_binary);
+  visit("always_include_files", recipe.always_include_files);
+  visit("always_copy_files", recipe.always_copy_files);
+  visit("dynamic_linking", recipe.dynamic_linking);
+  visit("prefix_detection", recipe.prefix_detection);
   visit("requirements", recipe.requirements);
   visit("about", recipe.about);
   visit("ptpkg", recipe.ptpkg);
@@ -99,6 +107,7 @@ Json EncodeSources(const std::vector<Source>& sources) {
   for (const Source& source : sources) {
     Json item = source;
     item["sha256"] = source.sha256 ? source.sha256->Hex() : "";
+    item["md5"] = source.md5 ? source.md5->Hex() : "";
     list.push_back(std::move(item));
   }
   return list;
@@ -152,9 +161,14 @@ Result<std::vector<Source>> DecodeSources(const Json& json, std::string_view whe
   try {
     for (const Json& item : json) {
       sources.push_back(item.get<Source>());
-      const auto digest = item.at("sha256").get<std::string>();
-      if (digest.empty()) continue;
-      PTPKG_TRY(sources.back().sha256, Sha256::FromHex(digest));
+      const auto sha256 = item.at("sha256").get<std::string>();
+      const auto md5 = item.at("md5").get<std::string>();
+      if (!sha256.empty()) {
+        PTPKG_TRY(sources.back().sha256, Sha256::FromHex(sha256));
+      }
+      if (!md5.empty()) {
+        PTPKG_TRY(sources.back().md5, Md5::FromHex(md5));
+      }
     }
   } catch (const Json::exception& error) {
     return Unreadable(where, error.what());

@@ -33,6 +33,9 @@ Json SourceToJson(const Source& source) {
   members.Add("url", std::move(urls)).Add("path", source.path).Add("file_name", source.file_name);
   members.Add("target_directory", source.target_directory).Add("patches", source.patches);
   if (source.sha256) members.Add("sha256", source.sha256->Hex());
+  if (source.md5) members.Add("md5", source.md5->Hex());
+  members.Add("filter",
+              Members().Add("include", source.filter_include).Add("exclude", source.filter_exclude).Take());
   if (source.git.url.empty()) return members.Take();
   const GitSource& git = source.git;
   // A ref that moves is written as the commit that it was.
@@ -50,8 +53,25 @@ Json ScriptToJson(const BuildScript& script) {
   if (script.lines.empty() && script.file.empty()) return Json();
   Members members;
   members.Add("content", script.lines).Add("file", script.file).Add("env", script.env);
-  members.Add("interpreter", script.interpreter);
+  members.Add("interpreter", script.interpreter).Add("secrets", script.secrets);
   return members.Take();
+}
+
+Json DynamicLinkingToJson(const DynamicLinking& linking) {
+  Members members;
+  members.Add("rpaths", linking.rpaths).Add("rpath_allowlist", linking.rpath_allowlist);
+  members.Add("binary_relocation", linking.relocates ? Json(linking.relocated) : Json(false));
+  return members.Add("overlinking_behavior", linking.overlinking_is_error ? "" : "ignore").Take();
+}
+
+Json PrefixDetectionToJson(const PrefixDetection& detection) {
+  Members members;
+  members.AddIf(detection.ignore_binary, "ignore_binary_files");
+  members.Add("ignore", detection.ignore_all ? Json(true) : Json(detection.ignore));
+  return members
+      .Add("force_file_type",
+           Members().Add("text", detection.force_text).Add("binary", detection.force_binary).Take())
+      .Take();
 }
 
 Json BuildToJson(const Recipe& recipe) {
@@ -65,8 +85,10 @@ Json BuildToJson(const Recipe& recipe) {
                             .Add("entry_points", recipe.python_entry_points)
                             .AddIf(recipe.python_version_independent, "version_independent")
                             .Take());
-  members.Add("prefix_detection",
-              Members().AddIf(recipe.prefix_detection_ignore_binary, "ignore_binary_files").Take());
+  members.Add("prefix_detection", PrefixDetectionToJson(recipe.prefix_detection));
+  members.Add("dynamic_linking", DynamicLinkingToJson(recipe.dynamic_linking));
+  members.Add("always_include_files", recipe.always_include_files);
+  members.Add("always_copy_files", recipe.always_copy_files);
   if (!recipe.track_features.empty()) {
     members.Add("variant", Json{{"down_prioritize_variant", recipe.track_features.size()}});
   }
@@ -163,7 +185,10 @@ Json TestToJson(const PythonTest& test) {
   Json python = {{"pip_check", test.pip_check}};
   if (!test.imports.empty()) python["imports"] = test.imports;
   if (!test.python_versions.empty()) python["python_version"] = test.python_versions;
-  return {{"python", std::move(python)}};
+  return Members()
+      .Add("python", std::move(python))
+      .Add("requirements", Members().Add("run", SpecsToJson(test.requirements)).Take())
+      .Take();
 }
 
 Json TestToJson(const ScriptTest& test) {

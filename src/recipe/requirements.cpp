@@ -12,6 +12,13 @@ namespace {
 
 bool IsBare(const MatchSpec& spec) { return spec.version.empty() && spec.build.empty(); }
 
+/// "=15" → "15.*", as rattler-build writes it.
+void SpellOutFamily(MatchSpec& spec) {
+  const std::string& version = spec.version;
+  if (!spec.build.empty() || version.size() < 2 || version.front() != '=' || version[1] == '=') return;
+  if (version.find_first_of("<>=!~*,|()", 1) == std::string::npos) spec.version = version.substr(1) + ".*";
+}
+
 /// "3.11.* *_cpython" of a variant is a version and a build; "3.11" allows every 3.11.x.
 Result<MatchSpec> SpecOfVariant(const std::string& name, const Value& value) {
   PTPKG_TRY(const std::string text, value.ToText());
@@ -23,7 +30,8 @@ Result<MatchSpec> SpecOfVariant(const std::string& name, const Value& value) {
 
 class RequirementsReader {
  public:
-  explicit RequirementsReader(Reader& reader) : reader_(reader) {}
+  explicit RequirementsReader(Reader& reader, const std::set<std::string>& bare = {})
+      : reader_(reader), bare_(bare) {}
 
   Result<std::vector<MatchSpec>> List(const Node* node) { return ReadSpecs(reader_, node); }
 
@@ -31,7 +39,7 @@ class RequirementsReader {
   Result<std::vector<MatchSpec>> VariantList(const Node* node) {
     PTPKG_TRY(std::vector<MatchSpec> specs, List(node));
     for (MatchSpec& spec : specs) {
-      if (!IsBare(spec)) continue;
+      if (!IsBare(spec) || bare_.contains(NormalizedKey(spec.name))) continue;
       const std::optional<Value> value = reader_.scope().variants().Read(spec.name);
       if (!value) continue;
       Result<MatchSpec> with_version = SpecOfVariant(spec.name, *value);
@@ -76,6 +84,7 @@ class RequirementsReader {
 
  private:
   Reader& reader_;
+  std::set<std::string> bare_;
 };
 
 /// Which versions of host are known without a solver.
@@ -122,13 +131,15 @@ Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node) {
   for (const Reader::PlacedText& text : texts) {
     Result<MatchSpec> spec = MatchSpec::Parse(WithLowerName(text.text));
     if (!spec) return std::move(spec).error().At(text.node->span);
+    SpellOutFamily(*spec);
     specs.push_back(*std::move(spec));
   }
   return specs;
 }
 
-Result<void> ReadBuildRequirements(Reader& reader, const Node* section, Requirements& requirements) {
-  RequirementsReader lists(reader);
+Result<void> ReadBuildRequirements(Reader& reader, const Node* section, const std::set<std::string>& bare,
+                                   Requirements& requirements) {
+  RequirementsReader lists(reader, bare);
   PTPKG_TRY(requirements.build, lists.VariantList(FindIn(section, "build")));
   PTPKG_TRY(requirements.host, lists.VariantList(FindIn(section, "host")));
   PinFacts& pins = reader.scope().pins();

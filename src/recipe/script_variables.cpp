@@ -75,4 +75,10 @@ bool IsScriptVariable(std::string_view name) {
   return std::binary_search(kNames.begin(), kNames.end(), name);
 }
 
+bool MayBeScriptVariable(std::string_view name) {
+  const auto is_word = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  return IsScriptVariable(name) ||
+         (!name.empty() && name.front() >= 'A' && name.front() <= 'Z' && std::ranges::all_of(name, is_word));
+}
+
 }  // namespace ptpkg::recipe

@@ -12,4 +12,7 @@ std::span<const std::string_view> ScriptVariables();
 
 [[nodiscard]] bool IsScriptVariable(std::string_view name);
 
+/// A variable of the table, or a name in capitals, which a package of the build environment can export.
+[[nodiscard]] bool MayBeScriptVariable(std::string_view name);
+
 }  // namespace ptpkg::recipe

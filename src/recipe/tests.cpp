@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <optional>
 
 #include "recipe/document/sections.h"
 
@@ -16,15 +17,53 @@ Error InvalidTest(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
 }
 
-/// The one key of `item` that says what kind of test it is.
-Result<std::string_view> KindOf(const Node& item) {
-  const auto given = [&](std::string_view key) { return item.Find(key) != nullptr; };
-  if (std::count_if(kKinds.begin(), kKinds.end(), given) != 1) {
-    return InvalidTest(
-        "a test needs exactly one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'",
-        item.span);
+/// The keys of `item` that say what kind of test it is: several are several tests.
+Result<std::vector<std::string_view>> KindsOf(const Node& item) {
+  std::vector<std::string_view> kinds;
+  for (const Entry& entry : item.entries) {
+    const auto* const kind = std::find(kKinds.begin(), kKinds.end(), entry.key);
+    if (kind != kKinds.end()) kinds.push_back(*kind);
   }
-  return *std::find_if(kKinds.begin(), kKinds.end(), given);
+  if (!kinds.empty()) return kinds;
+  return InvalidTest("a test needs one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'",
+                     item.span);
+}
+
+/// Keys that belong to one kind of test, and may stand beside it.
+struct NeighborKey {
+  const char* key;
+  std::string_view kind;
+  bool inside;  ///< It may stand inside the test instead.
+};
+constexpr std::array<NeighborKey, 3> kNeighborKeys = {
+    {{"files", "script", false}, {"pip_check", "python", true}, {"strict", "package_contents", true}}};
+
+Result<void> CheckNeighborKeys(const Node& item, const std::vector<std::string_view>& kinds) {
+  const auto has = [&](std::string_view kind) {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  };
+  const Node* requirements = item.Find("requirements");
+  const Node* needless = requirements == nullptr || has("script") ? nullptr
+                         : has("python")                          ? requirements->Find("build")
+                                                                  : requirements;
+  if (needless != nullptr) {
+    return InvalidTest(has("python") ? "'requirements.build' is only allowed beside 'script'"
+                                     : "'requirements' is only allowed beside 'script' and 'python'",
+                       needless->span);
+  }
+  for (const NeighborKey& neighbor : kNeighborKeys) {
+    const Node* node = item.Find(neighbor.key);
+    if (node == nullptr) continue;
+    if (!has(neighbor.kind)) {
+      return InvalidTest(fmt::format("'{}' is only allowed beside '{}'", neighbor.key, neighbor.kind),
+                         node->span);
+    }
+    if (neighbor.inside && item.Find(neighbor.kind)->Find(neighbor.key) != nullptr) {
+      return InvalidTest(fmt::format("'{}' stands both in '{}' and beside it", neighbor.key, neighbor.kind),
+                         node->span);
+    }
+  }
+  return Ok();
 }
 
 Result<PythonTest> ReadPythonTest(Reader& reader, const Node& node) {
@@ -50,19 +89,27 @@ Result<ModulesTest> ReadModulesTest(Reader& reader, std::string_view language, c
   return test;
 }
 
-Result<ScriptTest> ReadScriptTest(Reader& reader, const Node& item, std::size_t position) {
+/// Whether conditions decide what the script has: it may be empty in this variant.
+bool IsConditional(const Node& script) {
+  const Node* commands = script.kind == Node::Kind::kMapping ? script.Find("content") : &script;
+  return commands != nullptr && (!commands->items.empty() || !commands->text.IsLiteral());
+}
+
+/// nullopt: no command of the script is for this variant, so there is nothing to test.
+Result<std::optional<ScriptTest>> ReadScriptTest(Reader& reader, const Node& item, std::size_t position) {
   ScriptTest test;
   test.position = position;
   const Node& script = *item.Find("script");
   PTPKG_TRY(test.script, ReadScript(reader, &script, "tests.script"));
   if (test.script.file.empty() && test.script.lines.empty()) {
+    if (IsConditional(script)) return std::optional<ScriptTest>();
     return InvalidTest("the script of a test is empty", script.span);
   }
   PTPKG_TRY(test.requirements, ReadSpecs(reader, FindIn(item.Find("requirements"), "run")));
   PTPKG_TRY(test.build_requirements, ReadSpecs(reader, FindIn(item.Find("requirements"), "build")));
   PTPKG_TRY(test.source_files, reader.TextsOf(item.Find("files"), "source"));
   PTPKG_TRY(test.recipe_files, reader.TextsOf(item.Find("files"), "recipe"));
-  return test;
+  return std::optional(std::move(test));
 }
 
 Result<ContentsTest> ReadContentsTest(Reader& reader, const Node& node) {
@@ -82,6 +129,26 @@ Result<ContentsTest> ReadContentsTest(Reader& reader, const Node& node) {
   return test;
 }
 
+Result<void> ReadTest(Reader& reader, const Node& item, std::string_view kind, std::vector<Test>& tests) {
+  const Node& node = *item.Find(kind);
+  if (kind == "python") {
+    PTPKG_TRY(PythonTest test, ReadPythonTest(reader, node));
+    PTPKG_TRY(test.pip_check, reader.BoolOf(&item, "pip_check", test.pip_check));
+    PTPKG_TRY(test.requirements, ReadSpecs(reader, FindIn(item.Find("requirements"), "run")));
+    tests.emplace_back(std::move(test));
+  } else if (kind == "script") {
+    PTPKG_TRY(std::optional<ScriptTest> test, ReadScriptTest(reader, item, tests.size()));
+    if (test) tests.emplace_back(*std::move(test));
+  } else if (kind == "package_contents") {
+    PTPKG_TRY(ContentsTest test, ReadContentsTest(reader, node));
+    PTPKG_TRY(test.strict, reader.BoolOf(&item, "strict", test.strict));
+    tests.emplace_back(std::move(test));
+  } else {
+    PTPKG_TRY(tests.emplace_back(), ReadModulesTest(reader, kind, node));
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
@@ -89,21 +156,9 @@ Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section) {
   if (section == nullptr) return tests;
   PTPKG_TRY(const std::vector<const Node*> items, reader.ReadItems(*section));
   for (const Node* item : items) {
-    PTPKG_TRY(const std::string_view kind, KindOf(*item));
-    for (const char* key : {"requirements", "files"}) {
-      if (kind == "script" || item->Find(key) == nullptr) continue;
-      return InvalidTest(fmt::format("'{}' is only allowed beside 'script'", key), item->Find(key)->span);
-    }
-    if (kind == "python") {
-      PTPKG_TRY(tests.emplace_back(), ReadPythonTest(reader, *item->Find("python")));
-    } else if (kind == "script") {
-      const std::size_t position = tests.size();
-      PTPKG_TRY(tests.emplace_back(), ReadScriptTest(reader, *item, position));
-    } else if (kind != "package_contents") {
-      PTPKG_TRY(tests.emplace_back(), ReadModulesTest(reader, kind, *item->Find(kind)));
-    } else {
-      PTPKG_TRY(tests.emplace_back(), ReadContentsTest(reader, *item->Find("package_contents")));
-    }
+    PTPKG_TRY(const std::vector<std::string_view> kinds, KindsOf(*item));
+    PTPKG_CHECK(CheckNeighborKeys(*item, kinds));
+    for (const std::string_view kind : kinds) PTPKG_CHECK(ReadTest(reader, *item, kind, tests));
   }
   return tests;
 }

@@ -17,7 +17,7 @@ namespace {
 
 struct Wanted {
   const std::string& name;
-  const Sha256& sha256;
+  const DeclaredDigests& declared;
   const AbsPath& target;
 };
 
@@ -44,12 +44,13 @@ Result<void> FetchRest(Env& env, const std::string& url, PartialFile& partial, T
 /// Takes one mirror's body into the cache directory. What is there of it stays for the next run, unless it is
 /// of no use for that.
 Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
-  PTPKG_TRY(PartialFile partial, PartialFile::Open(env, wanted.target.Parent(), url));
+  PTPKG_TRY(PartialFile partial,
+            PartialFile::Open(env, wanted.target.Parent(), url, wanted.declared.Choice()));
   while (true) {
     const bool resumed = partial.size_bytes() > 0;
     if (resumed) {  // killed between the last byte and the name?
-      PTPKG_TRY(const Sha256 digest, partial.Digest());
-      if (digest == wanted.sha256) return std::move(partial).MoveTo(wanted.target);
+      PTPKG_TRY(const Digests digests, partial.Digest());
+      if (wanted.declared.Match(digests)) return std::move(partial).MoveTo(wanted.target);
     }
     Task task(env.reporter, TaskInfo{.stage = "source", .subject = wanted.name});
     Result<void> fetched = FetchRest(env, url, partial, task);
@@ -59,13 +60,12 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
       if (useless) PTPKG_CHECK(partial.Drop());
       return fetched;
     }
-    PTPKG_TRY(const Sha256 digest, partial.Digest());
-    if (digest == wanted.sha256) return std::move(partial).MoveTo(wanted.target);
+    PTPKG_TRY(const Digests digests, partial.Digest());
+    if (wanted.declared.Match(digests)) return std::move(partial).MoveTo(wanted.target);
     PTPKG_CHECK(partial.Drop());
     if (resumed) continue;  // the old part may be what is wrong
     return Error(ErrorCode::kHashMismatch,
-                 fmt::format("'{}' has sha256 {}, but the recipe declares {}", recipe::ShownUrl(url),
-                             digest.Hex(), wanted.sha256.Hex()))
+                 fmt::format("'{}' has {}", recipe::ShownUrl(url), wanted.declared.Difference(digests)))
         .WithHint(
             "if the publisher replaced the release, check the new file and update the digest in the recipe");
   }
@@ -75,8 +75,8 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
 Result<bool> IsCached(Env& env, const Wanted& wanted) {
   PTPKG_TRY(const bool cached, Exists(env.fs, wanted.target));
   if (!cached) return false;
-  PTPKG_TRY(const Digests digests, HashFile(env.fs, wanted.target));
-  if (digests.sha256 == wanted.sha256) return true;
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, wanted.target, wanted.declared.Choice()));
+  if (wanted.declared.Match(digests)) return true;
   env.reporter.Warn(fmt::format("'{}' in the download cache is damaged; fetching it again", wanted.name));
   PTPKG_CHECK(env.fs.Remove(wanted.target));
   return false;
@@ -89,8 +89,8 @@ Result<bool> ReuseUnderOtherName(Env& env, const Wanted& wanted) {
     const AbsPath other = wanted.target.Parent() / name;
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(other));
     if (name.starts_with('.') || stat.kind != FileKind::kRegular) continue;
-    PTPKG_TRY(const Digests digests, HashFile(env.fs, other));
-    if (digests.sha256 != wanted.sha256) continue;
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, other, wanted.declared.Choice()));
+    if (!wanted.declared.Match(digests)) continue;
     PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, wanted.target.Parent(), "name"));
     PTPKG_CHECK(env.fs.CopyFile(other, scratch.path() / wanted.name));
     PTPKG_CHECK(env.fs.Rename(scratch.path() / wanted.name, wanted.target));
@@ -101,8 +101,8 @@ Result<bool> ReuseUnderOtherName(Env& env, const Wanted& wanted) {
 
 Error NotCached(const Wanted& wanted) {
   return Error(ErrorCode::kNotFound,
-               fmt::format("cannot fetch the source '{}' (sha256 {}) offline: it is not in the cache",
-                           wanted.name, wanted.sha256.Hex()))
+               fmt::format("cannot fetch the source '{}' ({}) offline: it is not in the cache", wanted.name,
+                           wanted.declared.str()))
       .WithHint(fmt::format("build once without --offline, or put the file at '{}'", wanted.target.str()));
 }
 
@@ -139,6 +139,22 @@ Result<void> FetchFromAny(Env& env, const std::vector<std::string>& urls, const 
 
 }  // namespace
 
+bool DeclaredDigests::Match(const Digests& digests) const {
+  return (!sha256 || digests.sha256 == *sha256) && (!md5 || digests.md5 == *md5);
+}
+
+std::string DeclaredDigests::Difference(const Digests& digests) const {
+  const auto differ = [](std::string_view kind, const std::string& found, const std::string& declared) {
+    return fmt::format("{} {}, but the recipe declares {}", kind, found, declared);
+  };
+  if (sha256 && digests.sha256 != *sha256) return differ("sha256", digests.sha256.Hex(), sha256->Hex());
+  return differ("md5", digests.md5.Hex(), md5 ? md5->Hex() : "none");
+}
+
+std::string DeclaredDigests::str() const {
+  return sha256 ? "sha256 " + sha256->Hex() : "md5 " + (md5 ? md5->Hex() : "");
+}
+
 Result<std::string> DownloadName(const recipe::Source& source) {
   std::string name = source.file_name;
   if (name.empty() && !source.urls.empty()) {
@@ -157,15 +173,17 @@ Result<std::string> DownloadName(const recipe::Source& source) {
 
 Result<Downloaded> Download(Env& env, const recipe::Source& source) {
   PTPKG_TRY(const std::string name, DownloadName(source));
-  if (!source.sha256) {
+  const DeclaredDigests declared = DeclaredDigests::Of(source);
+  if (!source.sha256 && !source.md5) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the source '{}' has no sha256", recipe::ShownUrl(source.urls.front())))
         .WithHint("add 'sha256:': without a digest, a download can change between builds")
         .At(source.span);
   }
-  const AbsPath folder = env.cache_dir / "downloads" / source.sha256->Hex();
+  const AbsPath folder =
+      env.cache_dir / "downloads" / (source.sha256 ? source.sha256->Hex() : "md5-" + source.md5->Hex());
   const AbsPath target = folder / name;
-  const Wanted wanted{.name = name, .sha256 = *source.sha256, .target = target};
+  const Wanted wanted{.name = name, .declared = declared, .target = target};
   PTPKG_TRY(Lease lease, LeaseCacheDir(env, folder));
   PTPKG_TRY(bool cached, IsCached(env, wanted));
   if (!cached) {

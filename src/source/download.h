@@ -11,17 +11,34 @@ namespace ptpkg::source {
 /// Errors: kInvalidInput when neither gives a usable file name.
 Result<std::string> DownloadName(const recipe::Source& source);
 
+/// The digests that a recipe declares for a file.
+struct DeclaredDigests {
+  std::optional<Sha256> sha256 = {};
+  std::optional<Md5> md5 = {};
+
+  static DeclaredDigests Of(const recipe::Source& source) {
+    return {.sha256 = source.sha256, .md5 = source.md5};
+  }
+  [[nodiscard]] HashChoice Choice() const { return {.md5 = md5.has_value()}; }
+  /// True if nothing is declared. REQUIRES: `digests` were taken with Choice().
+  [[nodiscard]] bool Match(const Digests& digests) const;
+  /// "sha256 1…, but the recipe declares 2…". REQUIRES: no Match.
+  [[nodiscard]] std::string Difference(const Digests& digests) const;
+  [[nodiscard]] std::string str() const;  ///< "sha256 1…", or "md5 1…" where that is all.
+};
+
 struct Downloaded {
   AbsPath file;
   Lease lease;  ///< Shared lease on the file's directory: while it lives, no cleanup removes the file.
 };
 
-/// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>: fetched from the first
+/// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>, or in md5-<md5> where no
+/// sha256 is declared: fetched from the first
 /// mirror that has it with the declared digest, or found there from an earlier run (and digested again;
 /// a damaged file is fetched anew). Appears whole or not at all; what a killed or cut transfer has brought
 /// stays (partial_file.h), and the next one goes on there. One process fetches, others wait for it. A mirror
 /// that fails or lies is warned of, and the next one is asked.
-/// Errors: kInvalidInput (no sha256 declared), kHashMismatch naming both digests and the URL, kNotFound
+/// Errors: kInvalidInput (no digest declared), kHashMismatch naming both digests and the URL, kNotFound
 /// (`env.offline`: names file and digest), those of Http; of several mirrors one error with each one's cause:
 /// kNetwork if any of them failed so, else kHashMismatch if any lied, else the last one's.
 Result<Downloaded> Download(Env& env, const recipe::Source& source);

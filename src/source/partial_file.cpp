@@ -18,13 +18,14 @@ Result<void> RemoveIfThere(Fs& fs, const AbsPath& path) {
 
 }  // namespace
 
-Result<PartialFile> PartialFile::Open(Env& env, const AbsPath& folder, const std::string& url) {
+Result<PartialFile> PartialFile::Open(Env& env, const AbsPath& folder, const std::string& url,
+                                      HashChoice choice) {
   constexpr std::size_t kDigits = 16;
   const AbsPath path = folder / (std::string(kPrefix) + HashText(url).Hex().substr(0, kDigits));
   auto file = env.fs.Open(path, OpenMode::kReadWrite);
   if (!file && file.error().code() == ErrorCode::kNotFound) file = env.fs.Open(path, OpenMode::kCreateNew);
   if (!file) return std::move(file).error();
-  PartialFile partial(env, path, *std::move(file));
+  PartialFile partial(env, path, *std::move(file), choice);
   PTPKG_TRY(const FileStat stat, partial.file_->Stat());
   const auto version = ReadFile(env.fs, partial.VersionPath(), kLongestVersion);
   if (version && !version->empty() && stat.size_bytes > 0) {
@@ -46,7 +47,7 @@ Result<void> PartialFile::Begin(const HttpBegin& begin) {
     version_ = begin.version;
     // Before the bytes: who is killed between the two has no byte without its version.
     if (!version_.empty()) PTPKG_CHECK(WriteFile(env_->fs, VersionPath(), version_));
-    hasher_ = std::make_unique<HashingSink>(nullptr);
+    hasher_ = std::make_unique<HashingSink>(nullptr, choice_);
     return Ok();
   }
   if (begin.offset != size_bytes_)
@@ -61,17 +62,17 @@ Result<void> PartialFile::Write(Bytes bytes) {
   return hasher_ ? hasher_->Write(bytes) : Ok();
 }
 
-Result<Sha256> PartialFile::Digest() {
+Result<Digests> PartialFile::Digest() {
   if (hasher_) {
-    const Sha256 digest = hasher_->Finish().sha256;
+    const Digests digests = hasher_->Finish();
     hasher_.reset();
-    return digest;
+    return digests;
   }
-  HashingSink all(nullptr);
+  HashingSink all(nullptr, choice_);
   FileSource source(*file_);
   PTPKG_TRY(const std::uint64_t bytes, Pump(source, all));
   static_cast<void>(bytes);
-  return all.Finish().sha256;
+  return all.Finish();
 }
 
 Result<void> PartialFile::MoveTo(const AbsPath& target) && {

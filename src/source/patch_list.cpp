@@ -87,6 +87,7 @@ Result<std::vector<PatchFile>> ListPatches(Env& env, const recipe::Recipe& recip
                                            const recipe::Source& source) {
   std::vector<PatchFile> patches;
   for (const std::string& entry : source.patches) {
+    if (entry.starts_with(recipe::kSourceOfPatch)) continue;  // it is not there before the sources are
     PTPKG_TRY(const AbsPath file, AbsPath::Resolve(recipe.recipe_dir, entry));
     PTPKG_TRY(const FileStat stat, env.fs.Stat(file), fmt::format("while reading patch '{}'", entry));
     if (stat.kind == FileKind::kDirectory) {

@@ -13,6 +13,7 @@
 #include "source/override.h"
 #include "source/patch.h"
 #include "source/patch_list.h"
+#include "source/walk.h"
 #include "support/files/atomic_file.h"
 #include "support/text/text.h"
 
@@ -54,6 +55,7 @@ Result<std::vector<Origin>> Origins(const recipe::Recipe& recipe, const SourceOp
     // The declared name, digest and commit belong to the declared source.
     origins.front().source.file_name.clear();
     origins.front().source.sha256.reset();
+    origins.front().source.md5.reset();
     origins.front().source.git = {};
   }
   return origins;
@@ -82,11 +84,13 @@ Result<void> RefuseBareRepository(Fs& fs, const recipe::Recipe& recipe, const Or
 
 /// Keys of a file, where the place turns out to be a directory.
 Result<void> RefuseFileKeys(const Origin& origin) {
-  const bool has_digest = origin.source.sha256.has_value();
+  const bool has_digest = origin.source.sha256 || origin.source.md5;
   if (!has_digest && origin.source.file_name.empty()) return Ok();
   return Error(ErrorCode::kInvalidInput,
                fmt::format("'{}' is a directory, so '{}' does not apply", origin.local->str(),
-                           has_digest ? "sha256" : "file_name"))
+                           origin.source.sha256 ? "sha256"
+                           : origin.source.md5  ? "md5"
+                                                : "file_name"))
       .WithHint("remove the key, or set 'path' to an archive")
       .At(origin.source.span);
 }
@@ -126,7 +130,7 @@ class Preparer {
     for (const Origin& origin : origins) {
       if (origin.local) {
         PTPKG_TRY(const bool is_folder, IsFolder(origin));
-        if (!is_folder && origin.source.sha256) {
+        if (!is_folder && (origin.source.sha256 || origin.source.md5)) {
           PTPKG_TRY(const std::string key, ContentKey(origin));
           static_cast<void>(key);
         }
@@ -177,7 +181,12 @@ class Preparer {
       PTPKG_TRY(const std::string held, content(i));
       hasher.Add("content", held);
       hasher.Add("target_directory", source.target_directory);
+      for (const std::string& glob : source.filter_include) hasher.Add("include", glob);
+      for (const std::string& glob : source.filter_exclude) hasher.Add("exclude", glob);
       PTPKG_TRY(const std::vector<PatchFile> patches, ListPatches(env_, recipe_, source));
+      for (const std::string& entry : source.patches) {
+        if (entry.starts_with(recipe::kSourceOfPatch)) hasher.Add("patch of a source", entry);
+      }
       for (std::size_t j = 0; j < patches.size(); ++j) {
         const PatchFile& one = patches[j];
         PTPKG_TRY(const Sha256 digest, patch(one, i, j), fmt::format("while reading patch '{}'", one.shown));
@@ -203,17 +212,17 @@ class Preparer {
   }
 
   /// An archive's name does not change its content: mirrors have names of their own.
-  static std::string ArchiveKey(const Sha256& sha256, const std::string& name) {
-    return sha256.Hex() + " " + (IsArchiveName(name) ? "unpacked" : name);
+  static std::string ArchiveKey(const std::string& digest, const std::string& name) {
+    return digest + " " + (IsArchiveName(name) ? "unpacked" : name);
   }
 
   static Result<std::string> DownloadKey(const recipe::Source& source) {
     PTPKG_TRY(const std::string name, DownloadName(source));
-    return ArchiveKey(*source.sha256, name);
+    return ArchiveKey(source.sha256 ? source.sha256->Hex() : "md5 " + source.md5->Hex(), name);
   }
 
   static std::string FileKey(const Origin& origin, const Digests& digests) {
-    return ArchiveKey(digests.sha256, NameOfFile(origin));
+    return ArchiveKey(digests.sha256.Hex(), NameOfFile(origin));
   }
 
   /// Name of a local file: the recipe's, else its own.
@@ -225,7 +234,7 @@ class Preparer {
   Result<std::string> ContentKey(const Origin& origin) {
     if (!origin.source.git.url.empty()) return GitKey(origin.source);
     if (!origin.local) {
-      if (origin.source.sha256) return DownloadKey(origin.source);
+      if (origin.source.sha256 || origin.source.md5) return DownloadKey(origin.source);
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the source '{}' has no sha256", recipe::ShownUrl(origin.source.urls.front())))
           .WithHint("add 'sha256:': without a digest, a download can change between builds")
@@ -236,7 +245,8 @@ class Preparer {
       PTPKG_TRY(const Sha256 digest, DigestFolder(env_, *origin.local, options_.left_out));
       return digest.Hex();
     }
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, *origin.local));
+    PTPKG_TRY(const Digests digests,
+              HashFile(env_.fs, *origin.local, DeclaredDigests::Of(origin.source).Choice()));
     PTPKG_CHECK(CompareDeclared(origin, digests));
     return FileKey(origin, digests);
   }
@@ -271,7 +281,7 @@ class Preparer {
     PTPKG_CHECK(env_.fs.MakeDirs(folder));
     const AbsPath copy = folder / origin.local->Name();
     PTPKG_CHECK(env_.fs.CopyFile(*origin.local, copy));
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy));
+    PTPKG_TRY(const Digests digests, HashFile(env_.fs, copy, DeclaredDigests::Of(origin.source).Choice()));
     PTPKG_CHECK(CompareDeclared(origin, digests));
     const Result<void> unpacked = UnpackFile(copy, NameOfFile(origin), part);
     if (!unpacked) return AsErrorOfOriginal(unpacked.error(), copy, *origin.local);
@@ -307,10 +317,12 @@ class Preparer {
   /// Patches the origin's part and moves it into `tree`.
   Result<void> PlaceSource(const Origin& origin, std::size_t i, const AbsPath& tree) {
     const AbsPath part = PartOf(i);
+    PTPKG_CHECK(Filter(origin.source, part));
     for (const PatchFile& patch : patches_[i]) {
       PTPKG_CHECK(env_.cancel.Check());
       PTPKG_CHECK(ApplyPatch(env_, patch, part));
     }
+    for (const std::string& entry : origin.source.patches) PTPKG_CHECK(ApplySourcePatch(entry, tree, part));
     AbsPath target = tree;
     if (!origin.source.target_directory.empty()) {
       PTPKG_TRY(const RelPath below, RelPath::Parse(origin.source.target_directory),
@@ -318,6 +330,55 @@ class Preparer {
       PTPKG_TRY(target, FolderIn(tree, below));
     }
     return MergeInto(env_.fs, part, target);
+  }
+
+  /// Removes the files that `filter` leaves out.
+  Result<void> Filter(const recipe::Source& source, const AbsPath& part) {
+    if (source.filter_include.empty() && source.filter_exclude.empty()) return Ok();
+    PTPKG_TRY(const std::vector<WalkEntry> entries, Walk(env_, part));
+    const auto matches = [](const std::vector<std::string>& globs, const RelPath& path) {
+      return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+        return GlobOrDirectoryMatch(glob, path.str()) ||
+               (glob.ends_with('*') && GlobOrDirectoryMatch(glob + "/**", path.str()));
+      });
+    };
+    std::size_t kept = 0;
+    for (const WalkEntry& entry : entries) {
+      const bool included = source.filter_include.empty() || matches(source.filter_include, entry.path);
+      if (included && !matches(source.filter_exclude, entry.path)) {
+        ++kept;
+        continue;
+      }
+      PTPKG_CHECK(RemoveWithEmptyFolders(part / entry.path, part), "while filtering a source");
+    }
+    if (kept > 0) return Ok();
+    return Error(ErrorCode::kInvalidInput, "'source.filter' leaves out every file of the source")
+        .WithHint("globs match paths below the unpacked source: 'src/**'")
+        .At(source.span);
+  }
+
+  Result<void> RemoveWithEmptyFolders(AbsPath path, const AbsPath& root) {
+    PTPKG_CHECK(env_.fs.Remove(path));
+    for (path = path.Parent(); path != root; path = path.Parent()) {
+      PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(path));
+      if (!names.empty()) break;
+      PTPKG_CHECK(env_.fs.Remove(path));
+    }
+    return Ok();
+  }
+
+  /// "${SRC_DIR}/fix.patch": a patch that an earlier source has brought.
+  Result<void> ApplySourcePatch(const std::string& entry, const AbsPath& tree, const AbsPath& part) {
+    if (!entry.starts_with(recipe::kSourceOfPatch)) return Ok();
+    PTPKG_TRY(const RelPath name, RelPath::Parse(entry.substr(recipe::kSourceOfPatch.size())));
+    const PatchFile patch{.file = tree / name, .shown = name.str()};
+    PTPKG_TRY(const bool there, Exists(env_.fs, patch.file));
+    if (!there) {
+      return Error(ErrorCode::kNotFound,
+                   fmt::format("no earlier source has brought the patch '{}'", name.str()))
+          .WithHint("list the source that holds the patch before the source that it changes");
+    }
+    return ApplyPatch(env_, patch, part);
   }
 
   /// `tree`/`below`, made where it is missing; an earlier source's symlink is not followed.
@@ -341,10 +402,10 @@ class Preparer {
   }
 
   static Result<void> CompareDeclared(const Origin& origin, const Digests& digests) {
-    if (!origin.source.sha256 || digests.sha256 == *origin.source.sha256) return Ok();
+    const DeclaredDigests declared = DeclaredDigests::Of(origin.source);
+    if (declared.Match(digests)) return Ok();
     return Error(ErrorCode::kHashMismatch,
-                 fmt::format("'{}' has sha256 {}, but the recipe declares {}", origin.local->str(),
-                             digests.sha256.Hex(), origin.source.sha256->Hex()))
+                 fmt::format("'{}' has {}", origin.local->str(), declared.Difference(digests)))
         .WithHint("use the file that the recipe declares; if it was replaced on purpose, update the digest")
         .At(origin.source.span);
   }

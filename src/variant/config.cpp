@@ -151,7 +151,7 @@ class ConfigReader {
     PTPKG_TRY(const std::vector<const Node*> items, ValueNodes(entry));
     std::vector<Value> values;
     for (const Node* item : items) {
-      const bool null = item->kind == Node::Kind::kNull && (conda_build_ || !item->raw.empty());
+      const bool null = item->kind == Node::Kind::kNull;
       if (item->kind != Node::Kind::kScalar && !null) {
         return Invalid(fmt::format("expected text as a value of '{}', found {}", entry.key, item->KindName()),
                        item->span);
@@ -177,9 +177,10 @@ class ConfigReader {
     return Ok();
   }
 
-  /// "null" and "~" are text here, for rattler-build as well. conda-build reads numbers as text.
+  /// "null" and "~" are text here, for rattler-build as well, and an item without text is empty text.
+  /// conda-build reads numbers as text.
   Result<Value> ReadScalar(const Node& node) {
-    if (node.kind == Node::Kind::kNull) return node.raw.empty() ? Value() : Value(node.raw);
+    if (node.kind == Node::Kind::kNull) return node.raw.empty() && conda_build_ ? Value() : Value(node.raw);
     if (conda_build_ && node.text.IsLiteral() && ParsesAsNumber(node.raw)) return Value(node.raw);
     return reader_.ReadValue(node);
   }

@@ -60,7 +60,39 @@ Result<std::optional<std::string>> FileText(Fs& fs, const std::string& name, con
   return std::optional<std::string>();
 }
 
+constexpr std::string_view kHidden = "********";
+
+std::string WithoutSecrets(std::string_view text, const std::map<std::string, std::string>& secrets) {
+  std::string shown(text);
+  for (const auto& [name, value] : secrets) {
+    if (!value.empty()) shown = ReplaceAll(shown, value, kHidden);
+  }
+  return shown;
+}
+
+/// The script writes to the log itself.
+Result<void> HideSecretsInLog(Fs& fs, const ScriptRun& run) {
+  if (run.secrets.empty()) return Ok();
+  PTPKG_TRY(const std::string text, ReadFile(fs, run.log_file));
+  const std::string shown = WithoutSecrets(text, run.secrets);
+  return shown == text ? Ok() : WriteFile(fs, run.log_file, shown);
+}
+
 }  // namespace
+
+std::map<std::string, std::string> SecretsOf(Env& env, const std::vector<std::string>& names,
+                                             const std::string& subject) {
+  std::map<std::string, std::string> secrets;
+  for (const std::string& name : names) {
+    const auto found = env.variables.find(name);
+    if (found != env.variables.end()) {
+      secrets.emplace(name, found->second);
+    } else {
+      env.reporter.Warn(fmt::format("'{}': the secret '{}' is not set in your environment", subject, name));
+    }
+  }
+  return secrets;
+}
 
 std::string LastLines(const std::string& output) {
   std::vector<std::string> lines = SplitLines(output);
@@ -122,7 +154,8 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
   command.env = run.variables;
   command.cwd = run.cwd;
   command.log_file = run.log_file;
-  command.on_line = [&](std::string_view line) {
+  command.on_line = [&](std::string_view raw) {
+    const std::string line = WithoutSecrets(raw, run.secrets);
     task.ChildOutput(line);
     if (watch != nullptr) watch->ReadOutputLine(task, line);
     if (watchers != nullptr && watchers->failed) watchers->failed->ReadOutputLine(line);
@@ -133,9 +166,13 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
   }
 
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
+  command.env.insert(run.secrets.begin(), run.secrets.end());
   if (watch != nullptr) watch->Start(task);
-  PTPKG_TRY(ExitStatus status, env.process.Run(command),
+  Result<ExitStatus> ended = env.process.Run(command);
+  PTPKG_CHECK(HideSecretsInLog(env.fs, run), "while hiding secrets in the log");
+  PTPKG_TRY(ExitStatus status, std::move(ended),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
+  status.output = WithoutSecrets(status.output, run.secrets);
   if (status.ok() && !IsAnyWriting(status.left)) task.Done(run.title);
   return status;
 }

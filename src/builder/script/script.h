@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "recipe/recipe.h"
 #include "support/env.h"
@@ -37,7 +38,13 @@ struct ScriptRun {
   /// directories in which the script must leave no process writing, by the variables that name them.
   std::optional<AbsPath> failed_commands = {};
   std::map<std::string, AbsPath> watched = {};
+  /// Variables besides, whose values are hidden in the log and from the reporter.
+  std::map<std::string, std::string> secrets = {};
 };
+
+/// The variables `names` of the caller's environment; a warning names those that are not set there.
+std::map<std::string, std::string> SecretsOf(Env& env, const std::vector<std::string>& names,
+                                             const std::string& subject);
 
 /// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`
 /// or its interpreter ("python" is $PYTHON where that is set). There is no time limit. Each line also goes to

@@ -217,8 +217,9 @@ std::vector<recipe::MatchSpec> TestRequirements(const recipe::Recipe& recipe) {
   std::vector<recipe::MatchSpec> specs = recipe.requirements.run;
   for (const recipe::Test& test : recipe.tests) {
     const auto* script = std::get_if<recipe::ScriptTest>(&test);
-    if (script == nullptr) continue;
-    for (const recipe::MatchSpec& spec : script->requirements) {
+    const auto* python = std::get_if<recipe::PythonTest>(&test);
+    if (script == nullptr && python == nullptr) continue;
+    for (const recipe::MatchSpec& spec : script != nullptr ? script->requirements : python->requirements) {
       if (std::find(specs.begin(), specs.end(), spec) == specs.end()) specs.push_back(spec);
     }
   }

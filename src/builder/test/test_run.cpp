@@ -38,7 +38,8 @@ Result<TestRun> MakeTestRun(Fs& fs, const recipe::ScriptTest& test, const AbsPat
   return TestRun{.title = first + (test.script.lines.size() > 1 ? " …" : ""),
                  .interpreter = test.script.interpreter,
                  .text = (shell ? preamble : std::string()) + text,
-                 .variables = test.script.env};
+                 .variables = test.script.env,
+                 .secrets = test.script.secrets};
 }
 
 void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables) {
@@ -53,6 +54,7 @@ Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place) {
   place.interpreter = run.interpreter;
   place.text = run.text;
   for (const auto& [name, value] : run.variables) place.variables[name] = value;
+  place.secrets = SecretsOf(env, run.secrets, place.subject);
   PTPKG_TRY(const ExitStatus status, RunScript(env, place));
   if (status.ok()) return std::string();
   return fmt::format("'{}' {}; log: '{}'{}", run.title, ExitSummary(status), place.log_file.str(),

@@ -14,6 +14,7 @@ struct TestRun {
   std::string interpreter;
   std::string text;
   std::map<std::string, std::string> variables = {};
+  std::vector<std::string> secrets = {};  ///< As in recipe::BuildScript.
 };
 
 /// REQUIRES: it imports something.

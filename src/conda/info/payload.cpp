@@ -9,6 +9,7 @@
 #include "conda/info/prefix.h"
 #include "support/process/parallel.h"
 #include "support/text/case_collisions.h"
+#include "support/text/globs.h"
 #include "support/text/plural.h"
 #include "support/text/text.h"
 
@@ -55,8 +56,10 @@ Result<std::vector<MappedEntry>> MapEntries(const PackageInput& input) {
   return mapped;
 }
 
-PathsEntry Describe(const StagedTree& tree, const MappedEntry& mapped) {
+PathsEntry Describe(const PackageInput& input, const MappedEntry& mapped) {
+  const StagedTree& tree = input.tree;
   PathsEntry row;
+  row.no_link = MatchesAnyGlob(input.no_link, mapped.entry->path.str());
   row.path = mapped.path.str();
   const TreeEntry* content = mapped.entry;
   if (mapped.entry->kind == FileKind::kSymlink) {
@@ -76,12 +79,15 @@ bool MayHoldPlaceholder(const TreeEntry& entry) {
 enum class Finding : std::uint8_t { kNone, kText, kBinary };
 
 Result<Finding> SearchEntry(Env& env, const PackageInput& input, const TreeEntry& entry) {
-  if (!MayHoldPlaceholder(entry)) return Finding::kNone;
+  const std::string& path = entry.path.str();
+  if (!MayHoldPlaceholder(entry) || MatchesAnyGlob(input.keeps_placeholder, path)) return Finding::kNone;
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const std::optional<FileMode> mode,
             DetectPlaceholder(env.fs, input.tree.root / entry.path, input.prefix_placeholder),
             fmt::format("while searching '{}' for the prefix", entry.path.str()));
   if (!mode) return Finding::kNone;
+  if (MatchesAnyGlob(input.force_text, path)) return Finding::kText;
+  if (MatchesAnyGlob(input.force_binary, path)) return Finding::kBinary;
   return *mode == FileMode::kText ? Finding::kText : Finding::kBinary;
 }
 
@@ -143,7 +149,7 @@ Result<Payload> MakePayload(Env& env, const PackageInput& input) {
   PTPKG_TRY(const std::vector<MappedEntry> mapped, MapEntries(input));
   Payload payload;
   payload.paths.reserve(mapped.size());
-  for (const MappedEntry& item : mapped) payload.paths.push_back(Describe(input.tree, item));
+  for (const MappedEntry& item : mapped) payload.paths.push_back(Describe(input, item));
   PTPKG_CHECK(FindPlaceholders(env, input, mapped, payload.paths));
   PTPKG_CHECK(AddEntries(input, mapped, payload.entries));
   return payload;

@@ -7,6 +7,7 @@
 #include "elf/load/search_path.h"
 #include "elf/load/self_loading.h"
 #include "support/process/parallel.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 
 namespace ptpkg::elf {
@@ -111,14 +112,18 @@ class TreePlanner {
     if (const PathRule* rule = FindRule(options_.rules, file); rule != nullptr) {
       return std::optional<Edits>(EditsFor(rule->search_path, rule->tag));
     }
+    if (options_.relocated && !MatchesAnyGlob(*options_.relocated, file.str())) return std::optional<Edits>();
     const auto& current = facts.Effective();
-    if (!current) return std::optional<Edits>();
-    const std::vector<std::string> entries = SplitSearchPath(current->text);
-    const std::vector<std::string> fit = RelocatableEntries(entries, file, prefix_);
+    if (!current && options_.added.empty()) return std::optional<Edits>();
+    const std::vector<std::string> entries =
+        current ? SplitSearchPath(current->text) : std::vector<std::string>();
+    std::vector<std::string> wanted = entries;
+    for (const std::string& folder : options_.added) wanted.push_back(prefix_ + "/" + folder);
+    const std::vector<std::string> fit = RelocatableEntries(wanted, file, prefix_, options_.kept);
     // The entry that ld.so ignores beside DT_RUNPATH may hold a build path too.
     const bool has_both = facts.rpath && facts.runpath;
     if (fit == entries && !has_both) return std::optional<Edits>();
-    return std::optional<Edits>(EditsFor(fit, current->tag));
+    return std::optional<Edits>(EditsFor(fit, current ? current->tag : PathTag::kRunpath));
   }
 
   Env& env_;

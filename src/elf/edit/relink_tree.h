@@ -42,6 +42,12 @@ struct RelinkOptions {
   /// The first rule that matches a file decides.
   std::vector<PathRule> rules = {};
   std::string build_prefix = {};  ///< Absolute entries below it are made relative; "" = the tree's root.
+  /// Directories of the tree that the search path of each file without a rule leads to, after its own
+  /// entries.
+  std::vector<std::string> added = {};
+  std::vector<std::string> kept = {};  ///< Globs of entries that stay, wherever they lead.
+  /// Globs of the files without a rule that may change; nullopt: all.
+  std::optional<std::vector<std::string>> relocated = {};
   /// The same for every file, instead of rules and relative entries. REQUIRES: no `rules`.
   std::optional<EditRequest> edits = {};
   bool allow_strip_hazard = false;  ///< Edits::allow_strip_hazard, for all files.

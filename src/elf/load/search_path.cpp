@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 
 namespace ptpkg::elf {
@@ -85,20 +86,21 @@ std::optional<std::string> AfterOrigin(std::string_view entry) {
 }
 
 std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
-                                            std::string_view build_prefix) {
-  std::vector<std::string> kept;
-  const auto keep = [&kept](std::string entry) {
-    if (std::find(kept.begin(), kept.end(), entry) == kept.end()) kept.push_back(std::move(entry));
+                                            std::string_view build_prefix,
+                                            const std::vector<std::string>& kept) {
+  std::vector<std::string> fit;
+  const auto keep = [&fit](std::string entry) {
+    if (std::find(fit.begin(), fit.end(), entry) == fit.end()) fit.push_back(std::move(entry));
   };
   for (const std::string& entry : entries) {
-    if (AfterOrigin(entry)) {
+    if (AfterOrigin(entry) || (!entry.empty() && MatchesAnyGlob(kept, entry))) {
       keep(entry);
     } else if (const auto absolute = AbsPath::Parse(entry); absolute) {
       if (const auto below = Below(absolute->str(), build_prefix))
         keep(OriginEntry(file.ParentText(), *below));
     }
   }
-  return kept;
+  return fit;
 }
 
 }  // namespace ptpkg::elf

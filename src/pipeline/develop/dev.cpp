@@ -462,14 +462,19 @@ class DevRun {
     const AbsPath& folder = summary_.layout.recipe_copy;
     if (now_.ran_whole && HasIncrementalScript()) {
       PTPKG_TRY(std::string text, builder::ScriptText(env_.fs, later, folder));
-      return std::optional(builder::ScriptToRun{
-          .interpreter = later.interpreter, .text = std::move(text), .whole = false, .env = later.env});
+      return std::optional(builder::ScriptToRun{.interpreter = later.interpreter,
+                                                .text = std::move(text),
+                                                .whole = false,
+                                                .env = later.env,
+                                                .secrets = later.secrets});
     }
     PTPKG_TRY(std::optional<std::string> text,
               builder::BuildScriptText(env_.fs, native_.recipe.script, folder));
     if (!text) return std::optional<builder::ScriptToRun>();
-    return std::optional(
-        builder::ScriptToRun{.interpreter = native_.recipe.script.interpreter, .text = *std::move(text)});
+    return std::optional(builder::ScriptToRun{.interpreter = native_.recipe.script.interpreter,
+                                              .text = *std::move(text),
+                                              .env = {},
+                                              .secrets = native_.recipe.script.secrets});
   }
 
   /// The phase stays kScript: a compiler that was killed makes a script fail like any other.

@@ -121,6 +121,7 @@ class BuildPlanner {
                                    .staged = built,
                                    .allow_unresolved = recipe.ptpkg.allow_unresolved,
                                    .device_code = recipe.ptpkg.device_code,
+                                   .linking = recipe.dynamic_linking,
                                    .slices = recipe.ptpkg.slices,
                                    .build_number = wanted.zip ? std::to_string(recipe.build_number) : "",
                                    .force = request_.force};

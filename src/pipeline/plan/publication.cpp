@@ -19,6 +19,15 @@ namespace {
 constexpr std::string_view kPassed = "passed ";
 constexpr std::string_view kBefore = "passed before ";
 
+/// Findings that a recipe accepts for its conda package.
+std::vector<std::string> AcceptedFindings(const recipe::DynamicLinking& linking) {
+  std::vector<std::string> ids;
+  if (!linking.overlinking_is_error) ids.emplace_back("elf-unresolved-needed");
+  if (!linking.rpath_allowlist.empty() || !linking.relocates || !linking.relocated.empty())
+    ids.emplace_back("elf-search-path-absolute");
+  return ids;
+}
+
 /// "conda" of "conda/toy-1.0-0": the role of a pack's artifacts in its publication.
 std::string RoleOf(const std::string& pack_id) { return pack_id.substr(0, pack_id.find('/')); }
 
@@ -52,6 +61,8 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
   check.places.emplace("output", request.output);
   check.needs.emplace("artifacts", pack);
   const bool is_conda = RoleOf(whole.id) == "conda";
+  const std::vector<std::string> accepted = AcceptedFindings(request.linking);
+  if (is_conda && !accepted.empty()) check.inputs["never errors"] = accepted;
   if (is_conda && !request.dependencies.empty())
     SetPackages(check, request.dependencies, publish::OutputFolder::CondaRootOf(request.output));
   if (!request.staged.empty()) {

@@ -20,6 +20,7 @@ struct PublicationRequest {
   std::string staged = {};                         ///< Id of the build node, "" when there is none.
   std::vector<std::string> allow_unresolved = {};  ///< For the checks.
   std::vector<std::string> device_code = {};       ///< For the checks.
+  recipe::DynamicLinking linking = {};             ///< For the checks of conda packages.
   /// The dependencies of a conda package that `output` or the plan has: the checks read their lists of files.
   std::vector<index::Candidate> dependencies = {};
   std::vector<std::string> tests = {};  ///< Ids of the test nodes of what is published, one an environment.

@@ -128,6 +128,8 @@ class BuildRun {
     // Should the result not fit on the disk, nothing is compiled again.
     PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kInstalled));
     if (made->staging) return Archived(*made->staging, input.layout, inheritance);
+    PTPKG_TRY(const StagedTree of_prefix, KeepLicenses(made->staged->licenses));
+    PTPKG_CHECK(AddLicenses(of_prefix, kept));
     PTPKG_CHECK(MoveTree(made->staged->tree.root, run_.folder() / "tree", made->staged->tree));
     return std::optional(ResultOf(*made->staged, kept, inheritance));
   }
@@ -230,6 +232,22 @@ class BuildRun {
     std::sort(tree.entries.begin(), tree.entries.end(),
               [](const TreeEntry& a, const TreeEntry& b) { return a.path < b.path; });
     return tree;
+  }
+
+  /// A file of the sources and one of the prefix may have one name and one content.
+  static Result<void> AddLicenses(const StagedTree& more, StagedTree& kept) {
+    for (const TreeEntry& entry : more.entries) {
+      const auto same = std::ranges::find(kept.entries, entry.path, &TreeEntry::path);
+      if (same == kept.entries.end()) {
+        kept.entries.push_back(entry);
+      } else if (same->sha256 != entry.sha256) {
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("two licence files have the name '{}'", entry.path.Name()))
+            .WithHint("install one of them under another name");
+      }
+    }
+    std::ranges::sort(kept.entries, {}, &TreeEntry::path);
+    return Ok();
   }
 
   /// Nothing of a result may share its bytes with a directory that somebody can still write to. No process of

@@ -79,6 +79,16 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
   return metadata;
 }
 
+elf::RelinkOptions RelinkOptionsOf(const recipe::CondaOutput& output, const std::string& prefix) {
+  const recipe::DynamicLinking& linking = output.dynamic_linking;
+  elf::RelinkOptions options{.rules = convert::LayoutRules(output.layout),
+                             .build_prefix = prefix,
+                             .added = linking.rpaths,
+                             .kept = linking.rpath_allowlist};
+  if (!linking.relocates || !linking.relocated.empty()) options.relocated = linking.relocated;
+  return options;
+}
+
 Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) {
   PTPKG_TRY(const Json encoded, run.Input("output"));
   PTPKG_TRY(const recipe::CondaOutput output, recipe::DecodeCondaOutput(encoded, run.subject()));
@@ -90,16 +100,20 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
   };
 
   PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
-  const auto rules = convert::LayoutRules(output.layout);
-  PTPKG_CHECK(convert::RelinkTree(env, tree, {.rules = rules, .build_prefix = staged.prefix},
+  PTPKG_CHECK(convert::RelinkTree(env, tree, RelinkOptionsOf(output, staged.prefix),
                                   {.subject = run.subject(), .layout = "extra.ptpkg.layouts.conda"}));
   PTPKG_CHECK(convert::AddInstalledRecords(env, staged.tree, tree));
+  const recipe::PrefixDetection& detection = output.prefix_detection;
   PTPKG_TRY(const std::vector<Artifact> artifacts,
             conda::WritePackages(env,
                                  {.metadata = metadata,
                                   .tree = tree,
-                                  .prefix_placeholder = staged.prefix,
-                                  .binary_placeholders = !output.prefix_detection_ignore_binary},
+                                  .prefix_placeholder = detection.ignore_all ? "" : staged.prefix,
+                                  .binary_placeholders = !detection.ignore_binary,
+                                  .keeps_placeholder = detection.ignore,
+                                  .force_text = detection.force_text,
+                                  .force_binary = detection.force_binary,
+                                  .no_link = output.always_copy_files},
                                  run.folder(), {.conda = wants("conda"), .tar_bz2 = wants("tar.bz2")}));
   return PackedResult(run, artifacts, output.subdir, {});
 }

@@ -45,13 +45,15 @@ std::optional<Json> DependencyOf(const recipe::Source& source) {
     if (IsRemote(url)) item["uri"] = fmt::format("git+{}@{}", url, source.git.commit);
     return item;
   }
-  if (!source.sha256) return std::nullopt;
+  if (!source.sha256 && !source.md5) return std::nullopt;
+  const std::string kind = source.sha256 ? "sha256" : "md5";
+  const std::string digest = source.sha256 ? source.sha256->Hex() : source.md5->Hex();
   if (source.urls.empty()) {
     const std::string name = source.path.substr(source.path.rfind('/') + 1);  // '?' and ':' may be in it
-    return Dependency(name, "sha256", source.sha256->Hex());
+    return Dependency(name, kind, digest);
   }
   const std::string url = UrlWithoutSecrets(source.urls.front());
-  Json item = Dependency(NameIn(url), "sha256", source.sha256->Hex());
+  Json item = Dependency(NameIn(url), kind, digest);
   if (IsRemote(url)) item["uri"] = url;
   return item;
 }

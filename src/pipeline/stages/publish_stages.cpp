@@ -65,6 +65,9 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   PTPKG_TRY(options.allow_unresolved, run.Texts("allow unresolved"));
   PTPKG_TRY(options.device_code, run.Texts("device code"));
   PTPKG_TRY(options.forbidden_paths, ForbiddenIn(run, packed));
+  if (run.Input("never errors").has_value()) {
+    PTPKG_TRY(options.never_errors, run.Texts("never errors"));
+  }
   PTPKG_CHECK(AllowWhatDependenciesHave(env, run, options));
   PTPKG_TRY(const Json linux_may, run.Input("linux may need more"));
   Json reports = Json::array();

@@ -232,6 +232,7 @@ class NodeParser {
 
   Result<std::vector<Item>> ParseBranch(const YamlNode& yaml) {
     std::vector<Item> items;
+    if (yaml.kind == YamlNode::Kind::kNull) return items;
     if (yaml.kind != YamlNode::Kind::kSequence) {
       PTPKG_TRY(Item item, ParseItem(yaml));
       items.push_back(std::move(item));

@@ -53,10 +53,12 @@ constexpr std::array<Rule, kCount + 1> With(const Rule (&rules)[kCount], const R
 
 constexpr Rule kPackage[] = {{"name"}, {"version"}};
 
+constexpr Rule kFiles[] = {{"include", Shape::kTexts}, {"exclude", Shape::kTexts}};
+
 constexpr Rule kSource[] = {
     {"url", Shape::kTexts},
     {"sha256"},
-    {"md5", Shape::kUnsupported, {}, "give 'sha256' instead"},
+    {"md5"},
     {"file_name"},
     {"target_directory"},
     {"patches", Shape::kTexts},
@@ -70,6 +72,11 @@ constexpr Rule kSource[] = {
     {"lfs"},
     {"submodules"},
     {"expected_commit"},
+    {"filter", Shape::kTextsOrMapping, kFiles},
+    {"attestation",
+     Shape::kUnsupported,
+     {},
+     "the digest already says which bytes are meant; 'ptpkg check' verifies attestations of artifacts"},
 };
 
 constexpr Rule kScript[] = {
@@ -77,14 +84,9 @@ constexpr Rule kScript[] = {
     {"content", Shape::kTexts},
     {"interpreter"},
     {"env", Shape::kTextMapping},
-    {"secrets",
-     Shape::kUnsupported,
-     {},
-     "the build environment is fixed by the recipe; write values under 'env'"},
+    {"secrets", Shape::kTextList},
     {"cwd", Shape::kUnsupported, {}, "begin the script with 'cd'"},
 };
-
-constexpr Rule kFiles[] = {{"include", Shape::kTexts}, {"exclude", Shape::kTexts}};
 
 constexpr Rule kVariantKeys[] = {
     {"use_keys", Shape::kTextList}, {"ignore_keys", Shape::kTextList}, {"down_prioritize_variant"}};
@@ -92,39 +94,24 @@ constexpr Rule kVariantKeys[] = {
 constexpr std::string_view kNoPythonOption = "ptpkg ignores it; remove the key";
 constexpr Rule kPython[] = {
     {"entry_points", Shape::kTextList},
-    {"skip_pyc_compilation", Shape::kUnsupported, {}, kNoPythonOption},
+    {"skip_pyc_compilation", Shape::kTexts},  // a package holds no compiled Python file: post_process.h
     {"use_python_app_entrypoint", Shape::kUnsupported, {}, kNoPythonOption},
     {"version_independent"},
     {"site_packages_path", Shape::kUnsupported, {}, kNoPythonOption},
 };
 
+constexpr Rule kFileTypes[] = {{"text", Shape::kTexts}, {"binary", Shape::kTexts}};
 constexpr Rule kPrefixDetection[] = {
     {"ignore_binary_files"},
-    {"ignore", Shape::kUnsupported, {}, "ptpkg detects prefixes in every text file; remove the key"},
-    {"force_file_type",
-     Shape::kUnsupported,
-     {},
-     "ptpkg detects text and binary files by content; remove the key"},
+    {"ignore", Shape::kTexts},
+    {"force_file_type", Shape::kMapping, kFileTypes},
 };
 
-constexpr std::string_view kUseLayouts = "give search paths under 'extra.ptpkg.layouts'";
 constexpr Rule kDynamicLinking[] = {
-    {"missing_dso_allowlist", Shape::kTexts},
-    {"rpaths", Shape::kUnsupported, {}, kUseLayouts},
-    {"binary_relocation", Shape::kUnsupported, {}, kUseLayouts},
-    {"rpath_allowlist", Shape::kUnsupported, {}, kUseLayouts},
-    {"overlinking_behavior",
-     Shape::kUnsupported,
-     {},
-     "'ptpkg check' reports libraries that nothing provides; remove the key"},
-    {"overdepending_behavior",
-     Shape::kUnsupported,
-     {},
-     "ptpkg does not look for unused requirements; remove the key"},
+    {"missing_dso_allowlist", Shape::kTexts}, {"rpaths", Shape::kTexts}, {"binary_relocation", Shape::kTexts},
+    {"rpath_allowlist", Shape::kTexts},       {"overlinking_behavior"},  {"overdepending_behavior"},
 };
 
-constexpr std::string_view kAllFiles =
-    "ptpkg packs every new or changed file, as 'files' selects; remove the key";
 constexpr Rule kBuild[] = {
     {"number"},
     {"string"},
@@ -136,8 +123,8 @@ constexpr Rule kBuild[] = {
     {"python", Shape::kMapping, kPython},
     {"prefix_detection", Shape::kMapping, kPrefixDetection},
     {"dynamic_linking", Shape::kMapping, kDynamicLinking},
-    {"always_include_files", Shape::kUnsupported, {}, kAllFiles},
-    {"always_copy_files", Shape::kUnsupported, {}, "ptpkg never hard-links from a package; remove the key"},
+    {"always_include_files", Shape::kTexts},
+    {"always_copy_files", Shape::kTexts},
     {"merge_build_and_host_envs", Shape::kUnsupported, {}, "list the packages under 'requirements.host'"},
     {"post_process", Shape::kUnsupported, {}, "change the files at the end of the build script"},
     {"flags", Shape::kUnsupported, {}, "name variants by 'build.string'"},
@@ -176,7 +163,7 @@ constexpr Rule kTestScript[] = {
     {"content", Shape::kTexts},
     {"interpreter"},
     {"env", Shape::kTextMapping},
-    {"secrets", Shape::kUnsupported, {}, "tests don't inherit your environment; remove the key"},
+    {"secrets", Shape::kTextList},
     {"cwd", Shape::kUnsupported, {}, "begin the script with 'cd'"},
 };
 constexpr Rule kTestFiles[] = {{"exists", Shape::kTexts}, {"not_exists", Shape::kTexts}};
@@ -198,6 +185,8 @@ constexpr Rule kTest[] = {
     {"requirements", Shape::kMapping, kTestRequirements},
     {"package_contents", Shape::kMapping, kTestContents},
     {"files", Shape::kMapping, kTestCopiedFiles},
+    {"pip_check"},  // beside `python`, as in it
+    {"strict"},     // beside `package_contents`, as in it
     {"downstream", Shape::kUnsupported, {}, "build the other recipe; remove the test"},
     {"perl", Shape::kMapping, kTestPerl},
     {"r", Shape::kMapping, kTestR},
@@ -432,7 +421,7 @@ class Checker {
     if (item.kind == NodeKind::kMapping && item.Find("if") != nullptr) {
       for (const char* key : {"then", "else"}) {
         const YamlNode* branch = item.Find(key);
-        if (branch == nullptr) continue;
+        if (branch == nullptr || branch->kind == NodeKind::kNull) continue;  // no items
         if (branch->kind != NodeKind::kSequence) {
           PTPKG_CHECK(CheckItem(*branch, path, rule));
           continue;

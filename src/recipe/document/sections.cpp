@@ -37,12 +37,53 @@ Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
     return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a URL that ptpkg can fetch", url), node.span)
         .WithHint("URLs begin with https://, http:// or file://; a local file goes under 'path'");
   }
-  const Node* digest = item.Find("sha256");
-  if (digest == nullptr) {
+  if (item.Find("sha256") == nullptr && item.Find("md5") == nullptr) {
     return At(ErrorCode::kInvalidInput, "'source.url' without 'sha256'", node.span)
         .WithHint("add 'sha256:' with the digest from the publisher");
   }
   return Ok();
+}
+
+/// The digest under `key`, if there is one.
+template <class Digest>
+Result<std::optional<Digest>> ReadDigest(Reader& reader, const Node* node, std::string_view kind) {
+  if (node == nullptr) return std::optional<Digest>();
+  PTPKG_TRY(const std::string text, reader.ReadText(*node));
+  const Result<Digest> digest = Digest::FromHex(text);
+  if (digest) return std::optional<Digest>(*digest);
+  return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not {} digest", text, kind), node->span)
+      .WithHint(fmt::format("a digest is {} hexadecimal digits", 2 * sizeof(Digest::bytes)));
+}
+
+/// Which files of a source are taken.
+Result<void> ReadFilter(Reader& reader, const Node* filter, Source& source) {
+  if (filter != nullptr && filter->kind != Node::Kind::kMapping) {
+    PTPKG_TRY(source.filter_include, reader.ReadTexts(*filter));
+    return Ok();
+  }
+  PTPKG_TRY(source.filter_include, reader.TextsOf(filter, "include"));
+  PTPKG_TRY(source.filter_exclude, reader.TextsOf(filter, "exclude"));
+  return Ok();
+}
+
+/// Below the recipe, or "${SRC_DIR}/x.patch" of an earlier source.
+Result<std::vector<std::string>> ReadPatches(Reader& reader, const Node* node) {
+  if (node == nullptr) return std::vector<std::string>();
+  reader.scope().ExposeScriptVariables(true);
+  Result<std::vector<std::string>> patches = reader.ReadTexts(*node);
+  reader.scope().ExposeScriptVariables(false);
+  if (!patches) return patches;
+  for (const std::string& patch : *patches) {
+    if (patch.find("${") == std::string::npos) continue;
+    if (patch.starts_with(kSourceOfPatch)) {
+      PTPKG_CHECK(CheckRelative(patch.substr(kSourceOfPatch.size()), *node, "patches"));
+      continue;
+    }
+    return At(ErrorCode::kUnsupported, fmt::format("the patch '{}' is in no known directory", patch),
+              node->span)
+        .WithHint("patches are relative to the recipe, or begin with '${{ SRC_DIR }}/'");
+  }
+  return patches;
 }
 
 Result<Source> ReadSource(Reader& reader, const Node& item) {
@@ -60,15 +101,8 @@ Result<Source> ReadSource(Reader& reader, const Node& item) {
     if (source.path.empty())
       return At(ErrorCode::kInvalidInput, "'source.path' is empty", item.Find("path")->span);
   }
-  if (const Node* digest = item.Find("sha256")) {
-    PTPKG_TRY(const std::string text, reader.ReadText(*digest));
-    const Result<Sha256> sha256 = Sha256::FromHex(text);
-    if (!sha256) {
-      return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a SHA-256 digest", text), digest->span)
-          .WithHint("a digest is 64 hexadecimal digits");
-    }
-    source.sha256 = *sha256;
-  }
+  PTPKG_TRY(source.sha256, ReadDigest<Sha256>(reader, item.Find("sha256"), "a SHA-256"));
+  PTPKG_TRY(source.md5, ReadDigest<Md5>(reader, item.Find("md5"), "an MD5"));
   PTPKG_TRY(source.file_name, reader.TextOf(&item, "file_name"));
   if (!source.file_name.empty()) {
     PTPKG_CHECK(CheckRelative(source.file_name, *item.Find("file_name"), "file_name"));
@@ -80,7 +114,8 @@ Result<Source> ReadSource(Reader& reader, const Node& item) {
   if (!source.target_directory.empty()) {
     PTPKG_CHECK(CheckRelative(source.target_directory, *item.Find("target_directory"), "target_directory"));
   }
-  PTPKG_TRY(source.patches, reader.TextsOf(&item, "patches"));
+  PTPKG_TRY(source.patches, ReadPatches(reader, item.Find("patches")));
+  PTPKG_CHECK(ReadFilter(reader, item.Find("filter"), source));
   return source;
 }
 
@@ -154,6 +189,7 @@ Result<void> ReadScriptMapping(Reader& reader, const Node& node, std::string_vie
   } else if (script.file.ends_with(".py")) {
     script.interpreter = "python";
   }
+  PTPKG_TRY(script.secrets, reader.TextsOf(&node, "secrets"));
   const Node* environment = node.Find("env");
   if (environment == nullptr) return Ok();
   for (const Entry& entry : environment->entries) {
@@ -165,6 +201,61 @@ Result<void> ReadScriptMapping(Reader& reader, const Node& node, std::string_vie
     script.env.emplace(entry.key, std::move(value));
   }
   return Ok();
+}
+
+/// A key that is true, false or a list of globs; nullopt: it is a list, which goes to `globs`.
+Result<std::optional<bool>> ReadSwitchOrGlobs(Reader& reader, const Node* node,
+                                              std::vector<std::string>& globs) {
+  if (node != nullptr && node->kind == Node::Kind::kScalar) {
+    PTPKG_TRY(const Value value, reader.ReadValue(*node));
+    if (value.AsBool() != nullptr) return std::optional<bool>(*value.AsBool());
+  }
+  if (node != nullptr) {
+    PTPKG_TRY(globs, reader.ReadTexts(*node));
+  }
+  return std::optional<bool>();
+}
+
+Result<PrefixDetection> ReadPrefixDetection(Reader& reader, const Node* section) {
+  PrefixDetection detection;
+  PTPKG_TRY(detection.ignore_binary, reader.BoolOf(section, "ignore_binary_files", false));
+  PTPKG_TRY(const std::optional<bool> ignore,
+            ReadSwitchOrGlobs(reader, FindIn(section, "ignore"), detection.ignore));
+  detection.ignore_all = ignore.value_or(false);
+  const Node* types = FindIn(section, "force_file_type");
+  PTPKG_TRY(detection.force_text, reader.TextsOf(types, "text"));
+  PTPKG_TRY(detection.force_binary, reader.TextsOf(types, "binary"));
+  return detection;
+}
+
+/// "error" or "ignore".
+Result<std::string> ReadBehavior(Reader& reader, const Node* section, const char* key) {
+  PTPKG_TRY(std::string text, reader.TextOf(section, key));
+  if (text.empty() || text == "error" || text == "ignore") return text;
+  return At(ErrorCode::kInvalidInput, fmt::format("'{}' is 'error' or 'ignore', found '{}'", key, text),
+            FindIn(section, key)->span);
+}
+
+Result<DynamicLinking> ReadDynamicLinking(Reader& reader, const Node* section) {
+  DynamicLinking linking;
+  PTPKG_TRY(const std::vector<std::string> rpaths, reader.TextsOf(section, "rpaths"));
+  for (std::string path : rpaths) {
+    while (path.ends_with('/')) path.pop_back();
+    PTPKG_CHECK(CheckRelative(path, *section->Find("rpaths"), "rpaths"));
+    linking.rpaths.push_back(std::move(path));
+  }
+  PTPKG_TRY(linking.rpath_allowlist, reader.TextsOf(section, "rpath_allowlist"));
+  PTPKG_TRY(const std::optional<bool> relocates,
+            ReadSwitchOrGlobs(reader, FindIn(section, "binary_relocation"), linking.relocated));
+  const bool no_glob = FindIn(section, "binary_relocation") != nullptr && linking.relocated.empty();
+  linking.relocates = relocates.value_or(!no_glob);
+  PTPKG_TRY(const std::string overlinking, ReadBehavior(reader, section, "overlinking_behavior"));
+  linking.overlinking_is_error = overlinking != "ignore";
+  PTPKG_TRY(const std::string overdepending, ReadBehavior(reader, section, "overdepending_behavior"));
+  if (overdepending != "error") return linking;
+  return At(ErrorCode::kUnsupported, "'overdepending_behavior: error' is not supported",
+            section->Find("overdepending_behavior")->span)
+      .WithHint("ptpkg does not look for unused requirements; remove the key, or write 'ignore'");
 }
 
 }  // namespace
@@ -190,6 +281,7 @@ Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_
     if (section->kind == Node::Kind::kScalar && script.lines.size() == 1 &&
         NamesScriptFile(script.lines[0])) {
       script.file = script.lines[0];
+      if (script.file.starts_with("./")) script.file.erase(0, 2);
       script.lines.clear();
       if (script.file.ends_with(".py")) script.interpreter = "python";
     }
@@ -213,8 +305,10 @@ Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe) {
     PTPKG_TRY(recipe.files_include, reader.TextsOf(files, "include"));
     PTPKG_TRY(recipe.files_exclude, reader.TextsOf(files, "exclude"));
   }
-  PTPKG_TRY(recipe.prefix_detection_ignore_binary,
-            reader.BoolOf(FindIn(section, "prefix_detection"), "ignore_binary_files", false));
+  PTPKG_TRY(recipe.always_include_files, reader.TextsOf(section, "always_include_files"));
+  PTPKG_TRY(recipe.always_copy_files, reader.TextsOf(section, "always_copy_files"));
+  PTPKG_TRY(recipe.prefix_detection, ReadPrefixDetection(reader, FindIn(section, "prefix_detection")));
+  PTPKG_TRY(recipe.dynamic_linking, ReadDynamicLinking(reader, FindIn(section, "dynamic_linking")));
   PTPKG_TRY(
       recipe.track_features,
       ReadTrackFeatures(reader, FindIn(FindIn(section, "variant"), "down_prioritize_variant"), recipe.name));

@@ -3,6 +3,7 @@
 // they call each other. Each takes the section's node, null if the recipe does not have it.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe);
 /// `key` is the name of the section in messages: "build.script".
 Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_view key);
 
-/// requirements.build and .host: bare names take the version of the variant. Fills the scope's PinFacts.
-Result<void> ReadBuildRequirements(Reader& reader, const Node* section, Requirements& requirements);
+/// requirements.build and .host: bare names take the version of the variant, except the names in `bare`,
+/// which are normalized variant keys. Fills the scope's PinFacts.
+Result<void> ReadBuildRequirements(Reader& reader, const Node* section, const std::set<std::string>& bare,
+                                   Requirements& requirements);
 
 /// The other lists, after those. Bare names of run take bounds by `run_pins` from the host; for a noarch
 /// package there are none.

@@ -80,6 +80,7 @@ Result<void> Reader::AppendItems(const std::vector<Item>& items, std::vector<con
 
 Result<std::vector<const Node*>> Reader::ReadItems(const Node& node) {
   std::vector<const Node*> nodes;
+  if (node.kind == Node::Kind::kNull) return nodes;
   if (node.kind != Node::Kind::kSequence) {
     nodes.push_back(&node);
     return nodes;

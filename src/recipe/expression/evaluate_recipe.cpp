@@ -139,10 +139,18 @@ class RecipeEvaluator {
     PTPKG_CHECK(ReadBuildString(FindIn(build, "string")));
     PTPKG_TRY(recipe.script, ReadScript(reader_, FindIn(build, "script"), "build.script"));
     evaluation_.default_script = FindIn(build, "script") == nullptr;
-    PTPKG_CHECK(ReadBuildRequirements(reader_, root_.Find("requirements"), recipe.requirements));
+    PTPKG_CHECK(ReadBuildRequirements(reader_, root_.Find("requirements"), BareNames(), recipe.requirements));
     PTPKG_TRY(recipe.sources, ReadSources(reader_, root_.Find("source")));
     recipe.build_keys.insert(variants_.read().begin(), variants_.read().end());
     return Ok();
+  }
+
+  /// Variant keys that pin no requirement: a package that fits every Python is built with any.
+  [[nodiscard]] std::set<std::string> BareNames() const {
+    std::set<std::string> names;
+    for (const std::string& key : evaluation_.ignore_keys) names.insert(NormalizedKey(key));
+    if (evaluation_.recipe.noarch_python) names.insert("python");
+    return names;
   }
 
   Result<void> CheckSchemaVersion() {
@@ -242,11 +250,13 @@ class RecipeEvaluator {
     PTPKG_TRY(const std::vector<Reader::PlacedText> keys, reader_.ReadPlacedTexts(*use));
     for (const Reader::PlacedText& key : keys) {
       if (variants_.Read(key.text)) continue;
-      Error error = Error(ErrorCode::kInvalidInput,
-                          fmt::format("unknown variant key '{}': it is in no variant file", key.text))
-                        .At(key.node->span);
+      // A key of another channel's variant files has no value here; a typing error is refused.
       const std::optional<std::string> nearest = NearestMatch(key.text, variants_.Keys());
-      return nearest ? std::move(error).WithHint(fmt::format("did you mean '{}'?", *nearest)) : error;
+      if (!nearest) continue;
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("unknown variant key '{}': it is in no variant file", key.text))
+          .At(key.node->span)
+          .WithHint(fmt::format("did you mean '{}'?", *nearest));
     }
     return Ok();
   }

@@ -54,8 +54,8 @@ std::string DefaultCompiler(const std::string& family, const std::string& langua
   return c ? "gcc" : "gxx";
 }
 
-/// compiler('c') → "gcc_linux-64 12.*" from the keys c_compiler and c_compiler_version; stdlib('c')
-/// alike, but without a default name.
+/// compiler('c') → "gcc_linux-64 =12" from the keys c_compiler and c_compiler_version, so that a filter can
+/// replace the operator; stdlib('c') alike, but without a default name.
 Result<Value> Toolchain(const std::string& kind, const std::string& language, Scope& scope) {
   const std::string key = language + "_" + kind;
   const std::optional<Value> named = scope.variants().Read(key);
@@ -74,7 +74,7 @@ Result<Value> Toolchain(const std::string& kind, const std::string& language, Sc
   std::string spec = fmt::format("{}_{}", name, scope.target_platform());
   if (version) {
     PTPKG_TRY(const std::string text, version->ToText());
-    spec += " " + text + (IsPlainVersion(text) ? ".*" : "");
+    spec += (IsPlainVersion(text) ? " =" : " ") + text;
   }
   return Value(std::move(spec));
 }

@@ -113,7 +113,7 @@ std::optional<Value> Scope::Find(const std::string& name) {
   if (const auto found = defined_.find(name); found != defined_.end()) return found->second;
   if (std::optional<Value> value = variants_.Read(name)) return value;
   if (std::optional<Value> value = FindPlatformName(name)) return value;
-  if (!script_variables_ || !IsScriptVariable(name)) return std::nullopt;
+  if (!script_variables_ || !MayBeScriptVariable(name)) return std::nullopt;
   // With braces, so that what follows the template does not become part of the name.
   return Value(fmt::format("${{{}}}", name));
 }

@@ -79,6 +79,40 @@ TEST_F(BuildTest, StagesWhatTheScriptAddedWithoutHostFiles) {
     EXPECT_FALSE(staged.prefix.starts_with(path)) << path;
 }
 
+TEST_F(BuildTest, TakesHostFilesAndLicencesOfThePrefixThatTheRecipeNames) {
+  packages_ = {{.name = "magma", .path = env_.dir() / "magma-1-0.conda", .sha256 = {}}};
+  recipe_.requirements.host = {{.name = "magma", .version = "", .build = ""}};
+  unpack_ = [](Env& env, const AbsPath&, const UnpackInto& into) -> Result<void> {
+    PTPKG_CHECK(env.fs.MakeDirs(into.prefix / "etc"));
+    PTPKG_CHECK(WriteFile(env.fs, into.prefix / "etc/magma.conf", "a"));
+    return WriteFile(env.fs, into.prefix / "etc/other.conf", "b");
+  };
+  recipe_.always_include_files = {"etc/magma.*"};
+  recipe_.about.license_files = {"${PREFIX}/share/licences/GPL-*"};
+  recipe_.files_exclude = {"share/**"};
+  recipe_.script.lines = {"mkdir -p \"$PREFIX/share/licences\"",
+                          "echo text > \"$PREFIX/share/licences/GPL-3\""};
+
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run());
+
+  ASSERT_THAT(staged.tree.entries, SizeIs(1));
+  EXPECT_EQ(staged.tree.entries[0].path.str(), "etc/magma.conf");
+  ASSERT_THAT(staged.licenses, SizeIs(1));
+  EXPECT_EQ(staged.licenses[0].name, "share/licences/GPL-3");
+  EXPECT_THAT(ReadFile(env_->fs, staged.licenses[0].path), IsOkAndHolds(std::string("text\n")));
+
+  recipe_.about.license_files = {"${PREFIX}/share/licences/MIT"};
+  EXPECT_THAT(Run("again"), FailsWith(ErrorCode::kNotFound, HasSubstr("matches no file in the prefix")));
+}
+
+TEST_F(BuildTest, NoCompiledPythonFileIsPacked) {
+  recipe_.script.lines = {"mkdir -p \"$PREFIX/lib/__pycache__\"", "touch \"$PREFIX/lib/a.py\"",
+                          "touch \"$PREFIX/lib/a.pyc\" \"$PREFIX/lib/__pycache__/a.cpython-311.pyc\""};
+  ASSERT_OK_AND_ASSIGN(const StagedBuild staged, Run());
+  ASSERT_THAT(staged.tree.entries, SizeIs(1)) << "build.python.skip_pyc_compilation holds for every file";
+  EXPECT_EQ(staged.tree.entries[0].path.str(), "lib/a.py");
+}
+
 TEST_F(BuildTest, MakesEqualTreesInDifferentFolders) {
   recipe_.script.lines = {"echo \"$SRC_DIR $PREFIX\" > \"$PREFIX/paths\"", "cp \"$0\" \"$PREFIX/script\""};
   ASSERT_OK_AND_ASSIGN(const StagedBuild one, Run("w"));

@@ -201,6 +201,27 @@ TEST_F(WritePackagesTest, LeavesBinariesAloneWhenTheRecipeSaysSo) {
   EXPECT_THAT(env_.reporter.notes(), ElementsAre(HasSubstr("1 binary file with the build prefix")));
 }
 
+TEST_F(WritePackagesTest, TheRecipeSaysWhatHoldsThePrefixAndWhatIsCopied) {
+  const StagedTree tree = MakeTree(env_, {{.name = "a", .content = kPrefix + "/x"},
+                                          {.name = "b", .content = kPrefix + "/x"},
+                                          {.name = "c", .content = kPrefix + std::string("\0x", 2)},
+                                          {.name = "d", .content = kPrefix + "/x"}});
+  ASSERT_OK_AND_ASSIGN(const auto artifacts, WritePackages(env_,
+                                                           {.metadata = DemoMetadata(),
+                                                            .tree = tree,
+                                                            .prefix_placeholder = kPrefix,
+                                                            .keeps_placeholder = {"a"},
+                                                            .force_text = {"c"},
+                                                            .force_binary = {"b"},
+                                                            .no_link = {"d"}},
+                                                           out_, {.conda = false}));
+  ASSERT_OK_AND_ASSIGN(const Written written, ReadBack(env_, artifacts[0].path));
+  EXPECT_EQ(written.info.info_files.at("has_prefix"),
+            kPrefix + " binary b\n" + kPrefix + " text c\n" + kPrefix + " text d\n");
+  for (const Json& row : written.info.paths["paths"])
+    EXPECT_EQ(row.value("no_link", false), row["_path"] == "d") << row;
+}
+
 TEST_F(WritePackagesTest, ReportsBytesAndWarnsAboutNames) {
   const StagedTree tree = MakeTree(
       env_, {{.name = "A", .content = "1"},

@@ -292,7 +292,7 @@ TEST_F(EvaluateTest, OtherBuildFields) {
   const Recipe& recipe = evaluation.recipe;
   EXPECT_THAT(recipe.python_entry_points, ElementsAre("a = b.c:d", "e = f:g"));
   EXPECT_THAT(recipe.files_include, ElementsAre("lib/**"));
-  EXPECT_TRUE(recipe.prefix_detection_ignore_binary);
+  EXPECT_TRUE(recipe.prefix_detection.ignore_binary);
   EXPECT_THAT(recipe.track_features, ElementsAre("toy-p-0", "toy-p-1"));
   EXPECT_THAT(evaluation.ignore_keys, ElementsAre("numpy"));
   EXPECT_THAT(variants_.read, ElementsAre("target"));
@@ -403,9 +403,9 @@ TEST_F(EvaluateTest, Tests) {
   EXPECT_THAT(std::get<ContentsTest>(tests[6]).missing_files, ElementsAre("c"));
 }
 
-TEST_F(EvaluateTest, RefusesTestsOfNoOrTwoKinds) {
-  for (const char* test : {"{requirements: {run: [a]}}", "{script: a, python: {imports: b}}", "{script: []}",
-                           "{python: {imports: b}, requirements: {run: [a]}}"}) {
+TEST_F(EvaluateTest, RefusesTestsOfNoKind) {
+  for (const char* test : {"{requirements: {run: [a]}}", "{script: []}",
+                           "{package_contents: {bin: b}, requirements: {run: [a]}}"}) {
     EXPECT_THAT(EvaluateBody(std::string("tests:\n  - ") + test + "\n"),
                 FailsWith(ErrorCode::kInvalidInput, ::testing::_))
         << test;
@@ -462,7 +462,19 @@ TEST_F(EvaluateTest, RefusesWithAPlace) {
       {"about: {summary: \"${{ [1] }}\"}", "a list cannot be put into text"},
       {"requirements: {run: [\"${{ [[1]] }}\"]}", "a list cannot be put into text"},
       {"tests: [{requirements: {run: [a]}}]",
-       "a test needs exactly one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'"},
+       "a test needs one of 'python', 'script', 'package_contents', 'perl', 'r' and 'ruby'"},
+      {"tests: [{python: {imports: a}, requirements: {build: [a]}}]",
+       "'requirements.build' is only allowed beside 'script'"},
+      {"tests: [{package_contents: {bin: a}, requirements: {run: [a]}}]",
+       "'requirements' is only allowed beside 'script' and 'python'"},
+      {"tests: [{script: a, pip_check: true}]", "'pip_check' is only allowed beside 'python'"},
+      {"tests: [{python: {imports: a, pip_check: true}, pip_check: true}]",
+       "'pip_check' stands both in 'python' and beside it"},
+      {"source: {path: a, md5: 12}", "'12' is not an MD5 digest"},
+      {"build: {dynamic_linking: {rpaths: [/lib]}}",
+       "'rpaths' takes a relative path without '..', found '/lib'"},
+      {"build: {dynamic_linking: {overlinking_behavior: warn}}",
+       "'overlinking_behavior' is 'error' or 'ignore', found 'warn'"},
       {"tests: [{script: x, requirements: {run: [\" \"]}}]", "' ' is not a requirement: it is empty"},
       {"tests: [{script: x, requirements: {run: [a$]}}]",
        "'a$' is not a requirement: package name 'a$' may hold only a-z, 0-9, '-', '.' and '_'"},

@@ -31,14 +31,14 @@ consteval std::size_t CountFields() {
 }
 
 // A new member has to be added to recipe_codec.cpp, to Filled() below, and then here.
-static_assert(CountFields<Source>() == 8);  // all but the span travel
+static_assert(CountFields<Source>() == 11);  // all but the span travel
 static_assert(CountFields<GitSource>() == 9);
 static_assert(CountFields<RunExports>() == 5);
 static_assert(CountFields<IgnoreRunExports>() == 2);
 static_assert(CountFields<Requirements>() == 6);
-static_assert(CountFields<BuildScript>() == 4);
+static_assert(CountFields<BuildScript>() == 5);
 static_assert(CountFields<About>() == 8);
-static_assert(CountFields<PythonTest>() == 3);
+static_assert(CountFields<PythonTest>() == 4);
 static_assert(CountFields<ScriptTest>() == 6);
 static_assert(CountFields<ModulesTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
@@ -46,16 +46,19 @@ static_assert(CountFields<LayoutRule>() == 3);
 static_assert(CountFields<PtpkgExtra>() == 16);  // all but the zip and the slices travel
 static_assert(CountFields<ZipPart>() == 6);
 static_assert(CountFields<ZipOutput>() == 4);
-static_assert(CountFields<CondaOutput>() == 21);
+static_assert(CountFields<DynamicLinking>() == 5);
+static_assert(CountFields<PrefixDetection>() == 5);
+static_assert(CountFields<CondaOutput>() == 23);
 static_assert(CountFields<WheelOutput>() == 10);
 // All but recipe_dir and recipe_file travel, and what the plan alone reads: recipe_name, inherited,
 // inherit_run_exports, loads.
-static_assert(CountFields<Recipe>() == 31);
+static_assert(CountFields<Recipe>() == 34);
 
 /// A test of each kind.
 std::vector<Test> FilledTests() {
   const std::vector<MatchSpec> specs = {{.name = "t", .version = ">=1", .build = "*_cpu"}};
-  return {PythonTest{.imports = {"toy"}, .pip_check = false, .python_versions = {"3.10.*"}},
+  return {PythonTest{
+              .imports = {"toy"}, .pip_check = false, .python_versions = {"3.10.*"}, .requirements = specs},
           ScriptTest{.script = {.lines = {"toy"}},
                      .requirements = specs,
                      .build_requirements = specs,
@@ -72,6 +75,28 @@ std::vector<Test> FilledTests() {
           ModulesTest{.language = "perl", .modules = {"JSON"}}};
 }
 
+std::vector<Source> FilledSources() {
+  return {{.urls = {"https://example.org/a.tar.gz"},
+                     .path = "src",
+                     .sha256 = HashText("a"),
+                     .md5 = Md5{{1}},
+                     .file_name = "a.tgz",
+                     .target_directory = "deep",
+                     .patches = {"0001.patch"},
+                     .git = {.url = "https://example.org/a.git",
+                             .tag = "v1",
+                             .branch = "main",
+                             .rev = "x",
+                             .depth = 3,
+                             .lfs = true,
+                             .submodules = false,
+                             .expected_commit = "e",
+                             .commit = "c"},
+                     .filter_include = {"src/**"},
+                     .filter_exclude = {"*.bin"}},
+                    {.path = "other"}};
+}
+
 /// A recipe in which every field differs from its default.
 Recipe Filled() {
   Recipe recipe;
@@ -86,28 +111,25 @@ Recipe Filled() {
   recipe.noarch_python = true;
   recipe.python_version_independent = true;
   recipe.skip = true;
-  recipe.sources = {{.urls = {"https://example.org/a.tar.gz"},
-                     .path = "src",
-                     .sha256 = HashText("a"),
-                     .file_name = "a.tgz",
-                     .target_directory = "deep",
-                     .patches = {"0001.patch"},
-                     .git = {.url = "https://example.org/a.git",
-                             .tag = "v1",
-                             .branch = "main",
-                             .rev = "x",
-                             .depth = 3,
-                             .lfs = true,
-                             .submodules = false,
-                             .expected_commit = "e",
-                             .commit = "c"}},
-                    {.path = "other"}};
-  recipe.script = {.lines = {"make"}, .file = "build.sh", .interpreter = "python", .env = {{"A", "b"}}};
+  recipe.sources = FilledSources();
+  recipe.script = {.lines = {"make"},
+                   .file = "build.sh",
+                   .interpreter = "python",
+                   .env = {{"A", "b"}},
+                   .secrets = {"TOKEN"}};
   recipe.python_entry_points = {"toy = toy:main"};
   recipe.files_include = {"lib/**"};
   recipe.files_exclude = {"*.a"};
   recipe.track_features = {"toy-p-0"};
-  recipe.prefix_detection_ignore_binary = true;
+  recipe.always_include_files = {"etc/**"};
+  recipe.always_copy_files = {"share/**"};
+  recipe.dynamic_linking = {.rpaths = {"lib/R/lib"},
+                            .rpath_allowlist = {"/opt/*"},
+                            .relocates = false,
+                            .relocated = {"lib/*.so"},
+                            .overlinking_is_error = false};
+  recipe.prefix_detection = {
+      .ignore_binary = true, .ignore_all = true, .ignore = {"a"}, .force_text = {"b"}, .force_binary = {"c"}};
   const auto spec = [](const std::string& name) {
     return std::vector<MatchSpec>{{.name = name, .version = ">=1", .build = "*_cpu"}};
   };
@@ -152,6 +174,7 @@ TEST(RecipeCodec, EveryFieldComesBack) {
   ASSERT_OK_AND_ASSIGN(const Recipe decoded, DecodeRecipe(encoded, "a plan"));
   EXPECT_EQ(EncodeRecipe(decoded), encoded);
   EXPECT_EQ(decoded.sources[0].sha256, HashText("a"));
+  EXPECT_EQ(decoded.sources[0].md5, (Md5{{1}}));
   EXPECT_FALSE(decoded.sources[1].sha256.has_value());
   EXPECT_EQ(std::get<ContentsTest>(decoded.tests[2]).include, std::vector<std::string>{"f"});
 }

@@ -73,6 +73,26 @@ TEST(Download, NamesBothDigestsAndLeavesNothing) {
                   kLeaseName, kFetchLockName, ::testing::ResultOf(IsPartialFileName, true)))));
 }
 
+TEST(Download, ComparesADeclaredMd5) {
+  TestEnv env;
+  env.http.Serve(kUrl, "bytes");
+  ASSERT_OK(WriteFile(env->fs, env.dir() / "bytes", "bytes"));
+  ASSERT_OK_AND_ASSIGN(const Digests digests, HashFile(env->fs, env.dir() / "bytes", {.md5 = true}));
+  recipe::Source source{.urls = {kUrl}, .md5 = digests.md5};
+  ASSERT_OK_AND_ASSIGN(const Downloaded download, Download(env, source));
+  EXPECT_EQ(download.file, env->cache_dir / "downloads" / ("md5-" + digests.md5.Hex()) / "toy-1.0.tar.gz");
+
+  source.md5 = Md5{};
+  EXPECT_THAT(Download(env, source),
+              FailsWith(ErrorCode::kHashMismatch, HasSubstr("md5 " + digests.md5.Hex() + ", but")));
+  source.sha256 = digests.sha256;
+  EXPECT_THAT(Download(env, source), FailsWith(ErrorCode::kHashMismatch, HasSubstr("md5")))
+      << "both must be those of the file";
+  env->offline = true;
+  source.sha256.reset();
+  EXPECT_THAT(Download(env, source), FailsWith(ErrorCode::kNotFound, HasSubstr("(md5 " + Md5{}.Hex())));
+}
+
 TEST(Download, NoErrorNamesWhoMayFetchIt) {
   TestEnv env;
   const std::string url = "https://token@mirror.example/toy.tgz";

@@ -72,6 +72,41 @@ TEST_F(PrepareTest, CopiesAFolderAndPatchesTheCopy) {
   EXPECT_THAT(env_->fs.ListDir(env_.dir() / "work"), IsOkAndHolds(ElementsAre("src")));
 }
 
+TEST_F(PrepareTest, TakesTheFilesThatTheFilterNames) {
+  for (const char* file : {"a.txt", "exclude.txt", "b.c", "deep/x.txt"})
+    env_.dir().WriteFile(std::string("recipes/toys/source/") + file, "1");
+  ASSERT_OK_AND_ASSIGN(const Sha256 all, Key());
+  recipe_.sources[0].filter_include = {"*.txt", "deep/*"};
+  recipe_.sources[0].filter_exclude = {"exclude*"};
+  ASSERT_OK_AND_ASSIGN(const Sha256 some, Key());
+  EXPECT_NE(all, some);
+  ASSERT_OK(Run());
+  EXPECT_THAT(env_->fs.ListDir(Destination()),
+              IsOkAndHolds(::testing::UnorderedElementsAre("a.txt", "deep")));
+
+  recipe_.sources[0].filter_include = {"*.txt"};
+  ASSERT_OK(RemoveTree(env_->fs, Destination()));
+  ASSERT_OK(Run());
+  EXPECT_THAT(env_->fs.ListDir(Destination()), IsOkAndHolds(ElementsAre("a.txt"))) << "an empty folder goes";
+
+  recipe_.sources[0].filter_include = {"none"};
+  ASSERT_OK(RemoveTree(env_->fs, Destination()));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kInvalidInput, HasSubstr("leaves out every file")));
+}
+
+TEST_F(PrepareTest, AppliesAPatchThatAnEarlierSourceBrings) {
+  env_.dir().WriteFile("recipes/toys/source/fix.patch", kPatch);
+  env_.dir().WriteFile("recipes/toys/lib/f", "one\ntwo\n");
+  recipe_.sources.push_back({.path = "lib", .target_directory = "lib", .patches = {"${SRC_DIR}/fix.patch"}});
+  ASSERT_OK_AND_ASSIGN(const Sha256 key, Key());
+  ASSERT_OK(Run());
+  EXPECT_EQ(env_.dir().ReadFile("work/src/lib/f"), "one\nthree\n");
+  recipe_.sources[1].patches = {"${SRC_DIR}/other.patch"};
+  EXPECT_THAT(Key(), IsOkAndHolds(::testing::Ne(key)));
+  ASSERT_OK(RemoveTree(env_->fs, Destination()));
+  EXPECT_THAT(Run(), FailsWith(ErrorCode::kNotFound, HasSubstr("no earlier source has brought the patch")));
+}
+
 TEST_F(PrepareTest, DownloadsAnArchiveAndDropsItsTopFolder) {
   env_.dir().WriteFile("release/toy-1.0/f", "one\ntwo\n");
   env_.dir().WriteFile("release/toy-1.0/run", "#!/bin/sh\n", 0755);

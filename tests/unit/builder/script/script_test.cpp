@@ -43,7 +43,8 @@ class ScriptTest : public ::testing::Test {
                                  .log_file = env_.dir() / "logs/toy.log",
                                  .variables = variables_,
                                  .failed_commands = FailedCommandsFile(layout_),
-                                 .watched = {{"PREFIX", layout_.prefix}, {"SRC_DIR", layout_.source}}});
+                                 .watched = {{"PREFIX", layout_.prefix}, {"SRC_DIR", layout_.source}},
+                                 .secrets = secrets_});
   }
   FailedCommands Failed() {
     auto failed = ReadFailedCommands(env_->fs, FailedCommandsFile(layout_));
@@ -57,7 +58,19 @@ class ScriptTest : public ::testing::Test {
   WorkLayout layout_;
   std::map<std::string, std::string> variables_;
   std::string interpreter_ = "bash";
+  std::map<std::string, std::string> secrets_;
 };
+
+TEST_F(ScriptTest, ASecretReachesTheScriptAndNoLog) {
+  env_->variables["TOKEN"] = "s3cr3t";
+  secrets_ = SecretsOf(env_, {"TOKEN", "NOT_SET"}, "toy-1.0-0");
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("the secret 'NOT_SET' is not set")));
+  const Result<void> failed = Run("test \"$TOKEN\" = s3cr3t && echo \"error: x$TOKEN\"; exit 3");
+  EXPECT_THAT(Log(), HasSubstr("error: x********\n"));
+  EXPECT_THAT(Log(), Not(HasSubstr("s3cr3t")));
+  ASSERT_THAT(failed, FailsWith(ErrorCode::kCommandFailed, ::testing::_));
+  EXPECT_THAT(failed.error().context(), Not(Contains(HasSubstr("s3cr3t"))));
+}
 
 TEST_F(ScriptTest, RunsInTheSourcesWithOnlyItsEnvironment) {
   ASSERT_OK(Run("pwd\nenv | cut -d= -f1 | sort | tr '\\n' ' '\necho error >&2\ntouch \"$PREFIX/made\"\n"));

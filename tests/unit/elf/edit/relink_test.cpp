@@ -134,6 +134,38 @@ TEST_F(Relink, RerunChangesNothing) {
   EXPECT_EQ(*fs_.Lstat(AbsPath::Literal("/tree/liba.so")), *stat);
 }
 
+TEST_F(Relink, AddsFoldersAndKeepsAllowedEntries) {
+  Add("lib/liba.so", "/tree/lib/deep:/opt/driver:/opt/other");
+  Add("lib/libb.so", std::nullopt);
+  Add("lib/libc.so", "$ORIGIN/../lib");
+  Add("lib/python3.11/libd.so", "/build/x");
+  StagedTree tree = Scan();
+  RelinkOptions options;
+  options.rules = {{.files = "lib/libc.so", .search_path = {"$ORIGIN/rule"}}};
+  options.added = {"lib/R/lib", "lib"};
+  options.kept = {"/opt/d*"};
+  ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, options));
+  ASSERT_OK(ApplyRelink(env_, tree, plan));
+  EXPECT_EQ(PathOf("lib/liba.so")->text, "$ORIGIN/deep:/opt/driver:$ORIGIN/R/lib:$ORIGIN");
+  EXPECT_EQ(PathOf("lib/libb.so")->text, "$ORIGIN/R/lib:$ORIGIN");
+  EXPECT_EQ(PathOf("lib/libc.so")->text, "$ORIGIN/rule") << "a rule decides alone";
+  EXPECT_EQ(PathOf("lib/python3.11/libd.so")->text, "$ORIGIN/../R/lib:$ORIGIN/..");
+}
+
+TEST_F(Relink, ChangesOnlyTheFilesThatMayChange) {
+  Add("lib/liba.so", "/build/x");
+  Add("lib/libb.so", "/build/x");
+  StagedTree tree = Scan();
+  RelinkOptions options;
+  options.relocated = {"lib/liba.so"};
+  ASSERT_OK_AND_ASSIGN(const auto plan, PlanRelink(env_, tree, options));
+  ASSERT_THAT(plan, SizeIs(1));
+  EXPECT_EQ(plan[0].file.str(), "lib/liba.so");
+  options.relocated->clear();
+  ASSERT_OK_AND_ASSIGN(const auto none, PlanRelink(env_, tree, options));
+  EXPECT_THAT(none, IsEmpty());
+}
+
 TEST_F(Relink, WithoutRulesOnlyForeignEntriesGo) {
   Add("lib/liba.so", "/tree/lib/deep:/opt/other:$ORIGIN");
   Add("lib/libb.so", "$ORIGIN/../lib");

@@ -35,6 +35,12 @@ const std::vector<Row> kRows = {
     {"source.url", "source: {url: https://h/x, sha256: &}\n", "build wheel"},
     {"source.sha256", "source: {url: https://h/x, sha256: &}\n", "build wheel",
      "source: {url: https://h/x, sha256: %}\n"},
+    {"source.md5", "source: {url: https://h/x, md5: ^}\n", "build wheel"},
+    {"source.filter", "source: {path: f, filter: f}\n", "build wheel", "source: {path: f}\n"},
+    {"source.filter.include", "source: {path: f, filter: {include: f}}\n", "build wheel",
+     "source: {path: f}\n"},
+    {"source.filter.exclude", "source: {path: f, filter: {exclude: f}}\n", "build wheel",
+     "source: {path: f}\n"},
     {"source.file_name", "source: {path: f, file_name: b}\n", "build wheel", "source: {path: f}\n"},
     {"source.target_directory", "source: {path: f, target_directory: b}\n", "build wheel",
      "source: {path: f}\n"},
@@ -68,6 +74,10 @@ const std::vector<Row> kRows = {
      "build: {script: {content: f}}\n"},
     {"build.script.env", "build: {script: {content: f, env: {b: c}}}\n", "build",
      "build: {script: {content: f}}\n"},
+    {"build.script.secrets", "build: {script: {content: f, secrets: [B]}}\n", "build",
+     "build: {script: {content: f}}\n"},
+    {"build.always_include_files", "build: {always_include_files: f}\n", "build"},
+    {"build.always_copy_files", "build: {always_copy_files: f}\n", "conda"},
     {"build.files", "build: {files: f}\n", "build"},
     {"build.files.include", "build: {files: {include: f}}\n", "build"},
     {"build.files.exclude", "build: {files: {exclude: f}}\n", "build"},
@@ -78,6 +88,23 @@ const std::vector<Row> kRows = {
     {"build.python.entry_points", "build: {python: {entry_points: [\"a = b:c\"]}}\n", "build conda wheel"},
     {"build.prefix_detection.ignore_binary_files", "build: {prefix_detection: {ignore_binary_files: true}}\n",
      "conda"},
+    {"build.prefix_detection.ignore", "build: {prefix_detection: {ignore: f}}\n", "conda"},
+    {"build.prefix_detection.force_file_type.text",
+     "build: {prefix_detection: {force_file_type: {text: f}}}\n", "conda"},
+    {"build.prefix_detection.force_file_type.binary",
+     "build: {prefix_detection: {force_file_type: {binary: f}}}\n", "conda"},
+    // No package holds a compiled Python file.
+    {"build.python.skip_pyc_compilation", "build: {python: {skip_pyc_compilation: f}}\n", ""},
+    {"build.dynamic_linking.rpaths", "build: {dynamic_linking: {rpaths: f}}\n", "conda"},
+    {"build.dynamic_linking.binary_relocation", "build: {dynamic_linking: {binary_relocation: false}}\n",
+     "check/conda conda"},
+    {"build.dynamic_linking.rpath_allowlist", "build: {dynamic_linking: {rpath_allowlist: f}}\n",
+     "check/conda conda"},
+    {"build.dynamic_linking.overlinking_behavior",
+     "build: {dynamic_linking: {overlinking_behavior: ignore}}\n", "check/conda conda"},
+    // 'ignore' is what happens anyway.
+    {"build.dynamic_linking.overdepending_behavior",
+     "build: {dynamic_linking: {overdepending_behavior: ignore}}\n", ""},
     {"build.dynamic_linking.missing_dso_allowlist", "build: {dynamic_linking: {missing_dso_allowlist: f}}\n",
      "check/conda check/wheel conda wheel"},
     {"requirements.build", "requirements: {build: [dep]}\n", "build conda"},
@@ -105,6 +132,12 @@ const std::vector<Row> kRows = {
      "tests: [{script: f}]\n"},
     {"tests.script.env", "tests: [{script: {content: f, env: {b: c}}}]\n", "conda test",
      "tests: [{script: f}]\n"},
+    {"tests.script.secrets", "tests: [{script: {content: f, secrets: [B]}}]\n", "conda test",
+     "tests: [{script: f}]\n"},
+    {"tests.pip_check", "tests: [{python: {imports: f}, pip_check: false}]\n", "conda test",
+     "tests: [{python: {imports: f}}]\n"},
+    {"tests.strict", "tests: [{package_contents: {bin: f}, strict: true}]\n", "test",
+     "tests: [{package_contents: {bin: f}}]\n"},
     {"build.python.version_independent", "build: {python: {version_independent: true}}\n", "build conda"},
     {"tests.requirements.build", "tests: [{script: f, requirements: {build: [dep]}}]\n", "conda test",
      "tests: [{script: f}]\n"},
@@ -241,6 +274,7 @@ const std::vector<Row> kRows = {
     {"extra.ptpkg.dev.script.interpreter", "extra: {ptpkg: {dev: {script: {content: f, interpreter: sh}}}}\n",
      ""},
     {"extra.ptpkg.dev.script.env", "extra: {ptpkg: {dev: {script: {content: f, env: {b: c}}}}}\n", ""},
+    {"extra.ptpkg.dev.script.secrets", "extra: {ptpkg: {dev: {script: {content: f, secrets: [B]}}}}\n", ""},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
     {"extra.ptpkg.memory_per_job", "extra: {ptpkg: {memory_per_job: 2 GB}}\n", ""},  // an option of the build
 };
@@ -269,6 +303,7 @@ class RecipeKeysTest : public BuildFixture {
     const bool whole = body.starts_with("package:") || body.starts_with("recipe:");
     std::string text = whole ? body : "package: {name: toy, version: \"1\"}\n" + body;
     text = ReplaceAll(ReplaceAll(text, "&", std::string(64, 'a')), "%", std::string(64, 'b'));
+    text = ReplaceAll(text, "^", std::string(32, 'c'));
     text = ReplaceAll(text, "@", std::string(40, 'c'));
     Put("toy/recipe.yaml", text);
     BuildRequest request = Request({"dep", "toy"});
