@@ -20,11 +20,11 @@ struct LicenseFile {
 };
 
 /// The files of about.license_file, but those below the prefix: each glob is looked for below the sources,
-/// then in the recipe's directory; the name of a directory means all below it. Sorted by name, without repetitions.
-/// To be called as soon as the sources are there: it takes no build to see that a file is missing. Errors:
-/// kNotFound for a glob without a match (hint: files that look like licences), kInvalidInput for a file above
-/// 16 MiB, kIo, kCancelled. `record`: below `source_root` only what it holds counts, not what an earlier
-/// script has made there.
+/// then in the recipe's directory; the name of a directory means all below it. Sorted by name, without
+/// repetitions. To be called as soon as the sources are there: it takes no build to see that a file is
+/// missing. Errors: kNotFound for a glob without a match (hint: files that look like licences), kInvalidInput
+/// for a file above 16 MiB, kIo, kCancelled. `record`: below `source_root` only what it holds counts, not
+/// what an earlier script has made there.
 Result<std::vector<LicenseFile>> FindLicenseFiles(Env& env, const recipe::Recipe& recipe,
                                                   const AbsPath& source_root,
                                                   const SourceRecord* record = nullptr);

@@ -37,12 +37,13 @@ struct GitSource {
 /// One item of `source:`. Exactly one of `urls`, `path` and `git.url` is given.
 struct Source {
   std::vector<std::string> urls = {};  ///< Mirrors, tried in order.
-  std::string path = {};               ///< File or directory; absolute, or relative to the recipe's directory.
-  std::optional<Sha256> sha256 = {};   ///< `urls` need this or `md5`.
+  std::string path = {};              ///< File or directory; absolute, or relative to the recipe's directory.
+  std::optional<Sha256> sha256 = {};  ///< `urls` need this or `md5`.
   std::optional<Md5> md5 = {};
-  std::string file_name = {};             ///< Name to save a non-archive under; "" = last part of the URL.
-  std::string target_directory = {};      ///< Below the source root; "" = the root itself.
-  std::vector<std::string> patches = {};  ///< Relative to the recipe's directory, in order: source/patch_list.h.
+  std::string file_name = {};         ///< Name to save a non-archive under; "" = last part of the URL.
+  std::string target_directory = {};  ///< Below the source root; "" = the root itself.
+  std::vector<std::string> patches =
+      {};  ///< Relative to the recipe's directory, in order: source/patch_list.h.
   GitSource git = {};
   /// Globs below an unpacked archive, a directory or a checkout: the files that are taken (empty = all), and
   /// exceptions from them.

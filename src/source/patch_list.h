@@ -20,10 +20,10 @@ struct PatchFile {
 };
 
 /// The patches of `source`, but patches of earlier sources (recipe::kSourceOfPatch), in the order in which
-/// they are applied. An entry is a patch, or a file called "series", or a directory that holds one: then those
-/// that it lists, relative to its directory. Errors: kNotFound (an entry; a member of a series, with the line),
-/// kInvalidInput with the line (an option other than -pN and -R, a member outside of the directory, more than
-/// limits::kPatchSeries lines; a directory without series).
+/// they are applied. An entry is a patch, or a file called "series", or a directory that holds one: then
+/// those that it lists, relative to its directory. Errors: kNotFound (an entry; a member of a series, with
+/// the line), kInvalidInput with the line (an option other than -pN and -R, a member outside of the
+/// directory, more than limits::kPatchSeries lines; a directory without series).
 Result<std::vector<PatchFile>> ListPatches(Env& env, const recipe::Recipe& recipe,
                                            const recipe::Source& source);
 

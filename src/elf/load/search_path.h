@@ -35,8 +35,8 @@ bool UsesToken(std::string_view text, std::string_view name);
 
 /// `entries` of the tree member `file`, fit for any place of installation: entries below `build_prefix`
 /// become $ORIGIN-relative (the prefix stands for the tree's root), $ORIGIN entries stay, all others
-/// (absolute elsewhere, relative to the working directory, empty) are dropped, and so are repetitions. An entry
-/// that one of the globs `kept` matches stays unchanged.
+/// (absolute elsewhere, relative to the working directory, empty) are dropped, and so are repetitions. An
+/// entry that one of the globs `kept` matches stays unchanged.
 std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
                                             std::string_view build_prefix,
                                             const std::vector<std::string>& kept = {});

@@ -77,24 +77,24 @@ std::vector<Test> FilledTests() {
 
 std::vector<Source> FilledSources() {
   return {{.urls = {"https://example.org/a.tar.gz"},
-                     .path = "src",
-                     .sha256 = HashText("a"),
-                     .md5 = Md5{{1}},
-                     .file_name = "a.tgz",
-                     .target_directory = "deep",
-                     .patches = {"0001.patch"},
-                     .git = {.url = "https://example.org/a.git",
-                             .tag = "v1",
-                             .branch = "main",
-                             .rev = "x",
-                             .depth = 3,
-                             .lfs = true,
-                             .submodules = false,
-                             .expected_commit = "e",
-                             .commit = "c"},
-                     .filter_include = {"src/**"},
-                     .filter_exclude = {"*.bin"}},
-                    {.path = "other"}};
+           .path = "src",
+           .sha256 = HashText("a"),
+           .md5 = Md5{{1}},
+           .file_name = "a.tgz",
+           .target_directory = "deep",
+           .patches = {"0001.patch"},
+           .git = {.url = "https://example.org/a.git",
+                   .tag = "v1",
+                   .branch = "main",
+                   .rev = "x",
+                   .depth = 3,
+                   .lfs = true,
+                   .submodules = false,
+                   .expected_commit = "e",
+                   .commit = "c"},
+           .filter_include = {"src/**"},
+           .filter_exclude = {"*.bin"}},
+          {.path = "other"}};
 }
 
 /// A recipe in which every field differs from its default.
