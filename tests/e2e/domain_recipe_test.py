@@ -162,6 +162,17 @@ class Domain(harness.Case):
         keys = set(re.findall(r"^(torch(?:vision|audio|text)_\w+):", text, re.MULTILINE))
         self.assertEqual(keys - {f"{name}_version" for name in LIBRARIES}, {*SWITCHES, *SWITCHES_OF_GPU})
 
+    def test_sources_of_another_version_end_the_build_before_it_is_configured(self):
+        for library, torch, good, bad in (("torchvision", "2.6.0", "0.21.1a0", "0.2.1"), ("torchaudio", "2.6.0", "2.6.0a0", "2.60.0"),
+                                          ("torchtext", "2.3.1", "0.18.0a0", "0.17.2")):
+            with self.subTest(library):
+                row, = (line for line in self.script(library, **self.row_and_python(torch)).splitlines() if "version.txt" in line)
+                for text, status in ((good, 0), (bad, 1)):
+                    (self.scratch / "version.txt").write_text(f"{text}\n")
+                    done = subprocess.run(["bash", "-ec", row], cwd=self.scratch, text=True, capture_output=True, check=False)
+                    self.assertEqual(done.returncode, status, text)
+                self.assertIn(f"the sources are those of {library} {bad}, not of {self.row(torch)[f'{library}_version']}", done.stderr)
+
     def test_edits_of_the_sources_that_find_nothing_end_the_build(self):
         for library, torch, found, made, other, why in EDITS:
             with self.subTest(f"{library} of torch {torch}: {why}"):

@@ -318,6 +318,25 @@ class Recipe(harness.Case):
             file.write('python: ["3.10", "3.12"]\n')
         return options
 
+    def test_sources_of_another_version_end_the_build_before_it_is_configured(self):
+        """The first commands of the script themselves, with bash."""
+        for wanted, file, text, status in (("2.6.0", "version.txt", "2.6.0", 0), ("2.6.0", "version.txt", "2.5.0a0", 1),
+                                           ("2.6.0", "version.txt", "2.60.0", 1), ("1.13.1", "version.txt", "1.13.0a0", 0),
+                                           ("2.6.0+cu130", "version.txt", "2.6.1a0+git1", 0), ("2.15.0rc1+cpu", "version.txt", "2.15.0a0", 0),
+                                           ("1.1.0", "setup.py", "version = '1.1.0a0'", 0), ("1.1.0", "setup.py", "version = '1.2.0a0'", 1),
+                                           ("2.6.0", "setup.py", "version = get_torch_version()", 0)):
+            with self.subTest(f"{wanted} from {text}"):
+                one, = json.loads((GOLDEN / "2.6.0_cpu.json").read_text())
+                place = self.scratch / f"{wanted} {text}"
+                place.mkdir()
+                (place / "setup.py").write_text("import os\n")
+                (place / file).write_text(f"{text}\n")
+                done = subprocess.run(["bash", "-ec", "\n".join(one["script"][:2])], env={**os.environ, "PYTORCH_BUILD_VERSION": wanted},
+                                      cwd=place, text=True, capture_output=True, check=False)
+                self.assertEqual(done.returncode, status, done.stderr)
+                plain = wanted.split("+")[0]
+                self.assertEqual(f"and the variant is {plain} - name that release with --source pytorch=PATH" in done.stderr, status == 1)
+
     def test_words_that_are_no_architecture_end_the_build_before_it_is_configured(self):
         """The rows of the script themselves, with bash."""
         for name, given, bad in (("2.6.0_cuda", "5.0;6.0;7.0;7.5;8.0;8.6;9.0", ("sm_90", "90", "8.0,9.0", "10.0f", "90-real", "9")),
