@@ -143,6 +143,11 @@ class Domain(harness.Case):
                     self.assertIn(f"{library} {self.row(old)[f'{library}_version']} has no switch {key}", said.stderr)
                     self.assertIn(why, said.stderr)
 
+    def test_names_of_gpus_are_those_of_torch(self):
+        for library in ("torchvision", "torchaudio", "torch_scatter"):
+            script = self.script(library, "cuda", **self.row_and_python("2.6.0"), torch_gpu_archs="Ampere;Hopper+PTX", cuda_compiler_version="12.6")
+            self.assertIn('export TORCH_CUDA_ARCH_LIST="8.0;8.6;9.0+PTX"\n', script)
+
     def test_values_and_switches_without_their_gpu_are_refused(self):
         for library, values, why in (("torchvision", {"torchvision_png": "maybe"}, "none of them"),
                                      ("torchvision", {"torch_gpu": "tpu"}, "not tpu"),

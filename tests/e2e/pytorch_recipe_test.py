@@ -339,19 +339,37 @@ class Recipe(harness.Case):
 
     def test_words_that_are_no_architecture_end_the_build_before_it_is_configured(self):
         """The rows of the script themselves, with bash."""
-        for name, given, bad in (("2.6.0_cuda", "5.0;6.0;7.0;7.5;8.0;8.6;9.0", ("sm_90", "90", "8.0,9.0", "10.0f", "90-real", "9")),
-                                 ("2.6.0_rocm", "gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201",
-                                  ("8.0", "none"))):
+        rocm = "gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201"
+        for name, given, more, bad in (
+                ("2.6.0_cuda", "5.0;6.0;7.0;7.5;8.0;8.6;9.0", "9.0a 12.0+PTX", ("sm_90", "90", "8.0,9.0", "10.0f", "90-real", "9", "Hopper")),
+                ("2.6.0_names", "7.5;8.0;8.6 9.0+PTX", "9.0a 12.0+PTX", ("10.0f",)),
+                ("2.15.0_cuda", "7.5;8.0;8.6;9.0;10.0;12.0+PTX", "9.0a 10.0f 12.0f+PTX", ("10.0af", "10.0b")),
+                ("2.6.0_rocm", rocm, "gfx942", ("8.0", "none"))):
             one, = json.loads((GOLDEN / f"{name}.json").read_text())
             row, = (line for line in one["script"] if line.startswith("for word in "))
             words = given.replace(";", " ")
             self.assertIn(words, row)
-            for word in (words, "9.0a 12.0+PTX" if "cuda" in name else "gfx942"):
+            for word in (words, more):
                 subprocess.run(["bash", "-ec", row.replace(words, word)], check=True)
             for word in bad:
                 done = subprocess.run(["bash", "-ec", row.replace(words, word)], check=False, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 1, word)
                 self.assertIn(f"'{word}' is no", done.stderr)
+
+    def test_names_of_gpus_are_those_of_the_release(self):
+        for version, python, toolkit, given, listed in (
+                ("1.13.1", "3.10", "11.7", "Volta;Ampere+PTX", "7.0;8.0+PTX"), ("2.0.1", "3.10", "11.8", "Ada Ampere", "8.9 8.0;8.6"),
+                ("2.6.0", "3.11", "12.8", "Hopper;Blackwell", "9.0;10.0"),
+                ("2.9.1", "3.11", "13.0", "Blackwell+PTX", "10.0+PTX;12.0+PTX"), ("2.10.0", "3.11", "13.0", "10.0f", "10.0f")):
+            with self.subTest(f"{given} of {version}"):
+                values = {"torch_version": version, "python": python, "torch_gpu_archs": given, "cuda_compiler_version": toolkit}
+                self.assertIn(f'export TORCH_CUDA_ARCH_LIST="{listed}"\n', self.script(*self.variants("cuda", **values)))
+        for version, toolkit, given, why in (("2.5.1", "12.4", "Blackwell", "unknown GPU architecture 'Blackwell'"),
+                                             ("2.6.0", "12.8", "9.0;10.0f", "takes no code for families of GPUs"),
+                                             ("2.6.0", "12.8", "Hoper", "unknown GPU architecture 'Hoper'")):
+            values = {"torch_version": version, "python": "3.11", "torch_gpu_archs": given, "cuda_compiler_version": toolkit}
+            said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **values), exit_code=3).stderr
+            self.assertIn(why, said)
 
 
 if __name__ == "__main__":
