@@ -137,6 +137,7 @@ class Recipe(harness.Case):
                             ({"torch_cusparselt": "on"}, "torch_cusparselt is for torch_gpu"),
                             ({"torch_flash_attention": "on"}, "torch_flash_attention is for torch_gpu"),
                             ({"torch_mem_efficient_attention": "on"}, "torch_mem_efficient_attention is for torch_gpu"),
+                            ({"torch_nccl_root": "/opt/nccl"}, "torch_nccl_root is for torch_gpu cuda with torch_nccl system"),
                             ({"torch_cuda_link": "static"}, "static is for torch_gpu")):
             with self.subTest(str(values)):
                 self.assertIn(why, self.render("2.6.0", 3, **values))
@@ -200,6 +201,19 @@ class Recipe(harness.Case):
             said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **{**values, **wrong}), exit_code=3).stderr
             self.assertIn(why, said)
 
+    def test_the_directory_of_nccl(self):
+        values = {"torch_version": "2.6.0", "python": "3.11", "torch_gpu_archs": "9.0", "cuda_compiler_version": "12.6"}
+        for root, named in (("default", False), ("/opt/nccl", True)):
+            arguments = self.variants("cuda", **values, torch_nccl_root=root)
+            line = 'export NCCL_ROOT_DIR="/opt/nccl" NCCL_INCLUDE_DIR="/opt/nccl/include" NCCL_LIB_DIR="/opt/nccl/lib"\n'
+            self.assertEqual(line in self.script(*arguments), named)
+            one, = (one for one in self.ptpkg_json("render", RECIPE / "torch.yaml", *arguments) if not one["skip"])
+            self.assertEqual("nccl" in one["requirements"]["host"], not named)
+            self.assertIn("nccl >=2.21.5,<3", one["requirements"]["run"])
+        said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **values, torch_nccl="off", torch_nccl_root="/opt/nccl"),
+                          exit_code=3).stderr
+        self.assertIn("torch_nccl_root is for torch_gpu cuda with torch_nccl system", said)
+
     def test_a_candidate_a_branch_and_a_commit_are_sources(self):
         rendered = self.ptpkg_json("render", RECIPE / "torch.yaml", *self.variants("", torch_version="2.7.0rc1", python="3.11"))
         one, = (one for one in rendered if not one["skip"])
@@ -249,18 +263,18 @@ class Recipe(harness.Case):
 
     def test_names_are_those_of_the_sources(self):
         """A variable that no file of the build reads would be dropped in silence."""
-        for version, golden, least in (("2.6.0", ("off", "cpu", "cuda", "rocm", "debian"), 20), ("1.13.1", ("cpu", "debian"), 10)):
+        for version, golden, least in (("2.6.0", ("off", "cpu", "cuda", "nccl_root", "rocm", "debian"), 20), ("1.13.1", ("cpu", "debian"), 10)):
             with self.subTest(version):
                 place = source(version)
                 if place is None:
                     self.skipTest(f"{SOURCES[version]} does not name the sources of PyTorch {version}")
                 files = [place / "CMakeLists.txt", place / "setup.py", *(place / "cmake").rglob("*.cmake"),
                          *(place / "tools/setup_helpers").glob("*.py")]
-                known = set(re.findall(r"\b(?:USE|BUILD)_[A-Z0-9_]+\b", "\n".join(path.read_text(errors="replace") for path in files)))
+                known = set(re.findall(r"\b(?:USE|BUILD|NCCL)_[A-Z0-9_]+\b", "\n".join(path.read_text(errors="replace") for path in files)))
                 count = 0
                 for name in golden:
                     one, = json.loads((GOLDEN / f"{version}_{name}.json").read_text())
-                    variables = {key for key in exported(one["script"]) if key.startswith(("USE_", "BUILD_"))}
+                    variables = {key for key in exported(one["script"]) if key.startswith(("USE_", "BUILD_", "NCCL_"))}
                     self.assertEqual(variables - known, set(), name)
                     count = max(count, len(variables))
                 self.assertGreater(count, least)

@@ -242,6 +242,7 @@ TEST(Golden, RenderingOfPytorch) {
       {"1.1.0", "3.7", "off", "cuda", "10.0", kOffIn11},
       {"2.6.0", "3.11", "off", "cuda", "12.6", kOffIn26},
       {"2.6.0", "3.11", "names", "cuda", "12.6", kNamesOfGpus},
+      {"2.6.0", "3.11", "nccl_root", "cuda", "12.6", "torch_nccl_root: [/opt/nccl]\n"},
       {"2.6.0", "3.11", "plain_version", "", "", "torch_local_version: [none]\n"},
       {"2.6.0", "3.11", "split", "", "", "torch_split: [\"on\"]\n"},
       {"2.6.0", "3.11", "split_cuda", "cuda", "12.6", "torch_split: [\"on\"]\n"},
