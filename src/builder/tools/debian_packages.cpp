@@ -63,7 +63,8 @@ Result<bool> AptHasPackage(Env& env, const std::string& name) {
   command.env = {{"PATH", search}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
-  return status.ok();
+  // apt-cache exits with 0 and prints nothing for a name that other packages only refer to.
+  return status.ok() && ("\n" + status.output).find("\nPackage:") != std::string::npos;
 }
 
 }  // namespace ptpkg::builder

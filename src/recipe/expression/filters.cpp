@@ -1,4 +1,4 @@
-// Filters of expressions. Layer: recipe. Names and results are Jinja's.
+// Filters of expressions. Layer: recipe. Names and results are Jinja's, but for replace_words.
 
 #include <algorithm>
 #include <array>
@@ -174,6 +174,30 @@ Result<Value> Replace(const Arguments& arguments) {
   return Value(ReplaceAll(input, from, to));
 }
 
+/// "9.0;8.0" of 'Hopper;8.0' and {Hopper: '9.0'}: whole words of a list, whose separators stay. ptpkg only.
+Result<Value> ReplaceWords(const Arguments& arguments) {
+  PTPKG_TRY(const std::string input, arguments[0].ToText());
+  const Value::Map* table = arguments[1].AsMap();
+  if (table == nullptr) {
+    return Invalid(fmt::format("'replace_words' takes a mapping, not {}", arguments[1].KindName()));
+  }
+  constexpr std::string_view kSeparators = ";, \t\n";
+  std::string replaced;
+  std::string_view rest = input;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of(kSeparators), rest.size());
+    std::string word(rest.substr(0, end));
+    if (const auto found = table->find(word); found != table->end()) {
+      PTPKG_TRY(word, found->second.ToText());
+    }
+    replaced += word;
+    replaced += rest.substr(end, 1);
+    PTPKG_CHECK(CheckSize(replaced.size()));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return Value(std::move(replaced));
+}
+
 Result<Value> Reverse(const Arguments& arguments) {
   PTPKG_TRY(Value::List items, Items("reverse", arguments[0]));
   std::reverse(items.begin(), items.end());
@@ -276,7 +300,7 @@ struct FilterEntry {
   std::string_view keyword = {};  ///< The last argument may be given by this name alone.
 };
 
-constexpr std::array<FilterEntry, 21> kFilters = {{
+constexpr std::array<FilterEntry, 22> kFilters = {{
     {"abs", Abs},
     {"bool", Bool},
     {"default", Default, 1, 2, "boolean"},
@@ -290,6 +314,7 @@ constexpr std::array<FilterEntry, 21> kFilters = {{
     {"max", Max},
     {"min", Min},
     {"replace", Replace, 2, 2},
+    {"replace_words", ReplaceWords, 1, 1},
     {"reverse", Reverse},
     {"slice", Slice, 1, 1},
     {"sort", Sort, 0, 1, "reverse"},

@@ -143,6 +143,11 @@ class Domain(harness.Case):
                     self.assertIn(f"{library} {self.row(old)[f'{library}_version']} has no switch {key}", said.stderr)
                     self.assertIn(why, said.stderr)
 
+    def test_names_of_gpus_are_those_of_torch(self):
+        for library in ("torchvision", "torchaudio", "torch_scatter"):
+            script = self.script(library, "cuda", **self.row_and_python("2.6.0"), torch_gpu_archs="Ampere;Hopper+PTX", cuda_compiler_version="12.6")
+            self.assertIn('export TORCH_CUDA_ARCH_LIST="8.0;8.6;9.0+PTX"\n', script)
+
     def test_values_and_switches_without_their_gpu_are_refused(self):
         for library, values, why in (("torchvision", {"torchvision_png": "maybe"}, "none of them"),
                                      ("torchvision", {"torch_gpu": "tpu"}, "not tpu"),
@@ -161,6 +166,17 @@ class Domain(harness.Case):
         text = (RECIPES / "pytorch/variants_domain.yaml").read_text(encoding="utf-8")
         keys = set(re.findall(r"^(torch(?:vision|audio|text)_\w+):", text, re.MULTILINE))
         self.assertEqual(keys - {f"{name}_version" for name in LIBRARIES}, {*SWITCHES, *SWITCHES_OF_GPU})
+
+    def test_sources_of_another_version_end_the_build_before_it_is_configured(self):
+        for library, torch, good, bad in (("torchvision", "2.6.0", "0.21.1a0", "0.2.1"), ("torchaudio", "2.6.0", "2.6.0a0", "2.60.0"),
+                                          ("torchtext", "2.3.1", "0.18.0a0", "0.17.2")):
+            with self.subTest(library):
+                row, = (line for line in self.script(library, **self.row_and_python(torch)).splitlines() if "version.txt" in line)
+                for text, status in ((good, 0), (bad, 1)):
+                    (self.scratch / "version.txt").write_text(f"{text}\n")
+                    done = subprocess.run(["bash", "-ec", row], cwd=self.scratch, text=True, capture_output=True, check=False)
+                    self.assertEqual(done.returncode, status, text)
+                self.assertIn(f"the sources are those of {library} {bad}, not of {self.row(torch)[f'{library}_version']}", done.stderr)
 
     def test_edits_of_the_sources_that_find_nothing_end_the_build(self):
         for library, torch, found, made, other, why in EDITS:

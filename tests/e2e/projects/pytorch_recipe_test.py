@@ -137,6 +137,7 @@ class Recipe(harness.Case):
                             ({"torch_cusparselt": "on"}, "torch_cusparselt is for torch_gpu"),
                             ({"torch_flash_attention": "on"}, "torch_flash_attention is for torch_gpu"),
                             ({"torch_mem_efficient_attention": "on"}, "torch_mem_efficient_attention is for torch_gpu"),
+                            ({"torch_nccl_root": "/opt/nccl"}, "torch_nccl_root is for torch_gpu cuda with torch_nccl system"),
                             ({"torch_cuda_link": "static"}, "static is for torch_gpu")):
             with self.subTest(str(values)):
                 self.assertIn(why, self.render("2.6.0", 3, **values))
@@ -200,6 +201,19 @@ class Recipe(harness.Case):
             said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **{**values, **wrong}), exit_code=3).stderr
             self.assertIn(why, said)
 
+    def test_the_directory_of_nccl(self):
+        values = {"torch_version": "2.6.0", "python": "3.11", "torch_gpu_archs": "9.0", "cuda_compiler_version": "12.6"}
+        for root, named in (("default", False), ("/opt/nccl", True)):
+            arguments = self.variants("cuda", **values, torch_nccl_root=root)
+            line = 'export NCCL_ROOT_DIR="/opt/nccl" NCCL_INCLUDE_DIR="/opt/nccl/include" NCCL_LIB_DIR="/opt/nccl/lib"\n'
+            self.assertEqual(line in self.script(*arguments), named)
+            one, = (one for one in self.ptpkg_json("render", RECIPE / "torch.yaml", *arguments) if not one["skip"])
+            self.assertEqual("nccl" in one["requirements"]["host"], not named)
+            self.assertIn("nccl >=2.21.5,<3", one["requirements"]["run"])
+        said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **values, torch_nccl="off", torch_nccl_root="/opt/nccl"),
+                          exit_code=3).stderr
+        self.assertIn("torch_nccl_root is for torch_gpu cuda with torch_nccl system", said)
+
     def test_a_candidate_a_branch_and_a_commit_are_sources(self):
         rendered = self.ptpkg_json("render", RECIPE / "torch.yaml", *self.variants("", torch_version="2.7.0rc1", python="3.11"))
         one, = (one for one in rendered if not one["skip"])
@@ -249,18 +263,18 @@ class Recipe(harness.Case):
 
     def test_names_are_those_of_the_sources(self):
         """A variable that no file of the build reads would be dropped in silence."""
-        for version, golden, least in (("2.6.0", ("off", "cpu", "cuda", "rocm", "debian"), 20), ("1.13.1", ("cpu", "debian"), 10)):
+        for version, golden, least in (("2.6.0", ("off", "cpu", "cuda", "nccl_root", "rocm", "debian"), 20), ("1.13.1", ("cpu", "debian"), 10)):
             with self.subTest(version):
                 place = source(version)
                 if place is None:
                     self.skipTest(f"{SOURCES[version]} does not name the sources of PyTorch {version}")
                 files = [place / "CMakeLists.txt", place / "setup.py", *(place / "cmake").rglob("*.cmake"),
                          *(place / "tools/setup_helpers").glob("*.py")]
-                known = set(re.findall(r"\b(?:USE|BUILD)_[A-Z0-9_]+\b", "\n".join(path.read_text(errors="replace") for path in files)))
+                known = set(re.findall(r"\b(?:USE|BUILD|NCCL)_[A-Z0-9_]+\b", "\n".join(path.read_text(errors="replace") for path in files)))
                 count = 0
                 for name in golden:
                     one, = json.loads((GOLDEN / f"{version}_{name}.json").read_text())
-                    variables = {key for key in exported(one["script"]) if key.startswith(("USE_", "BUILD_"))}
+                    variables = {key for key in exported(one["script"]) if key.startswith(("USE_", "BUILD_", "NCCL_"))}
                     self.assertEqual(variables - known, set(), name)
                     count = max(count, len(variables))
                 self.assertGreater(count, least)
@@ -318,21 +332,58 @@ class Recipe(harness.Case):
             file.write('python: ["3.10", "3.12"]\n')
         return options
 
+    def test_sources_of_another_version_end_the_build_before_it_is_configured(self):
+        """The first commands of the script themselves, with bash."""
+        for wanted, file, text, status in (("2.6.0", "version.txt", "2.6.0", 0), ("2.6.0", "version.txt", "2.5.0a0", 1),
+                                           ("2.6.0", "version.txt", "2.60.0", 1), ("1.13.1", "version.txt", "1.13.0a0", 0),
+                                           ("2.6.0+cu130", "version.txt", "2.6.1a0+git1", 0), ("2.15.0rc1+cpu", "version.txt", "2.15.0a0", 0),
+                                           ("1.1.0", "setup.py", "version = '1.1.0a0'", 0), ("1.1.0", "setup.py", "version = '1.2.0a0'", 1),
+                                           ("2.6.0", "setup.py", "version = get_torch_version()", 0)):
+            with self.subTest(f"{wanted} from {text}"):
+                one, = json.loads((GOLDEN / "2.6.0_cpu.json").read_text())
+                place = self.scratch / f"{wanted} {text}"
+                place.mkdir()
+                (place / "setup.py").write_text("import os\n")
+                (place / file).write_text(f"{text}\n")
+                done = subprocess.run(["bash", "-ec", "\n".join(one["script"][:2])], env={**os.environ, "PYTORCH_BUILD_VERSION": wanted},
+                                      cwd=place, text=True, capture_output=True, check=False)
+                self.assertEqual(done.returncode, status, done.stderr)
+                plain = wanted.split("+")[0]
+                self.assertEqual(f"and the variant is {plain} - name that release with --source pytorch=PATH" in done.stderr, status == 1)
+
     def test_words_that_are_no_architecture_end_the_build_before_it_is_configured(self):
         """The rows of the script themselves, with bash."""
-        for name, given, bad in (("2.6.0_cuda", "5.0;6.0;7.0;7.5;8.0;8.6;9.0", ("sm_90", "90", "8.0,9.0", "10.0f", "90-real", "9")),
-                                 ("2.6.0_rocm", "gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201",
-                                  ("8.0", "none"))):
+        rocm = "gfx900;gfx906;gfx908;gfx90a;gfx942;gfx1030;gfx1100;gfx1101;gfx1200;gfx1201"
+        for name, given, more, bad in (
+                ("2.6.0_cuda", "5.0;6.0;7.0;7.5;8.0;8.6;9.0", "9.0a 12.0+PTX", ("sm_90", "90", "8.0,9.0", "10.0f", "90-real", "9", "Hopper")),
+                ("2.6.0_names", "7.5;8.0;8.6 9.0+PTX", "9.0a 12.0+PTX", ("10.0f",)),
+                ("2.15.0_cuda", "7.5;8.0;8.6;9.0;10.0;12.0+PTX", "9.0a 10.0f 12.0f+PTX", ("10.0af", "10.0b")),
+                ("2.6.0_rocm", rocm, "gfx942", ("8.0", "none"))):
             one, = json.loads((GOLDEN / f"{name}.json").read_text())
             row, = (line for line in one["script"] if line.startswith("for word in "))
             words = given.replace(";", " ")
             self.assertIn(words, row)
-            for word in (words, "9.0a 12.0+PTX" if "cuda" in name else "gfx942"):
+            for word in (words, more):
                 subprocess.run(["bash", "-ec", row.replace(words, word)], check=True)
             for word in bad:
                 done = subprocess.run(["bash", "-ec", row.replace(words, word)], check=False, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 1, word)
                 self.assertIn(f"'{word}' is no", done.stderr)
+
+    def test_names_of_gpus_are_those_of_the_release(self):
+        for version, python, toolkit, given, listed in (
+                ("1.13.1", "3.10", "11.7", "Volta;Ampere+PTX", "7.0;8.0+PTX"), ("2.0.1", "3.10", "11.8", "Ada Ampere", "8.9 8.0;8.6"),
+                ("2.6.0", "3.11", "12.8", "Hopper;Blackwell", "9.0;10.0"),
+                ("2.9.1", "3.11", "13.0", "Blackwell+PTX", "10.0+PTX;12.0+PTX"), ("2.10.0", "3.11", "13.0", "10.0f", "10.0f")):
+            with self.subTest(f"{given} of {version}"):
+                values = {"torch_version": version, "python": python, "torch_gpu_archs": given, "cuda_compiler_version": toolkit}
+                self.assertIn(f'export TORCH_CUDA_ARCH_LIST="{listed}"\n', self.script(*self.variants("cuda", **values)))
+        for version, toolkit, given, why in (("2.5.1", "12.4", "Blackwell", "unknown GPU architecture 'Blackwell'"),
+                                             ("2.6.0", "12.8", "9.0;10.0f", "takes no code for families of GPUs"),
+                                             ("2.6.0", "12.8", "Hoper", "unknown GPU architecture 'Hoper'")):
+            values = {"torch_version": version, "python": "3.11", "torch_gpu_archs": given, "cuda_compiler_version": toolkit}
+            said = self.ptpkg("render", RECIPE / "torch.yaml", *self.variants("cuda", **values), exit_code=3).stderr
+            self.assertIn(why, said)
 
 
 if __name__ == "__main__":

@@ -117,18 +117,18 @@ class Split(harness.Case):
             (packages / f"{name}-{release}.dist-info/METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {release}\n")
         return venv / "bin/python"
 
-    def build(self) -> dict:
+    def build(self, *options: str, exit_code: int = 0, **files: str) -> subprocess.CompletedProcess:
         source = self.scratch / "source"
-        for name, text in SOURCES.items():
+        for name, text in {**SOURCES, **files}.items():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_text(text)
         mine = self.scratch / "mine.yaml"
         values = {"torch_version": ["2.6.0"], "python": list(PYTHONS), "torch_split": ["on"], "torch_blas": ["default"],
                   "torch_conda_requires": ["machine"]}
         mine.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in values.items()))
-        return self.ptpkg_json("build", RECIPE / "torch.yaml", "--variants", RECIPE / "variants_torch.yaml", "--variants", mine,
-                               "--source", f"pytorch={source}", "--output", self.output, "--env", "system", "--test", "skip",
-                               PTPKG_PYTHON=":".join(map(str, self.pythons.values())))
+        return self.ptpkg("build", RECIPE / "torch.yaml", "--variants", RECIPE / "variants_torch.yaml", "--variants", mine,
+                          "--source", f"pytorch={source}", "--output", self.output, "--env", "system", "--test", "skip", *options,
+                          exit_code=exit_code, PTPKG_PYTHON=":".join(map(str, self.pythons.values())))
 
     def leaves(self) -> pathlib.Path:
         recipe = self.scratch / "leaves"
@@ -138,6 +138,10 @@ class Split(harness.Case):
                                             "about: {license: MIT}\nextra: {ptpkg: {formats: [conda]}}\n")
         self.ptpkg("build", recipe, "--output", self.scratch / "leaves-dist")
         return self.scratch / "leaves-dist/conda"
+
+    def test_sources_of_another_version_are_refused_before_anything_compiles(self):
+        done = self.build(exit_code=5, **{"version.txt": "2.5.0a0\n"})
+        self.assertIn("the sources are PyTorch 2.5.0a0, and the variant is 2.6.0 - name that release with --source pytorch=PATH", done.stderr)
 
     def test_one_native_build_for_two_pythons(self):
         self.build()
@@ -149,7 +153,7 @@ class Split(harness.Case):
         self.assertEqual(packages, ["libtorch-2.6.0-cpu_hHASH_0.conda", *(f"pytorch-2.6.0-py{version}_cpu_0.conda" for version in PYTHONS)])
         self.check_wheels()
         self.check_conda()
-        again = self.build()
+        again = json.loads(self.build("--json").stdout)
         self.assertEqual([stage for stage, ran in self.stage_states(again).items() if ran], [])
 
     def check_wheels(self) -> None:

@@ -107,6 +107,23 @@ TEST_F(MappingsTest, KeysMethodsAndFilters) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
 }
 
+TEST_F(MappingsTest, WordsOfAList) {
+  scope_.Define(
+      "m", Value(Value::Map{{"Hopper", Value("9.0")}, {"Ampere", Value("8.0;8.6")}, {"x", Value(true)}}));
+  scope_.Define("long", Value(Value::Map{{"a", Value(std::string(600'000, 'x'))}}));
+  const std::pair<const char*, const char*> cases[] = {
+      {"'Hopper' | replace_words(m)", R"("9.0")"},
+      {"'7.5; Ampere Hopper,Hopper+PTX' | replace_words(m)", R"("7.5; 8.0;8.6 9.0,Hopper+PTX")"},
+      {"'HopperAmpere;' | replace_words(m)", R"("HopperAmpere;")"},
+      {"'' | replace_words(m)", R"("")"},
+      {"9.0 | replace_words(m)", R"("9.0")"},
+      {"'a' | replace_words('b')", "error: 'replace_words' takes a mapping, not text"},
+      {"'a;a' | replace_words(long)", "error: the value grows above 1 MiB"},
+      {"m | replace_words(m)", "error: a mapping cannot be put into text"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
 TEST_F(MappingsTest, RefusesWhatIsNotThere) {
   fs_.AddFile("/r/broken.yaml", "a: [1\n");
   fs_.AddFile("/r/broken.json", "{");

@@ -187,6 +187,11 @@ torch_nnpack: ["off"]
 torch_caffe2_ops: ["off"]
 )";
 
+constexpr std::string_view kNamesOfGpus = R"(
+cuda_compiler_version: ["12.6"]
+torch_gpu_archs: ["7.5;Ampere Hopper+PTX"]
+)";
+
 /// The one variant that is `chosen`, with every command of its script: `packages` that it makes.
 void CompareOne(const Chosen& chosen, const files::path& golden, std::size_t packages = 1) {
   const auto recipes = RenderOfProject(chosen);
@@ -236,6 +241,8 @@ TEST(Golden, RenderingOfPytorch) {
       {"2.15.0", "3.12", "rocm", "rocm", "6.4"},
       {"1.1.0", "3.7", "off", "cuda", "10.0", kOffIn11},
       {"2.6.0", "3.11", "off", "cuda", "12.6", kOffIn26},
+      {"2.6.0", "3.11", "names", "cuda", "12.6", kNamesOfGpus},
+      {"2.6.0", "3.11", "nccl_root", "cuda", "12.6", "torch_nccl_root: [/opt/nccl]\n"},
       {"2.6.0", "3.11", "plain_version", "", "", "torch_local_version: [none]\n"},
       {"2.6.0", "3.11", "split", "", "", "torch_split: [\"on\"]\n"},
       {"2.6.0", "3.11", "split_cuda", "cuda", "12.6", "torch_split: [\"on\"]\n"},

@@ -91,6 +91,38 @@ TEST(ProbePython, FindsDistributionsAsTheyAreInstalled) {
                                  {"foo.bar-baz", "2.0"}, {"old", "1.0"}, {"linked", "3"}, {"egg", "4"}}));
 }
 
+// This machine's Python with the version, the grammar and the modules of 3.5.
+constexpr std::string_view kDoubleOf35 = R"(#!{}
+import ast, os, sys
+own, isolated, option, code = sys.argv[:4]
+assert (isolated, option) == ('-I', '-c')
+ast.parse(code, feature_version=(3, 5))
+sys.modules['importlib.metadata'] = None
+sys.version_info = (3, 5, 3, 'final', 0)
+sys._base_executable = None
+sys.executable = own
+sys.argv[:] = ['-c'] + sys.argv[4:]
+sys.path.insert(0, os.path.join(os.path.dirname(own), 'packages'))
+exec(compile(code, 'probe', 'exec'))
+)";
+
+TEST(ProbePython, AsksADoubleOfPython35) {
+  TestEnv env;
+  const auto base = FindProgram("python3", env->variables["PATH"]);
+  if (!base) GTEST_SKIP() << "no python3 on PATH";
+  const AbsPath path = env.dir().WriteFile("python3.5", fmt::format(kDoubleOf35, base->str()), 0755);
+  env.dir().WriteFile("packages/Old.Name-1.0.dist-info/METADATA", "Name: Old.Name\nVersion: 1.0\n");
+  ASSERT_OK_AND_ASSIGN(const Python python, ProbePython(env, path, {"old-name", "other"}));
+  EXPECT_EQ(python.executable, path);
+  EXPECT_EQ(python.version, "3.5.3");
+  EXPECT_EQ(python.MinorVersion(), "3.5");
+  EXPECT_EQ(python.SitePackages(), "lib/python3.5/site-packages");
+  EXPECT_TRUE(python.Fits("3.5"));
+  EXPECT_FALSE(python.Fits("3.6"));
+  EXPECT_FALSE(python.free_threaded);
+  EXPECT_THAT(python.packages, ElementsAre(::testing::Pair("old-name", "1.0")));
+}
+
 TEST(ProbePython, ReadsTheLastLine) {
   test::FakeProcess process;
   process.Answer(

@@ -273,10 +273,27 @@ TEST_F(FindToolsTest, OffersAPythonThatDebianHas) {
   ASSERT_OK_AND_ASSIGN(const ToolSet offered, Find());
   EXPECT_THAT(Result<void>(MissingToolsError(recipe_, offered)),
               HasHint("install: apt-get install python3.11"));
-  process_.Answer("apt-cache", 100, "E: No packages found\n");
-  ASSERT_OK_AND_ASSIGN(const ToolSet unknown, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, unknown)),
-              HasHint(::testing::Not(HasSubstr("apt-get"))));
+  process_.Answer("apt-cache", 0, "N: Unable to locate package\nPackage: python3.11\n");
+  ASSERT_OK_AND_ASSIGN(const ToolSet noted, Find());
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, noted)), HasHint(HasSubstr("apt-get")));
+}
+
+TEST_F(FindToolsTest, OffersNoPythonThatDebianLacks) {
+  InstallPython("3.12.1", "{}");
+  Install("apt-cache");
+  recipe_.requirements.host = {Spec("python", "3.8.*")};
+  // For a name that other packages only refer to, apt-cache exits with 0.
+  const std::pair<int, std::string> answers[] = {
+      {100, "E: No packages found\n"},
+      {0, ""},
+      {0, "N: Can't select versions: Package: is purely virtual\n"}};
+  for (const auto& [code, output] : answers) {
+    SCOPED_TRACE(output);
+    process_.Answer("apt-cache", code, output);
+    ASSERT_OK_AND_ASSIGN(const ToolSet unknown, Find());
+    EXPECT_THAT(Result<void>(MissingToolsError(recipe_, unknown)),
+                HasHint(::testing::Not(HasSubstr("apt-get"))));
+  }
 }
 
 TEST_F(FindToolsTest, TakesAnInterpreterThatFitsEveryConstraint) {
