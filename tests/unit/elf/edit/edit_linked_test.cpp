@@ -336,8 +336,9 @@ TEST_P(LinkedEdit, AProgramStillFindsDtDebugByDynamic) {
     EXPECT_EQ(toys_.Output({"sh", "-c", "./debug; echo $?"}), "0\n") << form;
     const auto edited = EditFile(toys_.fs(), toys_.Path("debug"), SetPath(LongText()));
     // lld leaves no free entry, and .dynamic has a user: refused, and unchanged.
-    if (!edited)
+    if (!edited) {
       EXPECT_THAT(edited, FailsWith(ErrorCode::kUnsupported, HasSubstr("cannot move: code at address")));
+    }
     EXPECT_TRUE(edited || GetParam() == "lld");
     EXPECT_EQ(toys_.Output({"sh", "-c", "./debug; echo $?"}), "0\n") << form;
   }
