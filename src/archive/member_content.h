@@ -26,7 +26,7 @@ struct ContentOptions {
 bool IsHeldInMemory(const zip::CentralRecord& record, std::uint64_t memory_bytes);
 
 /// Inflates the member with this index of the central directory and checks size and CRC. The file borrows
-/// `zip`. Errors: those of ZipContent::Stream, in its words; kIo, kCancelled, those of `count`.
+/// `zip`. Errors: as ZipContent::Stream, in its words; kIo, kCancelled, those of `count`.
 Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index,
                                     const ContentOptions& options);
 
@@ -40,7 +40,7 @@ Result<std::unique_ptr<File>> OpenScratch(Env& env, const AbsPath& folder);
 /// those of `source` and `count`.
 Result<std::unique_ptr<File>> SpillToFile(Env& env, ByteSource& source, const CountContent& count);
 
-/// Errors: those of reading; kCancelled.
+/// Errors: as reading; kCancelled.
 Result<Sha256> DigestContent(Env& env, File& file);
 
 }  // namespace ptpkg::archive

@@ -47,7 +47,7 @@ struct ConfigurationSearch {
 /// The files that exist: the project's, then the user's.
 std::vector<AbsPath> FindConfigurationFiles(Fs& fs, const ConfigurationSearch& search);
 
-/// Errors: those of ParseConfiguration, and kIo.
+/// Errors: as ParseConfiguration, and kIo.
 Result<Configuration> ReadConfiguration(Fs& fs, const Program& program, const std::vector<AbsPath>& files);
 
 /// The value that counts for `option` of `verb`; null if no file has one. An option without `verb` ("") is

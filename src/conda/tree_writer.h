@@ -35,7 +35,7 @@ class TreeWriter {
   /// to nothing, a device, a name twice, as file and directory, or that NameProblem refuses), kAlreadyExists
   /// (anything of that name lay there before), kIo.
   Result<void> Write(const RelPath& path, const archive::TarMember& member, ByteSource& content);
-  /// Adds a generated file. Errors: those of Write.
+  /// Adds a generated file. Errors: as Write.
   Result<void> WriteText(const RelPath& path, std::string_view text, bool executable);
 
   /// Files written so far, by the key passed to Write.

@@ -58,7 +58,7 @@ class SearchPaths {
 };
 
 /// Appends to `entries`, a search path of the member `file`, a way from where it is installed to each of
-/// `folders` (tree paths) that no entry leads to yet. Errors: those of SearchPaths::NewPathFor.
+/// `folders` (tree paths) that no entry leads to yet. Errors: as SearchPaths::NewPathFor.
 Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folders,
                         std::vector<std::string>& entries);
 

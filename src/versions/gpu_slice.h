@@ -38,7 +38,7 @@ struct GpuSlice {
 /// one that is named twice.
 Result<GpuSlice> ParseGpuSlice(std::string_view text);
 
-/// Parses all texts of a list. Errors: those of ParseGpuSlice; kInvalidInput for two equal slices.
+/// Parses all texts of a list. Errors: as ParseGpuSlice; kInvalidInput for two equal slices.
 Result<std::vector<GpuSlice>> ParseGpuSlices(const std::vector<std::string>& texts);
 
 /// A version of CUDA as variants state it: "13.0". Errors: kInvalidInput for any other text.

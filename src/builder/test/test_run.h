@@ -21,7 +21,7 @@ struct TestRun {
 TestRun ImportRun(const recipe::PythonTest& test);
 /// Loads every module with the interpreter of its language.
 TestRun ModulesRun(const recipe::ModulesTest& test);
-/// `folder`: RECIPE_DIR. `preamble`: shell commands to run first. Errors: those of ScriptText.
+/// `folder`: RECIPE_DIR. `preamble`: shell commands to run first. Errors: as ScriptText.
 Result<TestRun> MakeTestRun(Fs& fs, const recipe::ScriptTest& test, const AbsPath& folder,
                             const std::string& preamble);
 
@@ -29,7 +29,7 @@ Result<TestRun> MakeTestRun(Fs& fs, const recipe::ScriptTest& test, const AbsPat
 void AddTestVariables(const AbsPath& prefix, std::map<std::string, std::string>& variables);
 
 /// Runs `run` at `place`, whose stage, title, interpreter and text it sets, with its variables added. Returns
-/// how it failed, with its last lines; "": it has not. Errors: those of RunScript.
+/// how it failed, with its last lines; "": it has not. Errors: as RunScript.
 Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place);
 
 /// "package-test" about the test with this number, from 1.

@@ -15,9 +15,9 @@ namespace ptpkg::conda {
 /// info/index.json, and each field that repodata.json takes from it. Fields that no reader knows may hold
 /// anything. Names are not judged. Errors: kInvalidInput beginning with `where`.
 Result<void> CheckIndexSchema(const Json& index, std::string_view where);
-/// Checks info/run_exports.json. Errors: those of CheckIndexSchema.
+/// Checks info/run_exports.json. Errors: as CheckIndexSchema.
 Result<void> CheckRunExportsSchema(const Json& run_exports, std::string_view where);
-/// Checks info/about.json. Errors: those of CheckIndexSchema.
+/// Checks info/about.json. Errors: as CheckIndexSchema.
 Result<void> CheckAboutSchema(const Json& about, std::string_view where);
 
 /// info/link.json, or info/package_metadata.json of older packages.
@@ -25,7 +25,7 @@ struct LinkDocument {
   std::string type;                       ///< "python" or "generic".
   std::vector<std::string> entry_points;  ///< "name = module:object", each of that form.
 };
-/// Errors: those of CheckIndexSchema.
+/// Errors: as CheckIndexSchema.
 Result<LinkDocument> ParseLinkJson(const Json& link, std::string_view where);
 
 }  // namespace ptpkg::conda

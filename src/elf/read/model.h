@@ -35,7 +35,7 @@ struct Model {
 Result<Model> ReadModel(const AbsPath& path);
 
 /// Like ReadModel, from the tables of the open file alone (name_tables.h). Without dynamic section: an empty
-/// model. Errors: those of ReadModel, and kIo.
+/// model. Errors: as ReadModel, and kIo.
 Result<Model> ReadModelOfTables(File& file, const Image& image);
 
 /// Errors: kInternal when a planned write touches an executable section of `image`.

@@ -20,7 +20,7 @@ Result<void> AddToRepodata(Json& repodata, const CondaRecords& records);
 Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
 
 /// Takes the rows of these files out of either document; all else of it stays. `digests`: by file name. A row
-/// with another digest stays; "" fits any. Errors: those of AddToRepodata.
+/// with another digest stays; "" fits any. Errors: as AddToRepodata.
 Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests);
 
 /// One line, keys sorted: the compact form that conda-index writes by default.

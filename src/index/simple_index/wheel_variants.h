@@ -24,7 +24,7 @@ struct VariantsFile {
 /// Collects what the variant wheels of a directory say.
 class WheelVariants {
  public:
-  /// Nothing for a wheel without label. Errors: those of wheel::MergeVariants, for a wheel that contradicts
+  /// Nothing for a wheel without label. Errors: as wheel::MergeVariants, for a wheel that contradicts
   /// one that was added before; it is not added then.
   Result<void> Add(const wheel::WheelInfo& info);
   /// Sorted by name.

@@ -13,7 +13,7 @@ struct PlannedCi {
   std::vector<CiJob> jobs;
 };
 
-/// `root`: what relative paths lie below. The workflow's `arguments` lack --output. Errors: those of WriteCi.
+/// `root`: what relative paths lie below. The workflow's `arguments` lack --output. Errors: as WriteCi.
 Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root);
 
 /// `path` as a word of a command in `root`: never one that begins with '-'. Errors: kUsage (not below

@@ -11,7 +11,7 @@ namespace ptpkg::pipeline {
 Result<void> CheckPageFile(Env& env, const AbsPath& file);
 
 /// Writes the page of `document` (inspect::HtmlPage), whole or not at all; makes the directories above it.
-/// Errors: those of CheckPageFile.
+/// Errors: as CheckPageFile.
 Result<void> WriteHtmlPage(Env& env, const AbsPath& file, const Json& document);
 
 }  // namespace ptpkg::pipeline

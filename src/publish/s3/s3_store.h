@@ -6,7 +6,7 @@
 
 namespace ptpkg::publish {
 
-/// Errors: those of S3Bucket::Make.
+/// Errors: as S3Bucket::Make.
 Result<std::unique_ptr<Store>> MakeS3Store(Env& env, S3Place place);
 
 }  // namespace ptpkg::publish

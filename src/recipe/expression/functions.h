@@ -30,7 +30,7 @@ std::vector<std::string> MethodNames();
 /// resolved (a compiler without a version key is fine, a standard library without a name is not).
 Result<Value> CallFunction(const std::string& name, const CallArguments& arguments, Scope& scope);
 
-/// Calls a filter by name. REQUIRES: `name` is in FilterNames(). Errors: those of CallFunction.
+/// Calls a filter by name. REQUIRES: `name` is in FilterNames(). Errors: as CallFunction.
 Result<Value> CallFilter(const std::string& name, const CallArguments& arguments);
 
 /// Calls a method by name; the object is the first argument. REQUIRES: `name` is in MethodNames(). Errors as

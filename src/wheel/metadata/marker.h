@@ -20,7 +20,7 @@ using MarkerEnvironment = std::map<std::string, std::string, std::less<>>;
 Result<void> CheckMarker(std::string_view marker);
 
 /// The same text for markers that differ in spaces, quotes, parentheses that change nothing, and old names
-/// of variables alone; "" for "". Errors: those of CheckMarker.
+/// of variables alone; "" for "". Errors: as CheckMarker.
 Result<std::string> NormalMarker(std::string_view marker);
 
 /// True when the marker holds; "" always does. Both sides are compared as versions where both are versions
@@ -36,7 +36,7 @@ struct MarkerComparison {
   bool variable_first = true;  ///< The variable is on the left.
 };
 
-/// The comparisons in written order. Errors: those of CheckMarker.
+/// The comparisons in written order. Errors: as CheckMarker.
 Result<std::vector<MarkerComparison>> ComparisonsOf(std::string_view marker);
 
 /// One comparison of `extra`.
