@@ -42,8 +42,7 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
   if (options.sources_only && IsOutputFolder(folder, names)) return Ok();
   bool has_left_out = false;
   for (const std::string& name : names) {
-    const bool is_left_out = IsVersionControl(name) || (folder.path.empty() && IsOfARun(name));
-    if (options.sources_only && is_left_out) continue;
+    if (options.sources_only && IsVersionControl(name)) continue;
     std::string relative = folder.path.empty() ? name : folder.path + "/" + name;
     PTPKG_TRY(RelPath path, RelPath::Parse(relative), fmt::format("while listing '{}'", root.str()));
     if (std::find(options.left_out.begin(), options.left_out.end(), path) != options.left_out.end()) {
@@ -51,6 +50,8 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
       continue;
     }
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(root / path));
+    const bool is_regular_of_root = folder.path.empty() && stat.kind == FileKind::kRegular;
+    if (options.no_run_files && is_regular_of_root && IsOfARun(name)) continue;
     if (stat.kind == FileKind::kDirectory) {
       folder.folders.push_back({.path = std::move(relative), .stat = stat});
     } else {

@@ -17,9 +17,11 @@ bool IsExecutable(const FileStat& stat);
 
 struct WalkOptions {
   /// Leaves out metadata of version control (".git", ".hg", ".svn", ".jj") and output directories of ptpkg,
-  /// which hold a directory ".ptpkg", at any depth; and from the root itself files that steer or record a run
-  /// of ptpkg: ptpkg.toml, "*.log" and nohup.out, which a shell may be writing just now.
+  /// which hold a directory ".ptpkg", at any depth.
   bool sources_only = false;
+  /// Leaves out files of the root itself that steer or record a run of ptpkg: ptpkg.toml, "*.log" and
+  /// nohup.out, which a shell may be writing just now.
+  bool no_run_files = false;
   bool empty_folders = false;          ///< Empty directories count, too.
   std::vector<RelPath> left_out = {};  ///< Files and directories below the root.
 };

@@ -18,7 +18,6 @@
 namespace ptpkg {
 namespace {
 
-constexpr std::size_t kShortest = 4;
 constexpr std::size_t kLongEnough = 8;  // to be no part of a word by chance
 
 bool IsWordByte(char c) {
@@ -101,7 +100,7 @@ class Remembered {
         {{'&', "&#x26;"}, {'<', "&#x3c;"}, {'>', "&#x3e;"}, {'"', "&#x22;"}, {'\'', "&#x27;"}}};
     constexpr std::array<std::pair<char, std::string_view>, 2> kUrlSafe = {{{'+', "-"}, {'/', "_"}}};
     constexpr std::array<std::pair<char, std::string_view>, 1> kBlank = {{{' ', "+"}}};
-    if (value.size() < kShortest) return;
+    if (value.size() < kShortestSecret) return;
     const std::unique_lock lock(mutex_);
     if (!forms_.emplace(value).second) return;
     for (std::string form :

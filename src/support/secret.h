@@ -1,14 +1,17 @@
 #pragma once
 // A token or password, and its masking in text. Layer: support.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace ptpkg {
 
+inline constexpr std::size_t kShortestSecret = 4;
+
 /// From now on MaskSecrets() hides `value`, for the life of the process. Any thread may call it.
-/// Values of fewer than 4 bytes are ignored: masking them would garble every message.
+/// Values of fewer than kShortestSecret bytes are ignored: masking them would garble every message.
 void RememberSecret(std::string_view value);
 
 /// Remembers the password, or the token in its place, and the secret query values of a URL.

@@ -60,22 +60,10 @@ Result<std::optional<std::string>> FileText(Fs& fs, const std::string& name, con
   return std::optional<std::string>();
 }
 
-constexpr std::string_view kHidden = "********";
-
-std::string WithoutSecrets(std::string_view text, const std::map<std::string, std::string>& secrets) {
-  std::string shown(text);
-  for (const auto& [name, value] : secrets) {
-    if (!value.empty()) shown = ReplaceAll(shown, value, kHidden);
-  }
-  return shown;
-}
-
-/// The script writes to the log itself.
-Result<void> HideSecretsInLog(Fs& fs, const ScriptRun& run) {
-  if (run.secrets.empty()) return Ok();
-  PTPKG_TRY(const std::string text, ReadFile(fs, run.log_file));
-  const std::string shown = WithoutSecrets(text, run.secrets);
-  return shown == text ? Ok() : WriteFile(fs, run.log_file, shown);
+/// A log shows text line by line.
+void RememberEachLine(const std::string& value) {
+  RememberSecret(value);
+  for (const std::string& line : SplitLines(value)) RememberSecret(line);
 }
 
 }  // namespace
@@ -85,11 +73,16 @@ std::map<std::string, std::string> SecretsOf(Env& env, const std::vector<std::st
   std::map<std::string, std::string> secrets;
   for (const std::string& name : names) {
     const auto found = env.variables.find(name);
-    if (found != env.variables.end()) {
-      secrets.emplace(name, found->second);
-    } else {
+    if (found == env.variables.end()) {
       env.reporter.Warn(fmt::format("'{}': the secret '{}' is not set in your environment", subject, name));
+      continue;
     }
+    if (found->second.size() < kShortestSecret) {
+      env.reporter.Warn(fmt::format("'{}': the secret '{}' has fewer than {} bytes, so logs show it", subject,
+                                    name, kShortestSecret));
+    }
+    RememberEachLine(found->second);
+    secrets.emplace(name, found->second);
   }
   return secrets;
 }
@@ -155,7 +148,7 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
   command.cwd = run.cwd;
   command.log_file = run.log_file;
   command.on_line = [&](std::string_view raw) {
-    const std::string line = WithoutSecrets(raw, run.secrets);
+    const std::string line = MaskSecrets(raw);
     task.ChildOutput(line);
     if (watch != nullptr) watch->ReadOutputLine(task, line);
     if (watchers != nullptr && watchers->failed) watchers->failed->ReadOutputLine(line);
@@ -166,13 +159,11 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
   }
 
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
-  command.env.insert(run.secrets.begin(), run.secrets.end());
+  for (const auto& [name, value] : run.secrets) command.env.insert_or_assign(name, value);
   if (watch != nullptr) watch->Start(task);
-  Result<ExitStatus> ended = env.process.Run(command);
-  PTPKG_CHECK(HideSecretsInLog(env.fs, run), "while hiding secrets in the log");
-  PTPKG_TRY(ExitStatus status, std::move(ended),
+  PTPKG_TRY(ExitStatus status, env.process.Run(command),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
-  status.output = WithoutSecrets(status.output, run.secrets);
+  status.output = MaskSecrets(status.output);
   if (status.ok() && !IsAnyWriting(status.left)) task.Done(run.title);
   return status;
 }

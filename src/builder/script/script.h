@@ -38,11 +38,12 @@ struct ScriptRun {
   /// directories in which the script must leave no process writing, by the variables that name them.
   std::optional<AbsPath> failed_commands = {};
   std::map<std::string, AbsPath> watched = {};
-  /// Variables besides, whose values are hidden in the log and from the reporter.
+  /// Variables of SecretsOf; they replace those of `variables`.
   std::map<std::string, std::string> secrets = {};
 };
 
-/// The variables `names` of the caller's environment; a warning names those that are not set there.
+/// The variables `names` of the caller's environment, whose values MaskSecrets() hides from now on, in logs
+/// too. A warning names those that are not set there or are too short to be hidden.
 std::map<std::string, std::string> SecretsOf(Env& env, const std::vector<std::string>& names,
                                              const std::string& subject);
 

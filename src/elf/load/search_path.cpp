@@ -93,11 +93,12 @@ std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entr
     if (std::find(fit.begin(), fit.end(), entry) == fit.end()) fit.push_back(std::move(entry));
   };
   for (const std::string& entry : entries) {
-    if (AfterOrigin(entry) || (!entry.empty() && MatchesAnyGlob(kept, entry))) {
+    const auto absolute = AbsPath::Parse(entry);
+    const auto below = absolute ? Below(absolute->str(), build_prefix) : std::nullopt;
+    if (below) {
+      keep(OriginEntry(file.ParentText(), *below));
+    } else if (AfterOrigin(entry) || (!entry.empty() && MatchesAnyGlob(kept, entry))) {
       keep(entry);
-    } else if (const auto absolute = AbsPath::Parse(entry); absolute) {
-      if (const auto below = Below(absolute->str(), build_prefix))
-        keep(OriginEntry(file.ParentText(), *below));
     }
   }
   return fit;

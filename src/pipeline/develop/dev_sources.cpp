@@ -22,7 +22,8 @@ Result<std::optional<AbsPath>> PlaceOf(const recipe::Recipe& recipe, const recip
 
 /// A bare repository is refused later, as it is in a build.
 Result<bool> IsSynchronised(Env& env, const std::optional<AbsPath>& place, const recipe::Source& source) {
-  if (!place || !source.patches.empty()) return false;
+  const bool is_whole = source.filter_include.empty() && source.filter_exclude.empty();
+  if (!place || !source.patches.empty() || !is_whole) return false;
   PTPKG_TRY(const FileStat stat, env.fs.Stat(*place));
   if (stat.kind != FileKind::kDirectory) return false;
   PTPKG_TRY(const bool bare, source::IsBareRepository(env.fs, *place));
@@ -57,7 +58,7 @@ Result<void> AddLocal(Env& env, const AbsPath& place, const std::vector<AbsPath>
   }
   PTPKG_TRY(
       const std::vector<source::WalkEntry> entries,
-      source::Walk(env, place, {.sources_only = true, .left_out = source::PathsBelow(env, place, left_out)}));
+      source::Walk(env, place, {.sources_only = true, .no_run_files = true, .left_out = source::PathsBelow(env, place, left_out)}));
   for (const source::WalkEntry& entry : entries) AddStat(entry.path.str(), entry.stat, hasher);
   return Ok();
 }

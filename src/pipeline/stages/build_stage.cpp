@@ -128,8 +128,10 @@ class BuildRun {
     // Should the result not fit on the disk, nothing is compiled again.
     PTPKG_CHECK(work_.SetPhase(builder::WorkPhase::kInstalled));
     if (made->staging) return Archived(*made->staging, input.layout, inheritance);
-    PTPKG_TRY(const StagedTree of_prefix, KeepLicenses(made->staged->licenses));
-    PTPKG_CHECK(AddLicenses(of_prefix, kept));
+    PTPKG_TRY(const std::vector<builder::LicenseFile> of_prefix, NewLicenses(made->staged->licenses, kept));
+    PTPKG_TRY(StagedTree more, KeepLicenses(of_prefix));
+    std::ranges::move(more.entries, std::back_inserter(kept.entries));
+    std::ranges::sort(kept.entries, {}, &TreeEntry::path);
     PTPKG_CHECK(MoveTree(made->staged->tree.root, run_.folder() / "tree", made->staged->tree));
     return std::optional(ResultOf(*made->staged, kept, inheritance));
   }
@@ -234,20 +236,22 @@ class BuildRun {
     return tree;
   }
 
-  /// A file of the sources and one of the prefix may have one name and one content.
-  static Result<void> AddLicenses(const StagedTree& more, StagedTree& kept) {
-    for (const TreeEntry& entry : more.entries) {
-      const auto same = std::ranges::find(kept.entries, entry.path, &TreeEntry::path);
+  /// The files of the prefix that `kept`, the files of the sources, lacks. Two files of one name must have the
+  /// same content.
+  static Result<std::vector<builder::LicenseFile>> NewLicenses(const std::vector<builder::LicenseFile>& of_prefix,
+                                                               const StagedTree& kept) {
+    std::vector<builder::LicenseFile> added;
+    for (const builder::LicenseFile& file : of_prefix) {
+      const auto same = std::ranges::find_if(
+          kept.entries, [&](const TreeEntry& entry) { return entry.path.str() == "licenses/" + file.name; });
       if (same == kept.entries.end()) {
-        kept.entries.push_back(entry);
-      } else if (same->sha256 != entry.sha256) {
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format("two licence files have the name '{}'", entry.path.Name()))
+        added.push_back(file);
+      } else if (same->sha256 != file.sha256) {
+        return Error(ErrorCode::kInvalidInput, fmt::format("two licence files have the name '{}'", file.name))
             .WithHint("install one of them under another name");
       }
     }
-    std::ranges::sort(kept.entries, {}, &TreeEntry::path);
-    return Ok();
+    return added;
   }
 
   /// Nothing of a result may share its bytes with a directory that somebody can still write to. No process of

@@ -31,7 +31,7 @@ using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
 constexpr int kCondaVersion = 3;
-constexpr int kWheelVersion = 6;
+constexpr int kWheelVersion = 7;
 constexpr int kZipVersion = 2;
 
 /// Result of the build stage: the tree to pack, and the licence files beside it. `for_conda`: without

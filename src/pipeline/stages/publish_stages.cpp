@@ -28,7 +28,7 @@ using graph::NodeRun;
 
 // Raise it when equal artifacts can get other findings or severities than before: ptpkg then checks artifacts
 // again that passed an older check.
-constexpr int kCheckVersion = 5;
+constexpr int kCheckVersion = 6;
 
 /// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
 /// that are in the output directory already say nothing; of a repacked package, what its packing says.

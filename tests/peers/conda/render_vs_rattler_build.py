@@ -106,16 +106,21 @@ def variant_text(value):
 
 
 def same_values(variant, other):
-    return all(other.get(key, value) == value for key, value in variant.items() if key != "target_platform")
+    """Whether two variants have at least one key in common, or the same keys, and the same values for these."""
+    shared = (variant.keys() & other.keys()) - {"target_platform"}
+    return all(variant[key] == other[key] for key in shared) and (bool(shared) or variant.keys() == other.keys())
 
 
 def equal(ours, skipped, theirs):
-    """Whether both make the same packages, of which ptpkg skips some."""
+    """Whether both make the same packages, of which ptpkg skips some: each skipped variant excuses one of theirs."""
+    left = list(skipped)
     for package in theirs.keys() - ours:
         for variant in theirs[package]:
-            if not any(name == package[0] and same_values(values, variant) for name, values in skipped):
+            excuse = next((one for one in left if one[0] == package[0] and same_values(one[1], variant)), None)
+            if excuse is None:
                 return False
-    return ours <= theirs.keys()
+            left.remove(excuse)
+    return bool(ours or skipped) and bool(theirs) and ours <= theirs.keys()
 
 
 def main():

@@ -123,6 +123,7 @@ def measured(program, scratch):
         wheels[str(folder / file)] = name
 
     ours = {target: checked(program, target, wheels, environment) for target in TARGETS}
+    prepare({})  # a module that pip no longer has ends the test here, not each worker of the pool
     with served(scratch) as root, multiprocessing.get_context("fork").Pool(
             os.cpu_count(), prepare, (environment,)) as pool:
         theirs = dict(zip(wheels.values(), pool.map(Asker(scratch, root, environment), wheels, chunksize=4)))

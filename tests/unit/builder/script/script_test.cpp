@@ -62,14 +62,25 @@ class ScriptTest : public ::testing::Test {
 };
 
 TEST_F(ScriptTest, ASecretReachesTheScriptAndNoLog) {
-  env_->variables["TOKEN"] = "s3cr3t";
+  env_->variables["TOKEN"] = "s3cr3t-of-builds";
+  variables_["TOKEN"] = "the build's own";
   secrets_ = SecretsOf(env_, {"TOKEN", "NOT_SET"}, "toy-1.0-0");
   EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("the secret 'NOT_SET' is not set")));
-  const Result<void> failed = Run("test \"$TOKEN\" = s3cr3t && echo \"error: x$TOKEN\"; exit 3");
-  EXPECT_THAT(Log(), HasSubstr("error: x********\n"));
+  const Result<void> failed = Run("test \"$TOKEN\" = s3cr3t-of-builds && echo \"error: x$TOKEN\"; exit 3");
+  EXPECT_THAT(Log(), HasSubstr("error: x****\n"));
   EXPECT_THAT(Log(), Not(HasSubstr("s3cr3t")));
   ASSERT_THAT(failed, FailsWith(ErrorCode::kCommandFailed, ::testing::_));
   EXPECT_THAT(failed.error().context(), Not(Contains(HasSubstr("s3cr3t"))));
+}
+
+TEST_F(ScriptTest, SecretsOfSeveralLinesAndShortOnes) {
+  env_->variables["KEY"] = "-----first-line\nsecond-line-of-key";
+  env_->variables["PIN"] = "1";
+  secrets_ = SecretsOf(env_, {"KEY", "PIN"}, "toy-1.0-0");
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("the secret 'PIN' has fewer than 4 bytes")));
+  ASSERT_OK(Run("echo \"$KEY\"; printf %s \"$KEY\" | base64 -w0; echo $PIN\n"));
+  EXPECT_THAT(Log(), Not(HasSubstr("second-line-of-key")));
+  EXPECT_THAT(Log(), HasSubstr("****\n****\n"));
 }
 
 TEST_F(ScriptTest, RunsInTheSourcesWithOnlyItsEnvironment) {
