@@ -196,7 +196,8 @@ class FolderReader {
   Result<void> AddAll() { return AddBelow(root_); }
 
   Result<void> AddBelow(const AbsPath& folder) {
-    PTPKG_TRY(const std::vector<source::WalkEntry> all, source::Walk(env_, folder, {.sources_only = true, .no_run_files = folder == root_}));
+    PTPKG_TRY(const std::vector<source::WalkEntry> all,
+              source::Walk(env_, folder, {.sources_only = true, .no_run_files = folder == root_}));
     for (const source::WalkEntry& one : all) {
       const AbsPath path = folder / one.path;
       if (IsExcluded(path)) continue;

@@ -47,9 +47,11 @@ std::vector<RelPath> PathsBelow(Env& env, const AbsPath& root, const std::vector
 }
 
 Result<FolderList> ListFolder(Env& env, const AbsPath& root, const std::vector<AbsPath>& left_out) {
-  PTPKG_TRY(std::vector<WalkEntry> found,
-            Walk(env, root,
-                 {.sources_only = true, .no_run_files = true, .empty_folders = true, .left_out = PathsBelow(env, root, left_out)}));
+  PTPKG_TRY(std::vector<WalkEntry> found, Walk(env, root,
+                                               {.sources_only = true,
+                                                .no_run_files = true,
+                                                .empty_folders = true,
+                                                .left_out = PathsBelow(env, root, left_out)}));
   FolderList list;
   list.entries.reserve(found.size());
   for (WalkEntry& one : found) {

@@ -136,9 +136,11 @@ class Syncer {
   /// Everything of the origins, by its place in the copy.
   Result<void> List() {
     for (const SyncOrigin& origin : request_.origins) {
-      PTPKG_TRY(std::vector<source::WalkEntry> entries,
-                source::Walk(env_, origin.folder,
-                             {.sources_only = true, .no_run_files = true, .empty_folders = true, .left_out = origin.left_out}));
+      PTPKG_TRY(std::vector<source::WalkEntry> entries, source::Walk(env_, origin.folder,
+                                                                     {.sources_only = true,
+                                                                      .no_run_files = true,
+                                                                      .empty_folders = true,
+                                                                      .left_out = origin.left_out}));
       for (source::WalkEntry& entry : entries) {
         RelPath path = entry.path;
         if (!origin.below.empty()) {

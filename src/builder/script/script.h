@@ -38,7 +38,7 @@ struct ScriptRun {
   /// directories in which the script must leave no process writing, by the variables that name them.
   std::optional<AbsPath> failed_commands = {};
   std::map<std::string, AbsPath> watched = {};
-  /// Variables of SecretsOf; they replace those of `variables`.
+  /// The result of SecretsOf. It replaces entries of `variables`.
   std::map<std::string, std::string> secrets = {};
 };
 

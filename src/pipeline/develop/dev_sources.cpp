@@ -56,9 +56,11 @@ Result<void> AddLocal(Env& env, const AbsPath& place, const std::vector<AbsPath>
     AddStat(place.str(), *stat, hasher);
     return Ok();
   }
-  PTPKG_TRY(
-      const std::vector<source::WalkEntry> entries,
-      source::Walk(env, place, {.sources_only = true, .no_run_files = true, .left_out = source::PathsBelow(env, place, left_out)}));
+  PTPKG_TRY(const std::vector<source::WalkEntry> entries,
+            source::Walk(env, place,
+                         {.sources_only = true,
+                          .no_run_files = true,
+                          .left_out = source::PathsBelow(env, place, left_out)}));
   for (const source::WalkEntry& entry : entries) AddStat(entry.path.str(), entry.stat, hasher);
   return Ok();
 }

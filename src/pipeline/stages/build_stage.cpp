@@ -236,10 +236,10 @@ class BuildRun {
     return tree;
   }
 
-  /// The files of the prefix that `kept`, the files of the sources, lacks. Two files of one name must have the
-  /// same content.
-  static Result<std::vector<builder::LicenseFile>> NewLicenses(const std::vector<builder::LicenseFile>& of_prefix,
-                                                               const StagedTree& kept) {
+  /// The files of the prefix that `kept`, the files of the sources, lacks. Two files of one name must have
+  /// the same content.
+  static Result<std::vector<builder::LicenseFile>> NewLicenses(
+      const std::vector<builder::LicenseFile>& of_prefix, const StagedTree& kept) {
     std::vector<builder::LicenseFile> added;
     for (const builder::LicenseFile& file : of_prefix) {
       const auto same = std::ranges::find_if(
