@@ -78,9 +78,11 @@ TEST_F(ScriptTest, SecretsOfSeveralLinesAndShortOnes) {
   env_->variables["PIN"] = "1";
   secrets_ = SecretsOf(env_, {"KEY", "PIN"}, "toy-1.0-0");
   EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("the secret 'PIN' has fewer than 4 bytes")));
-  ASSERT_OK(Run("echo \"$KEY\"; printf %s \"$KEY\" | base64 -w0; echo $PIN\n"));
+  ASSERT_OK(
+      Run("while read -r line; do echo \"> $line\"; done <<< \"$KEY\"; printf %s \"$KEY\" | base64 -w0; echo "
+          "$PIN\n"));
   EXPECT_THAT(Log(), Not(HasSubstr("second-line-of-key")));
-  EXPECT_THAT(Log(), HasSubstr("****\n****\n"));
+  EXPECT_THAT(Log(), HasSubstr("> ****\n> ****\n****"));
 }
 
 TEST_F(ScriptTest, RunsInTheSourcesWithOnlyItsEnvironment) {
