@@ -12,11 +12,8 @@ namespace {
 /// Globs, of which those after "${PREFIX}/" are looked for once the script has run.
 Result<std::vector<std::string>> ReadLicenseFiles(Reader& reader, const Node* node) {
   if (node == nullptr) return std::vector<std::string>();
-  reader.scope().ExposeScriptVariables(true);
-  Result<std::vector<std::string>> files = reader.ReadTexts(*node);
-  reader.scope().ExposeScriptVariables(false);
-  if (!files) return files;
-  for (const std::string& file : *files) {
+  PTPKG_TRY(std::vector<std::string> files, reader.ReadTextsOfScripts(*node));
+  for (const std::string& file : files) {
     if (file.find("${") == std::string::npos || file.starts_with(kPrefixOfLicense)) continue;
     return Error(ErrorCode::kUnsupported, fmt::format("the licence file '{}' is in no known directory", file))
         .At(node->span)

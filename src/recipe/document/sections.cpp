@@ -69,11 +69,8 @@ Result<void> ReadFilter(Reader& reader, const Node* filter, Source& source) {
 /// Below the recipe, or "${SRC_DIR}/x.patch" of an earlier source.
 Result<std::vector<std::string>> ReadPatches(Reader& reader, const Node* node) {
   if (node == nullptr) return std::vector<std::string>();
-  reader.scope().ExposeScriptVariables(true);
-  Result<std::vector<std::string>> patches = reader.ReadTexts(*node);
-  reader.scope().ExposeScriptVariables(false);
-  if (!patches) return patches;
-  for (const std::string& patch : *patches) {
+  PTPKG_TRY(std::vector<std::string> patches, reader.ReadTextsOfScripts(*node));
+  for (const std::string& patch : patches) {
     if (patch.find("${") == std::string::npos) continue;
     if (patch.starts_with(kSourceOfPatch)) {
       PTPKG_CHECK(CheckRelative(patch.substr(kSourceOfPatch.size()), *node, "patches"));

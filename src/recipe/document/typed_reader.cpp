@@ -115,6 +115,13 @@ Result<std::vector<std::string>> Reader::ReadTexts(const Node& node) {
   return texts;
 }
 
+Result<std::vector<std::string>> Reader::ReadTextsOfScripts(const Node& node) {
+  scope_.ExposeScriptVariables(true);
+  Result<std::vector<std::string>> texts = ReadTexts(node);
+  scope_.ExposeScriptVariables(false);
+  return texts;
+}
+
 const Node* FindIn(const Node* mapping, std::string_view key) {
   return mapping == nullptr ? nullptr : mapping->Find(key);
 }

@@ -38,6 +38,8 @@ class Reader {
   /// gives a list adds its items.
   Result<std::vector<PlacedText>> ReadPlacedTexts(const Node& node);
   Result<std::vector<std::string>> ReadTexts(const Node& node);
+  /// Like ReadTexts; names of the build environment become "${NAME}".
+  Result<std::vector<std::string>> ReadTextsOfScripts(const Node& node);
 
   // The same for a key of a mapping; a missing key gives nothing, and so does a template that gives nothing.
   Result<std::string> TextOf(const Node* mapping, std::string_view key);
