@@ -1,5 +1,6 @@
 #include "support/text/case_collisions.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <utf8proc.h>
@@ -19,6 +20,7 @@ struct Name {
 
 /// `text` with folded case and composed characters; bytes that are not UTF-8 as they are, but A to Z.
 std::string Folded(const std::string& text) {
+  if (std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; })) return ToLower(text);
   utf8proc_uint8_t* folded = nullptr;
   const auto size = utf8proc_map(
       reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
@@ -35,16 +37,20 @@ std::vector<std::pair<std::string, std::string>> CaseCollisions(const std::vecto
   std::vector<std::pair<std::string, std::string>> found;
   std::map<std::string, Name> by_folded;
   for (const std::string& path : paths) {
+    // Folding neither makes nor removes a '/', so the directories of a path have folded prefixes.
+    const std::string folded = Folded(path);
+    std::size_t folded_end = folded.find('/');
     bool collides = false;
     for (std::size_t end = path.find('/'); end != std::string::npos && !collides;
-         end = path.find('/', end + 1)) {
+         end = path.find('/', end + 1), folded_end = folded.find('/', folded_end + 1)) {
       const std::string directory = path.substr(0, end);
-      const auto [first, added] = by_folded.emplace(Folded(directory), Name{directory, path, true});
+      const auto [first, added] =
+          by_folded.emplace(folded.substr(0, folded_end), Name{directory, path, true});
       collides = !added && !first->second.is_directory && first->second.spelling != directory;
       if (collides) found.emplace_back(first->second.path, path);
     }
     if (collides) continue;
-    const auto [first, added] = by_folded.emplace(Folded(path), Name{path, path, false});
+    const auto [first, added] = by_folded.emplace(folded, Name{path, path, false});
     if (!added && first->second.spelling != path) found.emplace_back(first->second.path, path);
   }
   return found;
