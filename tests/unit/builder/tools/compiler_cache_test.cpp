@@ -22,14 +22,14 @@ class CompilerCacheTest : public ::testing::Test {
  protected:
   CompilerCacheTest() {
     layout_.root = env_.dir() / "root";
-    layout_.source = layout_.root / "work";
+    layout_.source = layout_.root / "source";
     layout_.prefix = layout_.root / "h";
     layout_.build_prefix = layout_.root / "b";
     EXPECT_THAT(env_->fs.MakeDirs(layout_.source), IsOk());
     WriteCompiler("bin/g++");
     env_.dir().WriteFile("parts/cc1plus", "12.2", 0755);
     env_.dir().WriteFile("parts/as", "2.40", 0755);
-    env_.dir().WriteFile("root/work/a.cpp", "int a;");
+    env_.dir().WriteFile("root/source/a.cpp", "int a;");
     env_.dir().WriteFile(
         "bin/ccache",
         "#!/bin/sh\n{ echo \"ccache $*\"; env | grep ^CCACHE_ | sort; } >> " + Record() + "\nexec \"$@\"\n",
@@ -140,9 +140,9 @@ TEST_F(CompilerCacheTest, TellsApartWhatThePreprocessorDropsAndThePartsOfACompil
   ASSERT_THAT(Lay(), IsOk());
   const std::string first = Identity({"-c", "a.cpp", "-MD", "-MF", "a.d", "-o", "a.o"});
   EXPECT_EQ(first, Identity({"-c", "a.cpp"})) << "the names of what is made are ccache's to look at";
-  env_.dir().WriteFile("root/work/a.cpp", "int  a;");
+  env_.dir().WriteFile("root/source/a.cpp", "int  a;");
   EXPECT_NE(first, Identity({"-c", "a.cpp"}));
-  env_.dir().WriteFile("root/work/a.cpp", "int a;");
+  env_.dir().WriteFile("root/source/a.cpp", "int a;");
   env_.dir().WriteFile("parts/cc1plus", "12.3", 0755);
   ASSERT_THAT(Lay(), IsOk());
   EXPECT_NE(first, Identity({"-c", "a.cpp"}));
@@ -212,7 +212,7 @@ TEST_F(NvccCacheTest, KeyOfTheToolkitItsStepsAndTheFilesThatTheyRead) {
   const std::string first = NvccIdentity();
   EXPECT_NE(first, "");
   EXPECT_EQ(first, NvccIdentity());
-  env_.dir().WriteFile("root/work/a.cpp", "int b;");  // the file that the preprocessor names
+  env_.dir().WriteFile("root/source/a.cpp", "int b;");  // the file that the preprocessor names
   const std::string edited = NvccIdentity();
   EXPECT_NE(first, edited);
   WriteNvcc("-DX k.cu");
