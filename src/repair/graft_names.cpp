@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "elf/read/string_scan.h"
+#include "support/text/globs.h"
 #include "verify/elf/elf_tables.h"
 
 namespace ptpkg::repair {
@@ -192,7 +193,7 @@ class GraftNamer {
     std::string plain = FileNameOf(by_soname ? *library.soname : *asked.begin());
     const bool kept = std::any_of(asked.begin(), asked.end(), [&](const std::string& needed) {
       const std::string name = FileNameOf(needed);
-      return context_.rules.IsNeverRenamed(name) || verify::MatchesAny(options_.never_rename, name);
+      return context_.rules.IsNeverRenamed(name) || MatchesAnyGlob(options_.never_rename, name);
     });
     if (kept || options_.rename == Rename::kNone) return plain;
     if (options_.rename == Rename::kBare) return BareName(plain);

@@ -8,6 +8,7 @@
 #include "elf/read/string_scan.h"
 #include "repair/graft_names.h"
 #include "repair/search_paths.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 
@@ -149,7 +150,7 @@ class GraftPlanner {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the wheel has no library that could open '{}'", name));
     }
-    if (context_.rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name)) {
+    if (context_.rules.IsNeverGrafted(name) || MatchesAnyGlob(options_.never_graft, name)) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("--graft cannot bundle '{}': ptpkg never bundles it", name))
           .WithHint("remove --graft: the driver, PyTorch or a backend package provides the library");
@@ -185,7 +186,7 @@ class GraftPlanner {
   Result<std::optional<std::size_t>> FindLibrary(const Requester& asker) {
     const std::string& name = asker.search.name;
     PTPKG_TRY(const auto place, context_.host.Find(env_, asker.search));
-    if (!place && verify::MatchesAny(options_.left_by_wheel, FileNameOf(name))) {
+    if (!place && MatchesAnyGlob(options_.left_by_wheel, FileNameOf(name))) {
       left_out_.insert({name, "the wheel expects it on the machine"});
       return std::optional<std::size_t>();
     }
@@ -251,7 +252,7 @@ class GraftPlanner {
       return std::optional(as);
     };
     if (excluded) return leave(kExcluded, needed);
-    if (rules.IsNeverGrafted(name) || verify::MatchesAny(options_.never_graft, name))
+    if (rules.IsNeverGrafted(name) || MatchesAnyGlob(options_.never_graft, name))
       return leave("never bundled", name);
     const bool is_asked_for =
         std::find(options_.opened.begin(), options_.opened.end(), name) != options_.opened.end();

@@ -6,6 +6,7 @@
 
 #include "convert/layouts.h"
 #include "repair/graft_rules_yaml.h"  // generated from data/graft_rules.yaml
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "support/text/yaml.h"
 #include "verify/elf/elf_tables.h"
@@ -84,22 +85,22 @@ Result<GraftRules> GraftRules::Parse(std::string_view text, const std::string& n
 Result<GraftRules> GraftRules::BuiltIn() { return Parse(kGraftRulesYaml, "graft_rules.yaml"); }
 
 bool GraftRules::IsNeverGrafted(std::string_view library) const {
-  return verify::MatchesAny(never_graft_, library) || verify::MatchesAny(verify::DriverLibraries(), library);
+  return MatchesAnyGlob(never_graft_, library) || MatchesAnyGlob(verify::DriverLibraries(), library);
 }
 
 std::string GraftRules::MachineLibraryReason(std::string_view library) const {
   for (const auto& [why, globs] : of_machine_) {
-    if (verify::MatchesAny(globs, library)) return why;
+    if (MatchesAnyGlob(globs, library)) return why;
   }
   return {};
 }
 
 bool GraftRules::IsProvidedByInterpreter(std::string_view library) const {
-  return verify::MatchesAny(dropped_, library);
+  return MatchesAnyGlob(dropped_, library);
 }
 
 bool GraftRules::IsNeverRenamed(std::string_view library) const {
-  return verify::MatchesAny(never_rename_, library);
+  return MatchesAnyGlob(never_rename_, library);
 }
 
 std::vector<std::string> GraftRules::BackendNames() const {

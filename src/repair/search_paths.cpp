@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "elf/load/search_path.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 
@@ -62,8 +63,8 @@ SearchPaths::SearchPaths(const verify::ElfTree& tree, const verify::ResolvedLibr
                          std::vector<elf::PathRule> layout)
     : tree_(tree), layout_(std::move(layout)) {
   const auto in_tree_or_system = [&](const std::string& name) {
-    return tree.by_name.contains(name) || verify::MatchesAny(verify::SystemLibraries(), name) ||
-           verify::MatchesAny(verify::DriverLibraries(), name);
+    return tree.by_name.contains(name) || MatchesAnyGlob(verify::SystemLibraries(), name) ||
+           MatchesAnyGlob(verify::DriverLibraries(), name);
   };
   for (std::size_t i = 0; i < tree.members.size(); ++i) {
     const verify::ElfMember& member = tree.members[i];

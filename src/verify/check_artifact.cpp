@@ -10,6 +10,7 @@
 #include "model/artifact.h"
 #include "support/files/scratch.h"
 #include "support/text/case_collisions.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/conda/conda_checks.h"
 #include "verify/elf/elf_tables.h"
@@ -86,7 +87,7 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
     symbols.emplace(path, python);
     const std::vector<std::string>& needed = facts->member->facts.needed;
     const bool foreign = std::any_of(needed.begin(), needed.end(), [&](const std::string& library) {
-      return !own.contains(library) && !MatchesAny(SystemLibraries(), library) &&
+      return !own.contains(library) && !MatchesAnyGlob(SystemLibraries(), library) &&
              !library.starts_with("libpython");
     });
     if (foreign) with_foreign_needs.insert(path);

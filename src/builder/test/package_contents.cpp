@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 
 namespace ptpkg::builder {
@@ -74,8 +75,7 @@ class ContentsChecker {
 
  private:
   static bool Matches(const Alternatives& globs, const RelPath& file) {
-    return std::any_of(globs.begin(), globs.end(),
-                       [&](const std::string& glob) { return GlobMatch(glob, file.str()); });
+    return MatchesAnyGlob(globs, file.str());
   }
 
   const std::vector<RelPath>& files_;

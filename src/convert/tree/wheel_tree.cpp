@@ -6,6 +6,7 @@
 
 #include "conda/info/noarch.h"
 #include "conda/info/paths_json.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 
 namespace ptpkg::convert {
@@ -117,8 +118,7 @@ class WheelTreeMaker {
   }
 
   [[nodiscard]] bool Excluded(const std::string& path) const {
-    return std::any_of(options_.exclude.begin(), options_.exclude.end(),
-                       [&](const std::string& glob) { return GlobMatch(glob, path); });
+    return MatchesAnyGlob(options_.exclude, path);
   }
 
   Result<void> PlaceDistInfo(const TreeEntry& entry, const std::string& name) {

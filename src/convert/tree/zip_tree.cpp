@@ -8,6 +8,7 @@
 #include "convert/package_metadata.h"
 #include "convert/tree/python_layout.h"
 #include "convert/tree/tree_builder.h"
+#include "support/text/globs.h"
 #include "support/text/text.h"
 
 namespace ptpkg::convert {
@@ -33,13 +34,8 @@ std::optional<std::string> BelowRoot(const RelPath& path, const std::string& roo
   return name.substr(root.size() + 1);
 }
 
-bool MatchesAny(const std::vector<std::string>& globs, const std::string& path) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return GlobMatch(glob, path); });
-}
-
 bool TakesBelow(const recipe::ZipPart& part, const std::string& below) {
-  return (part.files.empty() || MatchesAny(part.files, below)) && !MatchesAny(part.exclude, below);
+  return (part.files.empty() || MatchesAnyGlob(part.files, below)) && !MatchesAnyGlob(part.exclude, below);
 }
 
 class ZipTreeMaker {

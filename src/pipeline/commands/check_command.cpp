@@ -12,6 +12,7 @@
 #include "pipeline/plan/first_failure.h"
 #include "provenance/key_file.h"
 #include "publish/output/output_folder.h"
+#include "support/text/globs.h"
 #include "support/text/json.h"
 #include "support/text/plural.h"
 #include "support/text/text.h"
@@ -70,9 +71,9 @@ Result<std::string> ExternalLibrary(const verify::Examination& examination) {
   for (const verify::FileNeeds& file : examination.files) {
     for (const auto& [name, found] : file.needed) {
       if (!found.empty() || libraries.IsOfManylinux(name, std::nullopt) ||
-          verify::MatchesAny(verify::DriverLibraries(), name))
+          MatchesAnyGlob(verify::DriverLibraries(), name))
         continue;
-      if (verify::MatchesAny(verify::SystemLibraries(), name) || is_found_missing(file, name)) return name;
+      if (MatchesAnyGlob(verify::SystemLibraries(), name) || is_found_missing(file, name)) return name;
     }
   }
   return std::string();

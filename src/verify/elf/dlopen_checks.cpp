@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "support/text/globs.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/file_findings.h"
 
@@ -69,8 +70,9 @@ class OpenedChecks {
   }
 
   [[nodiscard]] bool FromElsewhere(const std::string& name) const {
-    if (MatchesAny(options_.allow_unresolved, name) || MatchesAny(options_.allowed_by_package, name) ||
-        MatchesAny(SystemLibraries(), name) || MatchesAny(DriverLibraries(), name)) {
+    if (MatchesAnyGlob(options_.allow_unresolved, name) ||
+        MatchesAnyGlob(options_.allowed_by_package, name) || MatchesAnyGlob(SystemLibraries(), name) ||
+        MatchesAnyGlob(DriverLibraries(), name)) {
       return true;
     }
     return FindProvider(dependencies_, name).known ||

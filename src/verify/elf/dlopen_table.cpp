@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "support/text/yaml.h"
 #include "verify/dlopened_yaml.h"  // generated from data/dlopened.yaml
@@ -52,13 +53,13 @@ Result<DlopenTable> DlopenTable::BuiltIn() { return Parse(kDlopenedYaml, "dlopen
 
 bool DlopenTable::Knows(std::string_view name) const {
   return std::any_of(groups_.begin(), groups_.end(),
-                     [&](const Group& group) { return MatchesAny(group.names, name); });
+                     [&](const Group& group) { return MatchesAnyGlob(group.names, name); });
 }
 
 bool DlopenTable::Requires(std::string_view file_name, std::string_view name) const {
   return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
-    return MatchesAny(group.names, name) && MatchesAny(group.openers, file_name) &&
-           !MatchesAny(group.optional, name);
+    return MatchesAnyGlob(group.names, name) && MatchesAnyGlob(group.openers, file_name) &&
+           !MatchesAnyGlob(group.optional, name);
   });
 }
 

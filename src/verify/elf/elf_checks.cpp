@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/text/globs.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
 #include "verify/declaration.h"
@@ -47,7 +48,7 @@ class NeededChecks {
       return;
     }
     if (IsFound(outcome) || FromElsewhere(name)) return;
-    if (MatchesAny(options_.allowed_by_package, name)) {
+    if (MatchesAnyGlob(options_.allowed_by_package, name)) {
       findings.Add("elf-allowed-needed", Severity::kInfo,
                    fmt::format("needs '{}', which the package expects on the machine", name),
                    "nothing to do if every target machine has the library");
@@ -66,8 +67,8 @@ class NeededChecks {
     if (FromSystem(need.name)) return NeedState::kSystem;
     const Provided provided = FindProvider(dependencies_, need.name);
     if (provided.known) return NeedState::kDependency;
-    const bool allowed = MatchesAny(options_.allow_unresolved, need.name) ||
-                         MatchesAny(options_.allowed_by_package, need.name);
+    const bool allowed = MatchesAnyGlob(options_.allow_unresolved, need.name) ||
+                         MatchesAnyGlob(options_.allowed_by_package, need.name);
     if (allowed) return NeedState::kAllowed;
     const bool elsewhere = need.outcome.missing && need.outcome.passed_over.empty() && !PlaceInTree(need);
     return elsewhere && provided.possible ? NeedState::kDependency : NeedState::kMissing;
@@ -79,11 +80,11 @@ class NeededChecks {
   }
 
   static bool FromSystem(const std::string& name) {
-    return MatchesAny(SystemLibraries(), name) || MatchesAny(DriverLibraries(), name);
+    return MatchesAnyGlob(SystemLibraries(), name) || MatchesAnyGlob(DriverLibraries(), name);
   }
 
   [[nodiscard]] bool FromElsewhere(const std::string& name) const {
-    return MatchesAny(options_.allow_unresolved, name) || FromSystem(name) ||
+    return MatchesAnyGlob(options_.allow_unresolved, name) || FromSystem(name) ||
            FindProvider(dependencies_, name).known;
   }
 

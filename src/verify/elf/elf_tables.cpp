@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/system_libraries_text.h"  // generated from data/system_libraries.txt
 
@@ -183,16 +184,6 @@ std::span<const std::string_view> DriverLibraries() { return kDriver; }
 std::span<const std::string_view> OpenMpLibraries() { return kOpenMp; }
 std::span<const Provider> Providers() { return kProviders; }
 
-bool MatchesAny(std::span<const std::string_view> globs, std::string_view name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](std::string_view glob) { return GlobMatch(glob, name); });
-}
-
-bool MatchesAny(const std::vector<std::string>& globs, std::string_view name) {
-  return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return GlobMatch(glob, name); });
-}
-
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library) {
   constexpr std::string_view kExtension = ".so";
   const std::vector<std::string> all = WithInstalledDependencies(packages);
@@ -211,7 +202,7 @@ Provided FindProvider(const std::vector<std::string>& packages, std::string_view
   const std::vector<std::string> all = WithInstalledDependencies(packages);
   for (const Provider& provider : Providers()) {
     if (std::find(all.begin(), all.end(), provider.package) == all.end()) continue;
-    provided.known = provided.known || MatchesAny(Split(provider.libraries, ' '), library);
+    provided.known = provided.known || MatchesAnyGlob(Split(provider.libraries, ' '), library);
   }
   return provided;
 }

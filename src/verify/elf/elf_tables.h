@@ -41,7 +41,4 @@ Provided FindProvider(const std::vector<std::string>& packages, std::string_view
 /// The same in whatever version, for `library` without one ("libx.so"); only what is known.
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library);
 
-bool MatchesAny(std::span<const std::string_view> globs, std::string_view name);
-bool MatchesAny(const std::vector<std::string>& globs, std::string_view name);
-
 }  // namespace ptpkg::verify

@@ -7,6 +7,7 @@
 #include "elf/edit/edit.h"
 #include "elf/read/string_scan.h"
 #include "support/process/parallel.h"
+#include "support/text/globs.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/wheel/policy_libraries.h"
 
@@ -113,7 +114,8 @@ Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member)
   PTPKG_TRY(auto faults, elf::FindLoadFaults(file, image));
   std::vector<std::uint16_t> of_system;
   for (const elf::RequiredVersion& version : member.required_versions) {
-    if (MatchesAny(SystemLibraries(), version.library) || MatchesAny(VersionedLibraries(), version.library))
+    if (MatchesAnyGlob(SystemLibraries(), version.library) ||
+        MatchesAnyGlob(VersionedLibraries(), version.library))
       of_system.push_back(version.index);
   }
   PTPKG_TRY(auto relocations, elf::ReadRelocationFacts(file, image, of_system));

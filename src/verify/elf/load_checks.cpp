@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <map>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/file_findings.h"
@@ -49,7 +50,7 @@ void CheckFilters(const ElfTree& tree, std::size_t index, const ResolvedLibrarie
   for (const ElfFilter& filter : member.filters) {
     const NeedOutcome& outcome = loads.Of(index, filter.name);
     const bool is_there = !outcome.missing && outcome.missing_where.empty() && !outcome.refused;
-    if (is_there || MatchesAny(SystemLibraries(), filter.name)) continue;
+    if (is_there || MatchesAnyGlob(SystemLibraries(), filter.name)) continue;
     FileFindings(list, member)
         .Add("elf-filter", filter.is_auxiliary ? Severity::kWarning : Severity::kError,
              fmt::format("{} names '{}', which is not on the search path",

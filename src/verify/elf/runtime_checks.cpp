@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <map>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "support/text/yaml.h"
 #include "verify/elf/elf_tables.h"
@@ -120,8 +121,8 @@ Result<void> CheckRuntimes(const ElfTree& tree, const DeclaredPlatform& promise,
   static const Result<std::vector<Runtime>> kTable = ReadRuntimes();
   if (!kTable) return kTable.error();
   for (const Runtime& runtime : *kTable) {
-    const bool is_allowed = MatchesAny(options.allow_unresolved, runtime.library) ||
-                            MatchesAny(options.allowed_by_package, runtime.library);
+    const bool is_allowed = MatchesAnyGlob(options.allow_unresolved, runtime.library) ||
+                            MatchesAnyGlob(options.allowed_by_package, runtime.library);
     if (is_allowed || tree.by_name.contains(runtime.library)) continue;
     for (const ElfMember& member : tree.members)
       CheckMember(runtime, promise, member, FileFindings(findings, member));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/file_findings.h"
@@ -85,7 +86,7 @@ class Graph {
         opaque_[from] = true;
       }
     }
-    const bool is_versioned = MatchesAny(VersionedLibraries(), name);
+    const bool is_versioned = MatchesAnyGlob(VersionedLibraries(), name);
     if (outcome.found.empty() && !is_versioned) opaque_[from] = true;
     if (outcome.missing && !outcome.found.empty()) opaque_[from] = true;
   }

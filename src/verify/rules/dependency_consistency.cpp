@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/file_findings.h"
@@ -101,7 +102,7 @@ void CheckRepeatedSonames(const ElfTree& tree, std::vector<Finding>& list) {
 void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
   std::vector<std::string> runtimes;
   for (const ElfMember& member : tree.members) {
-    if (MatchesAny(OpenMpLibraries(), member.path.Name())) runtimes.push_back(member.path.str());
+    if (MatchesAnyGlob(OpenMpLibraries(), member.path.Name())) runtimes.push_back(member.path.str());
   }
   if (runtimes.size() < 2) return;
   list.push_back({"elf-duplicate-openmp", Severity::kWarning, runtimes[1],
@@ -135,7 +136,7 @@ void CheckFlags(const ElfTree& tree, std::vector<Finding>& findings) {
                "requests an executable stack; recent C libraries refuse to load it",
                "link with -z noexecstack, or clear the flag");
     }
-    if (MatchesAny(DriverLibraries(), member.path.Name())) {
+    if (MatchesAnyGlob(DriverLibraries(), member.path.Name())) {
       here.Add("elf-driver-library", Severity::kError,
                "is part of the graphics driver and fits one driver only",
                "remove the library; the driver of the machine provides it");

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/wheel/declared_platform.h"
@@ -53,7 +54,7 @@ Result<std::vector<std::string>> External(const std::vector<FileNeeds>& files,
     for (const auto& [name, found] : file.needed) {
       const bool of_policy =
           musl ? libraries.IsOfMusllinux(name) : libraries.IsOfManylinux(name, std::nullopt);
-      if (!found.empty() || of_policy || MatchesAny(DriverLibraries(), name)) continue;
+      if (!found.empty() || of_policy || MatchesAnyGlob(DriverLibraries(), name)) continue;
       if (FindProvider(dependencies, name).known) continue;
       reasons.push_back(
           fmt::format("'{}' needs '{}', which no policy expects on the system", file.file, name));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
 #include "verify/policy_libraries_yaml.h"  // generated from data/policy_libraries.yaml
@@ -67,17 +68,17 @@ Result<PolicyLibraries> PolicyLibraries::BuiltIn() {
 bool PolicyLibraries::IsOfManylinux(std::string_view library,
                                     const std::optional<GlibcVersion>& policy) const {
   return std::any_of(manylinux_.begin(), manylinux_.end(), [&](const auto& row) {
-    return (!policy || row.first <= *policy) && MatchesAny(row.second, library);
+    return (!policy || row.first <= *policy) && MatchesAnyGlob(row.second, library);
   });
 }
 
 bool PolicyLibraries::IsOfMusllinux(std::string_view library) const {
-  return MatchesAny(musllinux_, library);
+  return MatchesAnyGlob(musllinux_, library);
 }
 
 std::optional<GlibcVersion> PolicyLibraries::OldestManylinux(std::string_view library) const {
   for (const auto& [policy, globs] : manylinux_) {
-    if (MatchesAny(globs, library)) return policy;
+    if (MatchesAnyGlob(globs, library)) return policy;
   }
   return std::nullopt;
 }
