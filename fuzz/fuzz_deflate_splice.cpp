@@ -29,7 +29,7 @@ std::optional<std::string> InflateAll(std::string_view packed) {
   return text;
 }
 
-/// Whether zlib inflates `packed` to `text`.
+/// True if zlib inflates `packed` to `text`.
 bool ZlibTakes(std::string_view packed, const std::string& text) {
   const auto [content, ended] = InflateWithZlib(std::string(packed), text.size() + 1);
   return ended && content == text;

@@ -19,7 +19,8 @@ namespace {
 
 std::uint32_t NormalMode(std::uint32_t mode) { return (mode & 0100U) != 0 ? 0755U : 0644U; }
 
-/// Whether `source` yields the bytes of `content`, to the end of both. `hasher`: gets these; null: none.
+/// True if `source` and `content` have the same bytes up to the end of both. `hasher`, if any, gets these
+/// bytes.
 Result<bool> SourceEqualsFile(Env& env, ByteSource& source, File& content, ByteSink* hasher = nullptr) {
   constexpr std::size_t kStep = 256U << 10U;
   ScratchBuffer given(kStep);

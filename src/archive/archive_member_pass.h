@@ -68,8 +68,8 @@ class ZipMembers {
   /// kUnsupported, kIo, kCancelled, those of `visit`.
   Result<void> Visit(const PassOptions& options, const VisitMember& visit) const;
 
-  /// Whether a member of `other` is stored in the same way with the same bytes: method, sizes, CRC, stored
-  /// content. Errors: kCorrupt for a local header, kIo.
+  /// True if a member of `other` has the same method, sizes, CRC and stored bytes. Errors: kCorrupt for a
+  /// local header, kIo.
   [[nodiscard]] Result<bool> HasSameStoredBytes(std::size_t index, const ZipMembers& other,
                                                 std::size_t other_index) const;
 

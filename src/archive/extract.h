@@ -17,7 +17,7 @@ struct ExtractLimits {
   std::uint64_t max_entries = limits::kMembers;
 
   static constexpr std::uint64_t kRatioFrom = 64ULL << 20U;
-  /// Whether the ratio is exceeded. It counts from kRatioFrom on, since a small text may shrink a
+  /// True if the ratio is exceeded. It counts from kRatioFrom on, since a small text may shrink a
   /// thousandfold.
   [[nodiscard]] bool IsBomb(std::uint64_t unpacked_bytes, std::uint64_t packed_bytes) const {
     return unpacked_bytes > kRatioFrom && unpacked_bytes / max_ratio > packed_bytes;

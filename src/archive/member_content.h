@@ -22,7 +22,7 @@ struct ContentOptions {
   CountContent count = {};
 };
 
-/// Whether ReadZipMember keeps a member's content in memory.
+/// True if ReadZipMember keeps a member's content in memory.
 bool IsHeldInMemory(const zip::CentralRecord& record, std::uint64_t memory_bytes);
 
 /// Inflates the member with this index of the central directory and checks size and CRC. The file borrows

@@ -33,7 +33,7 @@ std::vector<std::string> NamedFiles(const recipe::Recipe& recipe) {
 
 constexpr std::string_view kVariable = "RECIPE_DIR";
 
-/// Whether a shell word ends here: nothing can be added to the part read so far.
+/// True if a shell word ends here: nothing can be added to the part read so far.
 bool EndsWord(std::string_view rest) {
   constexpr std::string_view kEnds = " \t\r\n;|&)>";
   while (rest.starts_with('"') || rest.starts_with('\'')) rest.remove_prefix(1);

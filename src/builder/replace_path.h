@@ -16,7 +16,7 @@ struct PathReplacement {
 /// Reads in windows of 1 MiB: memory does not grow with the file. The file must not be hard-linked.
 Result<std::size_t> ReplacePath(Fs& fs, const AbsPath& file, const PathReplacement& replacement);
 
-/// Whether `path`, which is not empty, occurs in the regular file. Reads it in the same way.
+/// True if the regular file contains `path`, which is not empty. Reads the file as ReplacePath does.
 Result<bool> ContainsPath(Fs& fs, const AbsPath& file, std::string_view path);
 
 }  // namespace ptpkg::builder

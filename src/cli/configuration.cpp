@@ -31,7 +31,7 @@ struct SourceText {
   std::vector<std::string> lines;
 };
 
-/// Whether a key, or a line of a file, contains a word for a secret: "api-key", "PyPI_Token".
+/// True if a key, or a line of a file, contains a word for a secret: "api-key", "PyPI_Token".
 bool NamesSecretAnyCase(std::string_view text) {
   std::string name(text);
   for (char& c : name) {

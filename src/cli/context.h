@@ -32,7 +32,7 @@ struct CommonFlags {
   std::set<std::string> given;         ///< Long names of the options on the command line.
 };
 
-/// Whether the name of a variable contains a word for a secret, such as TOKEN or API_KEY. Upper case only.
+/// True if the name of a variable contains a word for a secret, such as TOKEN or API_KEY. Upper case only.
 [[nodiscard]] bool NamesSecret(std::string_view name);
 
 /// The variables of `environment`, as environ(7) has them.
@@ -53,7 +53,7 @@ class Context {
   [[nodiscard]] const Env& env() const { return *env_; }
   [[nodiscard]] const CommonFlags& flags() const { return flags_; }
   [[nodiscard]] bool json() const { return flags_.json; }
-  /// Whether an environment variable is set to anything but "", "0" and "false".
+  /// True if an environment variable is set to anything but "", "0" and "false".
   [[nodiscard]] bool IsSet(const std::string& name) const;
   /// A user's path, relative ones from the working directory. Errors: kUsage.
   [[nodiscard]] Result<AbsPath> Path(const std::string& text) const;

@@ -158,7 +158,7 @@ MappedRequirements Merge(const std::vector<Mapper>& mappers) {
   return mapped;
 }
 
-/// Whether the requirement belongs to an extra, which nobody asked for.
+/// True if the requirement belongs to an extra, which nobody asked for.
 bool IsOfAnExtra(const wheel::Requirement& requirement) {
   return requirement.marker.find("extra") != std::string::npos;
 }

@@ -55,7 +55,7 @@ Error NoSubdir(std::string_view platform) {
 /// Free-threaded CPython: "cp313t".
 bool IsFreeThreaded(const wheel::Tag& tag) { return tag.abi == tag.python + "t"; }
 
-/// Whether conda's Pythons have the ABI: none, abi3, "cp313", "cp37m" and "cp313t". Debug builds ("cp313d")
+/// True if conda's Pythons have the ABI: none, abi3, "cp313", "cp37m" and "cp313t". Debug builds ("cp313d")
 /// are not among them, and the stable ABI of the free-threaded ones ("abi3t") has no package to depend on.
 bool IsKnownAbi(const wheel::Tag& tag) {
   constexpr std::string_view kCPython = "cp3";

@@ -102,7 +102,7 @@ class Executor {
     const Stage& stage = StageOf(i);
     return stage.is_light && stage.is_light(plan_.nodes[i]);
   }
-  /// Whether it takes a share of the jobs, and not just one, or none.
+  /// True if it takes a share of the jobs, and not just one, or none.
   [[nodiscard]] bool TakesShare(std::size_t i) const { return StageOf(i).parallel && !IsLight(i); }
   Store* StoreOf(const Stage& stage) const {
     if (stage.keep == Keep::kNothing) return nullptr;

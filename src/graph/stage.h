@@ -56,7 +56,7 @@ class NodeRun {
   [[nodiscard]] Result<std::uint64_t> Number(const std::string& name) const;  ///< An input that is 0 or more.
   /// An input that is a list of texts.
   [[nodiscard]] Result<std::vector<std::string>> Texts(const std::string& name) const;
-  /// Whether the option `option` is set. Options cannot change the result.
+  /// True if the option `option` is set. Options cannot change the result.
   [[nodiscard]] bool Has(const std::string& option) const;
   [[nodiscard]] std::string Option(const std::string& name) const;     ///< The value, "" when it is not set.
   [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;  ///< Errors: those of Input.
@@ -93,7 +93,7 @@ struct Stage {
   Keep keep = Keep::kNothing;
   /// Uses as many threads as it gets. Others take one.
   bool parallel = false;
-  /// Whether a node finishes so soon that it is not counted when the jobs are shared: it starts as soon as it
+  /// True if a node finishes so soon that it is not counted when the jobs are shared: it starts as soon as it
   /// can, and takes none. Empty: no node is.
   std::function<bool(const Node&)> is_light = {};
   /// Runs also when some of its needs failed, unless all did.

@@ -25,7 +25,7 @@ Result<bool> HasCondaSubdir(Env& env, const AbsPath& root, const std::vector<std
   return false;
 }
 
-/// Whether an earlier run made a simple index of wheels there: they may all be gone by now.
+/// True if an earlier run made a simple index of wheels there: they may all be gone by now.
 Result<bool> HasWheelIndex(Env& env, const AbsPath& root) {
   const AbsPath pages = root / "simple";
   const auto stat = env.fs.Lstat(pages);

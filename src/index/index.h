@@ -62,7 +62,7 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
 /// written then).
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options = {});
 
-/// Whether an earlier run made a backend's index below `root` (its pages show it), or, with `asked`, one is
+/// True if an earlier run made a backend's index below `root` (its pages show it), or, with `asked`, one is
 /// to be made: a directory with a backend's name holds wheels. `names`: the entries of `root`. Errors: kIo.
 Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vector<std::string>& names,
                                    bool asked);

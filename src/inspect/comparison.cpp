@@ -168,7 +168,7 @@ Json FolderSizes(const Side& before, const Side& after) {
   return list;
 }
 
-/// Whether the file's sections count: if one side cannot read them, those of the other would seem to be more.
+/// True if the file's sections count: if one side cannot read them, those of the other would seem to be more.
 bool CountsSections(const SideFiles& others, const std::string& path, const SideFile& file) {
   const auto readable = [](const SideFile& one) {
     return !one.elf || one.elf->facts.damage.sections.empty();

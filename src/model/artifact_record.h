@@ -33,7 +33,7 @@ struct ArtifactRecord {
   std::string siblings = {};  ///< Digest of the publications of all variants that were planned with it.
   std::int64_t mtime_ns = 0;  ///< Published file's; while it and the size stay, the file is not reread.
 
-  /// Whether it is a sidecar: a file beside an artifact, not one itself.
+  /// True if it is a sidecar: a file beside an artifact, not one itself.
   [[nodiscard]] bool IsSidecar() const {
     return format == kStatementFormat || format == kSignatureFormat || format == kAttestationFormat;
   }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20U;
 
-/// Whether `name` is ptpkg's name for an unfinished item: a temporary file, the scratch directory
+/// True if `name` is ptpkg's name for an unfinished item: a temporary file, the scratch directory
 /// of an edit. A killed call leaves such items, and they would be packed.
 bool IsLeftover(std::string_view name) { return name.find(".ptpkg-") != std::string_view::npos; }
 

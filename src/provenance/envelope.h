@@ -23,7 +23,7 @@ struct Envelope {
   std::string payload;
   std::vector<Signature> signatures;  ///< At least one.
 
-  /// Whether one of the signatures was made with this key.
+  /// True if one of the signatures was made with this key.
   [[nodiscard]] bool IsSignedBy(const PublicKey& key) const;
 };
 

@@ -48,7 +48,7 @@ class Store {
 
   /// "channel 'me' at https://…", for messages.
   [[nodiscard]] virtual std::string Title() const = 0;
-  /// Whether it stores artifacts of this kind: selects files of an output directory.
+  /// True if it stores artifacts of this kind: selects files of an output directory.
   [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const = 0;
   /// Errors: kRefused with a hint, for a change that this kind of place cannot make, or not of this artifact.
   [[nodiscard]] virtual Result<void> Check(const Change& change) const = 0;
@@ -63,7 +63,7 @@ class Store {
   /// Before the first Make, with all that are to be made, and removals of what is absent already: what
   /// readers find files by. Done twice it does what it does once. Errors: nothing else was changed.
   virtual Result<void> Edit(const std::vector<Change>& /*changes*/) { return Ok(); }
-  /// Whether Edit removes entries from an index.
+  /// True if Edit removes entries from an index.
   [[nodiscard]] virtual bool HasIndex() const { return false; }
   /// Makes the change, once. `standing`: of the last Look. Errors: kNetwork, kNotFound, kAlreadyExists:
   /// whether it is made now, only Look can tell; all others are final.

@@ -28,19 +28,19 @@ class Remote {
   /// The profile that an artifact is checked with before it goes there (verify/profile.h); "": that of its
   /// kind.
   [[nodiscard]] virtual std::string ProfileName() const = 0;
-  /// Whether it takes artifacts of this kind: selects files of an output directory.
+  /// True if it takes artifacts of this kind: selects files of an output directory.
   [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const {
     const bool wheel = format == ArtifactFormat::kWheel;
     return format != ArtifactFormat::kZip && wheel == (ProfileName() != "conda");
   }
-  /// Whether sidecars (publish/output/sidecar.h) are uploaded too, as files of their own.
+  /// True if sidecars (publish/output/sidecar.h) are uploaded too, as files of their own.
   [[nodiscard]] virtual bool AcceptsSidecars() const { return false; }
-  /// Whether Send uploads an artifact's attestations with it.
+  /// True if Send uploads an artifact's attestations with it.
   [[nodiscard]] virtual bool AcceptsAttestations() const { return false; }
   /// Checks the server's rules before a byte is sent: kind of file, names, tags, sizes. Errors:
   /// kRefused with a hint.
   [[nodiscard]] virtual Result<void> CheckRules(const Upload& upload) const = 0;
-  /// Whether Send can replace a different file of the same name.
+  /// True if Send can replace a different file of the same name.
   [[nodiscard]] virtual bool CanReplace() const { return true; }
   /// The requests that Find and Send would make, one a line: "POST https://…". `replace`: if another file is
   /// there, it goes. Nothing is sent.
@@ -48,7 +48,7 @@ class Remote {
 
   /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
   virtual Result<void> LogIn() = 0;
-  /// Whether `bytes` more fit, as far as the server reports its quota in advance. Errors: kRefused with a
+  /// True if `bytes` more fit, as far as the server reports its quota in advance. Errors: kRefused with a
   /// hint, those of Exchange.
   virtual Result<void> CheckRoom(std::uint64_t /*bytes*/) { return Ok(); }
   /// After all, whatever came of it, also after an interrupt: ends what LogIn got for this run alone. Errors:

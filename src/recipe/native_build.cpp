@@ -13,7 +13,7 @@ bool IsWordByte(char byte) {
          byte == '_';
 }
 
-/// Whether the build uses `key` without any text that names it: `python` decides which interpreter runs,
+/// True if the build uses `key` without any text that names it: `python` decides which interpreter runs,
 /// target_platform is the subdir.
 bool IsAlwaysKept(const Recipe& recipe, const std::string& key) {
   const auto has = [&](const auto& specs) {

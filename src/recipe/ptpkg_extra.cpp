@@ -87,7 +87,7 @@ Result<std::vector<std::string>> ReadRequires(Reader& reader, const Node* node, 
   return requirements;
 }
 
-/// Whether the list `node` can have `format` in some variant: as an item, in a branch, or by an expression,
+/// True if the list `node` can have `format` in some variant: as an item, in a branch, or by an expression,
 /// for not all values of its variables are known here.
 bool MayName(const Node& node, std::string_view format);
 

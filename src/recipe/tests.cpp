@@ -89,7 +89,7 @@ Result<ModulesTest> ReadModulesTest(Reader& reader, std::string_view language, c
   return test;
 }
 
-/// Whether conditions decide what the script has: it may be empty in this variant.
+/// True if conditions decide what the script has: it may be empty in this variant.
 bool IsConditional(const Node& script) {
   const Node* commands = script.kind == Node::Kind::kMapping ? script.Find("content") : &script;
   return commands != nullptr && (!commands->items.empty() || !commands->text.IsLiteral());

@@ -66,7 +66,7 @@ Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder, 
   return rows;
 }
 
-/// Whether RECORD has exactly these rows.
+/// True if RECORD has exactly these rows.
 bool RecordIsTrue(std::vector<wheel::RecordRow> said, std::vector<wheel::RecordRow> rows) {
   const auto by_path = [](const wheel::RecordRow& a, const wheel::RecordRow& b) { return a.path < b.path; };
   std::sort(said.begin(), said.end(), by_path);

@@ -263,7 +263,7 @@ class GraftPlanner {
     return std::nullopt;
   }
 
-  /// Whether --exclude names it by one of `texts`; notes which globs do.
+  /// True if --exclude names it by one of `texts`; notes which globs do.
   bool IsExcluded(std::initializer_list<std::string_view> texts) {
     bool excluded = false;
     for (const std::string& glob : options_.exclude) {

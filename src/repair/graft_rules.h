@@ -43,11 +43,11 @@ class GraftRules {
   /// The table built into the program.
   static Result<GraftRules> BuiltIn();
 
-  /// Whether it is never copied: includes libraries of graphics drivers.
+  /// True if it is never copied: includes libraries of graphics drivers.
   [[nodiscard]] bool IsNeverGrafted(std::string_view library) const;
   /// Why it is left to the machine; "": it is not.
   [[nodiscard]] std::string MachineLibraryReason(std::string_view library) const;
-  /// Whether the interpreter provides it, so that files must not need it any more.
+  /// True if the interpreter provides it, so that files must not need it any more.
   [[nodiscard]] bool IsProvidedByInterpreter(std::string_view library) const;
   [[nodiscard]] bool IsNeverRenamed(std::string_view library) const;
 

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 8> kDefaultFolders = {"/lib/x86_64-linux-
                                                              "/lib",
                                                              "/usr/lib"};
 
-/// Whether ld.so would load the file at `path`, according to its header.
+/// True if ld.so would load the file at `path`, according to its header.
 Result<bool> Fits(Env& env, const AbsPath& path, const elf::Host& host) {
   const Result<FileStat> stat = env.fs.Stat(path);
   if (!stat || stat->kind != FileKind::kRegular) return false;

@@ -25,7 +25,7 @@ constexpr std::string_view kSbomWriter = "ptpkg-repair";
 
 bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
-/// Whether `name` occurs in `text` by itself: "libx.so" does not occur in "libx.so.1" or "mylibx.so".
+/// True if `name` occurs in `text` by itself: "libx.so" does not occur in "libx.so.1" or "mylibx.so".
 bool HasName(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const std::string_view rest = text.substr(at + name.size());

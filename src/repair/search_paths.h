@@ -42,7 +42,7 @@ class SearchPaths {
   [[nodiscard]] Result<NewSearchPath> NewPathFor(const verify::ElfMember& member,
                                                  const std::set<std::string>& folders) const;
 
-  /// Whether `wanted` differs from the file's search path.
+  /// True if `wanted` differs from the file's search path.
   static bool Differs(const NewSearchPath& wanted, const elf::LinkFacts& facts);
 
  private:

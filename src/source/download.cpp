@@ -71,7 +71,7 @@ Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
   }
 }
 
-/// Whether the cache has the file, undamaged. A damaged one is removed.
+/// True if the cache has the file, undamaged. A damaged one is removed.
 Result<bool> IsCached(Env& env, const Wanted& wanted) {
   PTPKG_TRY(const bool cached, Exists(env.fs, wanted.target));
   if (!cached) return false;

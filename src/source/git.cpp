@@ -57,7 +57,7 @@ std::string HintOf(ErrorCode code, const std::string& output) {
   return "check the network and the proxy settings, for example with git ls-remote and this URL";
 }
 
-/// Whether git gets the variable: of git's own, those for the user's ways to servers, and none that leads
+/// True if git gets the variable: of git's own, those for the user's ways to servers, and none that leads
 /// to another repository or changes what git does with one.
 bool IsPassedOn(const std::string& name) {
   static constexpr std::array<std::string_view, 8> kWays = {

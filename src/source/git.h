@@ -39,7 +39,7 @@ class Git {
   /// (`call.repository`) with `doing`, "cannot …", and git's own words.
   Result<std::string> RunWithRetry(const GitCall& call, const recipe::GitUrl& url,
                                    const std::string& doing) const;
-  /// Whether git has this command: "lfs".
+  /// True if git has this command: "lfs".
   [[nodiscard]] Result<bool> Has(const std::string& command) const;
 
  private:

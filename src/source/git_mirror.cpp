@@ -127,7 +127,7 @@ Result<void> GitMirror::CheckLfs(const GitRequest& wish) const {
                                                 wish.commit, ShownGitUrl(wish.url.text)));
 }
 
-/// Whether git succeeds.
+/// True if git succeeds.
 Result<bool> GitMirror::Succeeds(const std::vector<std::string>& args) const {
   PTPKG_TRY(const ExitStatus status, git_->Run({.args = args, .repository = repository_}));
   if (status.signal == 0) return status.ok();

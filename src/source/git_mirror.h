@@ -44,7 +44,7 @@ class GitMirror {
   /// Compares each LFS file of the commit with the digest in its pointer, which no checkout does. Errors:
   /// kCorrupt.
   Result<void> CheckLfs(const GitRequest& wish) const;
-  /// Whether git finds any damage in the repository. Reads all of it.
+  /// True if git finds any damage in the repository. Reads all of it.
   Result<bool> IsDamaged(const GitRequest& wish) const;
   /// Puts a new repository that has the wish in the place of a damaged one, once it is fetched. One that is
   /// not damaged stays. Errors: those of Fetch.

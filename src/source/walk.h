@@ -12,7 +12,7 @@ struct WalkEntry {
   FileStat stat;
 };
 
-/// Whether its owner may execute it: git and archives know no other bit of a source's mode.
+/// True if its owner may execute it: git and archives know no other bit of a source's mode.
 bool IsExecutable(const FileStat& stat);
 
 struct WalkOptions {

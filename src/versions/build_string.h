@@ -33,7 +33,7 @@ class BuildPattern {
   std::shared_ptr<const Regex> regex_;  // shared by copies: compiled once, never changed
 };
 
-/// Whether `text` matches `pattern`, in which each '*' stands for any text. Linear in both.
+/// True if `text` matches `pattern`, in which each '*' stands for any text. Linear in both.
 [[nodiscard]] bool WildcardMatches(std::string_view text, std::string_view pattern);
 
 /// The first `count` segments of a version without dots, as build strings show it: ("3.11.2", 2) → "311".

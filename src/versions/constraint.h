@@ -48,7 +48,7 @@ struct Collision {
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
                                        std::span<const Choice> choices);
 
-/// Whether some version and some build satisfy all `constraints`, if the existing ones are not known. True
+/// True if some version and some build satisfy all `constraints`, if the existing ones are not known. True
 /// is uncertain for builds that are patterns and for versions with a star inside. "<3.13.0a0" is taken in its
 /// intended sense: it excludes all of 3.13, also a "3.13dev" that sorts below it.
 bool CanBeSatisfied(std::span<const Constraint> constraints);

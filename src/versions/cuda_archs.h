@@ -47,7 +47,7 @@ class DeviceCodeRequest {
   /// text without a glob before '='; for "any" beside another list for all files.
   static Result<DeviceCodeRequest> Parse(const std::vector<std::string>& texts);
 
-  /// Whether anything is requested for any file.
+  /// True if anything is requested for any file.
   [[nodiscard]] bool RequestsCode() const;
 
   /// The machine code that is asked for, of whichever files.

@@ -24,7 +24,7 @@ bool IsBuild(std::string_view build) {
                      [](char c) { return IsAlphaNumeric(c) || c == '_' || c == '.'; });
 }
 
-/// Whether a part can only be a python tag or a set of python tags: "cp311", "py2.py3".
+/// True if a part can only be a python tag or a set of python tags: "cp311", "py2.py3".
 bool IsPythonTag(std::string_view part) {
   for (const std::string_view prefix : {"py", "cp", "pp", "ip", "jy", "graalpy"}) {
     if (!part.starts_with(prefix) || part.size() == prefix.size()) continue;

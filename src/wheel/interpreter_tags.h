@@ -30,7 +30,7 @@ struct TagVerdict {
 };
 TagVerdict JudgeTag(const Tag& tag);
 
-/// Whether some release of a Python in `range` satisfies `specifiers`, in the sense of Requires-Python.
+/// True if some release of a Python in `range` satisfies `specifiers`, in the sense of Requires-Python.
 bool HasRelease(const PythonRange& range, const Specifiers& specifiers);
 
 }  // namespace ptpkg::wheel

@@ -31,7 +31,7 @@ struct RetagRequest {
     return !python && !abi && !platform && !build && !local && !variant && !root_is_purelib &&
            requirements.empty();
   }
-  /// Whether the request changes on which systems the files run.
+  /// True if the request changes on which systems the files run.
   [[nodiscard]] bool ChangesTags() const { return python || abi || platform; }
 };
 

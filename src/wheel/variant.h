@@ -30,7 +30,7 @@ struct VariantDocument {
   bool operator==(const VariantDocument&) const = default;
 };
 
-/// Whether the text is a valid label: one or more of 0-9, a-z, '_' and '.'.
+/// True if the text is a valid label: one or more of 0-9, a-z, '_' and '.'.
 bool IsVariantLabel(std::string_view text);
 
 /// Errors: kInvalidInput (beginning with `where`) for what is no such document: no JSON, a label, namespace,

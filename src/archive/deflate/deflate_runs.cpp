@@ -12,7 +12,7 @@ constexpr std::size_t kProbeBytes = 64U << 10U;
 constexpr std::size_t kStoredBlockBytes = 65535;  // RFC 1951, 3.2.4
 constexpr int kLastSparingLevel = 6;
 
-/// Whether the sum of squared byte counts is within 15 % of that of even counts: about 7.9 bits a byte. In
+/// True if the sum of squared byte counts is within 15 % of that of even counts: about 7.9 bits a byte. In
 /// whole numbers, because the answer decides bytes that have to be equal on every machine.
 bool IsSpreadEvenly(Bytes piece) {
   std::array<std::array<std::uint32_t, 256>, 4> counts{};  // four, so that equal bytes in a row do not wait

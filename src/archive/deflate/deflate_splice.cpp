@@ -134,7 +134,7 @@ class Inflater {
     const std::size_t kept = std::min(pos_, deflate::kWindowBytes);
     return {buffer_.data() + pos_ - kept, kept};
   }
-  /// Whether changing bytes were copied since the last call.
+  /// True if changing bytes were copied since the last call.
   bool TakeTainted() { return std::exchange(tainted_, false); }
 
   [[nodiscard]] bool Full() const { return pos_ + kStepBytes > buffer_.size(); }

@@ -32,7 +32,7 @@ struct BitWindow {
   std::uint64_t bits = 0;  // at and above `filled` they are zero or equal to what comes next
   unsigned filled = 0;
 
-  /// Whether `times` Refills are possible.
+  /// True if the input has enough bytes for `times` calls of Refill.
   [[nodiscard]] bool CanRefill(std::ptrdiff_t times) const { return end - next >= 8 * times; }
   /// At least 56 bits are in reach afterwards. REQUIRES: CanRefill(1).
   void Refill() {
@@ -236,7 +236,7 @@ class Codes {
 
 /// Takes nothing; what a Sink of Walker looks like.
 struct DiscardSymbols {
-  /// Whether Flush must come before the next symbol.
+  /// True if Flush must come before the next symbol.
   [[nodiscard]] static bool Full() { return false; }
   static Result<void> Flush() { return Ok(); }
   static void Literal(std::uint16_t /*value*/) {}

@@ -56,7 +56,7 @@ class CheckedSource final : public ByteSource {
     is_damaged_ = true;
     return Error(ErrorCode::kCorrupt, "wrong CRC");
   }
-  /// Whether a Read failed because the archive's content is damaged.
+  /// True if a Read failed because the archive's content is damaged.
   [[nodiscard]] bool is_damaged() const { return is_damaged_; }
 
  private:

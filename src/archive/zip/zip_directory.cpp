@@ -33,7 +33,7 @@ struct EndRecord {
   std::string comment = {};
 };
 
-/// Whether the signature at `at` begins an end record of its own, for a reader that comes upon it: its
+/// True if the signature at `at` begins an end record of its own, for a reader that comes upon it: its
 /// comment reaches the end of the file, or its directory lies right before it. `tail_offset`: of `tail` in
 /// the file.
 bool IsEndRecord(std::string_view tail, std::size_t at, std::uint64_t tail_offset) {

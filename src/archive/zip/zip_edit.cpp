@@ -32,8 +32,8 @@ Result<void> CheckCopies(const CentralRecord& record, std::string_view archive) 
   return Ok();
 }
 
-/// Whether the header agrees with the new central directory for a strict reader: no descriptor, no
-/// flags but that of UTF-8, no extra but a ZIP64 field, and no higher version than those need.
+/// True if a strict reader finds the local header equal to the new central directory: without descriptor,
+/// with no flag but UTF-8, no extra field but ZIP64, and the version that these need.
 bool IsPlain(const LocalRecord& local) {
   if (local.flags != (IsAscii(local.name) ? 0 : zip::kFlagUtf8)) return false;
   if (local.extra.empty()) return local.version_needed <= zip::kVersionDeflate;

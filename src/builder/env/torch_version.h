@@ -11,7 +11,7 @@
 
 namespace ptpkg::builder {
 
-/// Whether PyTorch's own build makes the package `name`.
+/// True if PyTorch's own build makes the package `name`.
 [[nodiscard]] bool IsTorch(std::string_view name);
 
 /// Sets PYTORCH_BUILD_VERSION and PYTORCH_BUILD_NUMBER in `variables`, which hold `script.env` of `recipe`,
@@ -25,8 +25,8 @@ void SetTorchVersion(const recipe::Recipe& recipe, std::map<std::string, std::st
 [[nodiscard]] std::optional<std::string> ComposeTorchVersion(
     const std::map<std::string, std::string>& variables);
 
-/// Whether a distribution of the version `made` belongs to a recipe of the version `wanted`. Without a local
-/// segment a recipe stands for all of them, as in convert/package_metadata.h.
+/// True if a recipe of the version `wanted` makes a distribution of the version `made`. A recipe without a
+/// local segment makes all of them, as in convert/package_metadata.h.
 [[nodiscard]] bool IsVersionOfRecipe(std::string_view made, std::string_view wanted);
 
 }  // namespace ptpkg::builder

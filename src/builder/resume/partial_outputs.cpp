@@ -73,7 +73,7 @@ class PartialOutputFinder {
     return last;
   }
 
-  /// Whether ninja handles the files of `folder`. A make that ninja started (ExternalProject) trusts
+  /// True if ninja handles the files of `folder`. A make that ninja started (ExternalProject) trusts
   /// anything newer than its sources.
   [[nodiscard]] bool IsNinjas(std::string folder) const {
     if (ninja_.empty()) return false;

@@ -250,7 +250,7 @@ class Syncer {
                                    .digest = digest});
   }
 
-  /// Whether `folder` of the copy is reached through directories alone: a symlink made by a build
+  /// True if `folder` of the copy is reached through directories alone: a symlink made by a build
   /// may lead anywhere.
   Result<bool> IsReal(const std::string& folder) {
     if (folder.empty()) return true;

@@ -55,7 +55,7 @@ struct SyncRequest {
   /// The copy is being made: files keep their times, and one that is there already is another source's.
   bool first = false;
   bool replaces = false;  ///< With `first`: what is there already was inherited, and gives way.
-  /// Whether the copy has the file from another source: no origin may bring it too. May be empty.
+  /// True if the copy has the file from another source: no origin may bring it too. May be empty.
   std::function<bool(const RelPath&)> is_taken = {};
   /// Called before the copy gets a file that it did not have, or loses one; may be empty. An error ends it.
   std::function<Result<void>()> before_other_files = {};

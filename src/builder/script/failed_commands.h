@@ -24,7 +24,7 @@ struct FailedCommands {
   /// Targets of these commands, without "." and "..": absolute, or relative to an unknown directory.
   std::set<std::string, std::less<>> targets = {};
 
-  /// Whether one of the targets can be the file `path` below `root`: a relative one is its end.
+  /// True if one of the targets can be the file `path` below `root`: a relative one is its end.
   [[nodiscard]] bool Name(const AbsPath& root, const RelPath& path) const;
 };
 
@@ -45,7 +45,7 @@ class FailedCommandsWriter {
   void ReadOutputLine(std::string_view line) { Add(FailedTargets(line)); }
   /// Adds files that are known to be half-written. The first 64 KiB of names are kept.
   void Add(const std::vector<std::string>& targets);
-  /// Whether everything was written.
+  /// True if everything was written.
   [[nodiscard]] bool is_complete() const { return complete_; }
 
  private:

@@ -64,10 +64,10 @@ class FailureBlocks {
   std::deque<std::string> recent_;
 };
 
-/// Whether `text` is make's error line, without blanks before it: "make[2]: *** [Makefile:10: a.o] Error 1".
+/// True if `text` is make's error line, without blanks before it: "make[2]: *** [Makefile:10: a.o] Error 1".
 bool IsMakeError(std::string_view text);
 
-/// Whether a line reports an error of a compiler, linker or tool: "x.cpp:3:1: error: …".
+/// True if a line reports an error of a compiler, linker or tool: "x.cpp:3:1: error: …".
 bool IsErrorLine(std::string_view line);
 
 }  // namespace ptpkg::builder

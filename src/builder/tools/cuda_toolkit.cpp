@@ -114,7 +114,7 @@ std::string CublasOf(Env& env, const AbsPath& file) {
   }
 }
 
-/// Whether there is a program at `nvcc`; adds it unless it is known under another name.
+/// True if there is a program at `nvcc`; adds it unless it is known under another name.
 bool AddNvcc(Env& env, const AbsPath& nvcc, std::vector<AbsPath>& found) {
   if (!FindProgram("nvcc", nvcc.Parent().str())) return false;
   const auto real = env.fs.RealPath(nvcc.str());

@@ -13,7 +13,7 @@ namespace ptpkg::conda {
 /// 128 bytes.
 inline constexpr std::size_t kMaxShebang = 127;
 
-/// Whether `file` contains `placeholder`, and how to replace it: binary if a NUL byte is anywhere in
+/// True if `file` contains `placeholder`, and how to replace it: binary if a NUL byte is anywhere in
 /// the file, else text. Reads in chunks of 1 MiB. Errors: those of reading the file.
 Result<std::optional<FileMode>> DetectPlaceholder(Fs& fs, const AbsPath& file,
                                                   const std::string& placeholder);

@@ -9,11 +9,11 @@
 
 namespace ptpkg::convert {
 
-/// Whether `folder` holds a distribution: a *.dist-info/METADATA at its top, or where a prefix has it.
+/// True if `folder` holds a distribution: a *.dist-info/METADATA at its top, or where a prefix has it.
 /// Reads no file. Errors: kIo.
 Result<bool> ContainsDistribution(Env& env, const AbsPath& folder);
 
-/// Whether exactly one .dist-info lies at the top of `tree`, whose digests are not read.
+/// True if exactly one .dist-info lies at the top of `tree`, whose digests are not read.
 bool IsUnpackedWheel(const StagedTree& tree);
 
 struct TreeToWheelOptions {

@@ -46,7 +46,7 @@ struct DeviceCode {
   /// device linker makes machine code alone. Without embedded machine code, or of objects and archives, all
   /// that it holds.
   [[nodiscard]] DeviceCodeStats EffectiveCode() const;
-  /// Whether any of it is for AMD GPUs.
+  /// True if any of it is for AMD GPUs.
   [[nodiscard]] bool HasAmd() const;
   /// Counts a container of relocatable code. REQUIRES: `is_linked` and `embedded` are complete.
   void AddRelocatable(const DeviceCodeStats& container);

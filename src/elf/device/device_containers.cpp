@@ -38,7 +38,7 @@ DeviceCodeKind KindOf(std::uint16_t kind) {
   return kind == kPtx || kind == kLaterPtx ? DeviceCodeKind::kPtx : DeviceCodeKind::kOther;
 }
 
-/// Whether the name at `at` is `name`; others, which may be megabytes long, are not measured.
+/// True if the name at `at` is `name`; others, which may be megabytes long, are not measured.
 bool IsNamed(std::string_view names, std::uint32_t at, std::string_view name) {
   if (at >= names.size()) return false;
   const std::string_view rest = names.substr(at);

@@ -84,7 +84,7 @@ struct EditPlan {
   /// cannot move, and no slot is free.
   bool strip_hazard = false;
 
-  /// Whether `now` is still the planned file with that content.
+  /// True if `now` is still the planned file with that content.
   [[nodiscard]] bool IsFor(const FileStat& now) const;
 
   [[nodiscard]] std::uint64_t BytesToWrite() const;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kGnuPrefix = ".gnu";
 
-/// Whether the name of `section` begins with ".gnu".
+/// True if the name of `section` begins with ".gnu".
 Result<bool> IsNamedGnu(File& file, const Image& image, const Section& section) {
   if (image.header.section_names_index >= image.sections.size()) return false;
   const Section& names = image.sections[image.header.section_names_index];

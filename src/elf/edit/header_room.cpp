@@ -22,7 +22,7 @@ bool IsMovable(const Segment& segment) {
          segment.type == kSegmentGnuProperty;
 }
 
-/// Whether all of `notes` mean the same at any place.
+/// True if all of `notes` mean the same at any place.
 bool AreKnownNotes(const Codec& codec, Bytes notes, std::uint64_t align) {
   constexpr std::array kOwners = {std::string_view("GNU"), std::string_view("FDO"), std::string_view("Go"),
                                   std::string_view("Android")};

@@ -13,7 +13,7 @@ struct HeaderRoom {
   std::uint64_t end = 0;
   std::uint64_t vaddr = 0;  ///< Address of `begin`.
 
-  /// Whether a section or segment moves with the block: notes, the interpreter's name, hash tables and
+  /// True if a section or segment moves with the block: notes, the interpreter's name, hash tables and
   /// .dynsym.
   [[nodiscard]] bool Holds(const Image& image, const Section& section) const;
   [[nodiscard]] bool Holds(const Segment& segment) const;
@@ -27,12 +27,12 @@ struct HeaderRoom {
 /// Errors: kIo.
 Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image, std::size_t slots);
 
-/// Whether the file works without its PT_PHDR, whose slot another segment may take: only the dynamic loader
+/// True if the file works without its PT_PHDR, whose slot another segment may take: only the dynamic loader
 /// itself, of the program that it starts, reads it. gold, lld and mold give one to every library, GNU ld to
 /// none.
 bool CanDropPhdr(const Image& image);
 
-/// Whether section `section` is .hash, .gnu.hash or .dynsym, according to .dynamic.
+/// True if section `section` is .hash, .gnu.hash or .dynsym, according to .dynamic.
 bool IsLookupTable(const Image& image, const Section& section);
 
 }  // namespace ptpkg::elf

@@ -28,7 +28,7 @@ Result<std::optional<UndoRecord>> ReadOwnUndo(File& file, const AbsPath& path) {
   return record;
 }
 
-/// Whether `file` ends with something for which the lock must be taken: a record, or one that is just being
+/// True if `file` ends with something for which the lock must be taken: a record, or one that is just being
 /// written.
 Result<bool> MayHaveUndo(File& file) {
   const auto record = ReadUndo(file);

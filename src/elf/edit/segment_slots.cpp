@@ -135,7 +135,7 @@ class SlotFinder {
     return true;
   }
 
-  /// Whether one PT_LOAD can map both: none is writable, and the bytes between them are padding.
+  /// True if one PT_LOAD can map both: none is writable, and the bytes between them are padding.
   [[nodiscard]] bool CanMerge(const Segment& first, const Segment& second) const {
     const std::uint64_t end = first.offset + first.file_size;
     const bool is_writable = ((first.flags | second.flags) & kFlagWrite) != 0;
@@ -208,7 +208,7 @@ class EmptiedFinder {
     return user.empty();
   }
 
-  /// Whether the bytes beside the sections are NUL.
+  /// True if the bytes beside the sections are NUL.
   Result<bool> HasOnlyPadding(const Segment& load) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> named;  // begin, end
     for (const std::size_t index : moved_) {

@@ -127,7 +127,7 @@ std::uint64_t BlockOffset(std::uint64_t new_size, std::uint64_t body_size) {
   return AlignUp(new_size + body_size, kAtomicBlock);
 }
 
-/// Whether the edit writes `value` at `offset`. Ranges overlap where a damaged file's tables do.
+/// True if the edit writes `value` at `offset`. Ranges overlap where a damaged file's tables do.
 bool WritesValue(const UndoRecord& record, std::uint64_t offset, char value) {
   return std::any_of(record.ranges.begin(), record.ranges.end(), [&](const UndoRange& range) {
     if (offset < range.offset || offset - range.offset >= range.before.size()) return false;

@@ -43,7 +43,7 @@ Result<void> AppendUndo(File& file, const UndoRecord& record);
 /// Errors: kCorrupt for a record that is damaged, kIo. Cost: 512 bytes read where there is none.
 Result<std::optional<UndoRecord>> ReadUndo(File& file);
 
-/// Whether the file can be restored: each byte of the record's ranges is the old one or one that the edit
+/// True if the file can be restored: each byte of the record's ranges is the old one or one that the edit
 /// writes.
 Result<bool> IsUndoable(File& file, const UndoRecord& record);
 

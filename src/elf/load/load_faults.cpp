@@ -162,7 +162,7 @@ class Examiner {
     return at && *at == offset;
   }
 
-  /// Whether every page of the range belongs to some PT_LOAD.
+  /// True if every page of the range belongs to some PT_LOAD.
   [[nodiscard]] bool IsMapped(const Segment& range) const {
     const std::uint64_t end = range.vaddr + range.memory_size;
     if (end < range.vaddr || range.memory_size > kMaxSpan) return false;
@@ -175,7 +175,7 @@ class Examiner {
     return true;
   }
 
-  /// Whether ld.so can read `size` bytes of the file at `vaddr`.
+  /// True if ld.so can read `size` bytes of the file at `vaddr`.
   [[nodiscard]] bool CanRead(std::uint64_t vaddr, std::uint64_t size) const {
     const Segment* const load = PageOwner(image_, vaddr);
     return load != nullptr && (load->flags & (kFlagRead | kFlagWrite | kFlagExecute)) != 0 &&

@@ -30,7 +30,7 @@ struct TokenValues {
 /// `text` with every token, plain or in braces, replaced. A token ends before the first character that no
 /// identifier can hold; what is no token stays, '$' included. Source: glibc elf/dl-load.c, is_dst.
 std::string ExpandTokens(std::string_view text, const TokenValues& values);
-/// Whether ExpandTokens would replace $`name` in `text`; `name`: "ORIGIN", "LIB", "PLATFORM".
+/// True if ExpandTokens would replace $`name` in `text`; `name`: "ORIGIN", "LIB", "PLATFORM".
 bool UsesToken(std::string_view text, std::string_view name);
 
 /// `entries` of the tree member `file`, fit for any place of installation: entries below `build_prefix`

@@ -6,7 +6,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// Whether `path` is a library for `machine`. Unreadable files, directories and foreign files are not.
+/// True if `path` is a library for `machine`. Unreadable files, directories and foreign files are not.
 bool IsLibrary(Fs& fs, const AbsPath& path, std::uint16_t machine) {
   const auto file = fs.Open(path, OpenMode::kRead);
   if (!file) return false;

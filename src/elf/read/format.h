@@ -128,7 +128,7 @@ inline constexpr std::uint64_t kDtMipsRldMapRel = 0x70000035;
 inline constexpr std::uint64_t kDtAuxiliary = 0x7ffffffd;
 inline constexpr std::uint64_t kDtFilter = 0x7fffffff;
 
-/// Whether a value of that tag is an address that the loader uses.
+/// True if a value of that tag is an address that the loader uses.
 constexpr bool HoldsAddress(std::uint64_t tag) {
   constexpr std::array kTags = {kDtPltgot, kDtHash,    kDtStrtab, kDtSymtab,    kDtRela,      kDtInit,
                                 kDtFini,   kDtRel,     kDtJmprel, kDtInitArray, kDtFiniArray, kDtPreinitArray,

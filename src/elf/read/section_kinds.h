@@ -40,7 +40,7 @@ struct NamedSection {
 /// table.
 Result<std::vector<NamedSection>> ReadNamedSections(File& file, const Image& image);
 
-/// Whether there is neither a full symbol table (.symtab) nor debug information. False also for a file
+/// True if there is neither a full symbol table (.symtab) nor debug information. False also for a file
 /// without section headers, where this is unknown.
 bool IsStripped(const std::vector<NamedSection>& sections);
 

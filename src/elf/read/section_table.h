@@ -10,7 +10,7 @@
 
 namespace ptpkg::elf {
 
-/// Whether the section has bytes in the file.
+/// True if the section has bytes in the file.
 [[nodiscard]] inline bool HasBytes(const Section& section) {
   return section.type != 0 && section.type != kSectionNobits && section.size != 0;
 }

@@ -15,7 +15,7 @@ struct MemberPlace {
   std::uint64_t size_bytes = 0;  ///< Size of its content, without the name.
 };
 
-/// Whether it is a static archive, by its magic number; thin archives count. Errors: kIo.
+/// True if it is a static archive, by its magic number; thin archives count. Errors: kIo.
 Result<bool> IsStaticArchive(File& file);
 
 /// Calls `visit` with each member's name and place and a view of its bytes, which ends with the call; tables

@@ -233,7 +233,7 @@ class ReferenceScan {
     return (value ^ sign) - sign;
   }
 
-  /// Whether the page holds nothing but movable content, and a place.
+  /// True if the page holds nothing but movable content, and a place.
   [[nodiscard]] bool IsPageOfTarget(std::uint64_t page) const {
     if (!IsIn(targets_.wholes, page) || !IsIn(targets_.wholes, page + kCodePage - 1)) return false;
     const auto place =
@@ -242,7 +242,7 @@ class ReferenceScan {
     return place != targets_.places.end() && place->begin < page + kCodePage;
   }
 
-  /// Whether the instruction adds a target's offset to the page of its register, or loads from there.
+  /// True if the instruction adds a target's offset to the page of its register, or loads from there.
   /// The register rarely has another value by now: no other code has such a page.
   [[nodiscard]] bool LeadsToTarget(std::uint32_t word) const {
     const std::optional<std::uint64_t>& page = pages_[word >> 5U & 0x1fU];

@@ -23,13 +23,13 @@
 
 namespace ptpkg::elf {
 
-/// Whether a GPU of compute capability `gpu` (90 is 9.0) can use code of that kind and architecture.
+/// True if a GPU of compute capability `gpu` (90 is 9.0) can use code of that kind and architecture.
 /// Machine code: of the same major and an equal or lower minor number, with suffix 'f' too; with suffix 'a'
 /// exactly this chip; from and for Tegra chips (32, 53, 62, 72, 87, 101, 110) exactly this number. PTX: of an
 /// equal or lower number; 'a' exactly; 'f' as machine code. kOther: never.
 bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t gpu);
 
-/// Whether a GPU can use any of the code.
+/// True if a GPU can use any of the code.
 bool HasCodeFor(const DeviceCodeStats& share, std::uint32_t gpu);
 
 enum class SliceForm : std::uint8_t { kInPlace, kCompact };
@@ -81,7 +81,7 @@ struct SlicePlan {
   std::vector<UntouchedContainer> untouched = {};  ///< In file order.
   FileStat seen = {};                              ///< The file as planned.
 
-  /// Whether the result differs from the original.
+  /// True if the result differs from the original.
   [[nodiscard]] bool Changes() const { return dropped.containers != 0; }
   /// Wanted GPU → number of containers without code for it.
   [[nodiscard]] std::map<std::uint32_t, std::size_t> Gaps() const;

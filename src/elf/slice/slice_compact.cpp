@@ -333,7 +333,7 @@ class CompactPlanner {
     return "";
   }
 
-  /// Whether the part is loaded with the rights of the block behind the program headers.
+  /// True if the part is loaded with the rights of the block behind the program headers.
   [[nodiscard]] bool HasRightsOfRoom(const CompactPart& part) const {
     const Segment* load = image_.LoadAt(layout_.room->vaddr);
     return load != nullptr && ((load->flags ^ image_.segments[part.load].flags) & ~kFlagExecute) == 0;

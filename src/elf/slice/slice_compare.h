@@ -45,7 +45,7 @@ class RangeComparison {
 
  private:
   struct Buffers;
-  /// Whether the range needs no comparison.
+  /// True if the range needs no comparison.
   [[nodiscard]] bool IsEqualByItsSource(const ComparedRange& range) const;
   Result<void> Compare(const ComparedRange& range, Buffers& buffers) const;
   void Follow(std::uint64_t original, MutableBytes bytes) const;

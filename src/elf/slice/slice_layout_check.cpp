@@ -265,7 +265,7 @@ class LayoutCheck {
     return 0;
   }
 
-  /// Whether both files must have the segment, and it is not loaded: neither unused ones, nor the
+  /// True if both files must have the segment, and it is not loaded: neither unused ones, nor the
   /// original's of the program headers where the slice does without.
   [[nodiscard]] bool IsListed(const Segment& segment) const {
     const bool is_spared = segment.type == kSegmentPhdr && new_.image.FindSegment(kSegmentPhdr) == nullptr &&
@@ -309,7 +309,7 @@ class LayoutCheck {
     return !IsMapped(old_.image, old) || IsMapped(new_.image, now);
   }
 
-  /// Whether the segment keeps the rights `flags`, except the right to execute where no section of code lies.
+  /// True if the segment keeps the rights `flags`, except the right to execute where no section of code lies.
   [[nodiscard]] bool KeepsRights(const Segment& now, std::uint32_t flags) const {
     if (now.flags == flags) return true;
     if (now.flags != (flags & ~kFlagExecute)) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a compact slice says the same as its original but for its containers. Layer: elf, private to it.
+// True if a compact slice says the same as its original but for its containers. Layer: elf, private to it.
 
 #include <vector>
 

@@ -48,7 +48,7 @@ class MovesByPlace {
 
   /// Adds an item with bytes.
   void Add(std::uint64_t original, std::uint64_t sliced) { moves_[original] = original - sliced; }
-  /// Whether an item without bytes moved no less than the bytes before it, and no more than those
+  /// True if an item without bytes moved no less than the bytes before it, and no more than those
   /// behind it.
   [[nodiscard]] bool IsBetweenNeighbours(std::uint64_t original, std::uint64_t sliced) const;
   /// Checks IsBetweenNeighbours for all sections without bytes. Errors: kInternal naming the section.

@@ -16,7 +16,7 @@ class SlicedFile final : public ReadOnlyFile {
   Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override;
   Result<std::uint64_t> NextData(std::uint64_t offset) override;
 
-  /// Whether the bytes are read from `original` at `from`, and so are equal to those.
+  /// True if the bytes are read from `original` at `from`, and so are equal to those.
   [[nodiscard]] bool IsTakenFrom(const File& original, std::uint64_t from, std::uint64_t offset,
                                  std::uint64_t size_bytes) const;
 

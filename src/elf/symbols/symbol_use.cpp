@@ -423,7 +423,7 @@ class ImportedNames {
   std::span<const std::uint16_t> passed_over_;
 };
 
-/// Whether the file defines one of `numbers`.
+/// True if the file defines one of `numbers`.
 Result<bool> DefinesAny(File& file, const Image& image, const std::vector<std::uint32_t>& numbers,
                         std::uint64_t count) {
   const auto table = image.dynamic->Find(kDtSymtab);

@@ -212,7 +212,7 @@ class Search {
     return false;
   }
 
-  /// Whether a package outside the channel could satisfy all constraints on `name`.
+  /// True if a package outside the channel could satisfy all constraints on `name`.
   bool CanBeMetElsewhere(const std::string& name) {
     const std::vector<versions::Constraint> constraints = ConstraintsOn(name);
     if (constraints.size() < 2 || versions::CanBeSatisfied(constraints)) return true;

@@ -21,10 +21,10 @@ struct GeneratedPages {
 /// cannot be read or understood is not ours. Errors: kIo (the directory), kCancelled.
 Result<GeneratedPages> FindGeneratedPages(Env& env, const AbsPath& folder);
 
-/// Whether `page` is the index.json of the project its directory is named after, as ptpkg writes it: each of
+/// True if `page` is the index.json of the project its directory is named after, as ptpkg writes it: each of
 /// its files, and it has one, has our mark (kWheelDirectoryKey). False if it does not exist.
 bool IsGeneratedProjectPage(Env& env, const AbsPath& page);
-/// Whether `page` begins like ptpkg's index.html of a root or project. False if it does not exist.
+/// True if `page` begins like ptpkg's index.html of a root or project. False if it does not exist.
 bool IsGeneratedHtmlPage(Env& env, const AbsPath& page);
 
 }  // namespace ptpkg::index

@@ -40,7 +40,7 @@ Json PreviousFiles(Env& env, const AbsPath& page) {
   return files;
 }
 
-/// Whether and why the last run's page says that this very file is yanked.
+/// True if and why the last run's page says that this very file is yanked.
 std::optional<std::string> KnownYank(const Json& previous, const IndexedWheel& wheel) {
   if (!previous.contains(wheel.file_name)) return std::nullopt;
   const Json& file = previous.at(wheel.file_name);
@@ -301,7 +301,7 @@ void DropRemovedWheels(WheelFolder& folder, const std::set<std::string>& without
   std::erase_if(folder.names, [&](const std::string& name) { return without.contains(folder.KeyOf(name)); });
 }
 
-/// Whether an earlier run made an index there.
+/// True if an earlier run made an index there.
 bool HasIndex(const WheelFolder& folder) { return folder.own.Any(); }
 
 bool HasWheels(const WheelFolder& folder) {

@@ -59,9 +59,9 @@ struct Yank {
 };
 /// The SHA-256 with which a page lists the file, in hex; "" where it does not.
 std::string DigestInPage(const Json& page, const std::string& file_name);
-/// Whether the page lists the file, in that directory.
+/// True if the page lists the file, in that directory.
 bool IsListed(const Json& page, const Yank& yank);
-/// Whether the page has that mark already.
+/// True if the page has that mark already.
 bool IsYanked(const Json& page, const Yank& yank);
 /// Errors: kNotFound (not listed), as AddToProjectPage.
 Result<void> SetYanked(Json& page, const Yank& yank);
@@ -78,7 +78,7 @@ Json EmptyRootPage();
 /// Adds `projects`, normal forms; the page is sorted by them. Errors: those of AddToProjectPage.
 Result<void> AddToRootPage(Json& page, const std::vector<std::string>& projects);
 std::string RootHtml(const Json& page);
-/// Whether `text` begins like the output of ProjectHtml and RootHtml.
+/// True if `text` begins like the output of ProjectHtml and RootHtml.
 bool IsGeneratedHtml(std::string_view text);
 
 }  // namespace ptpkg::index

@@ -42,7 +42,7 @@ class WheelVariants {
 /// AddToProjectPage.
 Result<void> AddVariantsToPage(Json& page, const std::vector<VariantsFile>& files);
 
-/// Whether a file of that name can be a variants document.
+/// True if a file of that name can be a variants document.
 bool IsVariantsFileName(const std::string& name);
 
 }  // namespace ptpkg::index

@@ -164,7 +164,7 @@ Result<std::vector<AbsPath>> ArtifactsOf(Env& env, const AbsPath& folder) {
   return found;
 }
 
-/// Whether anything but directories lies in `folder`, however deep.
+/// True if anything but directories lies in `folder`, however deep.
 Result<bool> HoldsFiles(Env& env, const AbsPath& folder) {
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));

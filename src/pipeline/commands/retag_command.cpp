@@ -50,7 +50,7 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
   return planned;
 }
 
-/// Whether the new platform tag says something that the old one did not.
+/// True if the new platform tag says something that the old one did not.
 bool ClaimsPlatform(const Planned& one) {
   const auto before = wheel::FileName::Parse(one.from.Name());
   const auto after = wheel::FileName::Parse(one.to.Name());

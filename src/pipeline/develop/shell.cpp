@@ -74,7 +74,7 @@ class ShellFinder {
               [](const Candidate& a, const Candidate& b) { return a.mtime_ns > b.mtime_ns; });
   }
 
-  /// Whether it is of this recipe and subject; `ptpkg dev` may have another version. Not one that was moved
+  /// True if it is of this recipe and subject; `ptpkg dev` may have another version. Not one that was moved
   /// here: its environment names the directory that it was copied from.
   [[nodiscard]] bool IsUsable(const AbsPath& folder, bool is_dev) const {
     const auto state = builder::ReadWorkState(env_.fs, folder);

@@ -29,7 +29,7 @@ class BaselineFindings {
   /// them. Findings that differ in nothing else are the same.
   explicit BaselineFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
 
-  /// Whether the baseline has it: id, file and message are equal. True of an id and severity of which not all
+  /// True if the baseline has it: id, file and message are equal. True of an id and severity of which not all
   /// were listed, so that nobody can tell which are new.
   [[nodiscard]] bool Has(const Finding& finding) const;
 

@@ -9,20 +9,20 @@
 
 namespace ptpkg::pipeline {
 
-/// Whether a file of that name is one of NVIDIA's redistributed libraries: "libcublas.so.13",
+/// True if a file of that name is one of NVIDIA's redistributed libraries: "libcublas.so.13",
 /// "libcudart-d0da41ae.so.11.0".
 bool IsVendorLibrary(std::string_view file_name);
 
-/// Whether a file with this path below .dist-info, or below info/, can be the artifact's own licence:
+/// True if a file with this path below .dist-info, or below info/, can be the artifact's own licence:
 /// "License.txt", "licenses/EULA". Deeper files are licences of a part: torch has the one of CUTLASS's Python
 /// package in licenses/third_party/cutlass/. So is "LICENSE-3rd-party.txt".
 bool IsOwnLicence(std::string_view path);
 
-/// Whether a licence text is an NVIDIA agreement: its first 4 KiB decide, so that a project's licence
+/// True if a licence text is an NVIDIA agreement: its first 4 KiB decide, so that a project's licence
 /// that quotes one of them far below does not count.
 bool IsVendorLicence(std::string_view text);
 
-/// Whether a licence field names nothing but an NVIDIA agreement: "LicenseRef-NVIDIA-Proprietary".
+/// True if a licence field names nothing but an NVIDIA agreement: "LicenseRef-NVIDIA-Proprietary".
 bool IsVendorLicenceName(std::string_view name);
 
 /// Path of the first of the artifact's own licences (path, text), if all are NVIDIA's; else "": what a

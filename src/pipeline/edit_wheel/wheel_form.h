@@ -31,10 +31,10 @@ void SetWheelForm(const WheelForm& form, graph::Node& node);
 /// Sets the input "deflater" of a node that writes a zip: its version decides bytes.
 void SetDeflater(graph::Node& node);
 
-/// Whether the wheel that `node` makes may be tagged linux_<machine> because the user asked for the computed
+/// True if the wheel that `node` makes may be tagged linux_<machine> because the user asked for the computed
 /// platform, or for that one: external libraries are then stated by the tag, and not an error.
 bool MayBeTaggedLinux(const graph::Node& node);
-/// Whether the wheel of this file name is for linux_<machine> and for no other platform.
+/// True if the wheel of this file name is for linux_<machine> and for no other platform.
 bool IsForLinuxAlone(std::string_view file_name);
 
 /// Errors: kRefused when this program has another deflater than the plan says.

@@ -27,7 +27,7 @@ struct OutputSelection {
 Result<OutputSelection> SelectOutputs(const BuildRequest& request, const recipe::Recipe& recipe,
                                       bool required_by_other);
 
-/// Whether `recipe` makes one of the requested formats; a request that names none asks for all.
+/// True if `recipe` makes one of the requested formats; a request that names none asks for all.
 bool MakesRequestedFormat(const BuildRequest& request, const recipe::Recipe& recipe);
 
 }  // namespace ptpkg::pipeline

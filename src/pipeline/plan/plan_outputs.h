@@ -14,7 +14,7 @@
 
 namespace ptpkg::pipeline {
 
-/// Whether `recipe` lists the package `name` among its run requirements.
+/// True if `recipe` lists the package `name` among its run requirements.
 bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name);
 
 /// The dependencies of the conda package of `recipe`, as far as `candidates` have it in versions that fit

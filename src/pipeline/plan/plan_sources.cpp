@@ -19,7 +19,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-/// Whether --source `name` means the recipe or a staging output that it goes on from.
+/// True if --source `name` means the recipe or a staging output that it goes on from.
 bool IsOverridden(const recipe::Recipe& recipe, const std::string& name) {
   return source::OverrideApplies(recipe, name) ||
          (recipe.inherited != nullptr && IsOverridden(*recipe.inherited, name));

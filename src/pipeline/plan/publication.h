@@ -53,7 +53,7 @@ void AddIndex(const graph::StageTable& stages, const AbsPath& output,
 /// The id of the check of a pack's artifacts: "check/conda/toy-1.0-0".
 std::string CheckIdOf(const std::string& pack_id);
 
-/// Whether need `role` of a publication approves the artifacts of its need `artifacts`.
+/// True if need `role` of a publication approves the artifacts of its need `artifacts`.
 bool IsApprovalOf(const std::string& role, const std::string& artifacts);
 
 }  // namespace ptpkg::pipeline

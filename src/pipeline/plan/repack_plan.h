@@ -31,7 +31,7 @@ struct RepackRequest {
   std::optional<AbsPath> sign_key = {};  ///< See BuildRequest.
 };
 
-/// Whether `path` is a directory to convert to a wheel: one that holds a distribution
+/// True if `path` is a directory to convert to a wheel: one that holds a distribution
 /// (convert/tree/tree_to_wheel.h) and no recipe.yaml. False if it does not exist. Errors: kIo.
 Result<bool> IsWheelTree(Env& env, const AbsPath& path);
 

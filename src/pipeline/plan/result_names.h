@@ -24,7 +24,7 @@ class ResultNames {
 /// kAlreadyExists; the hint names what the verb offers.
 Error NameTakenError(const AbsPath& path, bool has_force);
 
-/// Whether both paths lead to the same file, through links too. Errors: kNotFound, kIo.
+/// True if both paths lead to the same file, through links too. Errors: kNotFound, kIo.
 Result<bool> IsOneFile(Env& env, const AbsPath& left, const AbsPath& right);
 
 /// Removes what vouches for `artifact` beside it: for bytes that go, or are gone. Errors: kIo.

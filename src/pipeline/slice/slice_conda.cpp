@@ -28,7 +28,7 @@ namespace {
 // one.
 constexpr std::uint64_t kSliceNumbers = 1000;
 
-/// Whether index.json belongs to a slice: a build string of the user's own may end in "sm80" too.
+/// True if index.json belongs to a slice: a build string of the user's own may end in "sm80" too.
 Result<bool> IsSlice(const Json& index) {
   PTPKG_TRY(const std::string build, JsonStringOr(index, "build", "", "info/index.json"));
   PTPKG_TRY(const std::int64_t number, JsonInteger(index, "build_number", "info/index.json"));

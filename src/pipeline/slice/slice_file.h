@@ -15,7 +15,7 @@ namespace ptpkg::pipeline {
 /// Its names are those of CodeSizes. Embedded and relocatable code together.
 CodeSizes SizesOf(const elf::DeviceCode& code);
 
-/// Whether a GPU of that number can use any of the effective code (DeviceCode::EffectiveCode).
+/// True if a GPU of that number can use any of the effective code (DeviceCode::EffectiveCode).
 bool HasCodeFor(const elf::DeviceCode& code, std::uint32_t gpu);
 
 /// The GPUs that it has machine code of which counts, ascending.

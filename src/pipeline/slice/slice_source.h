@@ -44,7 +44,7 @@ class SliceSource {
  public:
   virtual ~SliceSource() = default;
 
-  /// Whether Stage moves the files into place, and lists no digests: they must then be on disk.
+  /// True if Stage moves the files into place, and lists no digests: they must then be on disk.
   [[nodiscard]] virtual bool WantsFiles() const { return false; }
 
   /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;

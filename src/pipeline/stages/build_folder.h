@@ -77,7 +77,7 @@ class BuildFolder final : public graph::Claim {
 /// <cache>/work, where they lie.
 AbsPath WorkRoot(const Env& env);
 
-/// Whether a build node's input of this name is read only after its script.
+/// True if a build node's input of this name is read only after its script.
 bool IsReadAfterScript(std::string_view input);
 
 /// The lease of the directory of a build, made where it is missing; waits, with a note, while another process

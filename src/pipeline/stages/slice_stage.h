@@ -10,7 +10,7 @@
 
 namespace ptpkg::pipeline {
 
-/// Whether artifacts of `pack` can be sliced: conda packages and wheels.
+/// True if artifacts of `pack` can be sliced: conda packages and wheels.
 bool CanSlice(const graph::Node& pack);
 
 /// Adds the node that makes `slices` of the artifacts of `pack`, once `after` have passed. Returns its id.

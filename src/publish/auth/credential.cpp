@@ -82,7 +82,7 @@ std::optional<AbsPath> PypircPath(const Env& env) {
   return home ? std::optional(*home / ".pypirc") : std::nullopt;
 }
 
-/// Whether the section's password belongs to the server of `url`: --server may name another.
+/// True if the section's password belongs to the server of `url`: --server may name another.
 Result<bool> IsMeantFor(const std::optional<PypircSection>& section, const std::string& name,
                         const std::string& url) {
   if (!section) return false;

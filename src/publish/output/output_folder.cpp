@@ -245,7 +245,7 @@ std::vector<ArtifactRecord> OutputFolder::CheckedArtifacts(const std::string& ke
 
 namespace {
 
-/// Whether both names belong to one variant, "toy-1.0-h1234567_0", of which `one` has this build number.
+/// True if both names belong to one variant, "toy-1.0-h1234567_0", of which `one` has this build number.
 bool IsOneVariant(const std::string& one, const std::string& build_number, const std::string& other) {
   if (one == other) return true;
   if (build_number.empty() || !one.ends_with("_" + build_number)) return false;

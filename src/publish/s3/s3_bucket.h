@@ -65,7 +65,7 @@ class S3Bucket {
   /// Finds out once whether the store honours conditions: it must refuse to write kConditionsFile anew, and
   /// to replace it where it is another one. One that carries out such a write is warned of.
   Result<void> ProbeConditions();
-  /// Whether a conditional write protects other writers' data: false before ProbeConditions().
+  /// True if a conditional write protects other writers' data: false before ProbeConditions().
   [[nodiscard]] bool HonoursConditions() const { return honours_conditions_; }
   /// The store has refused a write though its condition held: from now on writes are without.
   void GiveUpConditions();

@@ -1,5 +1,5 @@
 #pragma once
-// Whether an object of a bucket has the bytes that it should have. Layer: publish. Source: Amazon S3 API
+// True if an object of a bucket has the bytes that it should have. Layer: publish. Source: Amazon S3 API
 // Reference, "Checking object integrity".
 
 #include <string>

@@ -154,7 +154,7 @@ bool NamesScriptFile(const std::string& text) {
   return one_word && (text.ends_with(".sh") || text.ends_with(".py"));
 }
 
-/// Whether a shell runs the script of `section`: only a shell expands "${PREFIX}".
+/// True if a shell runs the script of `section`: only a shell expands "${PREFIX}".
 bool RunByShell(const Node& section) {
   const Node* interpreter = section.Find("interpreter");
   if (interpreter == nullptr) return true;

@@ -20,7 +20,7 @@ struct FileFilter {
   /// Files with these extensions (".h") are not opened.
   std::span<const std::string_view> skipped_extensions = {};
 
-  /// Whether a file called `name` has to be opened.
+  /// True if a file called `name` has to be opened.
   [[nodiscard]] bool IsCandidate(std::string_view name) const;
 };
 

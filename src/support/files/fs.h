@@ -25,7 +25,7 @@ struct FileStat {
   std::uint64_t device = 0;
 
   bool operator==(const FileStat&) const = default;
-  /// Whether it is the same file, not written since: the criteria of `make`, and more.
+  /// True if it is the same file, not written since: the criteria of `make`, and more.
   [[nodiscard]] bool IsUnchangedSince(const FileStat& before) const {
     return inode == before.inode && device == before.device && size_bytes == before.size_bytes &&
            mtime_ns == before.mtime_ns;

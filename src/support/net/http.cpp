@@ -74,7 +74,7 @@ class Delivery {
     checksum_ = Checksum();
   }
 
-  /// Whether bytes that the server sends again equal those in the sink, so far. `at`: of `bytes` in the
+  /// True if bytes that the server sends again equal those in the sink, so far. `at`: of `bytes` in the
   /// body; at most up to bytes().
   bool IsSame(std::uint64_t at, std::string_view bytes) {
     if (at == 0) {
@@ -195,7 +195,7 @@ std::string VersionOf(const HttpResponse& response) {
   return tag.empty() || tag.starts_with("W/") ? HeaderOf(response, "last-modified") : tag;
 }
 
-/// Whether a 206 continues the file whose start the sink has. Servers exist that answer with another
+/// True if a 206 continues the file whose start the sink has. Servers exist that answer with another
 /// part, with a part of another file, or with one that is encoded otherwise.
 bool GoesOn(const Transfer& transfer) {
   const auto range = RangeOf(transfer.response);

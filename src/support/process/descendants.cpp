@@ -182,7 +182,7 @@ class Walk {
   int number_;
 };
 
-/// Whether /proc uses ptpkg's process numbers: it belongs to another PID namespace after
+/// True if /proc uses ptpkg's process numbers: it belongs to another PID namespace after
 /// `unshare --pid` without a mount of its own.
 bool ProcIsOurs() {
   std::array<char, 16> text{};

@@ -103,7 +103,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Whether a parameter of this name, in lower case, is the signature of its URL.
+/// True if a parameter of this name, in lower case, is the signature of its URL.
 bool IsSignature(std::string_view name) {
   return name == "sig" || name == "hmac" || Contains(name, "signature") || name.starts_with("hdn");
 }

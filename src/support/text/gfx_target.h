@@ -11,7 +11,7 @@ namespace ptpkg {
 /// SPIR-V that the driver compiles for the GPU of the machine.
 inline constexpr std::string_view kAmdSpirv = "amdgcnspirv";
 
-/// Whether an architecture name is AMD's: "gfx90a", "amdgcnspirv"; false for "sm_90" and "compute_90".
+/// True if an architecture name is AMD's: "gfx90a", "amdgcnspirv"; false for "sm_90" and "compute_90".
 bool IsAmdArchitecture(std::string_view name);
 
 /// "gfx90a", "gfx9-4-generic", "gfx90a:sramecc+:xnack-", "amdgcnspirv": the processor and features with

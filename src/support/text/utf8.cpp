@@ -5,7 +5,7 @@
 namespace ptpkg {
 namespace {
 
-/// Whether `text` begins with a control: C0, DEL, or C1 (U+0080 to U+009F), which terminals obey as well.
+/// True if `text` begins with a control: C0, DEL, or C1 (U+0080 to U+009F), which terminals obey as well.
 bool BeginsWithControl(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text[0]);
   if (byte == 0xC2 && text.size() > 1) {

@@ -25,7 +25,7 @@ std::string DescribeMention(std::string_view mention) {
   return fmt::format("'{}'{}", WithoutLastDot(mention), IsOpenEnded(mention) ? " or a version of it" : "");
 }
 
-/// Whether opening `mention` can find a library called `name`.
+/// True if opening `mention` can find a library called `name`.
 bool Finds(std::string_view mention, std::string_view name) {
   const std::string_view text = WithoutLastDot(mention);
   if (name == text) return !mention.ends_with('.');

@@ -16,9 +16,9 @@ class DlopenTable {
   /// The table built into the program.
   static Result<DlopenTable> BuiltIn();
 
-  /// Whether a file that mentions `name` may open it.
+  /// True if a file that mentions `name` may open it.
   [[nodiscard]] bool Knows(std::string_view name) const;
-  /// Whether the library `file_name` (hash removed) fails without `name`, which it mentions.
+  /// True if the library `file_name` (hash removed) fails without `name`, which it mentions.
   [[nodiscard]] bool Requires(std::string_view file_name, std::string_view name) const;
 
  private:

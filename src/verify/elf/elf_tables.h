@@ -31,7 +31,7 @@ struct Provider {
 /// Libraries of well-known dependencies; a package may occur more than once.
 std::span<const Provider> Providers();
 
-/// Whether one of `packages` (normalised names), or one that is known to be installed with them, provides a
+/// True if one of `packages` (normalised names), or one that is known to be installed with them, provides a
 /// library; and whether one of `packages` that is not in the table might provide it.
 struct Provided {
   bool known = false;

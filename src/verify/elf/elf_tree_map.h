@@ -57,7 +57,7 @@ struct ElfMember {
   elf::SymbolUse symbols = {};
 };
 
-/// Whether the file is a program: linked to fixed addresses, with an interpreter, or a PIE that is
+/// True if the file is a program: linked to fixed addresses, with an interpreter, or a PIE that is
 /// not named like a shared library.
 bool IsProgram(const ElfMember& member);
 

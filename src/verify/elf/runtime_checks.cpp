@@ -62,7 +62,7 @@ bool AdmitsAll(const std::vector<std::string>& specs, const std::string& version
   });
 }
 
-/// Whether `specs` exclude all releases below number `needed`.
+/// True if `specs` exclude all releases below number `needed`.
 bool ExcludesOlderReleases(const Runtime& runtime, const std::vector<std::string>& specs,
                            std::size_t needed) {
   if (AdmitsAll(specs, JustBelow(runtime.releases[needed]))) return false;

@@ -58,7 +58,7 @@ class Graph {
   }
 
   [[nodiscard]] const std::vector<std::size_t>& From(std::size_t member) const { return edges_[member]; }
-  /// Whether the member needs a library whose symbols are not known.
+  /// True if the member needs a library whose symbols are not known.
   [[nodiscard]] bool IsOpaque(std::size_t member) const { return opaque_[member]; }
 
   /// `start` and all that it loads, in breadth-first order.

@@ -75,7 +75,7 @@ Result<Occurrences> SearchContent(File& file, const std::vector<std::string>& pa
   return found;
 }
 
-/// Whether the byte belongs to GPU code. False for an unreadable ELF file: only the advice depends on
+/// True if the byte belongs to GPU code. False for an unreadable ELF file: only the advice depends on
 /// it.
 Result<bool> IsDeviceCode(File& file, std::uint64_t offset) {
   const auto image = elf::ReadImage(file);

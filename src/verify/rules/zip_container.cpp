@@ -71,7 +71,7 @@ TreeEntry ZipTree::EntryOf(const archive::ArchiveMember& member) const {
           .link_target = member.link_target};
 }
 
-/// Whether the facts of the member are known without holding its content.
+/// True if the facts of the member are known without holding its content.
 Result<bool> ZipTree::UseKnownContent(const ZipReading& reading, std::size_t index) {
   const archive::ArchiveMember& member = seen_->members.members()[index];
   const std::string& path = member.path.str();

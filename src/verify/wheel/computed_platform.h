@@ -44,10 +44,10 @@ Result<ComputedPlatform> ComputePlatform(const std::vector<FileNeeds>& files,
 Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::string& platform,
                                const std::set<MachineCode>& code);
 
-/// Whether some tag of `platform` is judged by `code` alone: one of a system other than Linux.
+/// True if some tag of `platform` is judged by `code` alone: one of a system other than Linux.
 bool IsForOtherSystems(const std::string& platform);
 
-/// Whether code of these kinds can be for the system of `platform`, one plain tag of a system other than
+/// True if code of these kinds can be for the system of `platform`, one plain tag of a system other than
 /// Linux. Systems that are not in the table may have any.
 bool CodeMayBeFor(const std::string& platform, const std::set<MachineCode>& code);
 

@@ -9,7 +9,7 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Whether `text`, up to a ".*", ends with an order and numbers: ">= 1.0".
+/// True if `text`, up to a ".*", ends with an order and numbers: ">= 1.0".
 bool EndsInOrder(std::string_view text) {
   const auto drop = [&](auto is) {
     while (!text.empty() && is(text.back())) text.remove_suffix(1);

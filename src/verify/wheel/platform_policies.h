@@ -74,7 +74,7 @@ std::string_view MachineOfTag(std::string_view platform);
 /// musl 1.
 bool IsPossibleLinux(std::string_view platform);
 
-/// Whether the Python package index accepts an upload of a wheel with this one platform tag. Source:
+/// True if the Python package index accepts an upload of a wheel with this one platform tag. Source:
 /// pypi/warehouse, warehouse/forklift/legacy.py, _valid_platform_tag, as of 2026-08-19.
 bool PyPiAcceptsPlatform(std::string_view platform);
 

@@ -20,7 +20,7 @@ class PolicyLibraries {
   /// The table built into the program.
   static Result<PolicyLibraries> BuiltIn();
 
-  /// Whether every system that satisfies `policy` has `library`. nullopt: the newest policy.
+  /// True if every system that satisfies `policy` has `library`. nullopt: the newest policy.
   [[nodiscard]] bool IsOfManylinux(std::string_view library, const std::optional<GlibcVersion>& policy) const;
   [[nodiscard]] bool IsOfMusllinux(std::string_view library) const;
   /// The oldest policy that lists `library`; nullopt: none does.

@@ -110,7 +110,7 @@ std::optional<DataInSitePackages> FindInSitePackages(const std::string& path) {
   return DataInSitePackages{.python = above[2].substr(kPython.size()), .path = rest};
 }
 
-/// Whether an installation of the wheel can have that site-packages directory as its own.
+/// True if an installation of the wheel can have that site-packages directory as its own.
 bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
   if (data.python.empty())
     return tag.platform.find("win") != std::string::npos || tag.platform.find("any") != std::string::npos;

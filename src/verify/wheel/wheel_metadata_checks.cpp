@@ -73,7 +73,7 @@ bool CanUvFetch(std::string_view url) {
                      [&](std::string_view archive) { return path.ends_with(archive); });
 }
 
-/// Whether the variable is a version, so that "~=" compares it.
+/// True if the variable is a version, so that "~=" compares it.
 bool IsVersionVariable(std::string_view name) {
   return name == "python_version" || name == "python_full_version" || name == "implementation_version" ||
          name == "platform_release";

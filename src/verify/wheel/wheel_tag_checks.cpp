@@ -142,7 +142,7 @@ Result<wheel::Specifiers> PythonsRequired(Env& env, const StagedTree& tree) {
   return wheel::Specifiers();
 }
 
-/// Whether Requires-Python has an upper bound below Python 4: then "py3" does not mean all of them.
+/// True if Requires-Python has an upper bound below Python 4: then "py3" does not mean all of them.
 bool HasUpperBound(const wheel::Specifiers& pythons) {
   return std::any_of(pythons.begin(), pythons.end(), [](const auto& one) {
     const auto& [op, version] = one;
@@ -202,7 +202,7 @@ void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& req
                       "correct the tag or Requires-Python"});
 }
 
-/// Whether "pkg/ext.abi3.so" defines PyInit_ext, or PyInitU_… for a name that is not ASCII: libraries that
+/// True if "pkg/ext.abi3.so" defines PyInit_ext, or PyInitU_… for a name that is not ASCII: libraries that
 /// hold an interpreter define others.
 bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols) {
   const std::string file = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
@@ -258,7 +258,7 @@ std::optional<int> StableAbiOf(const wheel::Tag& tag) {
   return lowest;
 }
 
-/// Whether the end of the name says that one Python alone imports the file.
+/// True if the end of the name says that one Python alone imports the file.
 bool NamesOnePython(const std::string& path) {
   const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
   const std::size_t dot = path.find('.', name);

@@ -32,7 +32,7 @@ Result<Version> ParseVersion(std::string_view text);
 /// PEP 440 order: 1.0.dev1 < 1.0a1 < 1.0 < 1.0+cu130 < 1.0.post1; trailing zeros do not count.
 std::strong_ordering CompareVersions(const Version& left, const Version& right);
 
-/// Whether both are valid versions that PEP 440 treats as equal: "1.0", "1.0.0" and "v1".
+/// True if both are valid versions that PEP 440 treats as equal: "1.0", "1.0.0" and "v1".
 bool SameVersion(std::string_view left, std::string_view right);
 
 /// PEP 440 normal form. Errors: kInvalidInput.

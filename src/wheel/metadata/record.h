@@ -54,7 +54,7 @@ Result<std::vector<RecordRow>> ParseRecord(std::string_view text, const std::str
 /// LF line ends, as wheel and pip write it.
 std::string FormatRecord(const std::vector<RecordRow>& rows);
 
-/// Whether `entry` of the tree at `root` has the size and digest in `row`, which has one. A file is read
+/// True if `entry` of the tree at `root` has the size and digest in `row`, which has one. A file is read
 /// for a digest other than sha256. Errors: kIo.
 Result<bool> FitsRow(Fs& fs, const AbsPath& root, const TreeEntry& entry, const RecordRow& row);
 

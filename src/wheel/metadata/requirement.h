@@ -25,7 +25,7 @@ struct Requirement {
   [[nodiscard]] std::string str() const;
   bool operator==(const Requirement&) const = default;
 
-  /// Whether only an extra brings this requirement: its marker reads `extra`.
+  /// True if only an extra brings this requirement: its marker reads `extra`.
   [[nodiscard]] bool IsOfAnExtra() const;
 };
 

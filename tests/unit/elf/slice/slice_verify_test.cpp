@@ -52,7 +52,7 @@ WrappedLibrary Library(bool spare) {
       .spare_segment = spare};
 }
 
-/// Whether a section or a table of headers has the byte, so that somebody could read it.
+/// True if a section or a table of headers has the byte, so that somebody could read it.
 bool IsUsed(const std::string& bytes, std::uint64_t at) {
   MemoryFile file(AsBytes(bytes));
   const auto image = ReadImage(file);

@@ -26,7 +26,7 @@ const AbsPath& Folder() {
   return kFolder;
 }
 
-/// Whether a lease of `kind` could be had just now.
+/// True if a lease of `kind` could be had just now.
 bool CanTake(Fs& fs, LockKind kind, const AbsPath& folder = Folder()) {
   const auto lease = Lease::Try(fs, folder, kind);
   EXPECT_TRUE(lease.has_value()) << FormatError(lease.error());
