@@ -100,6 +100,8 @@ def stage(root, staged):
         (staged / target).parent.mkdir(parents=True, exist_ok=True)
         text = page(root, source, target) if source.suffix == ".md" else (root / source).read_text(encoding="utf-8")
         (staged / target).write_text(text, encoding="utf-8")
+    if (root / "docs/images").is_dir():
+        shutil.copytree(root / "docs/images", staged / "images")
     for name in INDEXES:
         if (staged / name).is_dir():
             (staged / name / "index.md").write_text(index(staged, name), encoding="utf-8")
