@@ -47,6 +47,7 @@ std::span<const ExitCodeRow> ExitCodeTable() {
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
       {kInterrupted, "interrupted (SIGINT)"},
+      {kClosedPipe, "the reader of standard output closed it (SIGPIPE)"},
       {kTerminated, "terminated (SIGTERM)"},
   }};
   return kTable;

@@ -21,6 +21,7 @@ enum ExitCode : int {
   kNetworkFailed = 8,
   kInternalError = 70,
   kInterrupted = 130,
+  kClosedPipe = 141,
   kTerminated = 143,
 };
 

@@ -1,13 +1,16 @@
 #include "cli/terminal_output.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/core.h>
 #include <string>
 #include <sys/ioctl.h>
+#include <system_error>
 #include <unistd.h>
 
+#include "cli/exit_code.h"
 #include "support/secret.h"
 
 namespace ptpkg::cli {
@@ -15,12 +18,14 @@ namespace ptpkg::cli {
 namespace {
 
 void WriteAll(std::FILE* stream, std::string_view text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-  if ((!written || std::fflush(stream) != 0) && stream == stdout) {
-    // Nobody reads the results any more, or the disk is full: a success would be a lie.
-    static_cast<void>(std::fputs("error: cannot write to standard output\n", stderr));
-    std::_Exit(6);
-  }
+  if (std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0) return;
+  if (stream != stdout) return;
+  const int reason = errno;
+  // A reader that has seen enough, such as `head`, is no error to report.
+  if (reason == EPIPE) std::_Exit(kClosedPipe);
+  const std::string message = fmt::format("error: cannot write to standard output: {}\n", std::generic_category().message(reason));
+  static_cast<void>(std::fputs(message.c_str(), stderr));
+  std::_Exit(kIoFailed);
 }
 
 constexpr int kUnknownColumns = 80;

@@ -107,6 +107,15 @@ class Newcomer(harness.Case):
         for cache, code in ((self.scratch / "file", 3), (self.scratch / "file/deeper", 7)):
             self.assertIn("--cache-dir DIR", self.said("build", folder, "--cache-dir", cache, code=code))
 
+    def test_a_reader_that_has_seen_enough_is_no_error(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        for output, code, message in ((writer, 141, ""), (os.open("/dev/full", os.O_WRONLY), 6, "No space left on device")):
+            done = subprocess.run([harness.Settings.ptpkg, "explain"], stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+            os.close(output)
+            self.assertEqual(done.returncode, code)
+            self.assertEqual(done.stderr, message and f"error: cannot write to standard output: {message}\n")
+
     def test_slips_in_variants_and_expressions(self):
         folder = self.write(recipe=RECIPE + "requirements: {host: [python]}\n")
         (folder / "variants.yaml").write_text('pythn: ["3.11"]\nblas: ["openblas"]\n')
