@@ -1,7 +1,7 @@
 #pragma once
-// Entries of a new archive, validated before writing starts. Layer: archive. The only place that refuses
-// duplicates and hostile names and fixes order and modes (maturin module_writer/virtual_writer.rs is the
-// model).
+// Entries of a new archive, validated before writing starts. Layer: archive. All writers share it, so that
+// one place refuses duplicates and hostile names and fixes order and modes (model: maturin
+// module_writer/virtual_writer.rs).
 
 #include <cstdint>
 #include <map>

@@ -60,7 +60,7 @@ struct StagedBuild {
 /// Result of a staging output.
 struct StagingBuild {
   std::vector<RelPath> files;                        ///< Files added to the prefix, for SaveStaging.
-  std::vector<std::string> forbidden_paths;          ///< Like StagedBuild's, but without a placeholder.
+  std::vector<std::string> forbidden_paths;          ///< See StagedBuild; only paths without a placeholder.
   std::map<std::string, std::uint64_t> counts = {};  ///< See StagedBuild.
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 // Wheels of the Python index as tools and libraries of one build. Layer: builder.
 //
-//   BUILD_PREFIX/cuda     the toolkit, in the layout of NVIDIA's own installer: bin, include, lib, lib64,
-//   nvvm BUILD_PREFIX/wheels   a virtual environment with the build's packages; its programs are linked from
+//   BUILD_PREFIX/cuda     the toolkit, in NVIDIA's own layout: bin, include, lib, lib64, nvvm
+//   BUILD_PREFIX/wheels   a virtual environment with the build's packages; its programs are linked from
 //                         BUILD_PREFIX/bin
 //   PREFIX                the host's packages
 

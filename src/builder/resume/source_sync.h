@@ -22,7 +22,7 @@ struct SyncRecord {
     FileKind kind = FileKind::kRegular;
     bool executable = false;
     std::uint64_t size_bytes = 0;
-    /// mtime of the source. kUnsure: the file could change again within the same tick of the clock.
+    /// mtime of the source. kUnsure: it could have changed again within the same clock tick.
     std::int64_t mtime_ns = 0;
     Sha256 digest = {};  ///< Digest of the bytes; for a symlink, of its target.
   };

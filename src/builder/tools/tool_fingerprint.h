@@ -17,7 +17,7 @@ namespace ptpkg::builder {
 std::vector<std::string> FingerprintedFiles(const Env& env, const HostPlan& plan);
 
 /// Fingerprint of `files`, `recipe`'s requirements, `request`, and the caller's variables that select tools.
-/// A missing file counts as missing. Errors: kIo.
+/// A missing file enters as missing. Errors: kIo.
 Result<std::string> ToolFingerprint(Env& env, const recipe::Recipe& recipe, const HostRequest& request,
                                     const std::vector<std::string>& files);
 

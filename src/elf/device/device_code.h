@@ -63,7 +63,7 @@ struct DeviceCode {
 /// - kCorrupt as ReadImage, kIo
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file);
 
-/// Reads an ELF file after its headers.
+/// The same for an ELF file whose headers were already read.
 Result<std::optional<DeviceCode>> ReadDeviceCode(File& file, const Image& image);
 
 }  // namespace ptpkg::elf

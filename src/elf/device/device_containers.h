@@ -61,8 +61,8 @@ inline constexpr std::size_t kMaxDeviceElements = 65'536;
 Result<std::vector<std::size_t>> FindDeviceSections(const Image& image, std::string_view names,
                                                     std::string_view name);
 
-/// Offset of the next nonzero byte at or after `at`, in a section at file offset `begin`; `size` if there is
-/// none.
+/// Offset, in a section at file offset `begin`, of the first byte at or after `at` that is not 0; `size` if
+/// there is none.
 Result<std::uint64_t> SkipZeros(File& file, std::string_view name, std::uint64_t begin, std::uint64_t at,
                                 std::uint64_t size);
 

@@ -116,9 +116,9 @@ inline constexpr std::string_view kEditFolderPrefix = ".ptpkg-edit";
 
 enum class Writer : std::uint8_t {
   kOwn,
-  /// LIEF writes a whole new file, and can move its parts (docs/decisions/0010-lief-writer.md). It ignores
-  /// the plan's writes, and uses its `after`. Always verified as by kDeep, but addresses may move, all by the
-  /// same distance.
+  /// LIEF writes a whole new file, and can move its parts (docs/decisions/0010-lief-writer.md). This writer
+  /// uses only `after` of the plan, not its writes. Always verified as by kDeep, but addresses may move, all
+  /// by the same distance.
   kLief,
 };
 

@@ -25,8 +25,8 @@ struct HeaderRoom {
 /// - the table would not end in the first page, which one write switches
 ///
 /// strip requires a table that stays in place, and Linux before 5.18 computes AT_PHDR from it. The block has
-/// the size of the tables in its place: 640 KiB for 20,000 symbols. The caller checks whether code refers to
-/// it (elf/edit/address_users.h). Errors: kIo.
+/// the size of the tables in it: 640 KiB for 20,000 symbols. The caller checks whether code refers to it
+/// (elf/edit/address_users.h). Errors: kIo.
 Result<std::optional<HeaderRoom>> FindHeaderRoom(File& file, const Image& image, std::size_t slots);
 
 /// True if the file works without its PT_PHDR, so that another segment can take its slot. Only the dynamic

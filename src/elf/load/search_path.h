@@ -35,9 +35,9 @@ std::string ExpandTokens(std::string_view text, const TokenValues& values);
 bool UsesToken(std::string_view text, std::string_view name);
 
 /// `entries` of the tree member `file`, valid at any place of installation. Entries below `build_prefix`
-/// become $ORIGIN-relative (the prefix is the tree's root), and $ORIGIN entries stay. All others are dropped:
-/// absolute elsewhere, relative to the working directory, empty, repeated. An entry that one of the globs
-/// `kept` matches stays unchanged.
+/// become $ORIGIN-relative (the prefix is the tree's root), and $ORIGIN entries stay. Drops all others:
+/// absolute entries elsewhere, entries relative to the working directory, empty and repeated entries. An
+/// entry that one of the globs `kept` matches stays unchanged.
 std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
                                             std::string_view build_prefix,
                                             const std::vector<std::string>& kept = {});

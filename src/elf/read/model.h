@@ -59,9 +59,9 @@ enum class Addresses : std::uint8_t {
 Result<void> CompareModels(const Model& before, const Model& after, const LinkFacts& expected,
                            Addresses addresses = Addresses::kKept);
 
-/// `path` written by LIEF's own writer, with the names and paths of `after` in place of the old ones in
-/// `before`. Errors: kUnsupported for changes that LIEF 0.12 has no edit for (stack and loader flags, a
-/// removed version requirement), kCorrupt, kInternal. Cost: memory of several times the file's size.
+/// `path` written by LIEF's own writer, with the names and paths of `before` replaced by the ones in `after`.
+/// Errors: kUnsupported for changes that LIEF 0.12 has no edit for (stack and loader flags, a removed version
+/// requirement), kCorrupt, kInternal. Cost: memory of several times the file's size.
 Result<std::vector<std::uint8_t>> RewriteByLief(const AbsPath& path, const LinkFacts& before,
                                                 const LinkFacts& after);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Checks that tools based on section headers (strip, objdump, patchelf) accept them. The dynamic loader reads
-// no section headers, so the editor does without. Commands that replace such a tool call it. Layer: elf.
-// Source: System V gABI chapter 4 "Sections" and the checks of patchelf 0.19.
+// Checks an ELF file like tools that rely on section headers (strip, objdump, patchelf). The dynamic loader
+// reads no section headers, so the editor does without. Commands that replace such a tool call it. Layer:
+// elf. Source: System V gABI chapter 4 "Sections" and the checks of patchelf 0.19.
 
 #include <string>
 #include <vector>

@@ -77,8 +77,8 @@ struct SlicePlan {
   /// several sections: why all but the largest one are in place. A clause without final period: "a symbol of
   /// .dynsym lies in .nv_fatbin".
   std::string not_compact = {};
-  /// Over all sections and members. `kept` counts all containers, `dropped` the containers that lost
-  /// something.
+  /// Over all sections and members. In `kept`, `containers` counts all containers. In `dropped`, it counts
+  /// the containers that lost something.
   DeviceCodeStats kept = {};
   DeviceCodeStats dropped = {};
   std::vector<UntouchedContainer> untouched = {};  ///< In file order.

@@ -34,8 +34,8 @@ struct ContainerMoves {
   void FollowSymbol(const Codec& codec, MutableBytes symbol) const;
 };
 
-/// Compares the ELF headers except for the fields that differ between `excused`, the slice's expected header,
-/// and the original's. Errors: kInternal, and any read error.
+/// Compares the ELF headers, with `excused` in place of the slice's: its header with the original's values in
+/// all fields that can differ. Errors: kInternal, and any read error.
 Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
                                 const FileHeader& excused);
 

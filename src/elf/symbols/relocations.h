@@ -32,7 +32,7 @@ std::optional<std::uint32_t> RelativeType(const Image& image);
 /// Calls `take` with every relocation of DT_REL, DT_RELA, DT_JMPREL and DT_RELR, in this order. REQUIRES:
 /// RelativeType. Cost: reads the tables, and for DT_RELR the words. Errors:
 /// - kUnsupported: Android's packed tables, naming them
-/// - kUnsupported: places of DT_RELR that do not ascend, although linkers write them so
+/// - kUnsupported: places of DT_RELR that do not ascend (linkers write them in ascending order)
 /// - kCorrupt: tables and words that lie in no segment
 /// - kIo, and any error from `take`
 Result<void> ForEachRelocation(File& file, const Image& image,

@@ -13,8 +13,7 @@ struct GeneratedPages {
   bool root = false;                    ///< The index.json of the directory itself.
   std::set<std::string> projects = {};  ///< Directories in it whose index.json is ours.
 
-  /// True also for only project pages: a first run or a removal that was killed leaves them without a root
-  /// page.
+  /// True also if only project pages exist: a killed first run or removal leaves them without a root page.
   [[nodiscard]] bool Any() const { return root || !projects.empty(); }
 };
 
