@@ -16,9 +16,9 @@ namespace ptpkg::builder {
 
 /// A query for wheels that meet these requirements together.
 struct WheelQuery {
-  std::vector<std::string> requirements;  ///< In pip's syntax: "cmake>=3.27".
+  std::vector<std::string> requirements;      ///< In pip's syntax: "cmake>=3.27".
   std::vector<std::string> constraints = {};  ///< In the same syntax: packages that only others require.
-  bool dependencies = true;  ///< Also resolve the requirements of the wheels.
+  bool dependencies = true;                   ///< Also resolve the requirements of the wheels.
 };
 
 /// Identity of the client that queries the index.
