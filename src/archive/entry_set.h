@@ -1,6 +1,7 @@
 #pragma once
-// Entries of a new archive, validated before writing starts. Layer: archive. One place refuses duplicates and
-// hostile names and fixes order and modes (maturin module_writer/virtual_writer.rs is the model).
+// Entries of a new archive, validated before writing starts. Layer: archive. All writers share it, so that
+// one place refuses duplicates and hostile names and fixes order and modes (model: maturin
+// module_writer/virtual_writer.rs).
 
 #include <cstdint>
 #include <map>
@@ -14,7 +15,7 @@
 
 namespace ptpkg::archive {
 
-/// Bytes of a file that are those of an original which others of the same name repeat too.
+/// Bytes of a file that repeat a range of an original. Other files of the same name share that original.
 struct SharedRange {
   std::uint64_t offset = 0;  ///< In the file.
   std::uint64_t size_bytes = 0;
@@ -30,23 +31,24 @@ struct Entry {
   std::string link_target = {};      ///< Symlinks.
   std::string text = {};             ///< Small generated files, when `file` is empty.
   std::optional<AbsPath> file = {};  ///< Content on disk; for a symlink of a tree, the link itself.
-  /// Ranges that a deflated file shares with others of its name, ascending. Its chunks begin and end there
-  /// besides, and can be taken from a DeflateCache.
+  /// Ranges that a deflated file shares with others of its name, ascending. Chunks also begin and end at
+  /// these borders, and can come from a DeflateCache.
   std::vector<SharedRange> shared = {};
 };
 
 class EntrySet {
  public:
-  /// Adds a generated file. Errors: those of Add.
+  /// Adds a generated file. Errors: as Add.
   Result<void> AddText(RelPath name, std::string text, std::uint32_t mode = 0644);
-  /// Adds a regular file or symlink of a staged tree, under its own path. Errors: those of Add.
+  /// Adds a regular file or symlink of a staged tree, under its own path. Errors: as Add.
   Result<void> AddTreeEntry(const StagedTree& tree, const TreeEntry& entry);
-  /// Modes become 0755 if the owner may execute, else 0644; a symlink's size is 0.
-  /// Errors: kInvalidInput for a name already added, for one that is a directory of another ("a" beside
-  /// "a/b"), for what NameProblem refuses, and for a link target that is empty or not printable UTF-8.
+  /// Modes become 0755 if the owner can execute the file, else 0644; a symlink's size is 0. Errors:
+  /// kInvalidInput for a duplicate name, for a name that is also a directory of another one ("a" next to
+  /// "a/b"), and for names that NameProblem refuses. Also for a link target that is empty or not printable
+  /// UTF-8.
   Result<void> Add(Entry entry);
 
-  /// Byte-wise order of names. The pointers hold until the set changes.
+  /// Byte-wise order of names. The pointers stay valid until the set changes.
   [[nodiscard]] std::vector<const Entry*> Sorted() const;
   /// Sum of size_bytes.
   [[nodiscard]] std::uint64_t TotalBytes() const;
@@ -58,7 +60,7 @@ class EntrySet {
 
 /// True if every byte of `text` is below 0x80.
 bool IsAscii(std::string_view text);
-/// Error for a file of `entry` that has changed since the set was made. REQUIRES: entry.file.
+/// Error for a file of `entry` that changed after Add. REQUIRES: entry.file.
 Error ChangedWhilePacked(const Entry& entry);
 
 }  // namespace ptpkg::archive

@@ -10,7 +10,7 @@
 
 namespace ptpkg::archive {
 
-/// A bomb guard: both limits hold for the sum over one archive.
+/// A bomb guard: both limits apply to the sum over one archive.
 struct ExtractLimits {
   std::uint64_t max_bytes = limits::kUnpackedBytes;
   std::uint64_t max_ratio = limits::kUnpackedRatio;
@@ -26,9 +26,9 @@ struct ExtractLimits {
 
 struct ExtractOptions {
   ExtractLimits limits = {};
-  /// Leading name components to drop; members with no more than these are left out, as tar does.
+  /// Leading name components to drop; members with no more than these are skipped, like tar does.
   int strip_components = 0;
-  /// Takes names with control characters: sources may have them, no package may.
+  /// Accepts names with control characters: sources can have them, packages cannot.
   bool control_characters = false;
   /// For zips: selects files by name and by their first kHeadBytes. For the others, only the
   /// directories are made. null: all.
@@ -38,35 +38,38 @@ struct ExtractOptions {
   bool strip_single_root = false;
 };
 
-/// Unpacks into `destination`, which must exist; times are not kept, modes become 0644 or 0755. Names are
-/// taken without "." components and trailing '/'. A directory may be named twice, a hard link becomes a copy
-/// of its target, symlinks are made last. `name`: of the archive, for errors. `packed_bytes`: its size, for
-/// max_ratio; 0 = unknown, no ratio. Errors: kCorrupt, naming archive and member, for: truncated or damaged
-/// data, a tar without end mark, absolute names, "..", duplicate names, a member below a symlink or file (of
-/// the archive, or found in `destination`), symlinks and hard links that leave the tree (through other
-/// symlinks too), devices, limits exceeded, what NameProblem says of names. kAlreadyExists for a file that
-/// `destination` has. kUnsupported for encrypted members and unknown compression. kIo, kCancelled. Whatever
-/// was written stays: callers unpack into a TempDir.
+/// Unpacks into `destination`, which must exist. Times are not kept, and modes become 0644 or 0755. Names
+/// lose "." components and a trailing '/'. An archive can name a directory twice. A hard link becomes a copy
+/// of its target, and symlinks are made last. `name`: of the archive, for errors. `packed_bytes`: its size,
+/// for max_ratio; 0 = unknown, no ratio. Written files stay after an error: callers unpack into a TempDir.
+/// Errors:
+/// - kCorrupt, naming archive and member: truncated or damaged data, a tar without end mark
+/// - kCorrupt for names: absolute, with "..", duplicate, refused by NameProblem
+/// - kCorrupt: a member below a symlink or file (in the archive, or found in `destination`)
+/// - kCorrupt: symlinks and hard links that leave the tree, also through other symlinks
+/// - kCorrupt: devices, exceeded limits
+/// - kAlreadyExists: a file that `destination` has
+/// - kUnsupported: encrypted members, unknown compression
+/// - kIo, kCancelled
 Result<void> ExtractTar(Env& env, ByteSource& source, std::string_view name, const AbsPath& destination,
                         const ExtractOptions& options, std::uint64_t packed_bytes);
-/// Unpacks a zip, members in parallel (env.jobs). Local headers must agree with the central directory
-/// in name, method, sizes and CRC, and members must not overlap.
+/// Unpacks a zip, members in parallel (env.jobs). Local headers must agree with the central directory in
+/// name, method, sizes and CRC, and members must not overlap.
 Result<void> ExtractZip(Env& env, const AbsPath& archive, const AbsPath& destination,
                         const ExtractOptions& options);
-/// Chooses by content, not by name.
+/// Detects the format from the content, not from the name.
 Result<void> ExtractAny(Env& env, const AbsPath& archive, const AbsPath& destination,
                         const ExtractOptions& options);
 
-/// Undoes gzip, bzip2, xz or zstd, told by content; other content passes through. All concatenated
-/// streams are read. `source` must outlive the result; `name` is for errors (kCorrupt).
+/// Decompresses gzip, bzip2, xz or zstd, detected from the content. Other content passes through. Reads all
+/// concatenated streams. `source` must outlive the result; `name` is for errors (kCorrupt).
 Result<std::unique_ptr<ByteSource>> MakeDecompressSource(ByteSource& source, std::string_view name);
 
 /// Reads single members of a zip without unpacking it. One thread at a time.
 class ZipReader {
  public:
-  /// Reads both directories, which must agree, as for ExtractZip: what this reader sees is what Python and
-  /// streaming readers see. Errors: kCorrupt (also for a name that is twice there), kUnsupported, kNotFound,
-  /// kIo.
+  /// Reads both directories, which must agree, as for ExtractZip: this reader sees the same members as Python
+  /// and streaming readers. Errors: kCorrupt (also for a duplicate name), kUnsupported, kNotFound, kIo.
   static Result<ZipReader> Open(Fs& fs, const AbsPath& archive);
   ZipReader(ZipReader&&) noexcept;
   ZipReader& operator=(ZipReader&&) = delete;
@@ -77,14 +80,14 @@ class ZipReader {
     std::uint64_t size_bytes = 0;
     std::uint64_t stored_bytes = 0;
     std::uint32_t crc32 = 0;
-    bool stored = false;     ///< Not compressed.
+    bool stored = false;     ///< True if not compressed.
     std::uint32_t mode = 0;  ///< st_mode as stored, 0 if none.
   };
   /// The members in the order of the central directory.
   [[nodiscard]] const std::vector<Member>& members() const;
-  /// Over the bytes from the central directory to the end of the file, as they are: two files with the same
-  /// digest have the same names, sizes, CRCs, times, places, order, extra fields and comments. What the
-  /// members hold may differ where a CRC is wrong. Errors: kCorrupt (cut off meanwhile), kIo.
+  /// Digest of the raw bytes from the central directory to the end of the file. Two files with the same
+  /// digest have the same names, sizes, CRCs, times, offsets, order, extra fields and comments. The contents
+  /// of members can differ where a CRC is wrong. Errors: kCorrupt (truncated meanwhile), kIo.
   [[nodiscard]] Result<Sha256> DirectoryDigest() const;
   /// Null when there is none.
   [[nodiscard]] const Member* Find(std::string_view name) const;

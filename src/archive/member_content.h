@@ -8,7 +8,7 @@
 
 namespace ptpkg::archive {
 
-/// Told of content as it comes: any thread.
+/// Called for each piece of content, in any thread.
 using CountContent = std::function<Result<void>(std::uint64_t bytes)>;
 
 struct MemberContent {
@@ -26,21 +26,21 @@ struct ContentOptions {
 bool IsHeldInMemory(const zip::CentralRecord& record, std::uint64_t memory_bytes);
 
 /// Inflates the member with this index of the central directory and checks size and CRC. The file borrows
-/// `zip`. Errors: as ZipContent::Stream, in its words; kIo, kCancelled, those of `count`.
+/// `zip`. Errors: as ZipContent::Stream, with its messages. kIo, kCancelled, and any error from `count`.
 Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index,
                                     const ContentOptions& options);
 
-/// The first bytes of `buffer` as a file, which owns it.
+/// Wraps the first bytes of `buffer` as a file, which owns it.
 std::unique_ptr<File> MakeBufferFile(ScratchBuffer buffer, std::size_t size_bytes);
 
-/// An empty file of `folder` that has no name any more. Errors: kIo.
+/// An empty, already unlinked file in `folder`. Errors: kIo.
 Result<std::unique_ptr<File>> OpenScratch(Env& env, const AbsPath& folder);
 
-/// Moves `source` into such a file of env.cache_dir. Errors: kIo, kCancelled,
-/// those of `source` and `count`.
+/// Moves `source` into such a file in env.cache_dir. Errors: kIo, kCancelled, and any error from `source` and
+/// `count`.
 Result<std::unique_ptr<File>> SpillToFile(Env& env, ByteSource& source, const CountContent& count);
 
-/// Errors: as reading; kCancelled.
+/// Errors: any read error; kCancelled.
 Result<Sha256> DigestContent(Env& env, File& file);
 
 }  // namespace ptpkg::archive

@@ -11,13 +11,13 @@
 
 namespace ptpkg::archive {
 
-/// Errors are those of ExtractTar. CountBytes may run in several threads, everything else in one.
+/// Errors: as ExtractTar. CountBytes can run in several threads, everything else in one.
 class MemberNames {
  public:
   MemberNames(const CancelToken& cancel, const ExtractOptions& options, std::string_view archive,
               std::uint64_t packed_bytes);
 
-  /// `task` gets the bytes unpacked from now on; it outlives this.
+  /// Counts the bytes unpacked from now on in `task`, which must outlive this object.
   void Tell(Task& task) { task_ = &task; }
 
   /// nullopt: left out by strip_components, or the root itself.
@@ -34,7 +34,8 @@ class MemberNames {
   /// Adds to the bytes unpacked. Errors: kCorrupt beyond the limits.
   Result<void> CountBytes(std::uint64_t bytes);
 
-  /// The top directory, if everything lies in one; the names of links() then lose it. Call before CheckLinks.
+  /// The top directory if it holds everything. It is then removed from the names of links(). Call before
+  /// CheckLinks.
   std::optional<std::string> StripSingleRoot();
   /// Looks up a path that is not among the archive's own links: the target of a symlink there, else nullopt.
   using LinkElsewhere = std::function<Result<std::optional<std::string>>(const std::string& path)>;

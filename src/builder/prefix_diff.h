@@ -9,7 +9,7 @@
 
 namespace ptpkg::builder {
 
-/// The state of a prefix before the script: every file and link with what changes when it is written.
+/// The state of a prefix before the script: every file and link, with the metadata that a write changes.
 class PrefixSnapshot {
  public:
   /// `helpers`: files that ptpkg adds for the build, and that belong to no package.
@@ -19,12 +19,12 @@ class PrefixSnapshot {
   /// All paths, helpers too, sorted.
   [[nodiscard]] std::vector<RelPath> Paths() const;
   [[nodiscard]] bool Contains(const RelPath& path) const;
-  /// From now on `path` counts as one that was not there.
+  /// From now on `path` counts as new.
   void Forget(const RelPath& path) { before_.erase(path); }
 
-  /// Paths of files and links that were not there, sorted; a helper counts from when the script has replaced
-  /// it. Files of host packages that the script changed or removed are reported as warnings and are no part
-  /// of the result: two packages with one file cannot be installed together.
+  /// Paths of new files and links, sorted. A helper counts from when the script has replaced it. Host package
+  /// files that the script changed or removed are reported as warnings and excluded from the result: two
+  /// packages with one file cannot be installed together.
   Result<std::vector<RelPath>> Added(Env& env, const AbsPath& prefix) const;
 
  private:
@@ -32,7 +32,7 @@ class PrefixSnapshot {
   std::map<RelPath, FileStat> helpers_;
 };
 
-/// Removes every file and link below `prefix` but those of `keep` (sorted). Directories stay.
+/// Removes every file and link below `prefix` except `keep` (sorted). Directories stay.
 Result<void> RemoveAllExcept(Env& env, const AbsPath& prefix, const std::vector<RelPath>& keep);
 
 }  // namespace ptpkg::builder

@@ -1,7 +1,7 @@
 #pragma once
 // Saves and restores staging outputs. Layer: build. Source: CEP 41: new files of the prefix and the work
-// directory, restored as they were. Two archives of tar: make and ninja compare times of files to the
-// nanosecond, and a work directory may hold what no package can.
+// directory, restored unchanged. They are two tar archives: make and ninja compare file times to the
+// nanosecond, and a work directory can hold files that no package can.
 
 #include <string>
 #include <vector>
@@ -21,16 +21,17 @@ struct StagingArchives {
 Result<void> RequireTar(Env& env);
 
 /// Writes both archives into the existing `folder`: `files` of the prefix, and the source directory. Paths of
-/// the work directory in them become layout.RootPlaceholder(). Errors: RequireTar's; kIo with what tar said,
+/// the work directory in them become layout.RootPlaceholder(). Errors: as RequireTar; kIo with tar's message,
 /// kCancelled.
 Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const std::vector<RelPath>& files,
                                     const AbsPath& folder);
 
-/// Puts the files into layout.prefix, in place of files of the same names. Errors: those of SaveStaging;
-/// kUnsupported when layout.root is of another length than the one that the archives were made in.
+/// Puts the files into layout.prefix, and replaces files of the same names. Errors: as SaveStaging.
+/// kUnsupported when layout.root has another length than the one that the archives were made in.
 Result<void> RestorePrefix(Env& env, const StagingArchives& archives, const WorkLayout& layout);
 
-/// Makes layout.source, which must not exist, what the staging output left. Errors: those of RestorePrefix.
+/// Makes layout.source, which must not exist, from the files that the staging output left. Errors: as
+/// RestorePrefix.
 Result<void> RestoreWork(Env& env, const StagingArchives& archives, const WorkLayout& layout);
 
 /// Moves everything below `extra` into `folder`, and warns of each file that it replaces there. Errors: kIo.

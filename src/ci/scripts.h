@@ -1,32 +1,30 @@
 #pragma once
-// Bash scripts of CI jobs, shared by all services. Layer: ci. No value of a recipe or a flag stands in these
-// texts. Values come in variables of the environment, several words as one variable with a line a word, so
-// that nothing in them is ever read as code.
+// Bash scripts of CI jobs, shared by all services. Layer: ci. These texts contain no values of recipes or
+// flags. Values come in environment variables, several words as one variable with one word per line, so the
+// shell never runs them as code.
 //
-// | variable | holds |
-// |---|---|
-// | PTPKG_IMAGE | the image of the job, if a variable of the service names it |
-// | PTPKG_ARGUMENTS | words of `ptpkg build` |
-// | PTPKG_TARGET | words of `ptpkg publish` |
-// | PTPKG_FOLDERS | how many output directories there must be |
-// | PTPKG_CI | words of `ptpkg ci` |
-// | PTPKG_CACHE_SIZE | of `ptpkg cache clean` |
+// - PTPKG_IMAGE: the image of the job, if a variable of the service names it
+// - PTPKG_ARGUMENTS: words of `ptpkg build`
+// - PTPKG_TARGET: words of `ptpkg publish`
+// - PTPKG_FOLDERS: the required number of output directories
+// - PTPKG_CI: words of `ptpkg ci`
+// - PTPKG_CACHE_SIZE: value for `ptpkg cache clean`
 
 #include <string>
 #include <string_view>
 
 namespace ptpkg::ci {
 
-/// Reports what is missing where no ptpkg is installed, or an image that PTPKG_IMAGE names without digest.
+/// Fails with a message if ptpkg is not installed, or if PTPKG_IMAGE names an image without digest.
 [[nodiscard]] std::string LookForPtpkg();
-/// The workflow is what `ptpkg ci` would write today.
+/// Fails unless the workflow is the one that `ptpkg ci` would write today.
 [[nodiscard]] std::string CompareWorkflow();
-/// Builds, checks and tests one variant into `output`, an expression of bash within double quotes.
+/// Builds, checks and tests one variant into `output`, a bash expression within double quotes.
 [[nodiscard]] std::string Build(std::string_view output);
 /// Puts the packages of the output directories in `folder` into `output`, where a build finds them.
 [[nodiscard]] std::string CollectEarlierPackages(std::string_view folder, std::string_view output);
 [[nodiscard]] std::string CleanCache();
-/// Publishes what the output directories in `folder` list, all of them at once. `dry`: only says what it
+/// Publishes everything that the output directories in `folder` list, all at once. `dry`: only prints what it
 /// would do.
 [[nodiscard]] std::string Publish(std::string_view folder, bool dry);
 

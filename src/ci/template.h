@@ -12,20 +12,20 @@ namespace ptpkg::ci {
 /// src/ci/data. REQUIRES: `file` has one of that name.
 [[nodiscard]] std::string_view FindTemplate(std::string_view file, std::string_view name);
 
-/// `text` with each "@name@" replaced, name being lower-case letters and '_'. What is put in is not looked at
-/// again. A name that is alone on its line takes lines: each gets that line's indentation, and without any
-/// the line goes. REQUIRES: `values` has each name.
+/// `text` with each "@name@" replaced, name being lower-case letters and '_'. Inserted values are not scanned
+/// again. A name alone on its line takes a multi-line value: each line gets the name's indentation, and an
+/// empty value removes the line. REQUIRES: `values` has each name.
 [[nodiscard]] std::string Fill(std::string_view text, const std::map<std::string, std::string>& values);
 
-/// A double-quoted scalar of YAML; also a string of JSON.
+/// A double-quoted YAML scalar; also a JSON string.
 [[nodiscard]] std::string Quoted(std::string_view text);
-/// The same for GitHub, which evaluates "${{ … }}" in any scalar: this one evaluates to `text`.
+/// The same for GitHub, which evaluates "${{ … }}" in any scalar: the result evaluates to `text`.
 [[nodiscard]] std::string QuotedForGithub(std::string_view text);
 
-/// `words`, each on a line: how they reach scripts, as the value of a variable.
+/// `words`, one per line: the form in which variables pass them to scripts.
 [[nodiscard]] std::string Words(const std::vector<std::string>& words);
 
-/// "a 'b c'": for a person to copy into a shell.
+/// "a 'b c'": for people to copy into a shell.
 [[nodiscard]] std::string ShellLine(const std::vector<std::string>& words);
 
 }  // namespace ptpkg::ci

@@ -1,5 +1,5 @@
 #pragma once
-// What this program was built from. Layer: cli.
+// Versions of this program, its compiler and its libraries. Layer: cli.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@ namespace ptpkg::cli {
 
 struct LibraryVersion {
   std::string_view name;
-  std::string_view version;  ///< From the headers; a shared library may be a later one of the same SONAME.
+  std::string_view version;  ///< From the headers; a shared library can be a later one of the same SONAME.
 };
 
 struct BuildInfo {

@@ -27,9 +27,9 @@ struct Number {
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Destination of the value; it outlives the parsing. No value is empty. A bool makes a flag. A vector may be
-/// given again and again, one value each time. A positional string is required, an optional one may be left
-/// out, a vector takes one or more words.
+/// Destination of the value; it outlives the parsing. Values are never empty. A bool makes a flag. A vector
+/// option can repeat, with one value each time. A positional string is required, an optional one can be
+/// omitted, and a vector takes one or more words.
 using Target =
     std::variant<bool*, std::string*, std::optional<std::string>*, std::vector<std::string>*, Number>;
 
@@ -80,7 +80,7 @@ struct Program {
   std::vector<std::string> examples;
 };
 
-/// The value that configuration files give an option.
+/// The value that configuration files set for an option.
 struct Setting {
   std::string option;  ///< LongName(): "--output".
   std::vector<std::string> values;
@@ -100,8 +100,9 @@ struct ParsedLine {
   std::optional<std::string> help = {};  ///< The page that -h or --help asks for; nothing else was checked.
 };
 
-/// Puts the values of `words` (argv without the program's name) where the options of `program` say.
-/// Errors: kUsage in words for people, with the nearest option or verb as hint; those of options.settings.
+/// Stores the values of `words` (argv without the program's name) in the targets of `program`'s options.
+/// Errors: kUsage with a message for people, and the nearest option or verb as hint. Any error from
+/// options.settings.
 Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words,
                                     const ParseOptions& options = {});
 

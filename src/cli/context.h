@@ -1,5 +1,5 @@
 #pragma once
-// What every verb gets: the flags that all share, and the Env made from them. Layer: cli.
+// Context of every verb: the shared flags, and the Env made from them. Layer: cli.
 
 #include <chrono>
 #include <map>
@@ -58,23 +58,23 @@ class Context {
   /// A user's path, relative ones from the working directory. Errors: kUsage.
   [[nodiscard]] Result<AbsPath> Path(const std::string& text) const;
 
-  /// From now on env() has an empty cache, which is removed at the end. Errors: kIo.
+  /// From now on env() has an empty cache, which the destructor removes. Errors: kIo.
   Result<void> UseTemporaryCache();
 
   /// The path for messages: relative if it is below the working directory.
   [[nodiscard]] std::string Shown(std::string_view path) const;
 
-  /// Takes the progress line away; none is written until the next task starts.
+  /// Removes the progress line; none is written until the next task starts.
   void SettleReporter();
-  /// One result line, or a JSON document, on stdout; the progress line is out of the way.
+  /// Prints one result line, or a JSON document, on stdout, clear of the progress line.
   void Print(std::string_view text);
   /// The document of --json.
   void PrintJson(const Json& document);
-  /// With --json, what the document of an error holds besides "error": what was done all the same.
+  /// With --json, the fields of an error document besides "error": the work that was done all the same.
   void SetErrorDetails(const Json& details);
   [[nodiscard]] const Json& error_details() const { return *error_details_; }
-  /// One line for people on stderr, broken between words on a narrow terminal; an event "note" of the JSON
-  /// log. Not with --quiet.
+  /// Writes one line for people to stderr, broken between words on a narrow terminal. In the JSON log it is
+  /// an event "note". Not with --quiet.
   void Log(std::string_view line);
   /// Prints the line with --quiet too.
   void LogAlways(std::string_view line);
@@ -82,9 +82,9 @@ class Context {
   void LogEvent(const Json& event);
   [[nodiscard]] bool logs_json() const { return flags_.log_format == "json"; }
   [[nodiscard]] bool verbose() const { return flags_.verbose; }
-  /// Columns that a line of log may have; nullopt: any.
+  /// Maximum columns of a log line; nullopt: unlimited.
   [[nodiscard]] std::optional<std::size_t> LogWidth() const { return StderrSink().Width(); }
-  /// Since the start of the program.
+  /// Seconds since the start of the program.
   [[nodiscard]] double SecondsSoFar() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// What reaches the terminal: results on stdout, everything else on stderr. Layer: cli. No other file of
-// the program writes to either. Remembered secrets (support/secret.h) are masked in both.
+// Writes to the terminal: results on stdout, everything else on stderr. Layer: cli. No other file of the
+// program writes to either. Masks remembered secrets (support/secret.h) in both.
 
 #include <cstddef>
 #include <string_view>
@@ -14,7 +14,7 @@ void PrintResult(std::string_view text);
 /// One line of log or diagnostics, with the line break added.
 void PrintLog(std::string_view line);
 
-/// Columns for --help: those of the terminal on stdout, at most 100; 80 without one.
+/// Columns for --help: the width of the terminal on stdout, at most 100; 80 without a terminal.
 [[nodiscard]] std::size_t HelpWidth();
 
 }  // namespace ptpkg::cli

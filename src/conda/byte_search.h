@@ -17,10 +17,11 @@ struct SearchHit {
   auto operator<=>(const SearchHit&) const = default;
 };
 
-/// Called for every occurrence (overlapping ones too), per needle in order of offsets; false ends the search.
+/// Called for every occurrence (overlapping ones too), for each needle in order of offsets. false ends the
+/// search.
 using OnHit = std::function<bool(const SearchHit&)>;
 
-/// Searches for several needles at once; an occurrence may span two chunks.
+/// Searches for several needles at once; an occurrence can span two chunks.
 class ByteSearch {
  public:
   /// Empty needles are never found.
@@ -31,13 +32,13 @@ class ByteSearch {
 
  private:
   std::vector<std::string> needles_;
-  std::string window_;        // the tail of what was fed, then the new chunk
+  std::string window_;        // the tail of earlier chunks, then the new chunk
   std::size_t tail_ = 0;      // longest needle - 1
   std::uint64_t offset_ = 0;  // of window_[0] in the stream
 };
 
-/// Feeds a file in chunks of 1 MiB. `on_chunk` (may be empty) sees every chunk before the search; false ends
-/// it. Memory: 2 MiB. Errors: those of reading.
+/// Feeds a file in chunks of 1 MiB. `on_chunk` (can be empty) sees every chunk before the search; false ends
+/// it. Memory: 2 MiB. Errors: any read error.
 Result<void> SearchFile(File& file, const std::vector<std::string>& needles, const OnHit& on_hit,
                         const std::function<bool(Bytes)>& on_chunk = {});
 Result<void> SearchFile(Fs& fs, const AbsPath& path, const std::vector<std::string>& needles,

@@ -6,10 +6,10 @@
 
 namespace ptpkg::conda {
 
-/// Visits every file and link of `package`, those of info/ first in a .conda, as archive::StreamPass does:
-/// several at once, each with its content. A hard link comes without content; its target came before. Folders
-/// are not visited. Nothing is replaced in the contents. Errors: those of ReadContainer and StreamPass; what
-/// ExtractTar refuses of names and links (kCorrupt).
+/// Visits every file and link of `package`, in a .conda the info/ members first. Like archive::StreamPass it
+/// visits several at once, each with its content. A hard link comes without content, after its target.
+/// Directories are not visited. Contents keep their placeholders. Errors: as ReadContainer and StreamPass;
+/// kCorrupt for names and links that ExtractTar refuses.
 Result<ContainerFacts> VisitPackage(Env& env, const AbsPath& package, const archive::PassOptions& options,
                                     const archive::VisitMember& visit);
 

@@ -1,7 +1,8 @@
 #pragma once
 // Reads and writes conda packages. Layer: conda. Sources: CEP 26 (names), CEP 34 (contents), CEP 35
-// (archives); docs/formats/conda.md. Behind it, one file per noun: names, index_json, about_json, paths_json,
-// prefix, noarch, payload, info_files (what is packed), writer, container (the raw parts), reader, unpack.
+// (archives); docs/formats/conda.md. The parts, one file per noun: names, index_json, about_json, paths_json,
+// prefix, noarch, payload, info_files (the packed info/ files), writer, container (the raw parts), reader,
+// unpack.
 
 #include <map>
 #include <string>
@@ -44,13 +45,13 @@ struct PackageMetadata {
 
 struct PackageInput {
   PackageMetadata metadata;
-  const StagedTree& tree;  ///< Paths as they will lie in the prefix.
-  /// Text to be replaced at install; "" = nothing. Files that hold it get prefix_placeholder entries
-  /// (text or binary; binary only if `binary_placeholders`).
+  const StagedTree& tree;  ///< Paths in the prefix.
+  /// Text to replace at install, "" = none. Files that hold it get prefix_placeholder entries (text or
+  /// binary, but binary only if `binary_placeholders`).
   std::string prefix_placeholder;
   bool binary_placeholders = true;
-  /// Globs of tree paths: files in which the placeholder stays, and those that count as text or as binary
-  /// whatever they hold.
+  /// Globs of tree paths. The placeholder stays in files of the first; files of the other two count as text
+  /// or as binary, whatever they contain.
   std::vector<std::string> keeps_placeholder = {};
   std::vector<std::string> force_text = {};
   std::vector<std::string> force_binary = {};
@@ -67,13 +68,14 @@ struct WriteOptions {
 };
 
 /// Packs `input` into `<folder>/<stem>.conda` and/or `.tar.bz2`, in this order, in one pass over the files:
-/// one tar stream feeds both codecs. A placeholder costs one pass more, before it, since the tar.bz2
-/// begins with the list of files that hold it.
-/// The bytes depend on `input`, `options` and env.source_date_epoch alone. Files appear whole or not at all;
-/// on an error neither is there. The pipeline gives a scratch directory and moves the files after the checks.
+/// one tar stream feeds both codecs. A placeholder takes a second pass, before it, because the tar.bz2 begins
+/// with the list of files that hold it. The bytes depend only on `input`, `options` and
+/// env.source_date_epoch.
+/// Files appear whole or not at all; after an error, neither exists. The pipeline passes a scratch directory
+/// and moves the files after the checks.
 /// A noarch python package gets conda's layout (site-packages/, python-scripts/) from a tree in an
-/// interpreter's layout. Names that some file systems cannot hold side by side are reported as warnings.
-/// Memory: a few hundred MB at most, whatever the size (docs/formats/conda.md).
+/// interpreter's layout. Warns of names that some file systems cannot hold side by side. Memory: a few
+/// hundred MB at most, whatever the size (docs/formats/conda.md).
 /// Errors: kInvalidInput (CEP 26 names, dependencies, a tree entry below info/, a file that changed
 /// meanwhile), kAlreadyExists (before any work), kIo, kCancelled.
 Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input, const AbsPath& folder,
@@ -81,21 +83,22 @@ Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input,
 
 struct PackageInfo;  // conda/info/package_info.h
 
-/// Takes the format from the content. Of a .conda only the info part is read; of a .tar.bz2 everything
-/// up to the end of info/. `about` and `paths` are empty objects when their files are missing.
-/// Errors: kCorrupt, kInvalidInput (info/index.json missing or against its schema), kNotFound.
+/// Detects the format from the content. Reads only the info part of a .conda, and everything up to the end of
+/// info/ of a .tar.bz2. `about` and `paths` are empty objects when their files are missing. Errors: kCorrupt,
+/// kInvalidInput (info/index.json missing or against its schema), kNotFound.
 Result<PackageInfo> ReadPackageInfo(Env& env, const AbsPath& package);
 
 struct UnpackOptions {
   std::string prefix = {};  ///< Replaces placeholders as conda does at install; "" = leave them.
-  /// "3.11": noarch python files go where that interpreter looks, with their entry points; "" = as packed.
+  /// "3.11": noarch python files go to that interpreter's directories, with their entry points; "" = as
+  /// packed.
   std::string python_version = {};
 };
 /// Unpacks the payload (without info/) into `prefix_dir`, which exists, and checks every file against
-/// paths.json; modes become 0644 or 0755, times are not kept, hard links become copies.
-/// On an error everything that the call created is removed again.
-/// Errors: kCorrupt (member missing, extra, hostile, or with another digest), kAlreadyExists (a file of that
-/// name lies there), kInvalidInput (the prefix is longer than a binary placeholder).
+/// paths.json. Modes become 0644 or 0755, times are not kept, hard links become copies. After an error,
+/// removes everything that it created. Errors: kCorrupt (member missing, extra, hostile, or with another
+/// digest), kAlreadyExists (a file of that name exists), kInvalidInput (the prefix is longer than a binary
+/// placeholder).
 Result<PackageInfo> UnpackPackage(Env& env, const AbsPath& package, const AbsPath& prefix_dir,
                                   const UnpackOptions& options);
 

@@ -23,17 +23,18 @@ struct WrittenFile {
 
 class TreeWriter {
  public:
-  /// `root` exists. Unless Keep is called, the destructor removes what was created.
+  /// `root` exists. The destructor removes everything that was created, unless Keep was called.
   TreeWriter(Env& env, AbsPath root);
   ~TreeWriter();
   TreeWriter(const TreeWriter&) = delete;
   TreeWriter& operator=(const TreeWriter&) = delete;
 
   /// Writes a regular file, symlink or hard link (as a copy of its target, which came before) at `path`.
-  /// Directories come into being with their first member; those that the archive lists are skipped.
-  /// Errors: kCorrupt (a symlink that is absolute or leaves the tree, a path through a symlink, a hard link
-  /// to nothing, a device, a name twice, as file and directory, or that NameProblem refuses), kAlreadyExists
-  /// (anything of that name lay there before), kIo.
+  /// Creates directories with their first member; skips directories that the archive lists. Errors:
+  /// - kCorrupt: a symlink that is absolute or leaves the tree, a path through a symlink
+  /// - kCorrupt: a hard link to a missing file, a device
+  /// - kCorrupt: a duplicate name, one name for a file and a directory, a name that NameProblem refuses
+  /// - kAlreadyExists (anything of that name existed before), kIo
   Result<void> Write(const RelPath& path, const archive::TarMember& member, ByteSource& content);
   /// Adds a generated file. Errors: as Write.
   Result<void> WriteText(const RelPath& path, std::string_view text, bool executable);

@@ -25,8 +25,8 @@ struct CondaAsWheel {
       {};  ///< The package's prefix placeholder, "" without one. No file of a wheel may hold it.
 };
 
-/// Links the unpacked package `prefix` (as packed, placeholders left) into the existing, empty directory
-/// `root` as a wheel lays it out. Errors: those of FindDistribution, DescribeWheelFile, MakeWheelTree;
+/// Links the unpacked package `prefix` (as packed, with placeholders) into the existing, empty directory
+/// `root` in the layout of a wheel. Errors: as FindDistribution, DescribeWheelFile and MakeWheelTree;
 /// kNotFound (layout).
 Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, const conda::PackageInfo& info,
                                          const CondaToWheelOptions& options, const AbsPath& root);

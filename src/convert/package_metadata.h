@@ -13,7 +13,7 @@
 namespace ptpkg::convert {
 
 /// info/index.json, info/about.json, info/tests and info/ptpkg.json of a package. `run_exports` come from
-/// packages of build and host.
+/// build and host packages.
 conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
                                        const std::vector<std::string>& run_exports);
 
@@ -24,23 +24,24 @@ struct WheelDescription {
   bool root_is_purelib = false;
   std::map<std::string, std::string> dist_info = {};  ///< Files that the recipe adds to .dist-info.
 };
-/// The distribution of `prefix` that becomes the wheel: the only one, or of several the one that the recipe
-/// names; with build.python.entry_points among its own. Errors: those of FindDistribution, WithScripts.
+/// The distribution of `prefix` that becomes the wheel: the only one, or the one among several that the
+/// recipe names. Adds build.python.entry_points to its own. Errors: as FindDistribution and WithScripts.
 Result<Distribution> DistributionOf(Env& env, const recipe::WheelOutput& output, const StagedTree& prefix);
 
-/// METADATA and tag of the staged distribution, with the recipe's name and requirements applied; ptpkg.json.
-/// Errors: kInvalidInput when the distribution's version is not the recipe's, or WHEEL is malformed.
+/// METADATA and tag of the staged distribution, with the recipe's name and requirements applied, and
+/// ptpkg.json. Errors: kInvalidInput when the distribution's version is not the recipe's, or WHEEL is
+/// malformed.
 Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
                                             const Distribution& distribution);
 
-/// ptpkg.json of a zip, if the recipe has something to say there.
+/// ptpkg.json of a zip, if the recipe has content for it.
 std::map<std::string, std::string> NoteFilesForZip(const recipe::ZipOutput& output);
 
-/// Files of info/ that go into the .dist-info of a wheel made of the package: ptpkg.json.
+/// Files of info/ for the .dist-info of a wheel made from the package: ptpkg.json.
 std::map<std::string, std::string> NoteFilesForWheel(const conda::PackageInfo& info);
 
-/// Tag and Root-Is-Purelib of a staged WHEEL file. Several tags become one compressed tag set.
-/// Errors: kInvalidInput, also for tags that no such set stands for without others.
+/// Tag and Root-Is-Purelib of a staged WHEEL file. Several tags become one compressed tag set. Errors:
+/// kInvalidInput, also for tags that no such set can express without extra tags.
 Result<WheelDescription> DescribeWheelFile(const Distribution& distribution);
 
 }  // namespace ptpkg::convert

@@ -31,15 +31,14 @@ struct MappedRequirements {
   std::vector<std::string> unknown;  ///< Requirements whose name (or extra) the table lacks; they are in
                                      ///< `depends` under their own name.
   std::vector<std::string> widened;  ///< Requirements that some environments lack; they are in `depends`.
-  /// Requirements whose marker holds in no environment; those of extras are not listed.
+  /// Requirements whose marker is false in every environment; requirements of extras are not listed.
   std::vector<std::string> not_applicable;
 };
 
-/// Every Requires-Dist of `metadata` whose marker holds in one of `environments`, without extras. A conda
-/// dependency has no marker: where environments ask for different versions, all of them are allowed
-/// ("numpy <2|>=2.1"), as one set could be impossible to meet.
-/// Errors: kInvalidInput (malformed requirement or marker), kUnsupported (a direct URL requirement: conda has
-/// no such thing).
+/// Every Requires-Dist of `metadata` whose marker is true in one of `environments`, without extras. A conda
+/// dependency has no marker. If environments require different versions, it allows all of them ("numpy
+/// <2|>=2.1"), because their intersection could be empty. Errors: kInvalidInput (malformed requirement or
+/// marker), kUnsupported (a direct URL requirement, which has no conda equivalent).
 Result<MappedRequirements> MapRequirements(const wheel::CoreMetadata& metadata,
                                            const std::vector<wheel::MarkerEnvironment>& environments,
                                            const CondaNames& names);

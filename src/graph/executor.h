@@ -12,7 +12,7 @@
 namespace ptpkg::graph {
 
 enum class NodeState : std::uint8_t {
-  kFound,      ///< Its result existed already.
+  kFound,      ///< Its result existed before.
   kNotNeeded,  ///< No node that runs reads its result.
   kWouldRun,   ///< Dry run.
   kRan,
@@ -24,7 +24,7 @@ enum class NodeState : std::uint8_t {
 struct NodeOutcome {
   NodeState state = NodeState::kNotReached;
   std::string reason = {};   ///< Reason why it ran or would run, or did not.
-  double begin_seconds = 0;  ///< After the begin of Execute; of kRan and kFailed.
+  double begin_seconds = 0;  ///< After the start of Execute, for kRan and kFailed.
   double seconds = 0;
   NodeResult result = {};           ///< Set for kFound and kRan.
   std::optional<Error> error = {};  ///< Set for kFailed.
@@ -38,25 +38,28 @@ struct Stores {
 
 struct ExecuteOptions {
   bool dry_run = false;
-  bool foresee = true;  ///< Ask the stages what they know before anything runs (Stage::foresee).
+  bool foresee = true;  ///< Let the stages check their nodes before anything runs (Stage::foresee).
 };
 
-/// Outcomes in the plan's order. Nodes that nothing needs are the aims of a plan; what they need is run
-/// unless its result is found. After a failure no further node starts (but those of `after_failures` stages);
-/// what runs goes on to its end. A node keeps the part of env.jobs that it gets at its start: with 8 jobs,
-/// two builds side by side have 4 each. A parallel one waits until two thirds of its fair share are free
-/// (env.jobs divided by the number of parallel nodes that run or are ready), so that none has one job for
-/// hours; one that is light (Stage::is_light) neither waits nor counts. There is no budget that moves while
-/// they run, a job server of make: ninja reads one from 1.13 on only. A dry run writes nothing. REQUIRES:
-/// CheckPlan(plan). Errors: kUsage when the path of a store is not UTF-8 (json_utf8.h), before anything runs;
-/// kInvalidInput for a stage that `stages` lacks or has in another version; those of Stage::foresee; kIo of
-/// the stores. Failures of nodes are outcomes; so is an exception of one (internal_error.h).
+/// Outcomes in the plan's order. Nodes that no other node needs are the goals of a plan. The nodes that they
+/// need run unless their result is found. After a failure no further node starts, except nodes of
+/// `after_failures` stages; running nodes continue to their end.
+/// A node keeps the part of env.jobs that it gets at its start: with 8 jobs, two parallel builds have 4 each.
+/// A parallel node waits until two thirds of its fair share are free, so that none runs for hours with one
+/// job. The fair share is env.jobs divided by the number of parallel nodes that run or are ready. A light
+/// node (Stage::is_light) neither waits nor counts. Running nodes share no budget through a job server of
+/// make, because ninja supports one only from 1.13 on.
+/// A dry run writes nothing. REQUIRES: CheckPlan(plan). Failures of nodes are outcomes, including their
+/// exceptions (internal_error.h). Errors:
+/// - kUsage when the path of a store is not UTF-8 (json_utf8.h), before anything runs
+/// - kInvalidInput for a stage that `stages` lacks or has in another version
+/// - any error from Stage::foresee, and kIo of the stores
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);
 
-/// Runs the node `id` alone; the results that it needs must be there. Its result is kept where Execute would
-/// keep it. Errors: kNotFound (no such node; a needed result is missing: names the node to run first), those
-/// of the stage.
+/// Runs only the node `id`. The results that it needs must exist. Keeps its result in the same place as
+/// Execute. Errors: kNotFound (an unknown node, or a missing result, naming the node to run first), and any
+/// error from the stage.
 Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, const StageTable& stages,
                                Stores stores);
 

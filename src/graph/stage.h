@@ -19,29 +19,29 @@ namespace ptpkg::graph {
 // NOLINTNEXTLINE(bugprone-exception-escape): the destructor of Json only looks as if it could throw
 struct NodeResult {
   Json value = Json::object();
-  StagedTree files = {};  ///< Digests filled; `root` is where they lie now.
+  StagedTree files = {};  ///< With digests; `root` is their current location.
   std::string key = {};   ///< Key of the node.
-  /// Counters of this run, {"ccache_hits": 88}: not kept with the result.
+  /// Counters of this run, {"ccache_hits": 88}: not stored with the result.
   std::map<std::string, std::uint64_t> counts = {};
   std::string idle = {};  ///< Why a started node had nothing to do, "no package changed"; else "".
 };
 
-/// Exclusive hold on a resource while a result is made: the directory in which a long build resumes where an
-/// earlier one was stopped.
+/// Exclusive hold on a resource while a result is made: the directory in which a long build resumes after an
+/// interruption.
 class Claim {
  public:
   Claim() = default;
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;
   virtual ~Claim() = default;  ///< Releases the hold; the resource stays for the next run.
-  /// The result is in the store: what served to make it may go. Warns when it cannot.
+  /// The result is in the store: its temporary resources can be removed. Warns on failure.
   virtual void OnStored() = 0;
 };
 
 /// A running stage's view of its plan.
 class NodeRun {
  public:
-  /// `claim`: of a stage that has one; borrowed.
+  /// `claim`: only for a stage that has one; borrowed.
   NodeRun(const Node& node, const NodeKey& key, std::map<std::string, NodeResult> needs, AbsPath folder,
           Claim* claim = nullptr)
       : node_(node), key_(key), needs_(std::move(needs)), folder_(std::move(folder)), claim_(claim) {}
@@ -50,7 +50,7 @@ class NodeRun {
   [[nodiscard]] const std::string& key() const { return key_.key; }
   /// Input name → digest, for the manifest.
   [[nodiscard]] const std::map<std::string, std::string>& digests() const { return key_.digests; }
-  /// Errors: kInvalidInput naming the node: a plan that somebody wrote or edited lacks it.
+  /// Errors: kInvalidInput naming the node, when a handwritten or edited plan lacks the input.
   [[nodiscard]] Result<Json> Input(const std::string& name) const;
   [[nodiscard]] Result<std::string> Text(const std::string& name) const;      ///< An input that is a text.
   [[nodiscard]] Result<std::uint64_t> Number(const std::string& name) const;  ///< An input that is 0 or more.
@@ -58,14 +58,16 @@ class NodeRun {
   [[nodiscard]] Result<std::vector<std::string>> Texts(const std::string& name) const;
   /// True if the option `option` is set. Options cannot change the result.
   [[nodiscard]] bool Has(const std::string& option) const;
-  [[nodiscard]] std::string Option(const std::string& name) const;     ///< The value, "" when it is not set.
-  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;  ///< Errors: those of Input.
-  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;  ///< Errors: those of Input.
-  /// Results by role; only those that exist (a stage that runs after failures sees the others).
+  [[nodiscard]] std::string Option(const std::string& name) const;       ///< The value, "" if unset.
+  [[nodiscard]] Result<AbsPath> Place(const std::string& name) const;    ///< Errors: as Input.
+  [[nodiscard]] Result<NodeResult> Need(const std::string& role) const;  ///< Errors: as Input.
+  /// Results by role, only existing ones. (A stage that runs after failures gets the results of the other
+  /// needs.)
   [[nodiscard]] const std::map<std::string, NodeResult>& needs() const { return needs_; }
-  /// Existing, empty and this run's own: the files of the result go here. "/nonexistent" for Keep::kNothing.
+  /// Directory for the files of the result. It exists, is empty and belongs to this run. "/nonexistent" for
+  /// Keep::kNothing.
   [[nodiscard]] const AbsPath& folder() const { return folder_; }
-  /// The claim that Stage::claim gave. REQUIRES: the stage has one.
+  /// The claim from Stage::claim. REQUIRES: the stage has one.
   [[nodiscard]] Claim& claim() const {
     PTPKG_ASSERT(claim_ != nullptr);
     return *claim_;
@@ -89,36 +91,37 @@ enum class Keep : std::uint8_t {
 
 struct Stage {
   std::string name;
-  int version = 1;  ///< Raised when equal inputs give another result.
+  int version = 1;  ///< Incremented when equal inputs give another result.
   Keep keep = Keep::kNothing;
   /// Uses as many threads as it gets. Others take one.
   bool parallel = false;
-  /// True if a node finishes so soon that it is not counted when the jobs are shared: it starts as soon as it
-  /// can, and takes none. Empty: no node is.
+  /// True if a node finishes so soon that it does not count when the jobs are shared: it starts as soon as
+  /// possible, and takes no job. Empty: no node is light.
   std::function<bool(const Node&)> is_light = {};
   /// Runs also when some of its needs failed, unless all did.
   bool after_failures = false;
-  /// Env is that of the run with `jobs` as granted; source_date_epoch is the input of that name, and 0, which
-  /// no archive takes, for a node without it.
+  /// Env is the run's, with `jobs` as granted. source_date_epoch is the input of that name. For a node
+  /// without it, it is 0, which no archive accepts.
   std::function<Result<NodeResult>(Env&, const NodeRun&)> run;
-  /// Looks for a result of this key elsewhere than in the store (the output directory); empty: nowhere.
+  /// Looks for a result of this key outside of the store (in the output directory); empty: nowhere.
   std::function<Result<std::optional<NodeResult>>(Env&, const Node&, const std::string& key)> find = {};
-  /// For stages whose results are kept: called before `run`, and waits while another process holds the same
-  /// claim. The store is looked at again after it, so that a result is made once. The claim ends when the
-  /// result is in the store, or with the failure. Empty: two runs at once both make the result.
+  /// For stages whose results are kept. Called before `run`; waits while another process holds the same
+  /// claim. The executor checks the store again after it, so that a result is made once. The claim ends when
+  /// the result is in the store, or with the failure. Empty: two runs at once both make the result.
   std::function<Result<std::unique_ptr<Claim>>(Env&, const Node&, const NodeKey&)> claim = {};
-  /// Called once with all nodes of the stage that are about to run, before any node of the plan starts: they
-  /// have no needs, directory and claim yet. An error stops the run. Empty: nothing is known before.
+  /// Called once with all nodes of the stage that are about to run, before any node of the plan starts. They
+  /// have no needs, directory and claim yet. An error stops the run. Empty: the stage checks nothing in
+  /// advance.
   std::function<Result<void>(Env&, const std::vector<NodeRun>&)> foresee = {};
 };
 
 /// The stages of this program, by name.
 class StageTable {
  public:
-  /// REQUIRES: no stage of that name is there.
+  /// REQUIRES: no stage of that name exists.
   void Add(Stage stage);
   [[nodiscard]] const Stage* Find(std::string_view name) const;
-  /// A node of that stage. REQUIRES: the stage is there.
+  /// A node of that stage. REQUIRES: the stage exists.
   [[nodiscard]] Node MakeNode(const std::string& stage, const std::string& subject) const;
   [[nodiscard]] const std::map<std::string, Stage, std::less<>>& stages() const { return stages_; }
 

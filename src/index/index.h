@@ -1,6 +1,6 @@
 #pragma once
-// Indexes a directory of artifacts. Layer: index. Every file is replaced atomically, and one process at a
-// time writes the index of a directory: it holds `<root>/.ptpkg-lock`, and others wait.
+// Indexes a directory of artifacts. Layer: index. Replaces every file atomically. One process at a time
+// writes the index of a directory: it holds `<root>/.ptpkg-lock`, and others wait.
 
 #include <set>
 #include <span>
@@ -23,53 +23,54 @@ struct IndexSummary {
   std::vector<AbsPath> written = {};  ///< Index files whose content changed.
   std::vector<SkippedPackage> left_out =
       {};                               ///< Damaged, hostile, or named otherwise than they say; by path.
-  std::vector<std::string> roots = {};  ///< Backends that have a simple index of their own.
-  std::vector<AbsPath> rootless = {};   ///< Wheels that none of them lists, though there are such.
+  std::vector<std::string> roots = {};  ///< Backends that have a separate simple index.
+  std::vector<AbsPath> rootless = {};   ///< Wheels in no backend's index, if such indexes exist.
 };
 
 struct WheelIndexOptions {
-  /// Wheels that are about to go, and are not listed: "a-1-py3-none-any.whl", or, in the directory of a
-  /// backend, "cu130/a-1-py3-none-any.whl". Their metadata goes.
+  /// Wheels that will be removed, and are not listed: "a-1-py3-none-any.whl", or, in the directory of a
+  /// backend, "cu130/a-1-py3-none-any.whl". Removes their metadata.
   std::set<std::string> without = {};
-  bool roots = false;  ///< Makes the indexes of the backends where there is none yet.
-  /// Just written; their digests are taken over without hashing, by path and size.
+  bool roots = false;  ///< Makes the indexes of the backends if there are none yet.
+  /// Just written artifacts. Takes their digests without hashing, by path and size.
   std::span<const Artifact> known = {};
 };
 
 /// Conda channel: `<root>/<subdir>/repodata.json` (+ .zst, run_exports.json) for every subdir found, and
-/// noarch always; `<root>/channeldata.json`. The records are those of conda-index; a file whose content is
-/// the same is not touched. `root` exists. What was read of a package is kept in
-/// `<subdir>/.cache/ptpkg-index.json` and used again while size and mtime are unchanged; digests of `known`
-/// artifacts (just written, by path) are taken over without hashing. Sources: CEP 36 (repodata), CEP 12
-/// (run_exports), CEP 38 (channeldata). A package that
-/// is damaged, or whose index.json disagrees with its file name or directory, is left out, with a warning;
-/// one that vanishes meanwhile is none. Those of `without` ("linux-64/toy-1.0-0.conda") are about to go, and
-/// are not listed. Errors: kIo.
+/// always for noarch; `<root>/channeldata.json`. The records match conda-index. `root` exists. A file with
+/// unchanged content is not touched. Caches package data in `<subdir>/.cache/ptpkg-index.json` and reuses it
+/// while size and mtime are unchanged. Takes digests of `known` artifacts (just written, by path) without
+/// hashing. Packages in `without` ("linux-64/toy-1.0-0.conda") will be removed, and are not listed. Leaves
+/// out, with a warning, a damaged package, or one whose index.json disagrees with its file name or directory.
+/// A package that vanishes meanwhile counts as absent. Sources: CEP 36 (repodata), CEP 12 (run_exports), CEP
+/// 38 (channeldata). Errors: kIo.
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known = {},
                                 const std::set<std::string>& without = {});
 
-/// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels
-/// directly in `root`. Damaged wheels, those whose name is none, and those whose zip shows readers different
-/// files are left out as above. A wheel that the pages before said to be yanked (PEP 592) stays so, while its
-/// digest is the same. Digests are kept in `<root>/.cache/ptpkg-wheels.json` and used again while size, mtime
-/// and zip directory are unchanged.
-/// With `options.roots`, or where an earlier run made them, another one for each backend, at
-/// `<root>/<backend>/`: over its wheels in `root` and those that lie directly in that directory (see
-/// backend_directories.h). A wheel in such a directory that says another backend, or has the name of one in
-/// `root`, is left out. A directory whose last wheel went loses its pages, its root page first. What is not a
-/// page of ours (generated_pages.h) is left alone, whatever its name. Errors: kIo, kInvalidInput (a link or a
-/// file has the name of such a directory; a page of somebody else lies where a root page belongs; nothing is
-/// written then).
+/// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels directly
+/// in `root`. Leaves out, as above, damaged wheels, wheels with an invalid name, and wheels whose zip shows
+/// readers different files. A wheel that was yanked in the earlier pages (PEP 592) stays so while its digest
+/// is the same. Caches digests in `<root>/.cache/ptpkg-wheels.json` and reuses them while size, mtime and zip
+/// directory are unchanged.
+///
+/// With `options.roots`, or if an earlier run made them, makes another index for each backend, at
+/// `<root>/<backend>/`. It covers the backend's wheels in `root` and the wheels directly in that directory
+/// (see backend_directories.h). Leaves out a wheel in such a directory that belongs to another backend, or
+/// has the name of one in `root`. A directory whose last wheel is gone loses its pages, its root page first.
+/// Does not touch files that are not our pages (generated_pages.h), whatever their names. Errors: kIo.
+/// kInvalidInput before any write: a link or a file has the name of such a directory, or a foreign page is in
+/// the place of a root page.
 Result<IndexSummary> IndexWheels(Env& env, const AbsPath& root, const WheelIndexOptions& options = {});
 
-/// True if an earlier run made a backend's index below `root` (its pages show it), or, with `asked`, one is
-/// to be made: a directory with a backend's name holds wheels. `names`: the entries of `root`. Errors: kIo.
+/// True if an earlier run made a backend's index below `root` (its pages show it). With `asked`, also true if
+/// a directory with a backend's name holds wheels, so that its index is to be made. `names`: the entries of
+/// `root`. Errors: kIo.
 Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vector<std::string>& names,
                                    bool asked);
 
-/// Chooses by content of `root`: wheels, or the simple index that an earlier run made of some, or conda
-/// subdirs. `roots`: as in WheelIndexOptions. Errors: kInvalidInput if neither, if both, or if `roots` is
-/// asked of a conda channel; kIo.
+/// Chooses by content of `root`: wheels (or the simple index that an earlier run made from some), or conda
+/// subdirs. `roots`: as in WheelIndexOptions. Errors: kInvalidInput if neither, if both, or if `roots` is set
+/// for a conda channel; kIo.
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots = false);
 
 }  // namespace ptpkg::index

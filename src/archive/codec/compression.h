@@ -10,7 +10,7 @@
 
 namespace ptpkg::archive {
 
-/// Against kDefault, on the libraries of PyTorch: kFast takes half the time for 4 % more bytes, kMax ten
+/// Measured against kDefault, on PyTorch's libraries: kFast takes half the time for 4 % more bytes, kMax ten
 /// times as long for half a percent less.
 enum class Compression : std::uint8_t { kStore, kFast, kDefault, kMax };
 
@@ -22,8 +22,8 @@ Result<Compression> ParseCompression(std::string_view name);
 /// The level of DeflateOptions: 0, 1, 6, 12.
 int DeflateLevel(Compression compression);
 
-/// Name and version of what deflates, "libdeflate 1.14": other versions may give other bytes, so it belongs
-/// to the inputs of whatever is packed.
+/// Name and version of the deflate library, "libdeflate 1.14". Other versions can produce other bytes, so
+/// this belongs to the inputs of every packing step.
 std::string Deflater();
 
 }  // namespace ptpkg::archive

@@ -1,7 +1,6 @@
 #pragma once
-// Decompressing sources that report the stream format. Layer: archive. Concatenated streams are read to the
-// end, as Python's bz2 does; readers in the field that stop after the first one (rattler) are why the count
-// is reported.
+// Decompressing sources that report the stream format. Layer: archive. Reads concatenated streams to the end,
+// like Python's bz2. It reports their count because rattler stops after the first one.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +9,7 @@
 
 namespace ptpkg::archive {
 
-/// Facts of what was read so far; complete once Read has returned 0.
+/// Facts about the bytes read so far; complete once Read has returned 0.
 struct StreamFacts {
   std::uint64_t streams = 0;       ///< bzip2 streams, or zstd frames without the skippable ones.
   std::uint64_t window_bytes = 0;  ///< zstd: the largest window that a frame asks for.
@@ -23,7 +22,7 @@ class DecodingSource : public ByteSource {
   [[nodiscard]] virtual const StreamFacts& facts() const = 0;
 };
 
-/// Borrows `packed`. Read errors: kCorrupt for damaged or truncated data and for bytes after a stream that
+/// Borrows `packed`. Read errors: kCorrupt for damaged or truncated data, and for bytes after a stream that
 /// do not begin another one.
 std::unique_ptr<DecodingSource> MakeBzip2Source(ByteSource& packed);
 

@@ -8,14 +8,14 @@
 
 namespace ptpkg::archive {
 
-/// Passes everything on to `file` and hashes its final content.
+/// Forwards everything to `file` and hashes its final content.
 ///
-/// A zip writer appends the header and the content of a member, and then completes the header. So what was
-/// appended since the last completion is held back from the hash, in memory up to `window_bytes`; of
-/// a longer stretch the bytes are read back once when it is final (from the page cache: they were written
-/// a moment ago). The first append after a completion makes everything before it final.
+/// A zip writer appends the header and the content of a member, and then completes the header. So this class
+/// holds back from the hash all bytes appended since the last completion, in memory up to `window_bytes`. It
+/// reads a longer stretch back once that is final (from the page cache, because it was written a moment ago).
+/// The first append after a completion makes everything before it final.
 ///
-/// One thread at a time; appends without gaps. A rewrite of bytes that are in the hash already is kInternal.
+/// One thread at a time; appends without gaps. Rewriting bytes that are already hashed is kInternal.
 class DigestingFile final : public File {
  public:
   static constexpr std::size_t kWindowBytes = 32U << 20U;
@@ -26,7 +26,7 @@ class DigestingFile final : public File {
   Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override;
   Result<void> WriteAt(std::uint64_t offset, Bytes bytes) override;
   Result<FileStat> Stat() override { return file_.Stat(); }
-  /// kInternal: nothing that is hashed may be cut off.
+  /// kInternal if it would cut off hashed bytes.
   Result<void> Truncate(std::uint64_t size_bytes) override;
   Result<void> Sync() override { return file_.Sync(); }
   Result<void> Close() override { return file_.Close(); }
@@ -34,7 +34,7 @@ class DigestingFile final : public File {
   /// The digests of the whole file. Call once, last.
   Result<Digests> Finish();
 
-  /// Number of bytes that were read back; for tests only.
+  /// Number of bytes read back; for tests only.
   [[nodiscard]] std::uint64_t bytes_read_back() const { return bytes_read_back_; }
 
  private:

@@ -11,18 +11,18 @@ struct BitRange {
   std::uint64_t end = 0;
 };
 
-/// Borrows the sink. Errors of all functions: those of the sink.
+/// Borrows the sink. All functions return the sink's errors.
 class LowBitWriter {
  public:
   explicit LowBitWriter(ByteSink& out) : out_(out) {}
 
-  /// REQUIRES: count ≤ 56, no bits of `value` above them.
+  /// REQUIRES: count ≤ 56, and `value` has no bits above `count`.
   Result<void> Put(std::uint64_t value, unsigned count);
   /// Zeros up to the next byte.
   Result<void> Align() { return Put(0, (8 - filled_) % 8); }
-  /// Bits of a file, counted from the byte `base` of it. Errors: kCorrupt when the file ends before; kIo.
+  /// Copies bits of a file, counted from its byte `base`. Errors: kCorrupt when the file ends before; kIo.
   Result<void> Copy(File& file, std::uint64_t base, BitRange bits);
-  /// Writes what is left, up to a whole byte. Returns the number of bytes written in all.
+  /// Writes the remaining bits, padded to a whole byte. Returns the total number of bytes written.
   Result<std::uint64_t> Finish();
 
  private:

@@ -15,8 +15,8 @@ namespace ptpkg::archive {
 /// Any thread.
 class DeflateCache {
  public:
-  /// A chunk by its place in the original that several files share (SharedRange): a digest of 240 MB for each
-  /// slice of torch's largest library would take a fifth of a second.
+  /// A chunk, identified by its range in the original that several files share (SharedRange). Hashing 240 MB
+  /// for each slice of torch's largest library would take a fifth of a second.
   struct Key {
     std::string name;  ///< Name of the entry. All entries of a name that use one cache share one original.
     std::uint64_t from = 0;
@@ -29,10 +29,9 @@ class DeflateCache {
   /// Opens a cache in an unnamed file of `folder`. Errors: kIo.
   static Result<std::unique_ptr<DeflateCache>> Create(Env& env, const AbsPath& folder);
 
-  /// The chunk, made by `make` when it is not there. Who asks for one that another thread is making waits for
-  /// it: slices that are made side by side ask for the same chunks at about the same time. What the disk
-  /// cannot do, or has no room for (kMostBytes), is made again: the cache saves time alone. Errors: those of
-  /// `make`.
+  /// Returns the chunk, made by `make` if it is not cached. If another thread is making the same chunk, waits
+  /// for it: slices made in parallel ask for the same chunks at about the same time. On a disk error or a
+  /// full cache (kMostBytes), calls `make` again: the cache only saves time. Errors: any error from `make`.
   Result<std::string> FindOrMake(const Key& key, const std::function<Result<std::string>()>& make);
 
  private:
@@ -41,7 +40,7 @@ class DeflateCache {
 
   struct Place {
     std::uint64_t offset = 0;
-    std::size_t size_bytes = 0;  ///< 0: being made, or not kept.
+    std::size_t size_bytes = 0;  ///< 0: being made, or not cached.
   };
   [[nodiscard]] Result<std::string> Read(const Place& place) const;
   Place Keep(const std::string& deflated);

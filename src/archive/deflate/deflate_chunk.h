@@ -1,6 +1,7 @@
 #pragma once
-// Deflates a file in chunks that join into one raw deflate stream. Layer: archive; for its zip writer, and
-// for text that is embedded deflated. libdeflate behind it; why not zlib's flushes: docs/decisions/0003.
+// Deflates a file in chunks that join into one raw deflate stream. Layer: archive. Used by its zip writer and
+// for text that is embedded deflated. Based on libdeflate; docs/decisions/0003 explains why not zlib's
+// flushes.
 
 #include <memory>
 #include <mutex>
@@ -25,7 +26,7 @@ class DeflatePool {
   DeflatePool(const DeflatePool&) = delete;
   DeflatePool& operator=(const DeflatePool&) = delete;
 
-  /// The chunk as raw deflate. Depends on `raw`, `place`, the level and libdeflate's version only.
+  /// The chunk as raw deflate. Depends only on `raw`, `place`, the level and libdeflate's version.
   Result<std::string> Deflate(Bytes raw, ChunkPlace place);
 
  private:

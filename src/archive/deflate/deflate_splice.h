@@ -1,7 +1,7 @@
 #pragma once
-// Edits inside a deflate stream: only the blocks that hold changed bytes are encoded again. Layer: archive.
-// Source: RFC 1951. A block can be decoded alone, given the 32 KiB before it; so a block keeps its bits
-// unless it holds changed bytes, or copies some from before it. Kept blocks move by a few bits.
+// Edits inside a deflate stream: encodes only the blocks that hold changed bytes. Layer: archive. Source: RFC
+// 1951. Each block can be decoded alone, given the 32 KiB before it. So a block keeps its bits unless it
+// holds changed bytes or copies some from before it. Kept blocks move by a few bits.
 
 #include <string>
 #include <vector>
@@ -37,16 +37,16 @@ struct SplicedStream {
   Sha256 sha256;
   std::uint32_t old_crc32 = 0;  ///< CRC of the old content.
   std::uint64_t kept_blocks = 0;
-  std::uint64_t encoded_blocks = 0;  ///< Encoded again; what was appended comes on top.
+  std::uint64_t encoded_blocks = 0;  ///< Encoded again, plus the blocks of appended bytes.
 };
 
-/// Writes the stream of the new content to `out`. One pass inflates the old one, block by block, hashes the
-/// new content, and tells which blocks must change; a block that must is inflated a second time and deflated
-/// by libdeflate at `level` (1 to 12), by itself, in pieces of 1 MiB. Equal input gives equal bytes. Memory:
-/// 8 MiB and the edits, whatever the block sizes.
-/// Errors: kCorrupt when the range is no deflate stream or its content has not `size_bytes`; kInvalidInput
-/// for edits out of order, overlapping or behind the end, and for a level out of range; kIo, those of `out`.
-/// Bytes behind the end of the stream are left out.
+/// Writes the stream of the new content to `out`. One pass inflates the old stream block by block, hashes the
+/// new content, and finds the blocks that must change. Each of these is inflated a second time, and
+/// libdeflate deflates it at `level` (1 to 12), by itself, in pieces of 1 MiB. Equal input gives equal bytes.
+/// Memory: 8 MiB and the edits, whatever the block sizes. Leaves out bytes behind the end of the stream.
+/// Errors: kCorrupt when the range is not a deflate stream or its content does not have `size_bytes`.
+/// kInvalidInput for edits out of order, overlapping or behind the end. Also for a level out of range. kIo,
+/// and any error from `out`.
 Result<SplicedStream> SpliceDeflate(File& file, const DeflateRange& range, const ContentEdits& edits,
                                     int level, ByteSink& out);
 

@@ -1,7 +1,7 @@
 #pragma once
-// Decodes the symbols of a raw deflate stream. Layer: archive, internal to it. Source: RFC 1951. The Walker
-// is a template over what takes the symbols; the scan for borders and the inflater have loops of their own,
-// over the same codes.
+// Decodes the symbols of a raw deflate stream. Layer: archive, internal to it. Source: RFC 1951. Walker is a
+// template over the sink of the symbols. The scan for borders and the inflater have loops of their own, over
+// the same codes.
 
 #include <array>
 #include <bit>
@@ -34,7 +34,7 @@ struct BitWindow {
 
   /// True if the input has enough bytes for `times` calls of Refill.
   [[nodiscard]] bool CanRefill(std::ptrdiff_t times) const { return end - next >= 8 * times; }
-  /// At least 56 bits are in reach afterwards. REQUIRES: CanRefill(1).
+  /// Afterwards at least 56 bits are available. REQUIRES: CanRefill(1).
   void Refill() {
     std::uint64_t word = 0;
     static_assert(std::endian::native == std::endian::little);
@@ -62,9 +62,9 @@ class BitReader {
   BitReader(const BitReader&) = delete;
   BitReader& operator=(const BitReader&) = delete;
 
-  /// The bits in reach, to be copied and put back.
+  /// The available bits, to be copied and put back.
   BitWindow& window() { return window_; }
-  /// At least 56 bits are in reach afterwards.
+  /// Afterwards at least 56 bits are available.
   void Refill() {
     if (window_.CanRefill(1) || Load()) window_.Refill();
   }
@@ -92,7 +92,7 @@ class BitReader {
   [[nodiscard]] std::uint64_t next_offset() const {
     return end_offset_ + zeros_ - static_cast<std::uint64_t>(window_.end - window_.next);
   }
-  /// Makes 8 bytes available; where fewer are left it takes them bit by bit and returns false.
+  /// Makes 8 bytes available. If fewer are left, takes them bit by bit and returns false.
   bool Load();
   void LoadFromFile();
 
@@ -119,10 +119,10 @@ class Symbol {
   [[nodiscard]] constexpr Kind kind() const { return static_cast<Kind>((raw_ >> 12U) & 15U); }
   [[nodiscard]] constexpr bool is_literal() const { return (raw_ & 0x8000U) != 0; }
   [[nodiscard]] constexpr std::uint16_t value() const { return static_cast<std::uint16_t>(raw_ >> 16U); }
-  /// Bits of code and extra bits, 28 at most.
+  /// Number of bits: code and extra bits, 28 at most.
   [[nodiscard]] constexpr unsigned bits() const { return raw_ & 63U; }
   [[nodiscard]] constexpr unsigned code_bits() const { return (raw_ >> 8U) & 15U; }
-  /// The value with its extra bits out of `stream`, whose next bits are those of the symbol.
+  /// The value including its extra bits, read from `stream`, which must begin with this symbol's bits.
   [[nodiscard]] constexpr unsigned Value(std::uint64_t stream) const {
     const std::uint64_t own = stream & ((std::uint64_t{1} << bits()) - 1);
     return value() + static_cast<unsigned>(own >> code_bits());
@@ -131,7 +131,7 @@ class Symbol {
   [[nodiscard]] constexpr Symbol WithCode(unsigned code_bits) const {
     return Symbol(raw_ + code_bits * 0x101U);
   }
-  /// A literal together with the one that follows; of what they are, only the bits are left.
+  /// A literal joined with the following one; keeps only the number of bits.
   [[nodiscard]] constexpr Symbol JoinedWith(Symbol next) const { return Symbol(raw_ + next.bits()); }
 
  private:
@@ -148,9 +148,9 @@ class PrefixTable {
   using Table = std::array<Symbol, std::size_t{1} << kTableBits>;
 
   /// False for a code that zlib refuses (inftrees.c): over-full, or incomplete and not just one code of one
-  /// bit. None at all is one that no symbol may use. Gaps are kInvalid.
+  /// bit. An empty code is valid, but no symbol can use it. Gaps are kInvalid.
   bool Build(std::span<const std::uint8_t> lengths, Alphabet alphabet);
-  /// Symbol that the next bits of a stream encode. REQUIRES: 15 bits are in reach.
+  /// Symbol that the next bits of a stream encode. REQUIRES: 15 bits are available.
   [[nodiscard]] Symbol Next(std::uint64_t bits) const {
     const Symbol symbol = table_[bits & (table_.size() - 1)];
     return symbol.kind() == Kind::kLong ? NextLong(bits) : symbol;
@@ -220,8 +220,8 @@ class Codes {
   using Distances = PrefixTable<9>;
 
   void SetFixed();
-  /// False for what zlib refuses (inflate.c): more than 286 literals or 30 distances, no code for the end of
-  /// the block, a code that is none.
+  /// False for a header that zlib refuses (inflate.c): more than 286 literals or 30 distances, no code for
+  /// the end of the block, or an invalid code.
   bool Read(BitReader& reader);
 
   [[nodiscard]] const Literals& literals() const { return literals_; }
@@ -234,7 +234,7 @@ class Codes {
   bool is_fixed_ = false;
 };
 
-/// Takes nothing; what a Sink of Walker looks like.
+/// Discards all symbols; a model for a Walker sink.
 struct DiscardSymbols {
   /// True if Flush must come before the next symbol.
   [[nodiscard]] static bool Full() { return false; }
@@ -250,7 +250,8 @@ class Walker {
  public:
   Walker(BitReader& reader, Sink& sink) : reader_(reader), sink_(sink) {}
 
-  /// Gives the content of the next block to the sink. Errors: kCorrupt; those of the file and the sink.
+  /// Passes the content of the next block to the sink. Errors: kCorrupt, and any error from the file or the
+  /// sink.
   Result<Block> NextBlock() {
     Block block{.begin_bit = reader_.position()};
     block.is_last = reader_.Take(1) != 0;

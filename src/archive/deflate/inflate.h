@@ -8,10 +8,10 @@
 
 namespace ptpkg::archive {
 
-/// The content of the raw deflate stream in `range` of `file`, which it borrows; up to 800 KiB of memory.
-/// Refuses streams that libdeflate inflates but zlib does not, and one without a last block. Cost: 1.35
-/// times that of libdeflate (docs/decisions/0003). Bytes behind the last block are not looked at. Errors of
-/// Read: kCorrupt, also for another size than the range's; those of the file.
+/// The content of the raw deflate stream in `range` of `file`, which it borrows. Uses up to 800 KiB of
+/// memory. Refuses streams that libdeflate inflates but zlib does not, and a stream without a last block.
+/// Ignores bytes behind the last block. Cost: 1.35 times libdeflate's (docs/decisions/0003). Read errors:
+/// kCorrupt, also if the size differs from the range's; any error from the file.
 std::unique_ptr<ByteSource> MakeInflateSource(File& file, const DeflateRange& range);
 
 }  // namespace ptpkg::archive

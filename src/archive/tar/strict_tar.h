@@ -9,11 +9,14 @@
 
 namespace ptpkg::archive {
 
-/// Passes the bytes of `below` (borrowed) through. Read errors: those of `below`; kCorrupt for members that
-/// tar readers unpack in different ways or pass over: sparse files (type 'S', PAX keys "GNU.sparse.*"), types
-/// other than files, links, directories, devices and headers, content behind a link or directory, global PAX
-/// headers with a name or size, PAX names that are empty or hold a NUL byte, and anything behind the end
-/// mark. Devices and pipes come through: their refusal is TarReader's caller's.
+/// Passes the bytes of `below` (borrowed) through. Devices and pipes pass too: TarReader's caller refuses
+/// them. Read errors: any error from `below`; kCorrupt for members that tar readers skip or unpack in
+/// different ways:
+/// - sparse files (type 'S', PAX keys "GNU.sparse.*")
+/// - types other than files, links, directories, devices and headers
+/// - content behind a link or directory
+/// - global PAX headers with a name or size, PAX names that are empty or hold a NUL byte
+/// - anything behind the end mark
 class StrictTar final : public ByteSource {
  public:
   explicit StrictTar(ByteSource& below) : below_(below) {}

@@ -1,7 +1,6 @@
 #pragma once
 // Reads members of an uncompressed tar, names byte for byte. Layer: archive. libarchive parses (ustar, PAX,
-// GNU); what a member may be called or point to is the caller's to judge: "./a", "../a" and "/a" all come
-// through.
+// GNU). The caller checks names and link targets: "./a", "../a" and "/a" all pass.
 
 #include <cstdint>
 #include <memory>
@@ -24,13 +23,13 @@ struct TarMember {
 
 class TarReader {
  public:
-  /// Borrows `source`, which gives the tar already decompressed. Errors: kInternal.
+  /// Borrows `source`, which returns the decompressed tar. Errors: kInternal.
   static Result<TarReader> Open(ByteSource& source);
   TarReader(TarReader&&) noexcept;
   ~TarReader();
 
-  /// The next member, or nothing at the end of the archive. What was not read of the previous one is skipped.
-  /// Errors: those of the source; kCorrupt for a damaged header, and for sparse members, whose size on
+  /// The next member, or nullopt at the end of the archive. Skips unread content of the previous member.
+  /// Errors: any error from the source. kCorrupt for a damaged header, and for sparse members, whose sizes on
   /// disk and in the archive differ.
   Result<std::optional<TarMember>> Next();
 

@@ -10,19 +10,19 @@
 namespace ptpkg::archive {
 
 /// Writes members into `out` in the order of the calls. Finish adds the end-of-archive blocks (1024 zero
-/// bytes; no padding to a record). The destructor abandons: nothing more reaches `out`.
+/// bytes; no padding to a record). The destructor abandons the archive and writes nothing more to `out`.
 class TarWriter {
  public:
-  /// `env` and `out` must outlive the writer. `mtime`: Unix seconds, 0 to 8589934591 (what ustar holds).
+  /// `env` and `out` must outlive the writer. `mtime`: Unix seconds, 0 to 8589934591 (the range of ustar).
   /// Errors: kInvalidInput for another time.
   static Result<TarWriter> Create(Env& env, ByteSink& out, std::int64_t mtime);
   TarWriter(TarWriter&&) noexcept;
   TarWriter& operator=(TarWriter&&) = delete;
   ~TarWriter();
 
-  /// Memory: 1 MiB whatever the size. Errors: kIo when a file cannot be read; kInvalidInput "changed
-  /// while being packed" when its size differs from the entry's; those of `out`. After an error the
-  /// writer is of no use.
+  /// Memory: 1 MiB whatever the size. Errors: kIo when a file cannot be read. kInvalidInput "changed while
+  /// being packed" when its size differs from the entry's. Any error from `out`. Don't use the writer after
+  /// an error.
   Result<void> Append(const Entry& entry);
   /// Call once, last.
   Result<void> Finish();
@@ -33,8 +33,8 @@ class TarWriter {
   std::unique_ptr<State> state_;
 };
 
-/// The exact size of the tar that these entries make, end blocks included; reads no content.
-/// It comes from the same header code, run into a counter.
+/// The exact size of the tar for these entries, end blocks included; reads no content. The same header code
+/// computes it, writing into a counter.
 Result<std::uint64_t> TarSize(const EntrySet& entries);
 
 }  // namespace ptpkg::archive

@@ -12,7 +12,7 @@
 
 namespace ptpkg::archive {
 
-/// Judges and takes the members: a directory that they are written to, or a list.
+/// Checks and receives the members, for example to write them to a directory or to list them.
 class MemberVisitor {
  public:
   virtual ~MemberVisitor() = default;
@@ -23,28 +23,28 @@ class MemberVisitor {
   [[nodiscard]] virtual Error Refuse(std::string_view raw_name, std::string_view why) const = 0;
 };
 
-/// Members that need no libzip: one deflate stream, or the content itself. One whose declared size no stream
-/// of its length can have is not among them.
+/// True for members that need no libzip: one deflate stream, or the content itself. False if no stream of its
+/// length can have the declared size.
 bool IsPlainDeflate(const zip::CentralRecord& record);
 bool IsPlainStored(const zip::CentralRecord& record);
 
 class ZipContent {
  public:
-  /// Errors: those of ExtractZip, but for names and contents.
+  /// Errors: as ExtractZip, except for names and contents.
   static Result<std::unique_ptr<ZipContent>> Open(Fs& fs, const AbsPath& zip, const ExtractLimits& limits);
 
   [[nodiscard]] const zip::Directory& directory() const { return directory_; }
   [[nodiscard]] File& file() const { return *file_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Declared size of all members together.
+  /// Total of the members' declared sizes.
   [[nodiscard]] std::uint64_t total_bytes() const { return total_bytes_; }
 
-  /// Gives every member to `taker`, in the order of the central directory.
+  /// Passes every member to `taker`, in the order of the central directory.
   Result<void> List(MemberVisitor& taker);
 
-  /// Content of the member with this index in the central directory. Any thread. Errors: kCorrupt for damage,
-  /// another size than declared and, once all of it was read, a wrong CRC, in libzip's words; kUnsupported;
-  /// those of `use`.
+  /// Content of the member with this index in the central directory. Any thread. Errors: kCorrupt, with
+  /// libzip's messages, for damage, a size other than declared and, at the end of the content, a wrong CRC.
+  /// kUnsupported, and any error from `use`.
   Result<void> Stream(std::size_t index, const std::function<Result<void>(ByteSource&)>& use);
 
  private:

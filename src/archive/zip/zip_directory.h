@@ -11,7 +11,7 @@
 
 namespace ptpkg::archive::zip {
 
-/// A member as the central directory has it, ZIP64 values resolved.
+/// A member as the central directory records it, ZIP64 values resolved.
 struct CentralRecord {
   std::string name;  ///< Stored name: any bytes.
   std::string extra;
@@ -25,14 +25,14 @@ struct CentralRecord {
   std::uint64_t size_bytes = 0;
   std::uint64_t offset = 0;  ///< Offset of the local header.
   std::string comment;
-  bool spare_zip64 = false;  ///< Its ZIP64 field holds more than the plain fields leave to it.
+  bool spare_zip64 = false;  ///< Its ZIP64 field holds more values than the plain fields defer to it.
   std::uint32_t external_attributes = 0;
 
-  /// st_mode if a Unix wrote it, else 0.
+  /// st_mode if the zip was made on Unix, else 0.
   [[nodiscard]] std::uint32_t UnixMode() const { return made_by >> 8U == 3 ? external_attributes >> 16U : 0; }
 };
 
-/// A local header as it stands.
+/// A local header, unchanged.
 struct LocalRecord {
   std::string name;
   std::string extra;
@@ -55,19 +55,20 @@ struct Directory {
   std::string comment = {};  ///< Comment of the archive.
 };
 
-/// Finds and parses the central directory. Errors, naming `archive` (a display name): kCorrupt for a file
-/// that does not end in an end record (trailing bytes included) or holds a second one, for one that spans
-/// disks, for a directory that lies outside the file or disagrees with the end records, for end records that
-/// contradict each other or have bytes between them, and for a name that readers take for different texts
-/// (not ASCII and not marked as UTF-8, another name in its Unicode path field); kUnsupported for members that
-/// need a newer format than kVersionNewest or have kFlagsNobodyReads.
+/// Finds and parses the central directory. Errors name `archive` (a display name). kUnsupported for members
+/// that need a newer format than kVersionNewest or have kFlagsNobodyReads. kCorrupt for:
+/// - a file that does not end in an end record (trailing bytes included), holds a second one, or spans disks
+/// - a directory that lies outside the file or disagrees with the end records
+/// - end records that contradict each other or have bytes between them
+/// - a name that readers decode differently (not ASCII and not marked as UTF-8, another name in its Unicode
+///   path field)
 Result<Directory> ReadDirectory(File& file, std::string_view archive);
 
 /// The local header at `offset`. Errors: kCorrupt.
 Result<LocalRecord> ReadLocal(File& file, std::uint64_t offset, std::string_view archive);
 
-/// Makes sure that streaming readers and readers of the central directory see the same members: names,
-/// their encodings, methods, sizes and CRCs agree, no two members share bytes, none reaches into the
+/// Checks that streaming readers and readers of the central directory see the same members. Their names,
+/// encodings, methods, sizes and CRCs must agree. No two members share bytes, and none reaches into the
 /// directory. Errors: kCorrupt, kUnsupported as in ReadDirectory.
 Result<void> CheckLocalHeaders(File& file, const Directory& directory, std::string_view archive);
 
@@ -77,9 +78,9 @@ struct ExtraField {
   std::string_view data;
 };
 /// The name in a field of kUnicodePathExtraId, behind version and CRC of the plain name (4.6.9); "" if it is
-/// cut off.
+/// truncated.
 std::string_view UnicodePath(const ExtraField& field);
-/// The fields of an extra block. Errors: kCorrupt when they do not add up.
+/// The fields of an extra block. Errors: kCorrupt when their lengths do not add up.
 Result<std::vector<ExtraField>> ParseExtra(std::string_view extra);
 
 /// Reads exactly `size_bytes`. Errors: kCorrupt when the file ends before.

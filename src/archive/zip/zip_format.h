@@ -1,6 +1,6 @@
 #pragma once
 // Numbers of the zip format and little-endian access. Layer: archive, internal to it.
-// Source: APPNOTE 6.3.10; section numbers beside the constants.
+// Source: APPNOTE 6.3.10; section numbers next to the constants.
 
 #include <cstdint>
 #include <string>
@@ -29,12 +29,12 @@ constexpr std::uint16_t kMax16 = 0xFFFF;
 constexpr std::uint16_t kZip64ExtraId = 0x0001;           // 4.5.3
 constexpr std::uint16_t kUnicodePathExtraId = 0x7075;     // 4.6.9
 constexpr std::uint16_t kUnicodeCommentExtraId = 0x6375;  // 4.6.8
-constexpr std::size_t kUnicodeTextAt = 5;  // behind a version and the CRC of what the text replaces
+constexpr std::size_t kUnicodeTextAt = 5;                 // behind a version and the CRC of the replaced text
 
 constexpr std::uint16_t kFlagEncrypted = 1U << 0U;  // 4.4.4
 constexpr std::uint16_t kFlagDescriptor = 1U << 3U;
 constexpr std::uint16_t kFlagUtf8 = 1U << 11U;
-/// Patched data, strong encryption, masked local headers: no reader of packages takes them.
+/// Patched data, strong encryption, masked local headers: no package reader accepts them.
 constexpr std::uint16_t kFlagsNobodyReads = 1U << 5U | 1U << 6U | 1U << 13U;
 
 constexpr std::uint16_t kVersionDeflate = 20;  // 4.4.3.2
@@ -42,8 +42,8 @@ constexpr std::uint16_t kVersionZip64 = 45;
 constexpr std::uint16_t kVersionNewest = 63;     // 6.3: Python's zipfile refuses what needs more
 constexpr std::uint16_t kMadeByUnix = 3U << 8U;  // 4.4.2.2
 
-/// Type bits of st_mode, in the upper half of the external attributes. pip honours the executable
-/// bit only beside the type of a regular file.
+/// Type bits of st_mode, in the upper half of the external attributes. pip honours the executable bit only
+/// together with the type of a regular file.
 constexpr std::uint32_t kModeType = 0170000;
 constexpr std::uint32_t kModeRegular = 0100000;
 

@@ -12,24 +12,25 @@ namespace ptpkg::archive {
 /// An objection of a strict reader.
 struct ZipProblem {
   std::string text;  ///< One sentence.
-  /// True if readers see different members or contents, or some to none. Not so, for example, for a
-  /// comment, which only upload checks refuse.
+  /// True if readers see different members or contents, or some see none. False, for example, for a comment,
+  /// which only upload checks refuse.
   bool splits_readers = false;
-  /// Who refuses a wheel for it. Of what splits readers: all, for at least one of them unpacks what others do
-  /// not see, whether it complains or not.
+  /// Consumers that refuse a wheel for it. All of them if readers disagree: at least one unpacks members that
+  /// others do not see, whether it complains or not.
   Consumers refused_by = kAllConsumers;
 
   bool operator==(const ZipProblem&) const = default;
 };
 
-/// Problems for which PyPI's upload check or uv would refuse the zip `file`, in the order of the file;
-/// empty = nothing. The walk reads every record from offset 0 to the end, without help of the central
-/// directory but for the length of what a data descriptor follows, then compares the two. Content is not
-/// read: CRCs are compared, not computed. At most 100 problems are listed, and behind these the first of each
-/// further kind: who refuses it, whether readers part.
+/// Problems for which PyPI's upload check or uv would refuse the zip `file`, in the order of the file; empty
+/// = none. The walk reads every record from offset 0 to the end, and compares them with the central directory
+/// afterwards. It uses the central directory only for the length of content that a data descriptor follows.
+/// Content is not read: CRCs are compared, not computed. Lists at most 100 problems, and after these the
+/// first of each further kind. The kind is the consumers that refuse it, and whether readers disagree.
 /// Errors: only when the file cannot be read.
-/// Sources: pypi/warehouse warehouse/utils/zipfiles.py; astral-sh/rs-async-zip, extra_field.rs; what uv, pip
-/// and installer do with the archives of tests/peers/wheel/wheel_cases.py. docs/formats/zip.md has the table.
+/// Sources: pypi/warehouse warehouse/utils/zipfiles.py and astral-sh/rs-async-zip, extra_field.rs. For the
+/// behaviour of uv, pip and installer: the archives of tests/peers/wheel/wheel_cases.py. docs/formats/zip.md
+/// has the table.
 Result<std::vector<ZipProblem>> StrictZipProblems(File& file);
 
 }  // namespace ptpkg::archive

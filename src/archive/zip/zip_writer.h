@@ -1,8 +1,8 @@
 #pragma once
-// Deterministic zip container as the strictest reader wants it: no data descriptors, no extra fields but
-// ZIP64 where a size needs it, sizes and CRC in the local header. Layer: archive.
-// Source: APPNOTE 6.3.10; PyPI's and uv's zip rules (docs/formats/zip.md). Why not libzip's or
-// libarchive's writer: docs/decisions/0003.
+// Deterministic zip container for the strictest reader: no data descriptors, no extra fields except ZIP64
+// where a size needs it, sizes and CRC in the local header. Layer: archive.
+// Source: APPNOTE 6.3.10; PyPI's and uv's zip rules (docs/formats/zip.md). docs/decisions/0003 explains why
+// not libzip's or libarchive's writer.
 
 #include <functional>
 #include <memory>
@@ -15,8 +15,8 @@ namespace ptpkg::archive {
 
 enum class ZipMethod : std::uint8_t { kStored = 0, kDeflate = 8 };
 
-/// Writes entries one after the other into `file`, from offset 0. Each entry is a stream: Begin, Write…,
-/// End; the local header is completed by a positional write at End.
+/// Writes entries one after the other into `file`, from offset 0. Each entry is a stream: Begin, Write…, End.
+/// End completes the local header by a positional write.
 class ZipWriter {
  public:
   /// `mtime`: Unix seconds, UTC, clamped to 1980-01-01…2107-12-31.
@@ -32,11 +32,11 @@ class ZipWriter {
   };
   /// Returns a sink for the stored form of the member (already deflated for kDeflate).
   Result<ByteSink*> Begin(const Member& member);
-  /// `crc32` and `size_bytes` of the content before compression. Errors: kInternal if the member
-  /// outgrew 4 GiB without `zip64`.
+  /// `crc32` and `size_bytes` of the content before compression. Errors: kInternal if the member outgrew 4
+  /// GiB without `zip64`.
   Result<void> End(std::uint32_t crc32, std::uint64_t size_bytes);
 
-  /// A member of another zip, with its content as it is stored there.
+  /// A member of another zip, with its content in stored form.
   struct Copied {
     RelPath name;  ///< Its name here.
     std::uint32_t mode = 0644;
@@ -46,17 +46,17 @@ class ZipWriter {
     std::uint64_t size_bytes = 0;
     std::uint64_t stored_bytes = 0;
     std::uint64_t data_offset = 0;  ///< In the other zip.
-    /// Bytes of its local header, right before its data; they come along. 0: it gets a new one.
+    /// Bytes of its local header, right before its data, copied along. 0: the member gets a new one.
     std::uint64_t header_bytes = 0;
-    bool zip64 = false;  ///< That header has the ZIP64 field.
+    bool zip64 = false;  ///< The copied header has the ZIP64 field.
   };
-  /// Takes a member over. Neighbours there that follow each other here are copied in one go, later: `source`
-  /// must live until Finish. A header that comes along is trusted to say what `member` says.
+  /// Copies a member of another zip. Members that are adjacent in both zips are copied at once, later:
+  /// `source` must live until Finish. Does not check that a copied header agrees with `member`.
   Result<void> Copy(File& source, const Copied& member);
-  /// Called with the number of bytes that were copied since the last call; its error ends the writing.
+  /// Called with the number of bytes copied since the last call; its error ends the writing.
   void OnCopied(std::function<Result<void>(std::uint64_t)> on_copied);
 
-  /// Central directory and end records. Returns the file's size.
+  /// Writes the central directory and end records. Returns the file's size.
   Result<std::uint64_t> Finish();
 
  private:
@@ -80,11 +80,11 @@ struct PackedMember {
   std::uint64_t size_bytes = 0;
 };
 
-/// Deflates (in parallel) and writes all entries in order; what does not shrink by 3 % is stored, for a file
-/// above chunk_bytes judged by samples. Bytes do not depend on env.jobs. Symlinks are written as copies of
-/// their targets (wheels have no symlinks). Memory: jobs * 4 chunks. Returns what RECORD needs.
+/// Deflates (in parallel) and writes all entries in order. Stores content that does not shrink by 3 %;
+/// samples decide for a file above chunk_bytes. Bytes do not depend on env.jobs. Symlinks are written as
+/// copies of their targets (wheels have no symlinks). Memory: jobs * 4 chunks. Returns the data for RECORD.
 /// Errors: kInvalidInput "changed while being packed", a symlink that leads to no regular file, a level or
-/// chunk out of range; kIo; kCancelled.
+/// chunk out of range. kIo, kCancelled.
 Result<std::vector<PackedMember>> WriteZipMembers(Env& env, ZipWriter& writer,
                                                   const std::vector<const Entry*>& entries,
                                                   const DeflateOptions& options, Task& task);

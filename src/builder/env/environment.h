@@ -22,14 +22,14 @@ struct EnvironmentInput {
   std::set<std::string> mentioned = {};
 };
 
-/// Nothing of the caller's environment enters but what `tools` was found with. Later ones win: the fixed
-/// variables, the variant's keys that are usable names, the recipe's own `script.env`. PyTorch's version
-/// follows from these (torch_version.h). LDFLAGS holds the search path pad (SearchPathPad) and switches build
-/// ids off: both the linker's digest and the length of .dynstr would otherwise depend on the directory.
-/// CPPFLAGS, CFLAGS and CXXFLAGS see the prefix's headers, as those of conda's compilers do.
+/// Takes from the caller's environment only the variables that `tools` was found with. Later sources win: the
+/// fixed variables, the variant's keys that are usable names, the recipe's own `script.env`. PyTorch's
+/// version follows from these (torch_version.h). LDFLAGS holds the search path pad (SearchPathPad) and
+/// disables build ids. Otherwise the linker's digest and the length of .dynstr would depend on the directory.
+/// CPPFLAGS, CFLAGS and CXXFLAGS include the prefix's headers, as conda's compilers do.
 std::map<std::string, std::string> ScriptEnvironment(const Env& env, const EnvironmentInput& input);
 
-/// Tells tools how many jobs to run, but where the recipe's `script.env` does.
+/// Sets the variables for the number of jobs, unless the recipe's `script.env` does.
 void SetJobs(int jobs, const recipe::Recipe& recipe, std::map<std::string, std::string>& out);
 
 }  // namespace ptpkg::builder

@@ -5,12 +5,12 @@
 
 namespace ptpkg::builder {
 
-/// Set to 1 by the file: a shell, an editor and what they start are not the script that left them.
+/// The file sets it to 1: a shell, an editor and their child processes are not the script's leftovers.
 inline constexpr std::string_view kReadByHand = "PTPKG_ENVIRONMENT_READ";
 
-/// Replaces `input.layout.EnvironmentFile()`, whole or not at all: a comment that says for what it is, an
-/// export for each variable with a name that a shell can have, then the preamble. Sourced, it gives what the
-/// script gets; nothing of the caller's environment is removed. Errors: kIo.
+/// Replaces `input.layout.EnvironmentFile()`, whole or not at all. It holds a comment with its origin, an
+/// export for each variable with a valid shell name, then the preamble. A shell that sources it gets the
+/// script's environment, and keeps its own variables. Errors: kIo.
 Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptContext& place);
 
 /// Text of the comment at the top.
@@ -19,7 +19,7 @@ struct EnvironmentOrigin {
   std::string subject = {};  ///< "toy-1.0-0"
   std::string root = {};     ///< WorkLayout::root when it was written.
 };
-/// Reads the comment in the file's text; fields that it does not give are empty.
+/// Reads the comment in the file's text. Fields that it lacks are empty.
 EnvironmentOrigin ReadEnvironmentOrigin(std::string_view text);
 
 }  // namespace ptpkg::builder

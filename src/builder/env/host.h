@@ -25,7 +25,7 @@ struct UnpackInto {
 };
 
 /// Unpacks `package` into the existing directory `into.prefix` and replaces its placeholders by that path.
-/// Given by the pipeline, because this layer knows no package format.
+/// The pipeline provides it, because this layer knows no package format.
 using UnpackFunction = std::function<Result<void>(Env& env, const AbsPath& package, const UnpackInto& into)>;
 
 struct HostPrefixInput {
@@ -42,16 +42,16 @@ struct HostPrefixInput {
 /// life.
 class HostPrefix {
  public:
-  /// Makes the conda prefixes, or lays the wheels of the build, if the plan is for those. Errors:
-  /// CreateCondaPrefix's, InstallBuildWheels's.
+  /// Makes the conda prefixes, or installs the wheels of the build, depending on the plan. Errors: as
+  /// CreateCondaPrefix and InstallBuildWheels.
   static Result<HostPrefix> Create(Env& env, const HostPrefixInput& input);
 
-  /// Unpacks a package of our channel. Errors: those of the unpack function, naming the package.
+  /// Unpacks a package of our channel. Errors: any error from the unpack function, naming the package.
   Result<void> Unpack(const LocalPackage& package);
 
-  /// Call once, after the packages. The prefix then has its own Python (see MakePythonPrefix), if the plan
-  /// or one of the packages brings one; kWheels: and the wheels of the host. Errors: MakePythonPrefix's,
-  /// InstallHostWheels's.
+  /// Call once, after the packages. The prefix then has its own Python (see MakePythonPrefix) if the plan or
+  /// one of the packages brings one. kWheels: it then also has the host's wheels. Errors: as MakePythonPrefix
+  /// and InstallHostWheels.
   Result<void> FinishPython();
 
   /// Tools for the script: `python` is the one below the prefix.

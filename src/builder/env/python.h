@@ -19,29 +19,28 @@ struct Python {
   AbsPath base_executable = AbsPath::Literal("/nonexistent");  ///< The interpreter behind the environment.
   std::vector<std::string> package_folders;     ///< Its search path for packages, without the user's own.
   bool externally_managed = false;              ///< pip refuses to install into it (PEP 668).
-  std::map<std::string, std::string> packages;  ///< Names of what was asked for → version.
+  std::map<std::string, std::string> packages;  ///< Names that the caller asked for → version.
   /// Directory of programs installed with its packages; searched after the prefix's own.
   AbsPath program_folder = AbsPath::Literal("/nonexistent");
 
   /// "3.11" of "3.11.2".
   [[nodiscard]] std::string MinorVersion() const;
-  /// "3.11" of lib/python3.11; "3.13t" where it is free-threaded.
+  /// "3.11" of lib/python3.11; "3.13t" if free-threaded.
   [[nodiscard]] std::string LibraryVersion() const;
-  /// "lib/python3.11/site-packages", as every conda package has it.
+  /// "lib/python3.11/site-packages", as in every conda package.
   [[nodiscard]] std::string SitePackages() const;
   /// True if `version` begins with the components of `wanted`: "3.11.2" with "3.11", any with "". A
   /// free-threaded interpreter fits "3.13t" and not "3.13", any other the reverse: the ABIs differ.
   [[nodiscard]] bool Fits(std::string_view wanted) const;
 };
 
-/// Asks an interpreter about itself and about the distributions `packages` (in any spelling); those that are
-/// not installed are left out. Python 3.5 and later can answer. Errors: kCommandFailed when it cannot answer,
-/// kCorrupt when the answer makes no sense, kCancelled.
+/// Queries an interpreter for its properties and for the distributions `packages` (in any spelling).
+/// Distributions that are not installed are left out. Works with Python 3.5 and later. Errors: kCommandFailed
+/// when it cannot answer, kCorrupt when the answer makes no sense, kCancelled.
 Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vector<std::string>& packages);
 
-/// The interpreters to try. `named`: colon-separated paths or names, of which alone those that exist are
-/// taken;
-/// "" = those of PTPKG_PYTHON of env.variables; without either, python<wanted>, python3 and python on PATH.
+/// The interpreters to try. `named`: colon-separated paths or names; takes only the ones that exist. "" =
+/// PTPKG_PYTHON of env.variables instead. Without either: python<wanted>, python3 and python on PATH.
 /// `wanted`: "3.11", "3.13t" or "".
 std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, const std::string& wanted);
 

@@ -14,19 +14,21 @@ namespace ptpkg::builder {
 /// True if PyTorch's own build makes the package `name`.
 [[nodiscard]] bool IsTorch(std::string_view name);
 
-/// Sets PYTORCH_BUILD_VERSION and PYTORCH_BUILD_NUMBER in `variables`, which hold `script.env` of `recipe`,
-/// if that is PyTorch's and makes a package: OVERRIDE_PACKAGE_VERSION as it is, with the number 0; else what
-/// is there; else the recipe's version, local segment included, with the number 1. Without them the build
-/// would call itself "2.13.0a0+git1a2b3c4".
+/// Sets PYTORCH_BUILD_VERSION and PYTORCH_BUILD_NUMBER in `variables`, which hold `script.env` of `recipe`.
+/// Does nothing unless the recipe is PyTorch's and makes a package. OVERRIDE_PACKAGE_VERSION comes first,
+/// unchanged, with the number 0. Otherwise variables that are set stay; the defaults are the recipe's
+/// version, local segment included, and the number 1. Without them the build would choose
+/// "2.13.0a0+git1a2b3c4".
 void SetTorchVersion(const recipe::Recipe& recipe, std::map<std::string, std::string>& variables);
 
-/// The version that these two make: a number above 1 appends ".post<number>", behind the local segment too.
-/// nullopt: PyTorch's build stops, because the version is there without a number, or the number is none.
+/// The version that these two variables make: a number above 1 appends ".post<number>", after the local
+/// segment too. nullopt: PyTorch's build stops, because the version comes without a number, or the number is
+/// invalid.
 [[nodiscard]] std::optional<std::string> ComposeTorchVersion(
     const std::map<std::string, std::string>& variables);
 
 /// True if a recipe of the version `wanted` makes a distribution of the version `made`. A recipe without a
-/// local segment makes all of them, as in convert/package_metadata.h.
+/// local segment matches every local segment, as in convert/package_metadata.h.
 [[nodiscard]] bool IsVersionOfRecipe(std::string_view made, std::string_view wanted);
 
 }  // namespace ptpkg::builder

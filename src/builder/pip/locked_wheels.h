@@ -27,14 +27,14 @@ struct WheelPin {
   bool operator==(const WheelPin&) const = default;
 };
 
-/// Wheels that a plan fixes for the node that builds: which requirements the index meets, and as what.
+/// Wheels that a plan fixes for the build node: the requirements that the index meets, and their pins.
 struct LockedWheels {
   std::vector<std::string> names;  ///< Names of requirements, as the recipe writes them.
   std::vector<WheelPin> pins;
 };
 
-/// Name and version of a wheel's file. Errors: kInvalidInput for a name that is none (Binary distribution
-/// format, "File name convention").
+/// Name and version of a wheel's file. Errors: kInvalidInput for an invalid name (Binary distribution format,
+/// "File name convention").
 Result<WheelPin> PinFromFileName(std::string_view file);
 
 Json LockedWheelsToJson(const LockedWheels& given);

@@ -11,17 +11,17 @@
 
 namespace ptpkg::builder {
 
-/// A requirement that the index is to meet.
+/// A requirement for the index to meet.
 struct WheelRequirement {
   versions::MatchSpec spec;
   WheelRow row;
-  bool in_build = false;  ///< Else it is the host's.
+  bool in_build = false;  ///< Else a host requirement.
 };
 
-/// A program that a wheel brings and a script may want to know.
+/// A program in a wheel that a script can use.
 struct WheelProgram {
   std::string requirement;
-  std::string path;      ///< Below BUILD_PREFIX; of a package of the host, below PREFIX.
+  std::string path;      ///< Below BUILD_PREFIX; for a host package, below PREFIX.
   std::string variable;  ///< "CUDACXX"; "" = none.
   std::string version;
   bool in_host = false;
@@ -35,18 +35,21 @@ struct WheelPlan {
   std::string toolkit;  ///< "13.0" of the CUDA toolkit among them; "" = none.
 };
 
-/// Asks the index, or takes `given`, which a plan says; either way the answer is compared with every
-/// requirement. The CUDA toolkit is one of NVIDIA's releases as a whole (the package cuda-toolkit), found
-/// first, so that a version that does not exist is known before anything large is fetched.
-/// Errors: kNotFound (no such version, with those that exist; a toolkit before the table's first; a release
-/// without a part), kInvalidInput (requirements or parts of a toolkit that disagree, naming both; a
-/// requirement with a build string, which no wheel has), those of ResolveFromIndex.
+/// Queries the index, or takes `given` from a plan. Either way it checks the answer against every
+/// requirement. The CUDA toolkit is one of NVIDIA's releases as a whole (the package cuda-toolkit). It is
+/// resolved first, so that a version that does not exist fails before any large download. Errors:
+/// - kNotFound: a version that does not exist, listing the ones that do; a toolkit older than the table's
+///   first
+/// - kNotFound: a release without a required part
+/// - kInvalidInput: requirements or parts of a toolkit that disagree, naming both
+/// - kInvalidInput: a requirement with a build string, which no wheel has
+/// - as ResolveFromIndex
 Result<WheelPlan> ResolveWheels(Env& env, const IndexAccess& access,
                                 const std::vector<WheelRequirement>& requirements,
                                 const std::optional<LockedWheels>& given);
 
-/// Errors: kInvalidInput naming two packages of `pins` whose first two fields differ, of those that the table
-/// holds together.
+/// Checks the packages that the table keeps together. Errors: kInvalidInput naming two of `pins` whose first
+/// two version fields differ.
 Result<void> CheckSameMinorVersions(const WheelTable& table, const std::vector<WheelPin>& pins);
 
 }  // namespace ptpkg::builder

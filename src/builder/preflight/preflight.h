@@ -1,6 +1,6 @@
 #pragma once
 // Evaluates preflight rules before a build starts. Layer: builder. The rules are data (data/preflight.yaml):
-// conditions in the language of recipes over facts. The facts are read in host_facts.h and recipe_facts.h.
+// conditions over facts, in the recipe language. host_facts.h and recipe_facts.h collect the facts.
 
 #include <map>
 #include <optional>
@@ -37,7 +37,7 @@ class PreflightRules {
   struct Rule {
     std::string id;
     std::optional<recipe::Expression> each;
-    std::optional<recipe::Expression> when;  ///< Always there once it is read.
+    std::optional<recipe::Expression> when;  ///< Always set after reading.
     Severity severity = Severity::kWarning;
     recipe::Node message;
     recipe::Node fix;
@@ -49,10 +49,9 @@ class PreflightRules {
   std::vector<Rule> rules_;
 };
 
-/// Judges builds by the built-in rules, on this machine: information is dropped, warnings go to the
-/// reporter; the errors of all are refused together, as kRefused. What holds for several builds is said once,
-/// with their names where it does not hold for all. Errors: that, and those of ReadMachineFacts and
-/// AddRecipeFacts.
+/// Judges builds by the built-in rules, on this machine. Drops information, passes warnings to the reporter,
+/// and returns all errors together as kRefused. A finding that applies to several builds appears once, and
+/// lists their names unless it applies to all. Errors: kRefused, and as ReadMachineFacts and AddRecipeFacts.
 Result<void> CheckPreflight(Env& env, const std::vector<RecipeFactsInput>& builds);
 
 }  // namespace ptpkg::builder

@@ -19,18 +19,17 @@ class SourceRecord {
   Result<void> Write(Fs& fs, const AbsPath& file) const;
 
   [[nodiscard]] bool Holds(const RelPath& path) const { return files_.contains(path); }
-  /// True if `now` is not as it was when it was recorded, by kind, executable bit, size and time. REQUIRES:
-  /// Holds(its path).
+  /// True if `now` differs from the record in kind, executable bit, size or time. REQUIRES: Holds(its path).
   [[nodiscard]] bool IsChanged(const source::WalkEntry& now) const;
 
-  /// The same files, by kind, executable bit, size and time.
+  /// Compares files by kind, executable bit, size and time.
   bool operator==(const SourceRecord&) const = default;
 
-  /// State that Changes gives for a file with these bytes.
+  /// State that Changes returns for a file with these bytes.
   static std::string StateOf(const Sha256& digest, bool executable);
 
-  /// Every recorded file that is not as it was, with what tells its present state from others: of a file
-  /// StateOf, of a link its target; "" of one that is missing. `now`: what lies below `root`.
+  /// Every recorded file that has changed, with its present state: StateOf for a file, the target for a link,
+  /// "" for a missing one. `now`: all files below `root`.
   Result<std::map<RelPath, std::string>> Changes(Env& env, const AbsPath& root,
                                                  const std::vector<source::WalkEntry>& now) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Records failed commands of a running script for the next run. Layer: builder.
-// docs/decisions/0012-resuming-a-build.md; GNU make's manual, "Errors in Recipes"; ninja's FAILED lines.
+// Records failed commands of a running script for the next run. Layer: builder. Sources:
+// docs/decisions/0012-resuming-a-build.md; GNU make's manual, "Errors in Recipes", and ninja's FAILED lines.
 
 #include <cstdint>
 #include <memory>
@@ -14,9 +14,8 @@
 
 namespace ptpkg::builder {
 
-/// Targets of a failed make or ninja command, as named in a line of their output:
-/// "table.txt" of "make: *** [Makefile:3: table.txt] Error 1", "a.o" of "FAILED: a.o ". Empty: `line` tells
-/// of no such command.
+/// Targets of a failed make or ninja command, as named in a line of their output: "table.txt" of "make: ***
+/// [Makefile:3: table.txt] Error 1", "a.o" of "FAILED: a.o ". Empty if `line` reports no such command.
 std::vector<std::string> FailedTargets(std::string_view line);
 
 struct FailedCommands {
@@ -24,26 +23,26 @@ struct FailedCommands {
   /// Targets of these commands, without "." and "..": absolute, or relative to an unknown directory.
   std::set<std::string, std::less<>> targets = {};
 
-  /// True if one of the targets can be the file `path` below `root`: a relative one is its end.
+  /// True if one of the targets can be the file `path` below `root`: a relative target matches the end of the
+  /// path.
   [[nodiscard]] bool Name(const AbsPath& root, const RelPath& path) const;
 };
 
 /// Path in the work directory, outside of the sources and the prefix.
 AbsPath FailedCommandsFile(const WorkLayout& layout);
 
-/// Record of the last script there. Empty where nothing was recorded: by an older ptpkg, or with no room
-/// for it. Errors: kIo.
+/// Record of the last script there. Empty without a record: an older ptpkg, or a full disk. Errors: kIo.
 Result<FailedCommands> ReadFailedCommands(Fs& fs, const AbsPath& file);
 
-/// Writes them. The room for it is taken before the script starts: a full disk is what makes commands fail.
+/// Writes them. Reserves its disk space before the script starts, because a full disk makes commands fail.
 class FailedCommandsWriter {
  public:
   /// Empties the record. Errors: kIo.
   static Result<FailedCommandsWriter> Start(Env& env, const AbsPath& file);
 
-  /// A line of the script's output: what it names is on the disk when this returns.
+  /// Reads a line of the script's output. Its targets are on the disk when this returns.
   void ReadOutputLine(std::string_view line) { Add(FailedTargets(line)); }
-  /// Adds files that are known to be half-written. The first 64 KiB of names are kept.
+  /// Adds files that are known to be half-written. Keeps the first 64 KiB of names.
   void Add(const std::vector<std::string>& targets);
   /// True if everything was written.
   [[nodiscard]] bool is_complete() const { return complete_; }

@@ -1,6 +1,6 @@
 #pragma once
-// Hints for known failures: src/builder/data/known_failures.yaml. Layer: builder. What is missing before a
-// build starts is another matter (tool_hints.cpp).
+// Hints for known failures: src/builder/data/known_failures.yaml. Layer: builder. tool_hints.cpp has the
+// hints for tools that are missing before a build starts.
 
 #include <string>
 #include <string_view>
@@ -24,7 +24,8 @@ class KnownFailures {
   static Result<KnownFailures> Parse(std::string_view text, const std::string& name);
   static Result<KnownFailures> BuiltIn();
 
-  /// The first row that fits `line`; null for none. Linear in the line for each row: texts, no patterns.
+  /// The first row that matches `line`; null for none. Linear in the line for each row: substrings, no
+  /// patterns.
   [[nodiscard]] const KnownFailure* Match(std::string_view line) const;
   [[nodiscard]] const std::vector<KnownFailure>& rows() const { return rows_; }
 

@@ -11,12 +11,12 @@
 
 namespace ptpkg::builder {
 
-/// A script as one text: its lines, else its file in `folder`; a file name may lack its ".sh" (CEP 14).
+/// A script as one text: its lines, else its file in `folder`. A file name can omit its ".sh" (CEP 14).
 /// Errors: kNotFound at the recipe's file name.
 Result<std::string> ScriptText(Fs& fs, const recipe::BuildScript& script, const AbsPath& folder);
 
-/// The build script: as ScriptText; without one, "build.sh" of `folder` if it is there, else nullopt. An
-/// empty interpreter gives nullopt.
+/// The build script: as ScriptText. Without one, "build.sh" of `folder` if it exists, else nullopt. An empty
+/// interpreter gives nullopt.
 Result<std::optional<std::string>> BuildScriptText(Fs& fs, const recipe::BuildScript& script,
                                                    const AbsPath& folder);
 
@@ -33,8 +33,8 @@ struct ScriptRun {
   std::string how = {};                                 ///< Number of jobs and its reason, for progress.
   std::uint64_t bytes_per_job = 0;                      ///< Memory that one of env.jobs needs; 0 = not known.
   std::uint64_t free_bytes = 0;                         ///< Memory for all of them; 0 = not known.
-  bool remembers = true;  ///< The time of its steps is read and written (step_estimate.h).
-  /// For RunBuildScript: the file that records failing commands meanwhile (failed_commands.h); and the
+  bool remembers = true;  ///< Reads and writes the time of its steps (step_estimate.h).
+  /// For RunBuildScript: the file that records failing commands meanwhile (failed_commands.h). Then the
   /// directories in which the script must leave no process writing, by the variables that name them.
   std::optional<AbsPath> failed_commands = {};
   std::map<std::string, AbsPath> watched = {};
@@ -42,23 +42,25 @@ struct ScriptRun {
   std::map<std::string, std::string> secrets = {};
 };
 
-/// The variables `names` of the caller's environment, whose values MaskSecrets() hides from now on, in logs
-/// too. A warning names those that are not set there or are too short to be hidden.
+/// The variables `names` of the caller's environment. From now on MaskSecrets() hides their values, in logs
+/// too. A warning names those that are not set or are too short to hide.
 std::map<std::string, std::string> SecretsOf(Env& env, const std::vector<std::string>& names,
                                              const std::string& subject);
 
-/// Writes the command and its environment, then all output, to the log, and runs the script, with `bash -e`
-/// or its interpreter ("python" is $PYTHON where that is set). There is no time limit. Each line also goes to
-/// the reporter. A failing script is a value. Errors: kNotFound (interpreter); kIo; kCancelled with the log's
+/// Writes the command and its environment, then all output, to the log. Runs the script with `bash -e` or its
+/// interpreter ("python" is $PYTHON if that is set). There is no time limit. Each line also goes to the
+/// reporter. A failing script is a value. Errors: kNotFound (interpreter), kIo. kCancelled with the log's
 /// path, after the whole process group has ended.
 Result<ExitStatus> RunScript(Env& env, const ScriptRun& run);
 
-/// Like RunScript, and reports the steps that the script's tools count, with the time that is left.
-/// A script that fails is kCommandFailed: as context the block of the first command that failed, else up to
-/// 10 errors and the last 40 lines, and the log's path; the hint names what such failures are known to mean.
-/// A compiler that was killed for lack of memory is named in the message (memory_shortage.h). So is a script
-/// that ended well while a process that it had started wrote to a file below `watched`, which is recorded as
-/// half-written; other processes that it left are ended with a note.
+/// Like RunScript. Also reports the steps that the script's tools count, with the remaining time. Errors:
+/// kCommandFailed for a script that fails. Its context holds the log's path and the block of the first
+/// command that failed, else up to 10 errors and the last 40 lines. Its hint explains known failures. Its
+/// message names a compiler that was killed for lack of memory (memory_shortage.h).
+///
+/// A script can succeed while a process that it started writes to a file below `watched`. This is
+/// kCommandFailed too, and the file is recorded as half-written. Other processes that it left are ended with
+/// a note.
 Result<void> RunBuildScript(Env& env, const ScriptRun& run);
 
 /// "ended with status 3", "was ended by signal 9".

@@ -14,29 +14,29 @@ namespace ptpkg::builder {
 
 struct WatchOptions {
   std::string stage;    ///< "build"
-  std::string subject;  ///< Subject whose steps are remembered: "toy-1.0-0".
+  std::string subject;  ///< Key of the remembered steps: "toy-1.0-0".
   std::string log;      ///< Path of the log, for errors.
-  int jobs = 1;         ///< Number that the script was told to use.
+  int jobs = 1;         ///< Number of jobs that the script got.
   std::uint64_t bytes_per_job = 0;
   std::uint64_t free_bytes = 0;
-  bool remembers = true;  ///< False: a run of a part, whose time is not representative.
+  bool remembers = true;  ///< False: a partial run, whose time is not representative.
 };
 
-/// Progress, time left, why it failed. For one script; all calls from one thread.
+/// Progress, remaining time, cause of a failure. For one script; all calls from one thread.
 class ScriptWatch {
  public:
-  /// Reads the record of the last run, and how often the kernel ran out of memory so far.
+  /// Reads the record of the last run, and how often the kernel has run out of memory so far.
   ScriptWatch(Env& env, WatchOptions options);
 
-  /// The script starts: tells how long it will take, if a run is remembered.
+  /// The script starts. Reports how long it will take, if there is a record of a run.
   void Start(Task& task);
-  /// A line of its output: tells the task where it stands.
+  /// A line of the script's output. Updates the progress of the task.
   void ReadOutputLine(Task& task, std::string_view line);
-  /// The script ended well: remembers the times of its steps.
+  /// The script succeeded. Records the times of its steps.
   void Succeeded();
-  /// The script ended with `status`, which is not ok: kCommandFailed with the block of the first command that
-  /// failed, else the errors that it printed and its last 40 lines; the path of the log; what is known about
-  /// such a failure as hint.
+  /// The script ended with `status`, which is not ok. Returns kCommandFailed with the block of the first
+  /// command that failed, else the errors that it printed and its last 40 lines. The error includes the path
+  /// of the log, and a hint if the failure is known.
   Error Failed(const ExitStatus& status);
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // Runs a recipe's tests in the prefix of `ptpkg dev`. Layer: builder.
 //
-// Quicker than package_test.h, and less strict: nothing is packed, libraries are found by LD_LIBRARY_PATH,
-// and host packages lie in the same prefix. So a package may still fail the tests that pass here.
+// Faster than package_test.h, and less strict: it packs nothing, finds libraries through LD_LIBRARY_PATH, and
+// keeps host packages in the same prefix. So a package can still fail tests that pass here.
 
 #include <optional>
 
@@ -13,7 +13,7 @@ namespace ptpkg::builder {
 
 struct PrefixTestRequest {
   const recipe::Recipe& recipe;  ///< Recipe whose tests are run.
-  const WorkLayout& layout;      ///< RECIPE_DIR and prefix are there.
+  const WorkLayout& layout;      ///< With RECIPE_DIR and prefix in place.
   const ScriptContext& place;    ///< Context of the build script.
   /// Files of the prefix that belong to no package of the recipe, sorted.
   const std::vector<RelPath>& host_files;
@@ -21,17 +21,17 @@ struct PrefixTestRequest {
 };
 
 struct PrefixTests {
-  Report report;                     ///< Findings "package-test" of those that failed.
-  std::size_t failed = 0;            ///< Number of tests that failed; one may have several findings.
+  Report report;                     ///< Findings "package-test" of the failed tests.
+  std::size_t failed = 0;            ///< Number of failed tests; one can have several findings.
   std::vector<std::string> ran;      ///< Names in messages of the tests that ran.
   std::vector<std::string> skipped;  ///< With the reason: "pip check: for the package alone".
 };
 
-/// Script tests run with $PREFIX/lib first in LD_LIBRARY_PATH, in a directory of their own below layout.temp,
-/// and otherwise with what builder::TestPackage gives them; imports need the Python of the prefix.
-/// package_contents looks at the files that build.files selects. Skipped: pip check, what requires a tool
-/// that the machine does not have, imports without a Python, package_contents of a noarch Python package.
-/// Errors: kNotFound (a script's file), kIo, kCancelled.
+/// Runs script tests like builder::TestPackage, but with $PREFIX/lib first in LD_LIBRARY_PATH, and in a
+/// separate directory below layout.temp. Imports need the Python of the prefix. package_contents checks the
+/// files that build.files selects. Skips pip check, tests that require a missing tool, imports without a
+/// Python, and package_contents of a noarch Python package. Errors: kNotFound (a script's file), kIo,
+/// kCancelled.
 Result<PrefixTests> TestPrefix(Env& env, const PrefixTestRequest& request);
 
 }  // namespace ptpkg::builder

@@ -1,5 +1,5 @@
 #pragma once
-// What `ptpkg inspect` and `ptpkg diff` print for people, from the documents that --json prints. Layer: cli.
+// Text output of `ptpkg inspect` and `ptpkg diff`, made from the documents that --json prints. Layer: cli.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 namespace ptpkg::cli {
 
 struct InspectTextOptions {
-  std::size_t rows = 10;  ///< Most rows of each list; one line stands for the rest.
-  bool graph = false;     ///< Every library that each ELF file needs, not the missing ones alone.
+  std::size_t rows = 10;  ///< Most rows of each list; one line summarises the rest.
+  bool graph = false;     ///< Every library that each ELF file needs, not only the missing ones.
 };
 
 /// Lines for one item of docs/json/inspect.json, without its findings.

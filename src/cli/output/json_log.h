@@ -1,6 +1,6 @@
 #pragma once
-// What is printed as JSON: an event of the JSON log (docs/formats/log.md), the document of --json. Layer:
-// cli. Bytes that are no UTF-8, as paths may hold, become U+FFFD.
+// Formats JSON output: events of the JSON log (docs/formats/log.md), the document of --json. Layer: cli.
+// Bytes that are not UTF-8, for example in paths, become U+FFFD.
 
 #include <string>
 
@@ -15,7 +15,7 @@ namespace ptpkg::cli {
 /// Two-space indent; without the last line break, which printing adds.
 [[nodiscard]] std::string JsonDocument(const Json& document);
 
-/// The error as an object: code, message, context, hint, and file, line, column where it has a place.
+/// The error as an object: code, message, context, hint, and file, line, column if it has a location.
 [[nodiscard]] Json ErrorToJson(const Error& error);
 
 }  // namespace ptpkg::cli

@@ -1,5 +1,5 @@
 #pragma once
-// Where log and progress go; tests put a recorder here. Layer: cli.
+// Destination of log and progress; tests use a recorder. Layer: cli.
 
 #include <cstddef>
 #include <optional>
@@ -12,7 +12,7 @@ class LogSink {
   virtual ~LogSink() = default;
   /// Writes the text unchanged, at once.
   virtual void Write(std::string_view text) = 0;
-  /// Columns of the terminal at this moment; nullopt when it is none.
+  /// Current columns of the terminal; nullopt when it is not a terminal.
   [[nodiscard]] virtual std::optional<std::size_t> Width() = 0;
 };
 

@@ -11,15 +11,14 @@
 
 namespace ptpkg::cli {
 
-/// `shows`: what is on the page: "size map, tables".
+/// `shows`: the content of the page: "size map, tables".
 Option HtmlOption(std::optional<std::string>& html, std::string_view shows);
 
-/// The file that --html names, if it is given and may be written: asked before the work. Errors: kUsage,
-/// those of pipeline::CheckPageFile.
+/// The file of --html, if given and writable; checked before the work. Errors: kUsage, and as
+/// pipeline::CheckPageFile.
 Result<std::optional<AbsPath>> PageFile(Context& context, const std::optional<std::string>& flag);
 
-/// Writes the page of `document` where `file` is given, and says so. Errors: those of
-/// pipeline::WriteHtmlPage.
+/// Writes the page of `document` if `file` is given, and reports it. Errors: as pipeline::WriteHtmlPage.
 Result<void> WritePage(Context& context, const std::optional<AbsPath>& file, const Json& document);
 
 }  // namespace ptpkg::cli

@@ -1,5 +1,5 @@
 #pragma once
-// The words of a progress report, fitted to a width: pure functions of values. Layer: cli.
+// Text of a progress report, fitted to a width: pure functions of values. Layer: cli.
 
 #include <cstddef>
 #include <optional>
@@ -13,7 +13,7 @@ namespace ptpkg::cli {
 
 struct Style {
   bool color = false;
-  /// No line has more columns; nullopt: no limit. Names are shortened in the middle, then text is cut at its
+  /// Maximum columns of a line; nullopt: no limit. Names are shortened in the middle, then text is cut at its
   /// end.
   std::optional<std::size_t> width = {};
 
@@ -39,18 +39,18 @@ struct FinishedTask {
 /// "          14 stages: inputs unchanged"
 [[nodiscard]] std::string FoldedLine(const Style& style, std::size_t count, std::string_view detail);
 
-/// Lines for the start of a task, where it has something to report: "   build  toy-1.0-0: 2 jobs: 2 cores;
-/// log: dist/logs/toy-1.0-0.build.log". Two lines where one is too narrow: the path is never shortened, so
-/// that it can be copied, and may be wider than the rest. Empty when there is nothing. `log`: the path as
-/// shown.
+/// Lines for the start of a task, if it has something to report: "   build  toy-1.0-0: 2 jobs: 2 cores; log:
+/// dist/logs/toy-1.0-0.build.log". Splits into two lines if one is too narrow. The path is never shortened,
+/// so that it can be copied, and can exceed the width. Empty without a report. `log`: the path as shown.
 [[nodiscard]] std::vector<std::string> StartedLines(const Style& style, const TaskInfo& info,
                                                     std::string_view log);
 
-/// "45/90 steps, 12/min, about 3 min left", or less of it; "45%, about 3 min left"; "45 steps, 12/min" where
-/// the total is not known; "" when nothing is. `age`: seconds since the report.
+/// Progress of steps: "45/90 steps, 12/min, about 3 min left", or a shorter form. "45%, about 3 min left" for
+/// percents. "45 steps, 12/min" if the total is unknown. "" if nothing is known. `age`: seconds since the
+/// report.
 [[nodiscard]] std::string StepsText(const StepProgress& steps, double age, std::size_t columns);
 
-/// "about 40 s left", "about 3 min left", "about 2 h 10 min left": no more exact than it can be.
+/// "about 40 s left", "about 3 min left", "about 2 h 10 min left": only as exact as the estimate.
 [[nodiscard]] std::string TimeLeftText(double seconds);
 
 /// Running task: "   build  toytorch-1.0-0  1 m 05 s  [12/80] Building CXX object a.o". If steps are
@@ -58,10 +58,10 @@ struct FinishedTask {
 struct RunningText {
   const RunningTask* task = nullptr;  ///< Null: no stage is running, the program works between two.
   double seconds = 0;
-  std::size_t others = 0;            ///< Tasks that run besides.
+  std::size_t others = 0;            ///< Number of other running tasks.
   std::string_view child_line = {};  ///< Last line that the child process printed.
   double steps_age = 0;              ///< Age of the task's steps in seconds.
-  bool bar = false;                  ///< Counted steps are drawn too.
+  bool bar = false;                  ///< Also draw a bar for counted steps.
 };
 [[nodiscard]] std::string RunningLine(const Style& style, const RunningText& text);
 

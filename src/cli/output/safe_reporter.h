@@ -1,5 +1,5 @@
 #pragma once
-// What build scripts, archives and servers say reaches no terminal as it is. Layer: cli.
+// Sanitises output of build scripts, archives and servers for the terminal. Layer: cli.
 
 #include <memory>
 
@@ -7,8 +7,8 @@
 
 namespace ptpkg::cli {
 
-/// Hands everything to `inner`, which outlives it, texts of others first put through DisplayLine: the output
-/// of child processes, names in notes and warnings, what tasks work on.
+/// Forwards everything to `inner`, which outlives it. Passes external texts through DisplayLine first: the
+/// output of child processes, names in notes and warnings, subjects of tasks.
 std::unique_ptr<Reporter> MakeSafeReporter(Reporter& inner);
 
 }  // namespace ptpkg::cli

@@ -1,5 +1,5 @@
 #pragma once
-// What the plain and the terminal reporter have in common: lines for people. Layer: cli.
+// Base of the plain and the terminal reporter: lines for people. Layer: cli.
 
 #include <mutex>
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace ptpkg::cli {
 
-/// Finished tasks are lines. Tasks in a row that had nothing to do are folded into one line, unless
-/// verbose: they are held back until another line follows, a second has passed, or Settle(). What a dry run
-/// would do is no such task.
+/// Prints a line for each finished task. Unless verbose, folds consecutive tasks that had nothing to do into
+/// one line. Holds these tasks back until another line follows, a second has passed, or Settle(). Does not
+/// fold the tasks of a dry run.
 class TextReporter : public ProgressReporter {
  public:
   TaskId TaskStarted(const TaskInfo& info) final;
@@ -37,7 +37,7 @@ class TextReporter : public ProgressReporter {
 
   [[nodiscard]] Style CurrentStyle();
   [[nodiscard]] RunningText TextOf(const RunningTask& task) const;
-  /// One line, what was held back before it.
+  /// Writes one line, after the lines held back so far.
   void WriteLine(std::string_view line);
   void WriteHeldBack();
 

@@ -1,5 +1,5 @@
 #pragma once
-// What build, conda and wheel say at their end. Layer: cli.
+// Final output of build, conda and wheel. Layer: cli.
 
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@ namespace ptpkg::cli {
 struct ExplainFacts {
   bool dry_run = false;  ///< Progress has already listed the runs.
 };
-/// One line a stage: "   build  x: ran: tools changed"; "inputs unchanged" and "would run: …" speak for
-/// themselves.
+/// One line per stage: "   build  x: ran: tools changed". The reasons "inputs unchanged" and "would run: …"
+/// come without "ran".
 std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts = {});
 
 struct SummaryFacts {
@@ -20,7 +20,7 @@ struct SummaryFacts {
   double seconds = 0;  ///< Since the program started.
   bool dry_run = false;
 };
-/// "2 artifacts in '/x/dist': 3.1 MB, 28% of 11.2 MB unpacked; 1 warning; 12 s"
+/// `2 artifacts in '/x/dist': 3.1 MB, 28% of 11.2 MB unpacked; 1 warning; 12 s`
 std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFacts& facts);
 
 }  // namespace ptpkg::cli

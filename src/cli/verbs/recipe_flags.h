@@ -1,6 +1,5 @@
 #pragma once
-// The flags of every verb that works on recipes: which variants, from which sources, with which tools. Layer:
-// cli.
+// Flags of every verb that works on recipes: variants, sources, tools. Layer: cli.
 
 #include <set>
 #include <string>
@@ -29,10 +28,10 @@ struct RecipeFlags {
 /// the recipes themselves. `output`: help of --output.
 std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output);
 
-/// Build request of the flags. Switches context.env() to offline. Errors: kUsage; those of AddSource.
+/// Build request of the flags. Switches context.env() to offline. Errors: kUsage, and as AddSource.
 Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags);
 
-/// "--format LIST", which may be repeated. Errors: kUsage.
+/// "--format LIST", which can be repeated. Errors: kUsage.
 Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names);
 
 }  // namespace ptpkg::cli

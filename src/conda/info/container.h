@@ -1,5 +1,5 @@
 #pragma once
-// Reads the raw members of a conda package. Layer: conda. unpack.cpp refuses what is hostile; verify/ turns
+// Reads the raw members of a conda package. Layer: conda. unpack.cpp refuses hostile members; verify/ turns
 // the same facts into findings.
 
 #include <functional>
@@ -33,20 +33,21 @@ struct ContainerFacts {
 };
 
 struct ContainerOptions {
-  bool info_only = false;  ///< Only members below info/ matter: read no more than needed for those.
+  bool info_only = false;  ///< Read only as much as the members below info/ need.
   archive::ExtractLimits limits = {};
 };
 
-/// Called for every tar member, those of info/ first in a .conda. `content` is read as far as the callee
-/// wants. False ends the reading.
+/// Called for every tar member, in a .conda the info/ members first. The callee reads as much of `content` as
+/// it needs. False ends the reading.
 using OnMember =
     std::function<Result<bool>(Part part, const archive::TarMember& member, ByteSource& content)>;
 
-/// Reads `package`, the format taken from its first bytes. Both parts of a .conda must be there once and
-/// stored. Errors: kCorrupt for a file that is neither, a damaged archive, a missing part, members that
-/// StrictTar or MemberNames refuses, those below info/ included, and for content beyond the limits (a
-/// decompression bomb); kNotFound; those of `on_member`. Memory: bounded by the codecs'
-/// windows.
+/// Reads `package`, and detects the format from its first bytes. A .conda must hold both parts, once and
+/// stored. Memory: bounded by the codecs' windows. Errors:
+/// - kCorrupt: a file in neither format, a damaged archive, a missing part
+/// - kCorrupt: members that StrictTar or MemberNames refuses, also below info/
+/// - kCorrupt: content beyond the limits (a decompression bomb)
+/// - kNotFound, and any error from `on_member`
 Result<ContainerFacts> ReadContainer(Env& env, const AbsPath& package, const OnMember& on_member,
                                      const ContainerOptions& options = {});
 

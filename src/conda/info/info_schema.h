@@ -1,7 +1,7 @@
 #pragma once
 // Validates field types of documents below info/. Layer: conda. Sources: CEP 34; rattler_conda_types
-// (IndexJson, PackageRecord, AboutJson, LinkJson, RunExportsJson); conda gateways/disk/read.py.
-// tests/peers/conda/conda_differential.py compares them with py-rattler.
+// (IndexJson, PackageRecord, AboutJson, LinkJson, RunExportsJson) and conda gateways/disk/read.py.
+// tests/peers/conda/conda_differential.py compares the schemas with py-rattler.
 
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@
 
 namespace ptpkg::conda {
 
-/// info/index.json, and each field that repodata.json takes from it. Fields that no reader knows may hold
-/// anything. Names are not judged. Errors: kInvalidInput beginning with `where`.
+/// Checks info/index.json, with each field that repodata.json takes from it. Unknown fields can hold
+/// anything. Does not check names. Errors: kInvalidInput beginning with `where`.
 Result<void> CheckIndexSchema(const Json& index, std::string_view where);
 /// Checks info/run_exports.json. Errors: as CheckIndexSchema.
 Result<void> CheckRunExportsSchema(const Json& run_exports, std::string_view where);

@@ -7,14 +7,14 @@ namespace ptpkg::convert {
 
 struct RelinkLabels {
   std::string subject;
-  /// The recipe's key that the rules come from: a rule of it that decides no file is warned of.
+  /// The recipe's key that the rules come from. A warning names each of its rules that decides no file.
   std::string layout = {};
-  /// A note names each search path that changes: nobody expects a finished artifact to change.
+  /// Writes a note for each changed search path, because nobody expects a finished artifact to change.
   bool tells_paths = false;
 };
 
-/// Plans and applies `options` on `tree`; entries get their new sizes and digests. Errors: those of
-/// PlanRelink and ApplyRelink.
+/// Plans and applies `options` on `tree`. Entries get their new sizes and digests. Errors: as PlanRelink and
+/// ApplyRelink.
 Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& options,
                         const RelinkLabels& labels);
 

@@ -26,8 +26,8 @@ struct Distribution {
   std::string record;         ///< Text of RECORD, "" if none.
 };
 
-/// The only distribution of the tree, or the one whose normalised name is `name` (when not empty).
-/// Errors: kNotFound with the names there are; kInvalidInput when there are several and no name.
+/// The only distribution of the tree, or the one whose normalised name is `name` (when not empty). Errors:
+/// kNotFound with the existing names; kInvalidInput when there are several and no name.
 Result<Distribution> FindDistribution(Env& env, const StagedTree& prefix, std::string_view name);
 
 /// All distributions' directory names, "…/site-packages/x.dist-info".
@@ -36,22 +36,23 @@ std::vector<std::string> DistInfoFolders(const StagedTree& prefix);
 /// The path below site-packages of a prefix path; nullopt outside of it.
 std::optional<std::string> BelowSitePackages(std::string_view path);
 
-/// True for files of .dist-info that an installer writes for itself and that never travel:
-/// RECORD and wheel::kInstallerFiles.
+/// True for files of .dist-info that an installer writes for itself and that no package contains: RECORD and
+/// wheel::kInstallerFiles.
 bool IsInstallerFile(std::string_view name);
 
-/// METADATA, WHEEL and entry_points.txt of .dist-info, which wheel/ writes anew.
+/// True for METADATA, WHEEL and entry_points.txt of .dist-info, which wheel/ regenerates.
 bool IsRewrittenInWheel(std::string_view name);
 
-/// Prefix paths that the RECORD of the .dist-info `folder` ("…/x-1.0.dist-info") names; empty without one.
-/// Errors: kInvalidInput (malformed), kIo.
+/// Prefix paths in the RECORD of the .dist-info `folder` ("…/x-1.0.dist-info"); empty without one. Errors:
+/// kInvalidInput (malformed), kIo.
 Result<std::set<std::string>> RecordedPaths(Env& env, const StagedTree& tree, const std::string& folder);
 
 /// `entry_points` (the text of entry_points.txt) with `scripts`, each "name = module:function", as console
-/// scripts; they replace scripts of their names. Errors: kInvalidInput.
+/// scripts. They replace scripts of the same names. Errors: kInvalidInput.
 Result<std::string> WithScripts(const std::string& entry_points, const std::vector<std::string>& scripts);
 
-/// The console and GUI scripts of entry_points.txt. Errors: kInvalidInput (also a name that is no file name).
+/// The console and GUI scripts of entry_points.txt. Errors: kInvalidInput (also for a name that cannot be a
+/// file name).
 Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points);
 
 /// RECORD for one dist-info directory of an installed prefix: rows for every file of `paths`, relative to

@@ -9,16 +9,16 @@
 
 namespace ptpkg::convert {
 
-/// True if `folder` holds a distribution: a *.dist-info/METADATA at its top, or where a prefix has it.
+/// True if `folder` holds a distribution: a *.dist-info/METADATA at its top, or in a prefix's site-packages.
 /// Reads no file. Errors: kIo.
 Result<bool> ContainsDistribution(Env& env, const AbsPath& folder);
 
-/// True if exactly one .dist-info lies at the top of `tree`, whose digests are not read.
+/// True if `tree` has exactly one .dist-info at its top; does not read the digests.
 bool IsUnpackedWheel(const StagedTree& tree);
 
 struct TreeToWheelOptions {
   std::string layout = {};        ///< Name of a built-in search-path layout; "" = none.
-  std::string distribution = {};  ///< Which of several .dist-info of a prefix; "" = the only one.
+  std::string distribution = {};  ///< The one to take if a prefix has several .dist-info; "" = the only one.
 };
 
 struct TreeAsWheel {
@@ -26,15 +26,15 @@ struct TreeAsWheel {
   std::string build = {};         ///< Build tag in WHEEL, "" = none.
   std::string entry_points = {};  ///< Text of entry_points.txt, "" if none.
   WheelTree tree = {};
-  bool relink = false;  ///< Whether to apply `relink_options`; the files of `tree` may be edited then.
+  bool relink = false;  ///< Apply `relink_options`, which can edit the files of `tree`.
   elf::RelinkOptions relink_options = {};
 };
 
-/// In an unpacked wheel, all files beside its .dist-info are payload and keep their place, unless `options`
-/// name a layout; RECORD and what installers leave are made anew or left out. Of a prefix the files of the
-/// distribution are linked into the existing, empty directory `root` as MakeWheelTree has them, and search
-/// paths below the prefix become relative. Digests of `tree` are only needed for a prefix, or with a layout.
-/// Errors: kNotFound and kInvalidInput (no distribution, several of them), kNotFound (layout), those of
+/// In an unpacked wheel, all files next to its .dist-info are payload. They keep their place, unless
+/// `options` name a layout. RECORD and installers' files are regenerated or left out. From a prefix,
+/// MakeWheelTree links the files of the distribution into the existing, empty directory `root`, and search
+/// paths below the prefix become relative. Digests of `tree` are needed only for a prefix, or with a layout.
+/// Errors: kNotFound and kInvalidInput (no distribution, several of them), kNotFound (layout), as
 /// DescribeWheelFile, MakeWheelTree and ParseCoreMetadata.
 Result<TreeAsWheel> ConvertTreeToWheel(Env& env, const StagedTree& tree, const TreeToWheelOptions& options,
                                        const AbsPath& root);

@@ -12,17 +12,17 @@ struct WheelTree {
 };
 
 struct WheelTreeOptions {
-  std::string stem = {};                  ///< "toy-1.0" of the wheel; "" = that of the .dist-info.
+  std::string stem = {};                  ///< "toy-1.0" of the wheel; "" = the .dist-info's.
   std::vector<std::string> exclude = {};  ///< Globs of prefix paths.
-  /// Text that stands for the prefix in files: conda's placeholder, or the build's. A file of bin/ whose
-  /// first line names an interpreter below it gets "#!python", which installers replace.
+  /// Text that replaces the prefix in files: conda's placeholder, or the build's. A file of bin/ whose first
+  /// line names an interpreter below it gets "#!python", which installers replace.
   std::string prefix_placeholder = {};
 };
 
-/// Links `prefix` into `root`: site-packages become the wheel's top, bin/ (python-scripts/ of a noarch
-/// package) goes to .data/scripts unless an entry point makes it, everything else to .data/data. conda's own
-/// files (conda-meta/) and what other distributions of the prefix have recorded are left out. Links in bin/
-/// become copies; one that leads to no file is left out with a warning.
+/// Links `prefix` into `root`. site-packages become the wheel's top, and bin/ (python-scripts/ of a noarch
+/// package) goes to .data/scripts, without scripts that an entry point makes. Everything else goes to
+/// .data/data. Leaves out conda's own files (conda-meta/) and files recorded by other distributions of the
+/// prefix. Links in bin/ become copies. A link that leads to no file is left out with a warning.
 Result<WheelTree> MakeWheelTree(Env& env, const StagedTree& prefix, const Distribution& distribution,
                                 const WheelTreeOptions& options, const AbsPath& root);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Relative edits (add, shrink, replace) resolved against a file. Layer: elf. Source: patchelf 0.19 for what
-// each does and in which order they work.
+// Relative edits (add, shrink, replace) resolved against a file. Layer: elf. Source: patchelf 0.19 for the
+// effect and the order of the edits.
 
 #include <optional>
 #include <string>
@@ -15,12 +15,12 @@ enum class PathAction : std::uint8_t { kKeep, kSet, kAdd, kRemove, kShrink };
 
 struct EditRequest {
   PathAction path_action = PathAction::kKeep;
-  std::string path_text = {};                      ///< kSet: the whole path; kAdd: put behind what is there.
+  std::string path_text = {};                      ///< kSet: the whole path; kAdd: appended to the old.
   std::vector<std::string> allowed_prefixes = {};  ///< kShrink: ShrinkInput::allowed_prefixes.
   bool rpath_tag = false;                          ///< Tag of a written path: DT_RPATH, else DT_RUNPATH.
 
   std::optional<std::string> interpreter = {};
-  std::optional<std::string> soname = {};  ///< For libraries; programs are left alone.
+  std::optional<std::string> soname = {};  ///< For libraries; programs stay unchanged.
   std::vector<std::string> add_needed = {};
   std::vector<std::string> remove_needed = {};
   std::vector<std::pair<std::string, std::string>> replace_needed = {};  ///< Old, new.
@@ -32,9 +32,9 @@ struct EditRequest {
   char blank = '\0';                ///< Edits::blank.
 };
 
-/// The edits that `request` means for the file behind `image` and `facts`. kShrink looks for the needed
-/// libraries in the absolute directories of the path. The path of a file without dynamic section is left
-/// alone. Errors: those of ShrinkSearchPath.
+/// The edits that `request` means for the file of `image` and `facts`. kShrink searches for the needed
+/// libraries in the absolute directories of the path. Does not change the path of a file without dynamic
+/// section. Errors: as ShrinkSearchPath.
 Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& image, const LinkFacts& facts);
 
 }  // namespace ptpkg::elf

@@ -6,9 +6,9 @@
 
 namespace ptpkg::elf {
 
-/// The ELF files below `root` as a tree of regular files without digests; all else, symlinks included, is
-/// passed over, and C and C++ headers and Python sources are not even opened. Errors: those of
-/// FindFilesByMagic. Cost: opens each file once, reads 4 bytes of it.
+/// The ELF files below `root` as a tree of regular files without digests. Skips everything else, symlinks
+/// included. Does not even open C and C++ headers and Python sources. Errors: as FindFilesByMagic. Cost:
+/// opens each file once, reads 4 bytes of it.
 Result<StagedTree> FindElfFiles(Env& env, const AbsPath& root);
 
 }  // namespace ptpkg::elf

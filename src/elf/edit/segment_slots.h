@@ -11,19 +11,23 @@ namespace ptpkg::elf {
 struct SlotRequest {
   std::size_t wanted = 0;                 ///< Segments to add.
   std::vector<std::size_t> emptied = {};  ///< Segments to drop, by index.
-  MappedRange needs = {};                 ///< .gnu.version_r, which may not lie in what moves.
+  MappedRange needs = {};                 ///< .gnu.version_r, which must not lie in the moved block.
 };
 
 struct SegmentSlots {
   std::vector<Segment> kept = {};       ///< The old segments that stay, in order; merged ones are one.
   std::size_t count = 0;                ///< Length of the table: at least `kept` and those to add.
   std::optional<HeaderRoom> room = {};  ///< Block that moves so that the table lengthens in place.
-  bool is_short = false;                ///< Old slots alone did not do.
-  bool moves_headers = false;           ///< The table moves to the end: nothing else helps.
+  bool is_short = false;                ///< The old slots alone did not suffice.
+  bool moves_headers = false;           ///< The table moves to the end, as the last resort.
 };
 
-/// In this order: unused slots and those of `emptied`; in a library that of PT_PHDR; room behind the table,
-/// unless code or data refers to what stands there; neighbouring PT_LOADs that one can map.
+/// Tries in this order:
+/// - unused slots and the slots of `emptied`
+/// - in a library the slot of PT_PHDR
+/// - room behind the table, unless code or data refers to its content
+/// - neighbouring PT_LOADs that one can map
+///
 /// Errors: kUnsupported (65,535 segments), kCorrupt, kIo.
 Result<SegmentSlots> FindSegmentSlots(File& file, const Image& image, const SlotRequest& request);
 
@@ -36,8 +40,8 @@ struct EmptiedSegments {
 };
 
 /// Finds the PT_LOADs whose sections all move. binutils writes a PT_LOAD without sections at an offset that
-/// ld.so refuses ("ELF load command address/offset not page-aligned"). Never the one that maps the program
-/// headers, nor segment `extended`. Errors: kIo.
+/// ld.so refuses ("ELF load command address/offset not page-aligned"). Never returns the PT_LOAD that maps
+/// the program headers, nor segment `extended`. Errors: kIo.
 Result<EmptiedSegments> FindEmptied(File& file, const Image& image, const MovedSections& moved,
                                     std::optional<std::size_t> extended);
 

@@ -16,20 +16,19 @@ struct TablePatch {
 };
 
 struct Placement {
-  std::vector<std::uint64_t> offsets;  ///< Per wish: where its string begins.
-  std::vector<TablePatch> strings;     ///< New strings inside the table as it is.
-  std::vector<TablePatch> blanks;      ///< NULs over strings that nobody uses any more.
+  std::vector<std::uint64_t> offsets;  ///< Per wish: offset of its string.
+  std::vector<TablePatch> strings;     ///< New strings inside the existing table.
+  std::vector<TablePatch> blanks;      ///< NULs over unused strings.
   std::string appended;                ///< New strings beyond the table's end, NULs included.
 };
 
 enum class SlotReuse : std::uint8_t {
-  kAllowed,    ///< Superseded strings may be overwritten and spare room used.
+  kAllowed,    ///< Can overwrite superseded strings and use spare room.
   kForbidden,  ///< The old strings must stay readable until the switch: only find or append.
 };
 
-/// Places state.wishes. Preference: the slot of a superseded string, a string that is there already
-/// (whole or as a tail), spare room at the end, beyond the end.
-/// Errors: kCorrupt, kIo; kUnsupported if the table would pass 4 GiB.
+/// Places state.wishes. Preference: the slot of a superseded string, an existing string (whole or as a tail),
+/// spare room at the end, beyond the end. Errors: kCorrupt, kIo; kUnsupported if the table would pass 4 GiB.
 Result<Placement> PlaceStrings(File& file, const Image& image, const NewDynamicState& state, SlotReuse reuse);
 
 }  // namespace ptpkg::elf

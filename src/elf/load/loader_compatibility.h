@@ -8,7 +8,7 @@
 
 namespace ptpkg::elf {
 
-/// The processor of the process: that of the file it began with.
+/// The processor of the process, as given by its first file.
 struct Host {
   ElfClass elf_class = ElfClass::k64;
   ByteOrder order = ByteOrder::kLittle;
@@ -20,12 +20,12 @@ struct Host {
 enum class CompatibilityKind : std::uint8_t {
   kLoads,       ///< According to the header, it loads.
   kPassedOver,  ///< Another class or processor: ld.so continues its search.
-  kRefused,     ///< ld.so ends the process, whatever else lies on the search path.
+  kRefused,     ///< ld.so ends the process, whatever else is on the search path.
 };
 
 struct LoaderCompatibility {
   CompatibilityKind fit = CompatibilityKind::kLoads;
-  std::string_view reason;  ///< ld.so's own words for kRefused, else "".
+  std::string_view reason;  ///< ld.so's own message for kRefused, else "".
 };
 
 inline constexpr std::size_t kCompatibilityHeaderBytes =
@@ -34,7 +34,7 @@ inline constexpr std::size_t kCompatibilityHeaderBytes =
 /// Judges a file by its first kCompatibilityHeaderBytes; `head` is shorter only if the file is.
 LoaderCompatibility CompatibilityFromHeader(Bytes head, const Host& host);
 
-/// Judges a dynamic file that the header lets pass: programs cannot be loaded as libraries.
+/// Judges a dynamic file that passes the header check: programs cannot be loaded as libraries.
 LoaderCompatibility CompatibilityFromFlags(const LinkFacts& facts);
 
 }  // namespace ptpkg::elf

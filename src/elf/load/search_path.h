@@ -1,6 +1,6 @@
 #pragma once
-// Parses and formats search paths. Layer: elf. Source: ld.so(8) "Dynamic string tokens"; what conda-build
-// (post.py mk_relative_linux) and rattler-build (linux/link.rs) keep and drop.
+// Parses and formats search paths. Layer: elf. Source: ld.so(8) "Dynamic string tokens", and the rules of
+// conda-build (post.py mk_relative_linux) and rattler-build (linux/link.rs) for entries to keep and drop.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace ptpkg::elf {
 
-/// "" → no entries; otherwise split at ':', empty entries kept: for ld.so they mean the working directory.
+/// "" → no entries. Otherwise splits at ':', and keeps empty entries: for ld.so they mean the working
+/// directory.
 std::vector<std::string> SplitSearchPath(std::string_view text);
 /// The text ld.so reads. REQUIRES: no entry holds ':'.
 std::string JoinSearchPath(const std::vector<std::string>& entries);
@@ -20,7 +21,7 @@ std::string JoinSearchPath(const std::vector<std::string>& entries);
 /// nullopt when the entry does not begin with that token.
 std::optional<std::string> AfterOrigin(std::string_view entry);
 
-/// Replacements that ld.so makes for the dynamic string tokens, for one file on one machine.
+/// Values that ld.so substitutes for the dynamic string tokens, for one file on one machine.
 struct TokenValues {
   std::string origin;    ///< $ORIGIN: the directory through which the file was opened.
   std::string lib;       ///< $LIB: "lib64", "lib", "lib/x86_64-linux-gnu", as the distribution was built.
@@ -28,14 +29,14 @@ struct TokenValues {
 };
 
 /// `text` with every token, plain or in braces, replaced. A token ends before the first character that no
-/// identifier can hold; what is no token stays, '$' included. Source: glibc elf/dl-load.c, is_dst.
+/// identifier can hold. All other text stays, '$' included. Source: glibc elf/dl-load.c, is_dst.
 std::string ExpandTokens(std::string_view text, const TokenValues& values);
 /// True if ExpandTokens would replace $`name` in `text`; `name`: "ORIGIN", "LIB", "PLATFORM".
 bool UsesToken(std::string_view text, std::string_view name);
 
-/// `entries` of the tree member `file`, fit for any place of installation: entries below `build_prefix`
-/// become $ORIGIN-relative (the prefix stands for the tree's root), $ORIGIN entries stay, all others
-/// (absolute elsewhere, relative to the working directory, empty) are dropped, and so are repetitions. An
+/// `entries` of the tree member `file`, valid at any place of installation. Entries below `build_prefix`
+/// become $ORIGIN-relative (the prefix is the tree's root), and $ORIGIN entries stay. Drops all others:
+/// absolute entries elsewhere, entries relative to the working directory, empty and repeated entries. An
 /// entry that one of the globs `kept` matches stays unchanged.
 std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entries, const RelPath& file,
                                             std::string_view build_prefix,

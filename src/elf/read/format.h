@@ -1,7 +1,7 @@
 #pragma once
-// On-disk records of ELF, for both classes and byte orders. Layer: elf. Source: System V gABI chapters 4 and
-// 5; Linux Standard Base 5.0 "Symbol Versioning"; <elf.h> of glibc for the GNU values. That header is not
-// included: its macros would shadow the names here.
+// On-disk records of ELF, for both classes and byte orders. Layer: elf. Sources: System V gABI chapters 4 and
+// 5, Linux Standard Base 5.0 "Symbol Versioning", <elf.h> of glibc for the GNU values. It does not include
+// <elf.h>, whose macros would shadow the names here.
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kSegmentDynamic = 2;
 inline constexpr std::uint32_t kSegmentInterp = 3;
 inline constexpr std::uint32_t kSegmentNote = 4;
 inline constexpr std::uint32_t kSegmentPhdr = 6;
-/// The kernel takes so many bytes of PT_INTERP with the closing NUL (PATH_MAX).
+/// The kernel reads at most this many bytes of PT_INTERP, including the closing NUL (PATH_MAX).
 inline constexpr std::uint64_t kMaxInterpreterBytes = 4096;
 inline constexpr std::uint32_t kSegmentTls = 7;
 inline constexpr std::uint32_t kSegmentGnuStack = 0x6474e551;
@@ -150,7 +150,7 @@ struct FileHeader {
   std::uint16_t program_header_size = 0;
   std::uint16_t program_header_count = 0;  ///< Stored value; 0xffff is the escape value PN_XNUM.
   std::uint16_t section_header_size = 0;
-  std::uint16_t section_header_count = 0;  ///< Stored value; 0 may mean "see section 0".
+  std::uint16_t section_header_count = 0;  ///< Stored value; 0 can mean "see section 0".
   std::uint16_t section_names_index = 0;
 };
 

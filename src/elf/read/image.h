@@ -1,10 +1,10 @@
 #pragma once
-// The light reader: headers, program headers, section headers and the dynamic section of one ELF file,
-// by positional reads of a few pages, whatever the file's size. Layer: elf.
-// Source: System V gABI chapters 4 and 5, glibc elf/dl-load.c for what the loader insists on.
+// The light reader: headers, program headers, section headers and the dynamic section of one ELF file. Uses
+// positional reads of a few pages, whatever the file's size. Layer: elf.
+// Source: System V gABI chapters 4 and 5, glibc elf/dl-load.c for the loader's requirements.
 //
-// Every offset, size and count is checked against the file before use; a file that breaks a rule is
-// kCorrupt with the rule and the numbers. Errors do not name the file: the caller adds that as context.
+// Checks every offset, size and count against the file before use. A file that breaks a rule is kCorrupt with
+// the rule and the numbers. Errors do not name the file: the caller adds that as context.
 
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@ struct MappedRange {
   std::uint64_t size_bytes = 0;
 };
 
-/// The dynamic section: entries before the first DT_NULL, and the room that the file gives them.
+/// The dynamic section: entries before the first DT_NULL, and their room in the file.
 struct DynamicTable {
   MappedRange range;
   std::vector<DynamicEntry> entries;
@@ -42,8 +42,8 @@ struct Image {
   std::optional<DynamicTable> dynamic;  ///< Absent in static programs, objects and debug companions.
   MappedRange strings;                  ///< .dynstr; meaningful when `dynamic` is present.
 
-  /// File offset of `size_bytes` bytes at `vaddr`. Errors: kCorrupt unless one PT_LOAD holds
-  /// all of them; `what` names the thing in the message.
+  /// File offset of `size_bytes` bytes at `vaddr`. Errors: kCorrupt unless one PT_LOAD holds all of them;
+  /// `what` names the data in the message.
   [[nodiscard]] Result<std::uint64_t> OffsetOf(std::uint64_t vaddr, std::uint64_t size_bytes,
                                                std::string_view what) const;
   /// The first segment of `type`, or null.
@@ -58,9 +58,9 @@ struct Image {
 /// start-up code aborts when it finds a search path.
 bool IsStaticPie(const Image& image);
 
-/// nullopt: not an ELF file (no magic: text, script, linker script, empty).
-/// Errors: kCorrupt (truncated or contradictory), kUnsupported (more program headers than e_phnum can
-/// say, unknown class), kIo. Cost: the header pages; memory for at most 65,534 segments, 1,048,576 sections.
+/// nullopt: not an ELF file (no magic: text, script, linker script, empty). Errors: kCorrupt (truncated or
+/// contradictory), kUnsupported (more program headers than e_phnum can hold, unknown class), kIo. Cost: the
+/// header pages. Memory: at most 65,534 segments and 1,048,576 sections.
 Result<std::optional<Image>> ReadImage(File& file);
 
 /// The bytes [offset, offset + size). Errors: kCorrupt naming `what` if the file ends before.
@@ -90,7 +90,7 @@ enum class StackFlag : std::uint8_t {
 /// Names that the dynamic loader reads.
 struct LinkFacts {
   std::optional<SearchPath> rpath;    ///< The DT_RPATH entry.
-  std::optional<SearchPath> runpath;  ///< The DT_RUNPATH entry; where both exist, ld.so ignores the other.
+  std::optional<SearchPath> runpath;  ///< The DT_RUNPATH entry; if both exist, ld.so ignores the other.
   std::vector<std::string> needed;
   std::optional<std::string> soname;
   std::optional<std::string> interpreter;
@@ -99,7 +99,7 @@ struct LinkFacts {
   std::uint64_t flags_1 = 0;     ///< DT_FLAGS_1; 0 when absent.
   bool has_debug_entry = false;  ///< DT_DEBUG, where a debugger finds the loader's list.
 
-  /// The entry that ld.so obeys.
+  /// The entry that ld.so uses.
   [[nodiscard]] const std::optional<SearchPath>& Effective() const { return runpath ? runpath : rpath; }
   bool operator==(const LinkFacts&) const = default;
 };
@@ -108,7 +108,7 @@ struct LinkFacts {
 /// Errors: kCorrupt, kIo.
 Result<LinkFacts> ReadLinkFacts(File& file, const Image& image);
 
-/// One record of .gnu.version_r: a library and the versions wanted of it.
+/// One record of .gnu.version_r: a library and its required versions.
 struct VersionNeed {
   struct Version {
     std::uint32_t hash = 0;
@@ -134,7 +134,7 @@ struct VersionNeeds {
 /// Errors: kCorrupt for a chain that leaves the file, goes backwards, or is shorter than DT_VERNEEDNUM.
 Result<VersionNeeds> ReadVersionNeeds(File& file, const Image& image);
 
-/// The records laid out one behind the other, as linkers do; its size is VersionNeedsSize(records).
+/// The records laid out one after the other, as linkers do; its size is VersionNeedsSize(records).
 std::vector<std::byte> EncodeVersionNeeds(const Codec& codec, const std::vector<VersionNeed>& records);
 std::uint64_t VersionNeedsSize(const std::vector<VersionNeed>& records);
 

@@ -10,7 +10,7 @@
 
 namespace ptpkg::elf {
 
-/// A place of notes that is larger is passed over: property notes and build ids have some 100 bytes.
+/// Larger sections or segments of notes are skipped: property notes and build ids have some 100 bytes.
 inline constexpr std::uint64_t kMaxNoteBytes = 1U << 20U;
 
 struct Note {
@@ -20,16 +20,15 @@ struct Note {
 };
 using OnNote = std::function<Result<void>(const Note& note)>;
 
-/// Calls `visit` for each note of `notes`, the bytes of one note segment or section; `align`: 4 or 8. Errors:
-/// kCorrupt for a note that runs past the end; those of `visit`.
+/// Calls `visit` for each note of `notes`, the bytes of one note segment or section. `align`: 4 or 8. Errors:
+/// kCorrupt for a note that runs past the end, and any error from `visit`.
 Result<void> ForEachNote(const Codec& codec, Bytes notes, std::uint64_t align, const OnNote& visit);
 
-/// The same for all note segments of the file; of objects, which have no segments, for note sections. Errors:
-/// also kIo.
+/// The same for all note segments of the file. Objects have no segments, so it reads their note sections.
+/// Errors: also kIo.
 Result<void> ForEachNote(File& file, const Image& image, const OnNote& visit);
 
-/// The build id (ld --build-id) as hexadecimal digits; nullopt where the file has none. Errors: kCorrupt,
-/// kIo.
+/// The build id (ld --build-id) as hexadecimal digits; nullopt if the file has none. Errors: kCorrupt, kIo.
 Result<std::optional<std::string>> ReadBuildId(File& file, const Image& image);
 
 }  // namespace ptpkg::elf

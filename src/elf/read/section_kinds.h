@@ -1,6 +1,6 @@
 #pragma once
-// Classifies ELF sections for size reports. Layer: elf. Source: System V gABI chapter 4 "Special Sections";
-// names that GCC, binutils and nvcc give.
+// Classifies ELF sections for size reports. Layer: elf. Source: System V gABI chapter 4 "Special Sections",
+// and section names of GCC, binutils and nvcc.
 
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ enum class SectionKind : std::uint8_t {
 };
 inline constexpr std::size_t kSectionKinds = 9;
 
-/// "read-only data", as JSON and text say it.
+/// Name in JSON and text: "read-only data".
 std::string_view SectionKindName(SectionKind kind);
 
 struct NamedSection {
@@ -35,12 +35,11 @@ struct NamedSection {
   std::uint64_t size_bytes = 0;
 };
 
-/// Sections that have bytes in the file, in file order; none for a file without section headers. Errors:
-/// kCorrupt for a name table that is damaged, and for a section that leaves the file; kIo. Cost: the name
-/// table.
+/// Sections that have bytes in the file, in file order. Empty for a file without section headers. Errors:
+/// kCorrupt for a damaged name table, and for a section that leaves the file; kIo. Cost: the name table.
 Result<std::vector<NamedSection>> ReadNamedSections(File& file, const Image& image);
 
-/// True if there is neither a full symbol table (.symtab) nor debug information. False also for a file
+/// True if there is neither a full symbol table (.symtab) nor debug information. Also false for a file
 /// without section headers, where this is unknown.
 bool IsStripped(const std::vector<NamedSection>& sections);
 

@@ -1,7 +1,7 @@
 #pragma once
-// What tools that go by section headers (strip, objdump, patchelf) insist on. The dynamic loader reads none
-// of it, so the editor does without; a command line that stands in for such a tool asks here. Layer: elf.
-// Source: System V gABI chapter 4 "Sections"; the checks of patchelf 0.19.
+// Checks an ELF file like tools that rely on section headers (strip, objdump, patchelf). The dynamic loader
+// reads no section headers, so the editor does without. Commands that replace such a tool call it. Layer:
+// elf. Source: System V gABI chapter 4 "Sections" and the checks of patchelf 0.19.
 
 #include <string>
 #include <vector>
@@ -16,21 +16,20 @@ namespace ptpkg::elf {
 }
 
 /// The table that section headers take their names from; it ends with a NUL. REQUIRES: `image` has sections.
-/// Errors: kCorrupt for a table that is not there, not closed, or larger than 16 MiB; kIo.
+/// Errors: kCorrupt for a table that is missing, not closed, or larger than 16 MiB. kIo.
 Result<std::string> ReadSectionNames(File& file, const Image& image);
 
-/// Why the tables of headers and the sections of `image` contradict each other: one passes the end of the
-/// file, or two share bytes, so that they say two things of which only one could follow an edit. "" when they
-/// do not.
+/// Why the tables of headers and the sections of `image` contradict each other. Either one passes the end of
+/// the file, or two share bytes, so that an edit could update only one of them. "" when they agree.
 std::string FindSharedBytes(const Image& image);
 
 /// End of the last byte that a header names: tables of headers, sections, segments.
 std::uint64_t EndOfNamedBytes(const Image& image);
 
 /// Checks the section name table, and place, alignment and closing byte of .dynamic, .dynstr and .gnu.hash
-/// as their section headers tell them. Returns warnings: sections without a name. A file without section
-/// headers has nothing to check. Errors: kCorrupt naming the section, kIo.
-/// Cost: the name table and a few bytes; the table may have 16 MiB.
+/// according to their section headers. Returns warnings: sections without a name. A file without section
+/// headers has nothing to check. Errors: kCorrupt naming the section, kIo. Cost: the name table (up to 16
+/// MiB) and a few bytes.
 Result<std::vector<std::string>> CheckSectionTable(File& file, const Image& image);
 
 }  // namespace ptpkg::elf

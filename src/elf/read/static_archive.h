@@ -1,6 +1,5 @@
 #pragma once
-// Reads members of static archives (.a). Layer: elf. Source: ar(5); the GNU and BSD forms of long
-// names.
+// Reads members of static archives (.a). Layer: elf. Source: ar(5); the GNU and BSD forms of long names.
 
 #include <functional>
 #include <string>
@@ -18,10 +17,11 @@ struct MemberPlace {
 /// True if it is a static archive, by its magic number; thin archives count. Errors: kIo.
 Result<bool> IsStaticArchive(File& file);
 
-/// Calls `visit` with each member's name and place and a view of its bytes, which ends with the call; tables
-/// of symbols and names are passed over. REQUIRES: IsStaticArchive. Errors: kInvalidInput for headers that
-/// are damaged or pass the end of the file, with the offset; kUnsupported for a thin archive, which holds
-/// names of files instead of their bytes; those of `visit`, which end the walk.
+/// Calls `visit` with each member's name and place, and a view of its bytes that is valid during the call.
+/// Skips tables of symbols and names. REQUIRES: IsStaticArchive. Errors:
+/// - kInvalidInput: headers that are damaged or pass the end of the file, with the offset
+/// - kUnsupported: a thin archive, which holds names of files instead of their bytes
+/// - any error from `visit`, which ends the walk
 Result<void> ForEachMember(File& archive,
                            const std::function<Result<void>(const MemberPlace& place, File& member)>& visit);
 

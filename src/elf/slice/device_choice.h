@@ -8,10 +8,10 @@
 namespace ptpkg::elf {
 
 struct DeviceChoice {
-  /// Indices of the kept elements, ascending; all of them where there are gaps.
+  /// Indices of the kept elements, ascending; all of them if there are gaps.
   std::vector<std::size_t> kept = {};
-  /// The wanted GPUs that the container has nothing for, ascending. Of a container without elements none:
-  /// it never had code for anything.
+  /// The requested GPUs that the container has no code for, ascending. Empty for a container without
+  /// elements, which never had code for anything.
   std::vector<std::uint32_t> gaps = {};
 
   [[nodiscard]] bool DropsElements(const DeviceContainer& container) const {

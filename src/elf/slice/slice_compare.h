@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a slice, held against those of its original. Layer: elf, private to it.
+// Compares the bytes of a slice with the original's. Layer: elf, private to it.
 
 #include <functional>
 #include <map>
@@ -22,25 +22,25 @@ struct ComparedRange {
   std::string_view what = {};  ///< For messages: "a container". Static text.
 };
 
-/// Compares a table of records of `record_bytes` each; `follow` gives a record of the original what it has to
-/// hold in the slice. What is left behind the last whole record has to be equal. Errors: kInternal naming the
-/// range; those of reading. Memory: 2 MiB.
+/// Compares a table of records of `record_bytes` each. `follow` converts a record of the original to its
+/// required content in the slice. Bytes after the last whole record must be equal. Errors: kInternal naming
+/// the range, and any read error. Memory: 2 MiB.
 Result<void> CompareRecords(File& original, File& sliced, const ComparedRange& range,
                             std::uint64_t record_bytes, const std::function<void(MutableBytes)>& follow);
 
-/// Ranges that have to have equal bytes: noted one by one, then compared by several threads. What a
-/// SlicedFile takes from the same place of the original is equal without being read.
+/// Ranges whose bytes must be equal: recorded one by one, then compared by several threads. Bytes that a
+/// SlicedFile takes from the same place of the original are equal without being read.
 class RangeComparison {
  public:
   /// Borrows both.
   RangeComparison(File& original, File& sliced);
 
   void Add(const ComparedRange& range);
-  /// The 8 bytes at this offset of the original have to hold `value` in the slice, little-endian.
+  /// Requires `value` in the slice, little-endian, in the 8 bytes at this offset of the original.
   void Expect(std::uint64_t original, std::uint64_t value) { expected_[original] = value; }
 
-  /// Compares what was noted. Errors: kInternal naming the first difference, in the order of Add; those of
-  /// reading. Memory: 2 MiB for each of `jobs`.
+  /// Compares the recorded ranges. Errors: kInternal naming the first difference, in the order of Add; any
+  /// read error. Memory: 2 MiB for each of `jobs`.
   [[nodiscard]] Result<void> Run(int jobs) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// True if a compact slice says the same as its original but for its containers. Layer: elf, private to it.
+// Checks that a compact slice matches its original except for its containers. Layer: elf, private to it.
 
 #include <vector>
 
@@ -8,8 +8,9 @@
 
 namespace ptpkg::elf {
 
-/// VerifySlice's rules for addresses, sections, segments, symbols and relocations. Adds to `ranges` what has
-/// to have equal bytes: all but `device`, the sections of containers. Errors: kInternal; those of reading.
+/// VerifySlice's rules for addresses, sections, segments, symbols and relocations. Adds to `ranges` all bytes
+/// that must be equal: everything except `device`, the sections of containers. Errors: kInternal, and any
+/// read error.
 Result<void> CheckLayout(const OpenImage& original, const OpenImage& sliced,
                          const std::vector<ContainerMoves>& device, RangeComparison& ranges);
 

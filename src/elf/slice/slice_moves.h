@@ -1,6 +1,5 @@
 #pragma once
-// What moved between a file and its slice: containers, and what stands behind them. Layer: elf, private to
-// it.
+// Moves between a file and its slice: containers, and the contents behind them. Layer: elf, private to it.
 
 #include <map>
 #include <vector>
@@ -26,30 +25,30 @@ struct ContainerMoves {
   };
   std::vector<Move> moves = {};  ///< Ascending by `from`.
   std::uint64_t from_end = 0;    ///< Address behind the section, in the original.
-  std::uint64_t to_end = 0;      ///< In the slice.
+  std::uint64_t to_end = 0;      ///< The same in the slice.
 
   /// The container that begins at `vaddr`; null when none does.
   [[nodiscard]] const Move* Find(std::uint64_t vaddr) const;
-  /// Gives a 64-bit symbol of the original, which lies in the section, the value and size that it has to have
-  /// in the slice. That of the section itself stays.
+  /// Converts a 64-bit symbol of the original that lies in the section to its required value and size in the
+  /// slice. The symbol of the section itself stays.
   void FollowSymbol(const Codec& codec, MutableBytes symbol) const;
 };
 
-/// Compares the ELF headers but for what `excused`, the header of the slice, has of the original. Errors:
-/// kInternal; those of reading.
+/// Compares the ELF headers, with `excused` in place of the slice's: its header with the original's values in
+/// all fields that can differ. Errors: kInternal, and any read error.
 Result<void> CompareFileHeaders(const OpenImage& original, const OpenImage& sliced,
                                 const FileHeader& excused);
 
 /// Distance that items with bytes moved to the front of the file, by their place in the original.
 class MovesByPlace {
  public:
-  /// Contains at first the file's begin and end, and the section headers.
+  /// Initially contains the file's begin and end, and the section headers.
   MovesByPlace(const Image& original, const Image& sliced);
 
   /// Adds an item with bytes.
   void Add(std::uint64_t original, std::uint64_t sliced) { moves_[original] = original - sliced; }
-  /// True if an item without bytes moved no less than the bytes before it, and no more than those
-  /// behind it.
+  /// True if an item without bytes moved no less than the bytes before it, and no more than the bytes behind
+  /// it.
   [[nodiscard]] bool IsBetweenNeighbours(std::uint64_t original, std::uint64_t sliced) const;
   /// Checks IsBetweenNeighbours for all sections without bytes. Errors: kInternal naming the section.
   [[nodiscard]] Result<void> CheckEmptySections(const Image& original, const Image& sliced) const;

@@ -1,6 +1,6 @@
 #pragma once
-// Where an x86 instruction ends. Layer: elf, private to it. Source: Intel SDM volume 2, appendix A (opcode
-// maps) and chapter 2 (prefixes, ModRM, VEX, EVEX).
+// Finds the end of an x86 instruction. Layer: elf, private to it. Source: Intel SDM volume 2, appendix A
+// (opcode maps) and chapter 2 (prefixes, ModRM, VEX, EVEX).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@ enum class X86Mode : std::uint8_t { k32Bit, k64Bit };
 struct X86Instruction {
   std::size_t size = 0;   ///< Bytes, at most 15.
   std::size_t modrm = 0;  ///< Position of its ModRM byte; 0: it has none.
-  /// Start of its displacement of four bytes, other than one from the next instruction; 0: it has none.
+  /// Start of its displacement of four bytes, unless relative to the next instruction; 0: it has none.
   std::size_t displacement = 0;
-  /// Start of its immediate of four or eight bytes, other than a distance to jump; 0: it has none.
+  /// Start of its immediate of four or eight bytes, unless a jump distance; 0: it has none.
   std::size_t immediate = 0;
 };
 
-/// The instruction at the begin of `bytes`; nullopt for bytes that are none in this mode, or not all of one.
-/// AMD's XOP and 3DNow! and 16-bit addresses are not known.
+/// The instruction at the start of `bytes`. nullopt for bytes that are not an instruction in this mode, or
+/// not a complete one. Does not support AMD's XOP and 3DNow!, and 16-bit addresses.
 std::optional<X86Instruction> DecodeX86(Bytes bytes, X86Mode mode = X86Mode::k64Bit);
 
 }  // namespace ptpkg::elf

@@ -19,8 +19,9 @@ struct ExportedNames {
   [[nodiscard]] bool HasNumber(std::uint64_t number) const { return number >= first; }
 };
 
-/// `symbols`: how many .dynsym has. No names without a hash table. REQUIRES: image.dynamic. Errors: kCorrupt
-/// for a table that ld.so would not find its symbols by; kIo. Cost: the table; of DT_HASH the symbols too.
+/// `symbols`: number of symbols in .dynsym. Without a hash table, no names. REQUIRES: image.dynamic. Errors:
+/// kCorrupt for a table through which ld.so would not find its symbols, kIo. Cost: reads the table, and for
+/// DT_HASH also the symbols.
 Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols);
 
 }  // namespace ptpkg::elf

@@ -9,18 +9,18 @@
 
 namespace ptpkg::index {
 
-/// repodata.json and run_exports.json of a subdir with no package.
+/// repodata.json and run_exports.json of a subdir without packages.
 Json EmptyRepodata(const std::string& subdir);
 Json EmptyRunExports(const std::string& subdir);
 
-/// Adds the rows of `records`, in place of those of the same files; all else of the document stays. Every
-/// package is listed in run_exports, with an empty object when it exports nothing. Errors: kInvalidInput for
-/// a document that is not of this form.
+/// Adds the rows of `records`, and replaces rows of the same files. The rest of the document stays.
+/// run_exports lists every package, with an empty object when it exports nothing. Errors: kInvalidInput for a
+/// document that is not of this form.
 Result<void> AddToRepodata(Json& repodata, const CondaRecords& records);
 Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
 
-/// Takes the rows of these files out of either document; all else of it stays. `digests`: by file name. A row
-/// with another digest stays; "" fits any. Errors: as AddToRepodata.
+/// Removes the rows of these files from either document; the rest of it stays. `digests`: by file name. A row
+/// with another digest stays, and "" matches any digest. Errors: as AddToRepodata.
 Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests);
 
 /// One line, keys sorted: the compact form that conda-index writes by default.

@@ -23,15 +23,16 @@ struct CondaRecord {
 /// Records of one subdir by file name.
 using CondaRecords = std::map<std::string, CondaRecord>;
 
-/// Reads `package` in the channel directory `subdir`. `digests`: those of its bytes, or nothing to have it
-/// hashed. Errors: kInvalidInput (index.json disagrees with the file name or with `subdir`), kCorrupt, kIo.
+/// Reads `package` in the channel directory `subdir`. `digests`: the digests of its bytes, or nullopt to
+/// compute them. Errors: kInvalidInput (index.json disagrees with the file name or with `subdir`), kCorrupt,
+/// kIo.
 Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std::string& subdir,
                                     const std::optional<Digests>& digests);
 
 /// The cache file of the channel directory `folder`.
 [[nodiscard]] AbsPath RecordCachePath(const AbsPath& folder);
-/// The text of the cache file, and back. A foreign text gives no records: the cache may be
-/// deleted or damaged at any time.
+/// The text of the cache file, and back. A foreign text gives no records, because the cache can be deleted or
+/// damaged at any time.
 std::string FormatRecordCache(const CondaRecords& records);
 CondaRecords ParseRecordCache(std::string_view text);
 

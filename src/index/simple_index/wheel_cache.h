@@ -1,6 +1,6 @@
 #pragma once
-// Caches wheel digests between runs. Layer: index, internal to it. They lie beside the pages, not in them:
-// pages depend on nothing but the wheels, not on their times.
+// Caches wheel digests between runs. Layer: index, internal to it. The cache is separate from the pages,
+// which depend only on the wheels, not on their times.
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace ptpkg::index {
 
-/// A wheel that was read and hashed. A later file is taken for the same if all but `sha256` is the same.
+/// A wheel that was read and hashed. A later file counts as the same if all fields except `sha256` are equal.
 struct HashedWheel {
   std::uint64_t size_bytes = 0;
   std::int64_t mtime_ns = 0;
@@ -22,11 +22,11 @@ struct HashedWheel {
 /// Wheels by path below the indexed directory: "a-1-py3-none-any.whl", "cu130/a-1-py3-none-any.whl".
 using HashedWheels = std::map<std::string, HashedWheel>;
 
-/// The cache of the index of `root`. A missing or foreign one gives no wheels: it may be deleted or
+/// The cache of the index of `root`. A missing or foreign one gives no wheels, because it can be deleted or
 /// damaged at any time. Errors: kIo.
 Result<HashedWheels> ReadWheelCache(Env& env, const AbsPath& root);
-/// Replaces it atomically; the same content is not written again, and where there was none, no wheels make
-/// none. Errors: kIo.
+/// Replaces the cache atomically. Does not rewrite the same content, or create a cache without wheels.
+/// Errors: kIo.
 Result<void> WriteWheelCache(Env& env, const AbsPath& root, const HashedWheels& wheels);
 
 }  // namespace ptpkg::index

@@ -1,6 +1,6 @@
 #pragma once
-// Variant documents (PEP 825) of a simple index. Layer: index. Source: PEP 825 "Index-level metadata"; the
-// format is that of wheel/variant.h.
+// Variant documents (PEP 825) of a simple index. Layer: index. Source: PEP 825 "Index-level metadata", in the
+// format of wheel/variant.h.
 
 #include <map>
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace ptpkg::index {
 
-/// "toy-1.0-variants.json": what each label stands for among the wheels of a version.
+/// "toy-1.0-variants.json": the meaning of each label among the wheels of a version.
 struct VariantsFile {
   std::string file_name;
-  std::string stem;     ///< wheel::FileName::Stem() of those wheels.
+  std::string stem;     ///< wheel::FileName::Stem() of its wheels.
   std::string project;  ///< PEP 503 normal form.
   std::string text;
 };
 
-/// Collects what the variant wheels of a directory say.
+/// Collects the variant data of the wheels of a directory.
 class WheelVariants {
  public:
-  /// Nothing for a wheel without label. Errors: as wheel::MergeVariants, for a wheel that contradicts
-  /// one that was added before; it is not added then.
+  /// Adds nothing for a wheel without label. Errors: as wheel::MergeVariants, for a wheel that contradicts an
+  /// earlier one; it is then not added.
   Result<void> Add(const wheel::WheelInfo& info);
   /// Sorted by name.
   [[nodiscard]] std::vector<VariantsFile> Files() const;
@@ -38,7 +38,7 @@ class WheelVariants {
   std::map<std::string, OfVersion> versions_;  // by stem
 };
 
-/// Adds those of `files` to a project's page that are about a variant wheel on it. Errors: those of
+/// Adds the `files` that describe a variant wheel on a project's page to that page. Errors: as
 /// AddToProjectPage.
 Result<void> AddVariantsToPage(Json& page, const std::vector<VariantsFile>& files);
 
