@@ -6,8 +6,9 @@
 
 namespace ptpkg::provenance {
 
-/// Warns when other users can read the file. kPassphraseVariable (support/process/shared_variables.h) has the
-/// passphrase of an encrypted key. Errors: kNotFound, kIo, any from SigningKey::Parse.
+/// Warns when other users can read the file. The variable kPassphraseVariable
+/// (support/process/shared_variables.h) holds the passphrase of an encrypted key. Errors: kNotFound, kIo, any
+/// from SigningKey::Parse.
 Result<SigningKey> ReadSigningKey(Env& env, const AbsPath& file);
 
 /// Errors: kNotFound, kIo, any from PublicKey::Parse.

@@ -19,8 +19,8 @@ struct TargetOptions {
 /// A directory, or a server.
 using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
 
-/// Sends no requests. Errors: kUsage naming what is wrong with `to` or missing besides it, kInvalidInput (not
-/// a URL).
+/// Sends no requests. Errors: kUsage naming the mistake in `to` or the option that it also needs,
+/// kInvalidInput (not a URL).
 Result<Target> MakeTarget(Env& env, const TargetOptions& options);
 
 struct StoreOptions {

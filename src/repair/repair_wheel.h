@@ -66,17 +66,17 @@ struct WheelRepair {
 /// listed in .dist-info/sboms with the system packages that they belong to. Only a Linux platform is changed,
 /// and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). WHEEL gets the tags and
 /// the build in the file name if they differ. Equal wheels, options and libraries of the machine give equal
-/// edits. Writes only below env.cache_dir. Memory: the archive and ELF readers', whatever the size of the
-/// wheel.
+/// edits. Writes only below env.cache_dir. Memory: the same as for the archive and ELF readers, whatever the
+/// size of the wheel.
 ///
 /// Errors: any from wheel::PlanRetag, PlanGrafts, SearchPaths::NewPathFor and
 /// verify::ComputePlatformFromSymbols, kNotFound without the program 'strip', kCommandFailed, kIo,
 /// kCancelled. Also kInvalidInput for:
 ///
 /// - a requested platform if the wheel has no ELF files, or has them for another machine
-/// - a backend that decides no file
+/// - a backend without a file in the wheel
 /// - a copy whose kernels the wheel lacks (Backend::data_folders)
-/// - a directory that a wheel cannot have
+/// - a directory that cannot hold libraries in a wheel
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 
 }  // namespace ptpkg::repair

@@ -33,11 +33,11 @@ class SearchPaths {
 
   /// The cleaned path of `member`, with a way to each of `folders` (tree paths). Keeps entries that lead to a
   /// directory of the tree, and entries that another distribution can fill. Entries that leave the wheel's
-  /// own files stay as long as the file still misses a library or opens one by name, or anything that its
-  /// DT_RPATH serves does. Entries with $LIB or $PLATFORM below $ORIGIN stay too. Removes absolute, relative,
-  /// empty and repeated entries, and directories of stubs and pads. The tag stays; a file without a path gets
-  /// DT_RPATH, which ld.so searches before LD_LIBRARY_PATH. Errors: kUnsupported for a file without a fixed
-  /// relative path to the directories (*.data/scripts and the like), and for such a directory.
+  /// own files stay as long as the file, or one that its DT_RPATH serves, still misses a library or opens one
+  /// by name. Entries with $LIB or $PLATFORM below $ORIGIN stay too. Removes absolute, relative, empty and
+  /// repeated entries, and directories of stubs and pads. The tag stays; a file without a path gets DT_RPATH,
+  /// which ld.so searches before LD_LIBRARY_PATH. Errors: kUnsupported for a file without a fixed relative
+  /// path to the directories (*.data/scripts and the like), and for such a directory.
   [[nodiscard]] Result<NewSearchPath> NewPathFor(const verify::ElfMember& member,
                                                  const std::set<std::string>& folders) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 // Finds the system package that owns a file. Layer: repair. Reads the lists of dpkg and apk, and asks rpm on
-// its systems. Sources: dpkg-query(1), deb-status, Alpine's wiki, 'Apk spec', for the list of apk, and
-// package URLs (purl-spec, types deb, apk and rpm).
+// its systems. Sources: dpkg-query(1), deb-status, Alpine's wiki 'Apk spec' (list of apk), purl-spec (package
+// URLs of the types deb, apk and rpm).
 
 #include <map>
 #include <string>

@@ -71,8 +71,8 @@ struct Examination {
 
 /// `artifact`: a .conda, .tar.bz2, .whl or .zip file from any builder. If one directory of a zip holds
 /// everything, paths are relative to that directory. Errors: kInvalidInput for options.device_code, kUsage
-/// for targets that contradict the profile or whose file is not a wheel. Other errors only if the file cannot
-/// be read at all; everything else is a finding.
+/// for targets that contradict the profile, and for targets if the file is not a wheel. Other errors only if
+/// the file cannot be read at all; everything else is a finding.
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options = {});
 
 /// ELF checks on a directory, and the search for forbidden paths in all its files. Findings about the

@@ -53,8 +53,8 @@ struct RefusalRule {
 /// compare them with docs/findings.
 std::span<const RefusalRule> RefusalRules();
 
-/// For findings about the wheel itself ("wheel-…"), only those for which one of `targets` refuses it are
-/// errors. Other errors become warnings. Findings about its container (wheel-zip) and all other kinds are
+/// Findings about the wheel itself ("wheel-…") are errors only if one of `targets` refuses the wheel for
+/// them. Other errors become warnings. Findings about its container (wheel-zip) and all other kinds are
 /// unchanged. CheckZipContainer has already rated the container, and the others are about what the files do.
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings);
 

@@ -10,8 +10,8 @@
 namespace ptpkg::versions {
 
 struct PinBounds {
-  /// "x.x.x" keeps that many segments of the version (between '.' and '_'). Digits are a literal version. ""
-  /// sets no bound.
+  /// "x.x.x" keeps that many segments of the version (between '.' and '_'). A bound of digits is itself a
+  /// version. "" sets no bound.
   std::string lower = "x.x.x.x.x.x";
   std::string upper = "x";
 };

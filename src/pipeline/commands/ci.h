@@ -62,7 +62,7 @@ struct CiOutcome {
 /// Renders the recipes, makes a job of each group of variants (variant_groups.h), and writes the file by
 /// rename. Its paths are relative to the repository: the nearest directory above the first recipe that
 /// contains `.git`, else the working directory. Errors: any from Render, GroupVariants and MakeTarget,
-/// kCheckFailed with `check`, kAlreadyExists for a file that others wrote or edited, kIo.
+/// kCheckFailed with `check`, kAlreadyExists for a file that others wrote or edited, kIo, and these:
 ///
 /// - kUsage: an image without a digest, a rule or source that matches nothing, a path outside the checkout, a
 ///   password in a URL, a publication directory that vanishes with the runner

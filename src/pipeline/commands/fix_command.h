@@ -31,7 +31,7 @@ struct FixSummary {
 /// Errors before the first wheel: kUsage for a path that is not a wheel, kIo. Failures: any from Check and
 /// archive::WriteEditedZip, kCancelled, and these:
 ///
-/// - kUsage: a link to be replaced leads to a file without a wheel's name
+/// - kUsage: a link to be replaced leads to a file that is not named like a wheel
 /// - kRefused: the link leads to a wheel that would get another name
 /// - kAlreadyExists: a file is in the way
 /// - kCheckFailed: the result would have an error that the wheel does not have

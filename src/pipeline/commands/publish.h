@@ -18,7 +18,7 @@ struct PublishRequest {
   std::string check_url = {};
   bool force = false;    ///< Replace other files under the same names.
   bool dry_run = false;  ///< Read and check everything, send nothing.
-  /// Gets the findings of all artifacts, without any errors among them, before anything is sent.
+  /// Gets the findings of all artifacts, which include no errors, before anything is sent.
   std::function<void(const std::vector<Report>&)> on_checked = {};
 };
 

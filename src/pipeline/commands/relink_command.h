@@ -42,8 +42,8 @@ struct RelinkItem {
 
 /// Plans the edits, and applies them unless `plan_only`. Items are in order of paths. All paths are planned
 /// before the first is written. Errors: any from elf/, kNotFound, kInvalidInput (a symlink, a file that is
-/// not dynamically linked). Also kUsage for requests that exclude each other, for edits that name one library
-/// with a directory, and for a file outside `root`.
+/// not dynamically linked). Also kUsage for requests that exclude each other, for a directory with edits that
+/// name one library, and for a file outside `root`.
 Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request);
 
 /// Names of the built-in layouts.

@@ -32,7 +32,7 @@ struct GraftedLibrary {
   std::string source;   ///< On this machine.
   std::string path;     ///< In the wheel.
   std::string package;  ///< "libgfortran5 12.2.0-14" of the system; "": of none.
-  /// Name by which a file opens the library, and which it keeps; "" if no file does.
+  /// The file that opens the library by this name, which it keeps for that; "" if none does.
   std::string opened_by = {};
 };
 

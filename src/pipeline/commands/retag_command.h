@@ -15,8 +15,8 @@ struct RetagRun {
   wheel::RetagRequest changes = {};
   std::optional<AbsPath> output = {};  ///< Existing directory, or one to be made; nullopt: each wheel's own.
   bool force = false;                  ///< Replace files with the new names, and remove their sidecar files.
-  /// Remove each wheel and its sidecar files once the new one exists. A wheel whose path the new one has
-  /// taken, by any path, is the new one, and stays.
+  /// Remove each wheel and its sidecar files once the new one exists. A wheel that the new one has replaced,
+  /// even by another path to it, is the new one, and stays.
   bool remove = false;
   /// Check whether the files satisfy the new tags, as `ptpkg check` does. Other changes declare nothing about
   /// files.

@@ -26,7 +26,7 @@ struct DevSummary {
 };
 
 /// Updates the directory of the request's one native build and runs its script there, then the tests in the
-/// prefix, unless request.build.test is off. The build script runs first, until one run has succeeded. Later
+/// prefix, unless request.build.test is off. Until one run has succeeded, this is the build script. Later
 /// runs use extra.ptpkg.dev.script, if the recipe has it.
 ///
 /// To resume, ptpkg synchronises sources that are local directories, and leaves host prefix and environment
@@ -35,7 +35,7 @@ struct DevSummary {
 /// runs again after a source file was added or removed, because it can list them. Files that a person changed
 /// in the directory (shell.h) are copied from the sources again, with a warning. Files that an interrupted
 /// script was writing are made again. If a recipe's script cannot run twice in one directory
-/// (extra.ptpkg.resume: false), it starts anew instead.
+/// (extra.ptpkg.resume: false), ptpkg starts anew instead.
 ///
 /// The directory stays however the run ends. Formats, output packages and options of packing have no effect.
 /// Errors: any from ChooseNative, PlanNative, DevFolder::Take, source::Prepare, builder::SyncSources,

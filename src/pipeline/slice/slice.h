@@ -85,12 +85,12 @@ struct SliceOutcome {
 /// get their names together at the end (Placement). SliceOutcome has them in the order of the request. Files
 /// without code for a GPU of the slice are unchanged.
 ///
-/// The slice's label marks its name: a wheel has it after its local version, "+cu130.sm90". A conda package
-/// has it after its build string, "h1_0_sm90", with the number and requirement of docs/slices.md. A library
-/// keeps its name, in a directory named after the label. The label of an earlier slice is replaced. As
-/// variants, wheels keep their version and get a label and variant.json. A null variant can be sliced only
-/// with SliceRun::variant. Unless `of_recipe`, wheels and packages are read again as `ptpkg check` does, and
-/// errors that the artifact already has are warnings.
+/// The label of a slice becomes part of its name. A wheel has it after its local version, "+cu130.sm90". A
+/// conda package has it after its build string, "h1_0_sm90", with the number and requirement of
+/// docs/slices.md. A library keeps its name, in a directory named after the label. The label of an earlier
+/// slice is replaced. As variants, wheels keep their version and get a label and variant.json. A null variant
+/// can be sliced only with SliceRun::variant. Unless `of_recipe`, wheels and packages are read again as
+/// `ptpkg check` does, and errors that the artifact already has are warnings.
 ///
 /// Errors: any from elf::PlanSlice and from reading and writing the format, kAlreadyExists, and these:
 ///

@@ -57,9 +57,9 @@ class SliceSource {
   virtual Result<RelPath> NameOf(const versions::GpuSlice& slice) = 0;
   /// Called once before Stage, with the number of slices; `scratch` stays until the last one. Errors: kIo.
   virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
-  /// Writes the slice under its file name into `folder`, which exists and has nothing with that name.
-  /// Thread-safe. With SliceSourceOptions::check, reads it again. `env` has `files`. Errors: any from writing
-  /// the format, kCheckFailed with the errors that the artifact does not have.
+  /// Writes the slice under its file name into `folder`, which exists and has nothing with that name. Several
+  /// calls can run at once. With SliceSourceOptions::check, reads it again. `env` has `files`. Errors: any
+  /// from writing the format, kCheckFailed with the errors that the artifact does not have.
   virtual Result<StagedSlice> Stage(Env& env, const versions::GpuSlice& slice,
                                     const std::vector<SlicedEntry>& files, const AbsPath& folder) = 0;
   /// Name of the unchanged artifact, for systems that no slice fits; nullopt: it needs no other name.

@@ -17,8 +17,8 @@ namespace ptpkg::publish {
 /// kRefused with a hint when there is none, kIo.
 Result<Secret> AnacondaToken(Env& env, const std::string& api);
 
-/// A token for a CI job that the server at the URL trusts. nullopt: the job has no identity, or the server
-/// does not support this.
+/// A token for a CI job that the server at the URL trusts. nullopt: this is not such a job, or the server
+/// does not support these tokens.
 using TrustedToken = Result<std::optional<Secret>>(Env&, const std::string& url);
 
 /// Token for servers without credential files of their own: the first of `variables` that is set, then

@@ -75,10 +75,10 @@ class Exchange {
   /// Signs each call below `origin`, every try anew.
   void SetSignature(AwsSignature signature) { signature_ = std::move(signature); }
 
-  /// The answer, whatever its status; after retries (see Repeat), the last one. Waits as long as the
-  /// Retry-After of any earlier answer asks, at most kLongestRetryAfter, else kNetwork. Follows redirects
-  /// only for GET and HEAD, within http or https, at most 5 times. A redirect to another server goes without
-  /// the headers of this exchange. Errors: as Http::Call, and kRefused for another redirect.
+  /// The answer, whatever its status. After retries (see Repeat), this is the last one. Waits as long as the
+  /// Retry-After of any earlier answer asks, at most kLongestRetryAfter; a longer wait is kNetwork. Follows
+  /// redirects only for GET and HEAD, within http or https, at most 5 times. A redirect to another server
+  /// goes without the headers of this exchange. Errors: as Http::Call, and kRefused for another redirect.
   Result<HttpAnswer> Send(const Request& request);
 
   [[nodiscard]] const std::string& origin() const { return origin_; }

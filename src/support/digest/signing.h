@@ -45,7 +45,7 @@ class PublicKey {
 class SigningKey {
  public:
   /// `pem`: "BEGIN PRIVATE KEY" and older forms. `passphrase`: for an encrypted key, from the variable
-  /// `variable`. Errors never contain any part of the key. Errors: kInvalidInput naming `where`, with a hint:
+  /// `variable`. No error contains any part of the key. Errors: kInvalidInput naming `where`, with a hint:
   /// another kind of key or file, a missing or wrong passphrase.
   struct Source {
     Secret pem;

@@ -11,8 +11,8 @@ namespace ptpkg::detail {
 
 enum class Descendants : std::int32_t {
   kEnded,  ///< None is left.
-  /// Some live on that /proc does not list. It belongs to another PID namespace, is not mounted, or lacks the
-  /// lists of children (CONFIG_PROC_CHILDREN, which all distributions build).
+  /// Some live on, but /proc does not list them: it belongs to another PID namespace, is not mounted, or
+  /// lacks the lists of children (CONFIG_PROC_CHILDREN, which all distributions build).
   kNotListed,
   kNotInTime,  ///< Some were alive after 10 s of SIGKILL: in the midst of a disk or network operation.
 };

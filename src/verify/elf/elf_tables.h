@@ -13,7 +13,7 @@ namespace ptpkg::verify {
 std::span<const std::string_view> SystemLibraries();
 
 /// Globs of the libraries of glibc and GCC that give a version to every symbol: a file binds each symbol that
-/// it uses to one.
+/// it uses to one version.
 std::span<const std::string_view> VersionedLibraries();
 
 /// Globs of names that a graphics driver installs: present on a machine with that hardware, never in a
@@ -38,7 +38,7 @@ struct Provided {
   bool possible = false;
 };
 Provided FindProvider(const std::vector<std::string>& packages, std::string_view library);
-/// The same for any version, with `library` lacking one ("libx.so"); only known providers.
+/// The same for any version of `library`, whose name has none ("libx.so"); only known providers.
 bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_view library);
 
 }  // namespace ptpkg::verify

@@ -20,8 +20,8 @@ struct CrossWheelFindings {
 /// requirements, extras and Requires-Python (wheel-matrix-requirements), and licence and entry points
 /// (wheel-matrix-metadata). The spelling of names, versions and markers does not count. All findings are
 /// warnings. Lists only wheels with findings, by path. Reads METADATA and entry_points.txt of each wheel. A
-/// wheel that cannot be read gets a finding that it was not compared, if its version has another one. An
-/// invalid file name has no version. Errors: kIo, kCancelled.
+/// wheel that cannot be read gets a finding that it was not compared, if there is another wheel of its
+/// version. An invalid file name has no version. Errors: kIo, kCancelled.
 Result<std::vector<CrossWheelFindings>> CheckAcrossWheels(Env& env, std::vector<AbsPath> wheels);
 
 }  // namespace ptpkg::verify
