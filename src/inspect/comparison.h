@@ -11,11 +11,11 @@ struct Comparison {
   JsonBox document;
 };
 
-/// Reads the content of every file of both, unless the two are equal byte by byte: "sections" and
-/// "device_code" of its sizes are null then. `before` and `after` may
-/// have different formats. Text files that changed, of up to 1 MiB each, are read once more and compared line
-/// by line: the first 128 MiB of them. Memory: these texts, that of archive::PassOptions, and some 200 bytes
-/// a file. Errors: those of ReadListing, archive::ZipMembers and conda's reader.
+/// Compares two artifacts, whose formats can differ. Reads every file of both, unless the artifacts are equal
+/// byte by byte: "sections" and "device_code" under "sizes" are then null. Changed text files of up to 1 MiB
+/// each are read once more and compared line by line, up to 128 MiB in total. Memory: these texts, the limit
+/// of archive::PassOptions, and some 200 bytes per file. Errors: any from ReadListing, archive::ZipMembers
+/// and conda's reader.
 Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPath& after);
 
 }  // namespace ptpkg::inspect

@@ -11,10 +11,10 @@
 namespace ptpkg::inspect {
 
 /// `document`: as docs/json/inspect.json, diff.json or slice.json. The page holds it deflated and in base64,
-/// so that no name in it can end the element that it stands in, and as PlainTables for browsers without
-/// scripts. The page's policy (Content Security Policy level 3) allows the script and the style of these
-/// digests, and no request. Same document, same bytes, of one version of libdeflate. Text that is not UTF-8
-/// is shown with U+FFFD. Errors: kInternal of libdeflate.
+/// so that no name in it can end the enclosing element, and as PlainTables for browsers without scripts. The
+/// page's policy (Content Security Policy level 3) allows only the script and the style with these digests,
+/// and no requests. Equal documents give equal bytes for one version of libdeflate. Text that is not UTF-8 is
+/// shown with U+FFFD. Errors: kInternal from libdeflate.
 Result<std::string> HtmlPage(const Json& document);
 
 /// Prefix of every page; other files rarely have it.

@@ -16,10 +16,10 @@ struct DynamicSymbols {
   bool complete = true;  ///< False for more than 64 MiB of names: both lists are empty then.
 };
 
-/// Feeds `hash` with each dynamic symbol's name, type, binding, visibility and size, in the order of the
-/// table, and with the versions that the file requires and defines: not where the linker put names and
-/// values. Returns the names; none for a file without such a table. Errors: kCorrupt for tables that are
-/// damaged, and for a table of names of more than 512 MiB; kIo. Memory: the table of names, and the result.
+/// Feeds `hash` with the name, type, binding, visibility and size of each dynamic symbol, in table order, and
+/// with the versions that the file requires and defines. Values and the positions of names, which the linker
+/// chooses, are not hashed. Returns the names, none for a file without a symbol table. Memory: the string
+/// table and the result. Errors: kCorrupt for damaged tables and for a string table above 512 MiB, kIo.
 Result<DynamicSymbols> HashDynamicSymbols(File& file, HashingSink& hash);
 
 }  // namespace ptpkg::inspect

@@ -33,11 +33,11 @@ struct ElfFacts {
   ElfDamage damage = {};
 };
 
-/// nullopt: no ELF file, or one whose headers or dynamic section are damaged, which the checks report
-/// (elf-damaged). Errors: kIo. Cost: a few pages and the name tables.
+/// nullopt: not an ELF file, or an ELF file with damaged headers or a damaged dynamic section, which the
+/// checks report (elf-damaged). Errors: kIo. Cost: a few pages and the name tables.
 Result<std::optional<ElfFacts>> ReadElfFacts(File& file);
 
-/// The sections as they are shown: beyond 1000 the rest is summed up by kind, without names.
+/// The sections that reports show: beyond 1000, the rest is summed up by kind, without names.
 std::vector<elf::NamedSection> ShownSections(const std::vector<elf::NamedSection>& sections);
 
 }  // namespace ptpkg::inspect

@@ -43,10 +43,10 @@ struct ElfPart {
   std::size_t new_more = 0;
 };
 
-/// Compares two files with different contents; never empty: if no part differs, "headers" is left. Parts that
-/// cannot be read in one of them are not compared: the part "unreadable" then has the reasons.
-/// Tables of names and dynamic symbols count by what they say alone, and so does the dynamic section, of
-/// which the part "dynamic" has the entries that are neither names nor addresses. The parts "exported
+/// Compares two files with different contents. The result is never empty: if no part differs, it has the part
+/// "headers". Parts that cannot be read in one of the files are not compared, and the part "unreadable" has
+/// the reasons. Tables of names, dynamic symbols and the dynamic section are compared by meaning, not by
+/// layout. The part "dynamic" lists the entries that are neither names nor addresses. The parts "exported
 /// symbols" and "needed symbols" list names that only one file has.
 std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfContent& after);
 

@@ -18,7 +18,7 @@ struct Inspection {
   JsonBox document;    ///< Without "findings" and "stages", which the caller has.
 };
 
-/// Inspects a .conda, .tar.bz2, .whl or .zip file, whoever made it. Errors: those of ReadListing and
+/// Inspects a .conda, .tar.bz2, .whl or .zip file from any builder. Errors: any from ReadListing and
 /// ExamineArtifact.
 Result<Inspection> InspectArtifact(Env& env, const AbsPath& artifact, const InspectOptions& options);
 

@@ -31,11 +31,11 @@ struct Listing {
   [[nodiscard]] std::uint64_t UnpackedBytes() const;
 };
 
-/// Lists a wheel's or zip's central directory; a conda package's info/, and the files in its paths.json,
-/// with the sizes that it gives. A .tar.bz2 has no directory: it is decompressed up to the end of info/, in
-/// one packed by hand to its end. METADATA, WHEEL and entry_points.txt of a wheel are read each for itself;
-/// an unreadable one is a warning, and without METADATA name and version are those of the file name.
-/// Errors: kInvalidInput (RequireFormat), kCorrupt, kNotFound, kIo.
+/// Lists the central directory of a wheel or zip. For a conda package, lists info/ and the files in its
+/// paths.json, with the sizes given there. A .tar.bz2 has no directory: it is decompressed up to the end of
+/// info/, which in a package packed by hand can be the end of the archive. METADATA, WHEEL and
+/// entry_points.txt of a wheel are read independently. An unreadable one is a warning; without METADATA, the
+/// file name gives name and version. Errors: kInvalidInput (RequireFormat), kCorrupt, kNotFound, kIo.
 Result<Listing> ReadListing(Env& env, const AbsPath& artifact);
 
 }  // namespace ptpkg::inspect

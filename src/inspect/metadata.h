@@ -39,9 +39,9 @@ struct WheelDocuments {
   std::string entry_points = {};  ///< Text of entry_points.txt.
 };
 
-/// Name and version are those of METADATA, without it those of the file name.
+/// Takes name and version from METADATA, or from the file name if there is no METADATA.
 ArtifactMetadata MetadataOfWheel(const WheelDocuments& documents);
-/// Fields of other types than CEP 34 says are left out.
+/// Omits fields whose type differs from CEP 34.
 ArtifactMetadata MetadataOfConda(const conda::PackageInfo& info);
 
 /// In the format of docs/json/inspect.json; "" is null.

@@ -36,15 +36,15 @@ struct Side {
   SideFiles files = {};  ///< Empty until ReadContents.
 };
 
-/// Listing and digest of the artifact. Errors: those of ReadListing, kIo.
+/// Listing and digest of the artifact. Errors: any from ReadListing, kIo.
 Result<Side> OpenSide(Env& env, const AbsPath& artifact);
 
-/// Reads every file once, in parallel (env.jobs). Errors: those of archive::ZipMembers and
+/// Reads every file once, in parallel (env.jobs). Errors: any from archive::ZipMembers and
 /// conda::VisitPackage.
 Result<void> ReadContents(Env& env, Side& side);
 
-/// The content of those files of the side, by path; hard links of a tar have none. Reads a zip's other
-/// members not at all, and a conda package to its end. REQUIRES: the files fit into memory. Errors: those of
+/// The content of the files `paths` on this side, by path; hard links of a tar have none. Skips the other
+/// members of a zip, but reads a conda package to its end. REQUIRES: the files fit into memory. Errors: as
 /// ReadContents.
 Result<std::map<std::string, std::string>> ReadTexts(Env& env, const Side& side,
                                                      const std::set<std::string>& paths);

@@ -33,9 +33,9 @@ struct TextDiff {
 inline constexpr std::uint64_t kMostLineSteps = 50'000'000;
 
 /// nullopt: one of the two is not text (not UTF-8, or with a NUL). No hunks: only the end of the last line
-/// differs. The diff is minimal up to 1000 changed lines, and while `steps_left` lasts, from which its
-/// comparisons of lines are taken; beyond that, all lines between the first and the last change count as
-/// changed. Memory: 4 MiB, and some 100 bytes a line.
+/// differs. Each comparison of two lines takes one from `steps_left`. The diff is minimal up to 1000 changed
+/// lines and while `steps_left` lasts. Beyond that, all lines between the first and the last change count as
+/// changed. Memory: 4 MiB, and some 100 bytes per line.
 std::optional<TextDiff> CompareTexts(std::string_view before, std::string_view after,
                                      std::uint64_t& steps_left);
 

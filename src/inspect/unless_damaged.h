@@ -18,7 +18,7 @@ Result<std::optional<Value>> UnlessDamaged(Result<Value> value) {
   return std::move(value).error();
 }
 
-/// The same; `why` becomes the reason for nullopt, and is left as it is otherwise.
+/// The same, with the reason for nullopt in `why`, which is otherwise unchanged.
 template <class Value>
 Result<std::optional<Value>> UnlessDamaged(Result<Value> value, std::string& why) {
   std::string reason = value ? std::string() : value.error().message();

@@ -11,7 +11,7 @@
 
 namespace ptpkg {
 
-// Formats of files beside artifacts, which go where those go.
+// Formats of sidecar files, which go wherever their artifacts go.
 inline constexpr std::string_view kStatementFormat = "provenance";     ///< provenance/envelope.h
 inline constexpr std::string_view kSignatureFormat = "signature";      ///< Signature of the artifact's bytes.
 inline constexpr std::string_view kAttestationFormat = "attestation";  ///< provenance/attestation.h
@@ -33,7 +33,7 @@ struct ArtifactRecord {
   std::string siblings = {};  ///< Digest of the publications of all variants that were planned with it.
   std::int64_t mtime_ns = 0;  ///< Published file's; while it and the size stay, the file is not reread.
 
-  /// True if it is a sidecar: a file beside an artifact, not one itself.
+  /// True for a sidecar: a file about an artifact, not an artifact itself.
   [[nodiscard]] bool IsSidecar() const {
     return format == kStatementFormat || format == kSignatureFormat || format == kAttestationFormat;
   }

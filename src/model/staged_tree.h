@@ -21,7 +21,7 @@ struct TreeEntry {
   bool operator==(const TreeEntry&) const = default;
 };
 
-/// Entries sorted by path, byte-wise; no duplicates; no symlink leaves the tree, except to
+/// Entries are sorted by path, byte-wise, without duplicates. No symlink leaves the tree, except to
 /// ScanOptions::allowed_link_roots.
 struct StagedTree {
   AbsPath root = AbsPath::Literal("/nonexistent");
@@ -38,13 +38,13 @@ struct ScanOptions {
   bool hash = true;
 };
 
-/// Lists and hashes (in parallel, env.jobs) everything below `root`. Executable bit of the owner → 0755,
-/// else 0644. Errors: kInvalidInput for a socket, device or fifo, for a symlink that is absolute or
-/// leaves the tree, for names that are not valid UTF-8, and for what a killed call of ptpkg left (".ptpkg-"
-/// in its name).
+/// Lists and hashes (in parallel, env.jobs) everything below `root`. Mode: 0755 if the owner can execute the
+/// file, else 0644. Errors: kInvalidInput for a socket, device or fifo, for an absolute symlink or one that
+/// leaves the tree, and for a name that is not valid UTF-8. Also kInvalidInput for a leftover of a killed
+/// ptpkg call (".ptpkg-" in its name).
 Result<StagedTree> ScanTree(Env& env, const AbsPath& root, const ScanOptions& options = {});
 
-/// Digest over all entries (path, kind, mode, content or target); the root does not enter.
+/// Digest over all entries (path, kind, mode, content or target), independent of the root.
 Sha256 TreeDigest(const StagedTree& tree);
 
 }  // namespace ptpkg

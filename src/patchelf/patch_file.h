@@ -25,15 +25,15 @@ struct ElfSummary {
   std::vector<std::string> warnings;  ///< From elf::CheckSectionTable.
 };
 
-/// For a file whose edit was interrupted by a kill: its values before (elf::OpenRecovered). Writes nothing.
-/// Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
+/// Summarises the file, or after a killed edit its values before that edit (elf::OpenRecovered). Writes
+/// nothing. Errors: kNotFound, kUnsupported (not ELF), kCorrupt (also where the loader would not care:
 /// elf/read/section_table.h), kIo.
 Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file);
 
 struct PatchElfRequest {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< The file itself (Fs::RealPath), no symlink.
-  /// Path of the result, through a symlink; the input then stays as it is. Nothing is written to a device,
-  /// but the edit is planned all the same.
+  /// Path of the result, through a symlink; the input then stays unchanged. If this is a device, ptpkg plans
+  /// the edit but writes nothing.
   std::optional<AbsPath> output = {};
   elf::EditRequest edits = {};
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Attestations that others made with Sigstore, read without a network: their form, and whether they are about
-// the file that they lie beside. Who signed them is for the server to check. Layer: provenance.
+// Reads attestations that others made with Sigstore, without network access: their form, and whether they are
+// about the file next to them. The server checks who signed them. Layer: provenance.
 
 #include <string>
 

@@ -6,12 +6,12 @@
 
 namespace ptpkg::provenance {
 
-/// Warns when other users may read the file. The passphrase of an encrypted key is that of
-/// kPassphraseVariable (support/process/shared_variables.h). Errors: kNotFound, kIo; those of
-/// SigningKey::Parse.
+/// Warns when other users can read the file. The variable kPassphraseVariable
+/// (support/process/shared_variables.h) holds the passphrase of an encrypted key. Errors: kNotFound, kIo, any
+/// from SigningKey::Parse.
 Result<SigningKey> ReadSigningKey(Env& env, const AbsPath& file);
 
-/// Errors: kNotFound, kIo; those of PublicKey::Parse.
+/// Errors: kNotFound, kIo, any from PublicKey::Parse.
 Result<PublicKey> ReadPublicKey(Env& env, const AbsPath& file);
 
 }  // namespace ptpkg::provenance

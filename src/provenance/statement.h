@@ -11,7 +11,7 @@
 namespace ptpkg::provenance {
 
 inline constexpr std::string_view kStatementType = "https://in-toto.io/Statement/v1";
-/// Names of the files beside an artifact: its own name and one of these.
+/// Name endings of sidecar files: a sidecar's name is the artifact's name plus one of these.
 inline constexpr std::string_view kStatementEnding = ".intoto.jsonl";  ///< A signed statement (envelope.h).
 inline constexpr std::string_view kSignatureEnding = ".sig";  ///< A signature of the artifact's bytes alone.
 /// Predicate type: how an artifact was made.

@@ -30,11 +30,11 @@ constexpr bool IsCondaPackage(ArtifactFormat format) {
   return format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
 }
 
-/// Errors: kRefused, for what no channel can have.
+/// Errors: kRefused, for artifacts that no channel can have.
 Result<void> RequireInChannel(const ArtifactId& artifact);
 
-/// Errors: kRefused with a hint, for a wheel in the directory of a backend. `title`: of a place that has
-/// none.
+/// Errors: kRefused with a hint, for a wheel in a backend directory. `title`: the target, which has no such
+/// directories.
 Result<void> RequireNoBackend(const ArtifactId& artifact, const std::string& title);
 
 /// "linux-64/toy-1.0-0.conda", "toy-1.0-py3-none-any.whl" or "cu130/toy-1.0-py3-none-any.whl". Errors: kUsage

@@ -50,25 +50,27 @@ class Store {
   [[nodiscard]] virtual std::string Title() const = 0;
   /// True if it stores artifacts of this kind: selects files of an output directory.
   [[nodiscard]] virtual bool AcceptsFormat(ArtifactFormat format) const = 0;
-  /// Errors: kRefused with a hint, for a change that this kind of place cannot make, or not of this artifact.
+  /// Errors: kRefused with a hint, for a change that this kind of server cannot make, or not to this
+  /// artifact.
   [[nodiscard]] virtual Result<void> Check(const Change& change) const = 0;
   /// The requests that a change takes, one a line: "DELETE https://…". Nothing is sent.
   [[nodiscard]] virtual std::vector<std::string> Requests(const Change& change) const = 0;
 
-  /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
+  /// Finds the credentials, and checks them if the server offers a request for that. Call it once, first.
   virtual Result<void> LogIn() = 0;
-  /// State of the change. Errors: kAlreadyExists: where the artifact is to go, another file has the name;
-  /// kNotFound: it is not where it is to be taken from; those of Exchange::Send.
+  /// State of the change. Errors: any from Exchange::Send. Also kAlreadyExists if the destination has another
+  /// file under the name, and kNotFound if the source lacks the file.
   virtual Result<RemoteStatus> QueryStatus(const Change& change) = 0;
-  /// Before the first Make, with all that are to be made, and removals of what is absent already: what
-  /// readers find files by. Done twice it does what it does once. Errors: nothing else was changed.
+  /// Edits the index that readers use, before the first Make. `changes`: all that will be made, and removals
+  /// of files that are already absent. A repeated call has no further effect. Errors: nothing else was
+  /// changed.
   virtual Result<void> Edit(const std::vector<Change>& /*changes*/) { return Ok(); }
   /// True if Edit removes entries from an index.
   [[nodiscard]] virtual bool HasIndex() const { return false; }
-  /// Makes the change, once. `standing`: of the last Look. Errors: kNetwork, kNotFound, kAlreadyExists:
-  /// whether it is made now, only Look can tell; all others are final.
+  /// Makes the change, once. `standing`: from the last QueryStatus. Errors: after kNetwork, kNotFound and
+  /// kAlreadyExists, only QueryStatus can tell whether the change was made; all others are final.
   virtual Result<void> Make(const Change& change, const RemoteStatus& standing) = 0;
-  /// After all were tried: tidies up.
+  /// Tidies up, after all changes were tried.
   virtual Result<void> Finish() { return Ok(); }
 };
 

@@ -31,17 +31,17 @@ struct ChangeOutcome {
 };
 
 struct ChangeOptions {
-  /// Files may be removed that are named without a digest.
+  /// Remove files even if they are named without a digest.
   bool any_digest = false;
   int at_once = 4;
 };
 
-/// In this order: the store's rules for all changes; the credentials; how all stand. An error there, another
-/// digest than a change names, and an absent file that is not to be removed anyway end the call before
-/// anything is changed, with a cause for each. Then Store::Edit, then the changes. A try that failed on the
-/// way is repeated only after the store was asked again, at most kAttempts times. A file that takes the name
-/// of one that is removed meanwhile is left alone. Returns one outcome for each change, in order. Errors:
-/// those before anything is changed (kRefused, kAlreadyExists, kNotFound, kNetwork), kCancelled.
+/// Checks the store's rules for all changes, then the credentials, then the state of every artifact. An error
+/// there ends the call before anything is changed, with a cause for each. So does a digest that differs from
+/// the change's, and an absent file unless it was to be removed. Then come Store::Edit and the changes. A
+/// failed attempt is repeated, at most kAttempts times, and only after a new query of the store. If another
+/// file takes the name of a removed one meanwhile, it is left alone. Returns one outcome for each change, in
+/// order. Errors: kCancelled, and before anything is changed kRefused, kAlreadyExists, kNotFound, kNetwork.
 Result<std::vector<ChangeOutcome>> ChangeAll(Env& env, Store& store, std::vector<Change> changes,
                                              const ChangeOptions& options);
 

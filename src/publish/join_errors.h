@@ -8,8 +8,8 @@
 
 namespace ptpkg::publish {
 
-/// One is passed on as it is; of more, `what` and the first messages, with code and hint of the first.
-/// REQUIRES: one at least.
+/// Returns a single error unchanged. Several become `what` and the first messages, with code and hint of the
+/// first. REQUIRES: one at least.
 Error JoinErrors(const std::vector<Error>& errors, std::string_view what);
 
 }  // namespace ptpkg::publish

@@ -19,8 +19,8 @@ struct TargetOptions {
 /// A directory, or a server.
 using Target = std::variant<AbsPath, std::unique_ptr<Remote>>;
 
-/// Asks no server. Errors: kUsage naming what is wrong with `to`, or what is missing beside it; kInvalidInput
-/// (no URL).
+/// Sends no requests. Errors: kUsage naming the mistake in `to` or the option that it also needs,
+/// kInvalidInput (not a URL).
 Result<Target> MakeTarget(Env& env, const TargetOptions& options);
 
 struct StoreOptions {
@@ -29,11 +29,11 @@ struct StoreOptions {
   std::string server = {};  ///< For both: see TargetOptions::server.
 };
 
-/// Asks no server. Errors: kUsage naming what is wrong; kRefused: nothing can be changed at a target of this
-/// kind, with a hint how else; kInvalidInput (no URL).
+/// Sends no requests. Errors: kUsage naming the mistake, kInvalidInput (not a URL). Also kRefused if
+/// artifacts at this kind of target cannot be changed, with a hint at the alternative.
 Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options);
 
-/// Each form with what it stands for, for --help: "anaconda:OWNER[/LABEL]  a channel of anaconda.org".
+/// Each form with its meaning, for --help: "anaconda:OWNER[/LABEL]  a channel of anaconda.org".
 std::string TargetForms();
 
 }  // namespace ptpkg::publish

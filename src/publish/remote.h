@@ -14,8 +14,8 @@ namespace ptpkg::publish {
 
 /// File that a server has under an artifact's name.
 struct RemoteFile {
-  std::string sha256 = {};  ///< Lower-case hexadecimal; "": another file, or one whose digest nobody tells.
-  std::string words = {};   ///< Without a digest, what is known of the file: "9 bytes".
+  std::string sha256 = {};  ///< Lower-case hexadecimal; "": another file, or one without a known digest.
+  std::string words = {};   ///< Without a digest, a description of the file: "9 bytes".
 };
 
 /// REQUIRES of all: LogIn() succeeded. Calls may come from several threads, for different uploads.
@@ -25,7 +25,7 @@ class Remote {
 
   /// "channel 'me' at https://…", for messages.
   [[nodiscard]] virtual std::string Title() const = 0;
-  /// The profile that an artifact is checked with before it goes there (verify/profile.h); "": that of its
+  /// The profile that checks artifacts before an upload (verify/profile.h); "": the default of the artifact's
   /// kind.
   [[nodiscard]] virtual std::string ProfileName() const = 0;
   /// True if it takes artifacts of this kind: selects files of an output directory.
@@ -42,30 +42,31 @@ class Remote {
   [[nodiscard]] virtual Result<void> CheckRules(const Upload& upload) const = 0;
   /// True if Send can replace a different file of the same name.
   [[nodiscard]] virtual bool CanReplace() const { return true; }
-  /// The requests that Find and Send would make, one a line: "POST https://…". `replace`: if another file is
-  /// there, it goes. Nothing is sent.
+  /// The requests that Find and Send would make, one a line: "POST https://…". `replace`: another file that
+  /// is there will be replaced. Nothing is sent.
   [[nodiscard]] virtual std::vector<std::string> Requests(const Upload& upload, bool replace) const = 0;
 
-  /// Finds the credentials, and asks the server whether they are good, where it can be asked. Once, first.
+  /// Finds the credentials, and checks them if the server offers a request for that. Call it once, first.
   virtual Result<void> LogIn() = 0;
-  /// True if `bytes` more fit, as far as the server reports its quota in advance. Errors: kRefused with a
-  /// hint, those of Exchange.
+  /// True if `bytes` more fit, as far as the server reports its quota in advance. Errors: any from Exchange,
+  /// kRefused with a hint.
   virtual Result<void> CheckRoom(std::uint64_t /*bytes*/) { return Ok(); }
-  /// After all, whatever came of it, also after an interrupt: ends what LogIn got for this run alone. Errors:
-  /// it ends by itself some minutes later.
+  /// Revokes the credentials that LogIn got for this run alone. Called last, whatever the result, also after
+  /// an interrupt. Errors: the credentials expire by themselves some minutes later.
   virtual Result<void> LogOut() { return Ok(); }
-  /// nullopt: the name is free. Errors: those of Exchange::Send.
+  /// nullopt: the name is free. Errors: any from Exchange::Send.
   virtual Result<std::optional<RemoteFile>> Find(const Upload& upload) = 0;
-  /// Sends the file, once. `replace`: Find gave another file, which goes. `on_sent`: bytes of the artifact
-  /// sent so far. Errors: kNetwork: whether the server has it now, only Find can tell; all others are final.
+  /// Sends the file, once. `replace`: Find returned another file, which goes. `on_sent`: bytes of the
+  /// artifact sent so far. Errors: after kNetwork, only Find can tell whether the server has it now; all
+  /// others are final.
   virtual Result<void> Send(const Upload& upload, bool replace,
                             const std::function<void(std::uint64_t)>& on_sent) = 0;
-  /// After all were sent: makes what readers find them by. `there`: the uploads that the server now has, by
-  /// this run or before. Errors: it has them, and they are not listed; a later call with the same ones goes
-  /// on.
+  /// Called after all uploads: writes the indexes that readers use. `there`: the uploads that the server now
+  /// has, from this run or before. Errors: the server has the files but does not list them; a later call with
+  /// the same uploads continues.
   virtual Result<void> Finish(const std::vector<const Upload*>& /*there*/) { return Ok(); }
-  /// After an artifact could not be sent: takes back what this run has made for it, and nothing else. Also
-  /// after an interrupt.
+  /// Called after an upload failed: removes what this run has made for it, and nothing else. Also after an
+  /// interrupt.
   virtual Result<void> CleanUp(const Upload& /*upload*/) { return Ok(); }
 };
 

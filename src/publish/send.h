@@ -17,7 +17,7 @@ enum class UploadResult : std::uint8_t {
   kNotTried,  ///< The user interrupted.
 };
 
-/// "sent", "there already", "conflict", "failed", "not tried".
+/// The result in words, for reports: "sent" for kSent, "not tried" for kNotTried.
 std::string_view UploadResultName(UploadResult result);
 
 struct SendOutcome {
@@ -28,26 +28,26 @@ struct SendOutcome {
   std::optional<Error> error = {};
 };
 
-/// kAlreadyExists with both digests. `remote`: "sha256 …" of the server's file, or what else is known of it.
-/// `title`: of the place that has the other file.
+/// kAlreadyExists with both digests. `remote`: "sha256 …" of the server's file, or another description.
+/// `title`: of the server that has the other file.
 Error ConflictOf(const Upload& upload, const std::string& remote, const std::string& title);
 
 struct SendOptions {
-  bool force = false;  ///< Other files under the names are replaced, where the server can.
-  int at_once = 4;     ///< Files under way at the same time.
+  bool force = false;  ///< Replace other files under the names, if the server can.
+  int at_once = 4;     ///< Number of simultaneous uploads.
 };
 
 /// The rules of the server (Remote::CheckRules) for all uploads. Errors: kRefused, with a cause for each that
 /// breaks one.
 Result<void> CheckRules(const Remote& remote, const std::vector<Upload>& uploads);
 
-/// REQUIRES: CheckRules succeeded. In this order: the credentials; what the server has of all, and whether it
+/// REQUIRES: CheckRules succeeded. Checks the credentials, then which files the server has, then whether it
 /// has room for the rest. An error or a conflict there ends the call before anything is sent, with a cause
-/// for each. Then the rest is sent. A try that failed on the way is repeated only after the server was asked
-/// again, at most kAttempts times; what it has at the end is compared with the artifact's digest. One that
-/// fails does not keep back others. Last the server finishes those that it has (Remote::Finish); where it
-/// cannot, they count as failed. Returns one outcome for each upload, in order. Errors: those before anything
-/// is sent (kRefused, kAlreadyExists naming both digests, kNetwork), kCancelled.
+/// for each. Then the rest is sent. A failed attempt is repeated, at most kAttempts times, and only after a
+/// new query of the server. Finally the server's file is compared with the artifact's digest. A failure does
+/// not stop the other uploads. Last, the server finishes those that it has (Remote::Finish); if it cannot,
+/// they count as failed. Returns one outcome for each upload, in order. Errors: kCancelled, and before
+/// anything is sent kRefused, kAlreadyExists naming both digests, kNetwork.
 Result<std::vector<SendOutcome>> SendAll(Env& env, Remote& remote, const std::vector<Upload>& uploads,
                                          const SendOptions& options);
 

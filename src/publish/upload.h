@@ -37,8 +37,8 @@ struct Upload {
   std::optional<CondaFacts> conda = {};  ///< Set for .conda and .tar.bz2.
   std::optional<wheel::WheelInfo> wheel = {};
   std::vector<Attestation> attestations = {};  ///< By name.
-  /// For a sidecar: its format, as in ArtifactRecord; `format` and `conda` are
-  /// then those of its artifact. "": the upload is an artifact.
+  /// For a sidecar: its format, as in ArtifactRecord; `format` and `conda` then describe its artifact. "":
+  /// the upload is an artifact.
   std::string beside = {};
 
   [[nodiscard]] std::string Name() const { return std::string(file.Name()); }
@@ -47,20 +47,20 @@ struct Upload {
   [[nodiscard]] std::string ChannelPath() const { return conda ? conda->subdir + "/" + Name() : Name(); }
 };
 
-/// Errors: kRefused with a hint, for anything but a conda package: what channels take.
+/// Errors: kRefused with a hint, for anything but a conda package. For channels.
 Result<void> RequireCondaPackage(const Upload& upload);
-/// Errors: kRefused with a hint, for a variant wheel: what indexes take that have no document of variants.
+/// Errors: kRefused with a hint, for a variant wheel. For indexes without a document of variants.
 Result<void> RefuseVariantWheel(const Upload& upload);
 
 /// " (with x.whl.publish.attestation)", for a dry run; "" without any.
 std::string WithAttestations(const Upload& upload);
 
-/// kRefused: the bytes that go out are not those that were checked.
+/// kRefused: the bytes to upload are not the checked ones.
 Error ChangedWhilePublished(const Upload& upload);
 
-/// Reads the metadata of a file, and the whole file only for its digests unless they are `known`. Errors:
-/// kInvalidInput for a file that is neither a conda package nor a wheel; those of conda::ReadPackageInfo and
-/// wheel::ReadWheelInfo; kIo.
+/// Reads the metadata of a file, and the whole file only for its digests unless they are `known`. Errors: any
+/// from conda::ReadPackageInfo and wheel::ReadWheelInfo, kInvalidInput for a file that is neither a conda
+/// package nor a wheel, kIo.
 Result<Upload> ReadUpload(Env& env, const AbsPath& file, const std::optional<Digests>& known = std::nullopt);
 
 }  // namespace ptpkg::publish

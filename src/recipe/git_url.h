@@ -16,17 +16,17 @@ struct GitUrl {
   bool operator==(const GitUrl&) const = default;
 };
 
-/// https://, http://, ssh://, git://, file://, "user@host:path", or a path: then relative to `base`.
-/// Errors: kInvalidInput for any other scheme ("ext::…" runs programs), for control characters and blanks in
-/// a URL, and for what git would take for an option.
+/// https://, http://, ssh://, git://, file://, "user@host:path", or a path: then relative to `base`. Errors:
+/// kInvalidInput for any other scheme ("ext::…" runs programs), for control characters and blanks in a URL,
+/// and for a text that git would read as an option.
 Result<GitUrl> ParseGitUrl(std::string_view text, const AbsPath& base);
 
-/// The `url` of a submodule: relative ones ("../x", "./x") to the repository that names it. Errors: those of
-/// ParseGitUrl; kInvalidInput for a path that climbs above the parent's, for any other path, and for a local
-/// repository that one on a server names: it would read this machine's files.
+/// The `url` of a submodule: relative ones ("../x", "./x") to the repository that names it. Errors: any from
+/// ParseGitUrl. Also kInvalidInput for a path above the parent's, for any other path, and for a local
+/// repository named by a repository on a server: it would read this machine's files.
 Result<GitUrl> SubmoduleUrl(const GitUrl& parent, std::string_view text);
 
-/// The URL as it may stand in a message: user names, passwords and queries left out.
+/// The URL for messages, without user names, passwords and queries.
 std::string ShownGitUrl(std::string_view text);
 /// Any URL without user, password and secret parameters, for people and packages.
 std::string ShownUrl(std::string_view text);

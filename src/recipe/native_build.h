@@ -21,7 +21,8 @@ struct NativeBuild {
   /// the script gets. The formats if it inherits. All other fields have their defaults, the sources too:
   /// their content counts (source::SourceKey), not their origin.
   Recipe recipe;
-  /// PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH, as far as they are mentioned: the script gets no others.
+  /// The names among PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH that are mentioned: the script gets no
+  /// others.
   std::set<std::string> mentioned = {};
 };
 

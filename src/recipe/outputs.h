@@ -9,22 +9,22 @@
 namespace ptpkg::recipe {
 
 struct OutputDocument {
-  /// Input of Evaluate: the output's keys, and those of the top level that it takes. A staging output has
-  /// its name under `package` too.
+  /// Input of Evaluate: the output's keys, and the top-level keys that it takes. A staging output has its
+  /// name under `package` too.
   Document document;
   bool staging = false;
   SourceSpan span = {};  ///< Place of the item of `outputs`.
 };
 
-/// One for each item of `outputs`, in its order; of a recipe without `outputs`, the recipe itself.
-/// An output takes `context`, `recipe.version` and `extra`; of `about` and `build` each key that it does not
-/// have itself, mappings below them alike; `skip` holds when either holds. The script, the sources and the
-/// tests of the top level are not for one that inherits from a staging output; sources and tests come before
-/// its own. A staging output takes `context`, `recipe.version`, `extra` and the sources.
+/// One for each item of `outputs`, in its order; for a recipe without `outputs`, the recipe itself. An output
+/// takes `context`, `recipe.version` and `extra`. It also takes each key of `about` and `build` that it does
+/// not have itself, mappings below them alike. `skip` holds when either holds. Sources and tests of the top
+/// level come before its own. An output that inherits from a staging output does not take the script, the
+/// sources and the tests. A staging output takes `context`, `recipe.version`, `extra` and the sources.
 std::vector<OutputDocument> OutputDocuments(const Document& document);
 
-/// `over` on top of `base`, both mappings: its keys win; where both have a mapping these are merged alike,
-/// but for `script` and `files`, whose keys belong together.
+/// `over` on top of `base`, both mappings: its keys win. If both have a mapping, these are merged alike,
+/// except for `script` and `files`, whose keys belong together.
 Node MergeNodes(const Node& base, const Node& over);
 
 }  // namespace ptpkg::recipe

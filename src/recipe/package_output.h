@@ -2,9 +2,9 @@
 // Part of a recipe that affects packaging. Layer: recipe.
 //
 // Packing decodes nothing else of the evaluated recipe, so another field can reach a package only in the
-// staged tree or as text of the rendered recipe: one that is forgotten here does not compile where it is
-// read. Those of wheel and zip are the smaller ones: a new build number, another test, or another `about`
-// except its `license_file` leaves a wheel as it is, and a zip also another version, unless its name has it.
+// staged tree or as text of the rendered recipe. A field that is forgotten here fails to compile where it is
+// read. Wheel and zip need fewer fields. A new build number, another test, or another `about` except its
+// `license_file` does not change a wheel. A zip also does not depend on the version, unless its name has it.
 
 #include <cstdint>
 #include <string>

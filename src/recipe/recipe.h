@@ -1,6 +1,6 @@
 #pragma once
-// Evaluated recipe of one variant. Layer: recipe. recipe/document/document.h holds the recipe as written;
-// variant/render_variants.h turns it into these. Format: conda recipe v1 (CEP 13, CEP 14), the subset of
+// Evaluated recipe of one variant. Layer: recipe. recipe/document/document.h holds the recipe as written, and
+// variant/render_variants.h evaluates it. Format: conda recipe v1 (CEP 13, CEP 14), the subset of
 // docs/recipe-reference.md; ptpkg-specific settings are under extra.ptpkg.
 
 #include <map>
@@ -18,8 +18,8 @@
 
 namespace ptpkg::recipe {
 
-/// `git:` of a source: a repository, and what of it. At most one of `tag`, `branch` and `rev` is given; none:
-/// what the repository's HEAD is.
+/// `git:` of a source: a repository, and the commit in it. At most one of `tag`, `branch` and `rev` is given;
+/// none: the repository's HEAD.
 struct GitSource {
   std::string url = {};  ///< See git_url.h; a path is relative to the recipe's directory. "": no git source.
   std::string tag = {};
@@ -82,7 +82,7 @@ struct Requirements {
 struct BuildScript {
   std::vector<std::string> lines = {};  ///< Run by `interpreter` as one script.
   std::string file = {};                ///< Relative to the recipe's directory; used when `lines` is empty.
-  std::string interpreter = "bash";     ///< "": there is no script, and no build.sh is looked for.
+  std::string interpreter = "bash";     ///< "": no script; build.sh is not looked for.
   std::map<std::string, std::string> env = {};
   /// Names of variables that the script gets from the caller's environment. Their values are in no key, and
   /// hidden in logs.
@@ -121,7 +121,7 @@ struct ScriptTest {
   /// Globs of files that the package carries for this test, below the source root and the recipe's directory.
   std::vector<std::string> source_files = {};
   std::vector<std::string> recipe_files = {};
-  std::uint64_t position = 0;  ///< In `tests`, from 0: part of the path of those files.
+  std::uint64_t position = 0;  ///< In `tests`, from 0: part of the path of these files.
 
   [[nodiscard]] bool HasFiles() const { return !source_files.empty() || !recipe_files.empty(); }
 };
@@ -132,7 +132,7 @@ struct ModulesTest {
   std::vector<std::string> modules = {};
 };
 
-/// `package_contents:` of a test: globs, each of which must match a file of the package.
+/// `package_contents:` of a test: each of its globs must match a file of the package.
 struct ContentsTest {
   std::vector<std::string> files = {};          ///< Below the prefix.
   std::vector<std::string> missing_files = {};  ///< `files.not_exists`: must match nothing.
@@ -177,12 +177,12 @@ struct ZipPart {
   std::map<std::string, std::string> texts = {};  ///< Small files that are added: path → content.
 };
 
-/// extra.ptpkg.slices: packages for one GPU each, made of those of the recipe (docs/slices.md).
+/// extra.ptpkg.slices: packages for one GPU each, made from the recipe's packages (docs/slices.md).
 struct GpuSlices {
   std::vector<std::string> gpus = {};  ///< versions::GpuSlice::str() of each slice; empty: no slices.
   bool keep_ptx = false;
   bool compact = false;                 ///< Linked files shrink.
-  std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
+  std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced anyway.
   bool variant = false;                 ///< Wheels: variant wheels.
   std::string cuda = {};                ///< With `variant`: lowest version of CUDA; "": by the local version.
 };
@@ -225,15 +225,15 @@ struct DynamicLinking {
   std::vector<std::string> rpath_allowlist = {};  ///< Globs of entries outside the prefix that stay.
   bool relocates = true;                          ///< False: search paths stay as the build made them.
   std::vector<std::string> relocated = {};        ///< Globs of the files that change; empty = all.
-  bool overlinking_is_error = true;               ///< A library that nothing provides keeps the package back.
+  bool overlinking_is_error = true;  ///< A library that nothing provides is an error for the package.
 };
 
 /// build.prefix_detection, for conda packages.
 struct PrefixDetection {
   bool ignore_binary = false;                ///< `ignore_binary_files`
   bool ignore_all = false;                   ///< `ignore: true`
-  std::vector<std::string> ignore = {};      ///< Globs of files in which the prefix stays.
-  std::vector<std::string> force_text = {};  ///< Globs of files that count as text, whatever they hold.
+  std::vector<std::string> ignore = {};      ///< Globs of files that keep the prefix.
+  std::vector<std::string> force_text = {};  ///< Globs of files that always count as text.
   std::vector<std::string> force_binary = {};
 };
 
@@ -245,18 +245,18 @@ struct Recipe {
   std::string hash;                            ///< Seven hex digits, without the leading h.
   JsonBox hash_input;                          ///< The object that was hashed.
   std::map<std::string, std::string> variant;  ///< Used keys only, with their values.
-  /// Keys that are read by what makes the files: context, package, source, build but `skip`, and the
-  /// requirements of build and host. The build script gets those of `variant` (recipe/native_build.h).
+  /// Keys that affect the files: read by context, package, source, build except `skip`, and the requirements
+  /// of build and host. The build script gets the keys of `variant` among these (recipe/native_build.h).
   std::set<std::string> build_keys;
   /// Names that the build string asks of detected(). While tools are not looked up yet, build_string holds
   /// recipe::kNotDetected in their place.
   std::set<std::string> detects;
-  /// Files that load_from_file() has read, relative to recipe_dir. Their values stand in the other fields, so
-  /// no codec writes the names.
+  /// Files that load_from_file() has read, relative to recipe_dir. Other fields hold their values, so no
+  /// codec writes the names.
   std::set<std::string> loads;
   bool noarch_python = false;
-  /// build.python.version_independent: compiled for the platform, and good for every Python from one on, as
-  /// extensions of the stable ABI are (CEP 20).
+  /// build.python.version_independent: compiled for the platform, and compatible with every Python from some
+  /// version on, like extensions of the stable ABI (CEP 20).
   bool python_version_independent = false;
   bool skip = false;
   std::vector<Source> sources;
@@ -274,17 +274,17 @@ struct Recipe {
   std::vector<Test> tests;
   PtpkgExtra ptpkg;
   std::string subdir = "linux-64";  ///< "noarch" for noarch packages.
-  /// A staging output (CEP 41): what it builds is inherited, it makes no package. `build_string` is then "h"
-  /// and the hash; sources, script and requirements of build and host are all that it has.
+  /// A staging output (CEP 41): other outputs inherit its build, and it makes no package. `build_string` is
+  /// then "h" and the hash. It has only sources, script and requirements of build and host.
   bool staging = false;
   std::string recipe_name;  ///< recipe.name of a recipe with outputs.
-  /// The staging output that this one goes on from, as it evaluates for this variant; null: none.
+  /// The staging output that this one inherits, evaluated for this variant; null: none.
   std::shared_ptr<const Recipe> inherited;
   bool inherit_run_exports = true;  ///< inherit.run_exports
   AbsPath recipe_dir = AbsPath::Literal("/nonexistent");
   AbsPath recipe_file = AbsPath::Literal("/nonexistent");  ///< In recipe_dir.
 
-  /// An installer says where the Python files lie, and writes the programs of entry points.
+  /// The installer chooses the directory of the Python files, and writes the programs of entry points.
   [[nodiscard]] bool InstallerPlacesPython() const { return noarch_python || python_version_independent; }
   /// "name-version-build"; "name-version" for a native build, which serves packages of several build strings.
   [[nodiscard]] std::string FileStem() const;

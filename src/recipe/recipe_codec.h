@@ -12,8 +12,8 @@ namespace ptpkg::recipe {
 
 /// Every field but recipe_dir, recipe_file and spans: equal recipes, equal values.
 Json EncodeRecipe(const Recipe& recipe);
-/// `recipe_dir` and `recipe_file` are left as they are by default. Errors: kInvalidInput naming `where`, for
-/// anything that EncodeRecipe does not write.
+/// `recipe_dir` and `recipe_file` keep their defaults. Errors: kInvalidInput naming `where`, for anything
+/// that EncodeRecipe does not write.
 Result<Recipe> DecodeRecipe(const Json& json, std::string_view where);
 
 /// Every field but spans. Places are in it: URLs and paths.

@@ -13,8 +13,9 @@
 
 namespace ptpkg::repair {
 
-/// Unpacks into `folder`, which exists and is empty: ELF files, what is named like a library, METADATA, WHEEL
-/// and the package's note; of the rest the directories. Errors: those of archive::ExtractZip.
+/// Unpacks ELF files, files named like libraries, METADATA, WHEEL and the package's note into `folder`, which
+/// exists and is empty. For all other files, makes only the directories. Errors: any from
+/// archive::ExtractZip.
 Result<void> UnpackElfFiles(Env& env, const AbsPath& wheel, const AbsPath& folder);
 
 /// Planned changes of one file.
@@ -25,8 +26,8 @@ struct FileEdit {
   elf::Edits edits = {};
 };
 
-/// Holds the files that are to be edited, copies left out, against their rows of `record`, in parallel: new
-/// rows would vouch for damage that came before. Errors: kCorrupt, kIo.
+/// Compares the files to edit, except copies, with their rows of `record`, in parallel: new rows would
+/// otherwise confirm earlier damage. Errors: kCorrupt, kIo.
 Result<void> CompareWithRecord(Env& env, const AbsPath& folder, const std::vector<FileEdit>& edits,
                                const std::vector<wheel::RecordRow>& record);
 
@@ -35,15 +36,15 @@ struct EditedFile {
   elf::LinkFacts before;
   elf::LinkFacts after;
   bool stripped = false;
-  bool differs = false;  ///< From what it was, or new.
-  /// The bytes that are others, by offset and length, if all others are where they were; the file may have
-  /// grown.
+  bool differs = false;  ///< From its original, or it is new.
+  /// The changed bytes, by offset and length, if all others kept their offsets; the file might have grown.
   std::optional<std::map<std::uint64_t, std::uint64_t>> touched = {};
   std::uint64_t old_size = 0;  ///< With `touched`.
 };
 
-/// Carries them out in parallel (env.jobs), each verified; same order. Errors: those of elf::EditFile;
-/// kNotFound (no program 'strip'), kCommandFailed; kUnsupported when strip changed what the loader reads.
+/// Carries the edits out in parallel (env.jobs), each verified; same order. Errors: any from elf::EditFile,
+/// kNotFound (no program 'strip'), kCommandFailed, kUnsupported when strip changed content that the loader
+/// reads.
 Result<std::vector<EditedFile>> EditFiles(Env& env, const AbsPath& folder,
                                           const std::vector<FileEdit>& edits);
 

@@ -17,12 +17,17 @@ struct WheelFix {
   [[nodiscard]] bool ChangesAnything() const { return !edits.added.empty() || !edits.spliced.empty(); }
 };
 
-/// Search paths: absolute, relative, empty, repeated and dead entries, stubs and pads go, as SearchPaths::For
-/// says; no library is copied. WHEEL: its tags and build become those of the file name, by which installers
-/// choose. RECORD: matches the wheel's content again. Directories: .dist-info and .data get the
-/// names that go with the normal form of the file name. Unpacks all of it below env.cache_dir. Errors:
-/// kInvalidInput and kCorrupt for a wheel whose name, METADATA, WHEEL or zip cannot be understood, or with a
-/// damaged ELF file; kUnsupported for one that has something to mend, and a link; kIo, kCancelled.
+/// Plans these fixes:
+///
+/// - Search paths: absolute, relative, empty, repeated and dead entries, stubs and pads are removed
+///   (SearchPaths::NewPathFor). No library is copied.
+/// - WHEEL: its tags and build become those in the file name, by which installers choose.
+/// - RECORD: matches the wheel's content again.
+/// - Directories: .dist-info and .data get names that match the normal form of the file name.
+///
+/// Unpacks everything below env.cache_dir. Errors: kInvalidInput and kCorrupt for a wheel whose name,
+/// METADATA, WHEEL or zip cannot be read, or with a damaged ELF file. Also kUnsupported for a wheel that
+/// needs a fix and has a link, kIo, kCancelled.
 Result<WheelFix> PlanFix(Env& env, const AbsPath& wheel);
 
 }  // namespace ptpkg::repair

@@ -1,6 +1,5 @@
 #pragma once
-// Names of bundled libraries and the files that dlopen them. Layer: repair. Hashed names are those of
-// auditwheel.
+// Names of bundled libraries and the files that dlopen them. Layer: repair. Hashed names match auditwheel's.
 
 #include <optional>
 #include <set>
@@ -16,25 +15,27 @@ struct FoundLibrary {
   Graft graft = {};                        ///< Without `name`, `path` and `opened_by`.
   std::optional<std::string> soname = {};  ///< On this machine.
   std::vector<std::string> mentions = {};  ///< Names of libraries among its constants.
-  std::string asker = {};                  ///< The first file that asks for it, for people.
+  std::string asker = {};                  ///< The first file that needs it, for messages.
   bool needed = false;                     ///< True if some NEEDED leads to it.
   std::set<std::string> asked_for = {};    ///< Its names in GraftOptions::opened.
 };
 
-/// Names each of `found`, as PlanGrafts says. What is opened by name, or asked for by one, gets the name that
-/// serves all who open it; a file with several of its names in it, which falls back from one to the other, is
-/// served by any of them. Links beside it count as its names too; who is not served by the name is warned of.
-/// Returns the files that open one: by path in the wheel, or source of a copy. Errors:
-/// kInvalidInput for two of one name, for one that would need two names, for a name that the wheel has
-/// already, and for one of GraftOptions::opened that nobody needs or opens; kCorrupt (a file of the wheel),
-/// kIo.
+/// Names each of `found` by the rules of PlanGrafts. A library that some file opens by name, or that
+/// GraftOptions::opened lists, gets the name that serves all these files. A file that contains several of its
+/// names falls back from one to the next, so any of them serves it. Links next to the library count as names
+/// too. Warns of files that the name does not serve. Returns the files that open a library: by path in the
+/// wheel, or source of a copy.
+///
+/// Errors: kInvalidInput for two libraries with one name, for a library that would need two names, and for a
+/// name that the wheel already has. Also for an entry of GraftOptions::opened that no file needs or opens.
+/// Also kCorrupt (a file of the wheel), kIo.
 Result<std::set<std::string>> NameGrafts(const GraftContext& context, const GraftOptions& options,
                                          std::vector<FoundLibrary>& found);
 
 /// The last component of a NEEDED, which may be a path.
 std::string FileNameOf(const std::string& needed);
 
-/// "libx-1a2b3c4d.so.1.2" for "libx.so.1.2", as auditwheel has it; a name that says so already stays.
+/// "libx-1a2b3c4d.so.1.2" for "libx.so.1.2", as in auditwheel; a name that already has the hash stays.
 std::string HashedName(const std::string& file_name, const Sha256& digest);
 
 }  // namespace ptpkg::repair

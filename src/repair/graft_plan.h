@@ -1,6 +1,6 @@
 #pragma once
 // Plans which libraries a wheel bundles. Layer: repair. Names (graft_names.h) and choice follow auditwheel
-// (tests/e2e/wheel/repair_test.py), apart from what graft_rules.h says of some libraries.
+// (tests/e2e/wheel/repair_test.py), except for the libraries in graft_rules.h.
 
 #include <map>
 #include <set>
@@ -19,11 +19,11 @@ struct GraftOptions {
   std::string folder = {};  ///< Directory in the wheel for the copies.
   Rename rename = Rename::kHash;
   std::vector<std::string> exclude = {};  ///< Globs of names, and of paths on this machine.
-  /// Globs of names that the recipe allows to be unresolved: they stay outside where this machine lacks them.
+  /// Globs of names that the recipe allows to be unresolved: not bundled if this machine lacks them.
   std::vector<std::string> left_by_wheel = {};
-  std::vector<std::string> never_rename = {};  ///< Globs, besides those of the rules.
-  std::vector<std::string> never_graft = {};   ///< Globs, besides those of the rules.
-  /// Names of libraries that are opened at run time: copied under these, although no file needs them.
+  std::vector<std::string> never_rename = {};  ///< Globs, besides the rules' own.
+  std::vector<std::string> never_graft = {};   ///< Globs, besides the rules' own.
+  /// Names of libraries that are opened at run time: copied under these names, although no file needs them.
   std::vector<std::string> opened = {};
   /// Name in `opened` → the files of the wheel, other than ELF files, that contain the name.
   std::map<std::string, std::set<std::string>> opened_by_text = {};
@@ -35,24 +35,25 @@ struct GraftOptions {
 
 struct Graft {
   AbsPath source = AbsPath::Literal("/nonexistent");  ///< The file itself, links followed.
-  std::set<std::string> asked = {};                   ///< The names by which files ask for it.
+  std::set<std::string> asked = {};                   ///< The names by which files need or open it.
   std::string name = {};                              ///< In the wheel: of the file, and its SONAME.
   std::string path = {};                              ///< In the wheel.
   Sha256 sha256 = {};                                 ///< Digest of `source`.
-  std::string opened_by = {};  ///< Has this name, because this file opens it by that; "" if none does.
+  /// The file that opens the library by this name, which it keeps for that; "" if none does.
+  std::string opened_by = {};
 };
 
 /// Changes of a file of the wheel, or of a copied library.
 struct NeedChange {
   std::map<std::string, std::string> renamed = {};  ///< New name of a NEEDED by its old one.
-  std::vector<std::string> dropped = {};            ///< NEEDED that go.
+  std::vector<std::string> dropped = {};            ///< NEEDED entries to remove.
   std::set<std::string> folders = {};               ///< Wheel directories that the search path must reach.
 };
 
-/// ExcludedLibrary::why of what GraftOptions::exclude names.
+/// ExcludedLibrary::why for libraries in GraftOptions::exclude.
 inline constexpr std::string_view kExcluded = "--exclude";
 
-/// A library that stays outside.
+/// A library that is not bundled.
 struct ExcludedLibrary {
   std::string library;  ///< Name in NEEDED.
   std::string why;  ///< kExcluded, "the wheel expects it on the machine", "a dependency provides it", "never
@@ -78,16 +79,18 @@ struct GraftContext {
 };
 
 /// Follows every name that ld.so does not find in the wheel, and the names that the copies need. A library
-/// that the wheel has, but to which no search path leads, is made known instead of copied. A NEEDED that is a
-/// path stays outside by its file name too, and is that name then, unless `exclude` or the wheel's recipe
-/// leaves it as it is. A copy gets the name of it that occurs among the constants of another file, which
-/// opens it by that. Writes nothing.
-/// Errors: kNotFound for all names that are nowhere on this machine, with the files that need them;
-/// kInvalidInput for two libraries of one name, or one that the wheel has already, and for a name that
-/// different libraries of the wheel have, none of them in the directory of who asks, and for a name of
-/// `opened` that is never copied, or that no file has, for a copy that would have to be found under two
-/// names, and for a library for glibc where the wheel is for musl; kCorrupt (a library of this machine), kIo,
-/// kCancelled.
+/// that the wheel has, but no search path reaches, gets a search path instead of a copy. A NEEDED that is a
+/// path is matched by its file name too. If it is not bundled, the file name replaces the path, unless
+/// `exclude` or the wheel's recipe keeps it. A copy gets the name that occurs among the constants of another
+/// file, which opens it by that name. Writes nothing. Errors:
+///
+/// - kNotFound: all names that this machine lacks, with the files that need them
+/// - kInvalidInput: two libraries with one name, or one that the wheel already has
+/// - kInvalidInput: a needed name that different libraries of the wheel have, if none of them is in the
+///   directory of the file that needs it
+/// - kInvalidInput: a name in `opened` that is never copied, or that no file has
+/// - kInvalidInput: a copy that would need two names, or a glibc library in a wheel for musl
+/// - kCorrupt (a library of this machine), kIo, kCancelled
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
 
 }  // namespace ptpkg::repair

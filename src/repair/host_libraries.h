@@ -13,8 +13,8 @@
 namespace ptpkg::repair {
 
 struct HostSearch {
-  /// Name in NEEDED; one with a '/' is opened unchanged, and if it does not exist, its file name is looked
-  /// for in the directories that are searched before all others.
+  /// Name in NEEDED. A name with a '/' is opened unchanged. If that file does not exist, its file name is
+  /// looked for in the directories that are searched before all others.
   std::string name;
   elf::Host host;  ///< Files for other processors are passed over.
   /// Absolute directories of the asking file's search path, tokens replaced; searched before LD_LIBRARY_PATH.
@@ -24,13 +24,13 @@ struct HostSearch {
 
 class HostLibraries {
  public:
-  /// `first`: directories that are searched before all others. `own_only`: and no others, for wheels of
-  /// another C library than this machine's. A machine without a readable loader cache has its usual
-  /// directories only. Errors: kIo, kInvalidInput (`first` is no directory).
+  /// `first`: directories that are searched before all others. `own_only`: search only `first`, for wheels of
+  /// another C library than this machine's. If the machine has no readable loader cache, only its usual
+  /// directories are searched. Errors: kIo, kInvalidInput (`first` is not a directory).
   static Result<HostLibraries> Read(Env& env, std::vector<AbsPath> first, bool own_only);
 
-  /// The first file that fits; as it was found, links in its path not followed. nullopt: there is none.
-  /// Subfolders for better processors are passed over. Errors: kIo.
+  /// The first file that fits, by the path where it was found, without following links. nullopt: there is
+  /// none. Subdirectories for better processors are skipped. Errors: kIo.
   [[nodiscard]] Result<std::optional<AbsPath>> Find(Env& env, const HostSearch& search) const;
 
  private:

@@ -18,7 +18,7 @@ namespace ptpkg::repair {
 
 struct RepairOptions {
   std::optional<Backend> backend = {};
-  /// Dot-joined platforms; "linux": linux_<machine>; nullopt: the backend's, else the lowest that the files
+  /// Dot-joined platforms. "linux": linux_<machine>. nullopt: the backend's, else the lowest that the files
   /// satisfy.
   std::optional<std::string> platform = {};
   std::string folder = {};                ///< For the copies; "": the backend's, else "<name>.libs".
@@ -26,10 +26,11 @@ struct RepairOptions {
   std::vector<std::string> exclude = {};  ///< GraftOptions::exclude.
   std::vector<std::string> opened = {};   ///< GraftOptions::opened.
   std::vector<AbsPath> search = {};       ///< Directories searched before all others.
-  bool strip = false;  ///< Take symbols and debugging information out of the copies and of what needs them.
+  /// Remove symbols and debugging information from the copies and from the files that need them.
+  bool strip = false;
 };
 
-/// One file of the wheel that is another afterwards, or one copied library against its source.
+/// One file of the wheel that changes, or one copied library compared with its source.
 struct ChangedFile {
   std::string path;
   elf::LinkFacts before;
@@ -61,16 +62,21 @@ struct WheelRepair {
   [[nodiscard]] bool ChangesAnything() const { return !edits.added.empty() || !edits.spliced.empty(); }
 };
 
-/// Unpacks the ELF files of `wheel`, nothing else, plans and carries out the changes on these. The copies are
-/// listed in .dist-info/sboms with the packages of the system that they belong to. A Linux platform alone is
-/// changed, and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). WHEEL gets the
-/// tags and the build of the file name where it says others. Equal wheels, options and libraries of the
-/// machine give equal edits. Writes below env.cache_dir only. Memory: that of the archive and ELF readers,
-/// whatever the size of the wheel. Errors: those of wheel::PlanRetag, PlanGrafts, SearchPaths::For and
-/// verify::ComputePlatformFromSymbols; kInvalidInput for a platform that is asked for a wheel without ELF
-/// files, or for another machine than theirs, for a backend that decides no file, for a copy whose kernels
-/// the wheel lacks (Backend::data_folders), and for a directory that is none of a wheel; kNotFound without
-/// the program 'strip'; kCommandFailed, kIo, kCancelled.
+/// Unpacks only the ELF files of `wheel`, then plans and carries out the changes on them. The copies are
+/// listed in .dist-info/sboms with the system packages that they belong to. Only a Linux platform is changed,
+/// and only if the wheel has ELF files; such a wheel is not pure (Root-Is-Purelib). WHEEL gets the tags and
+/// the build in the file name if they differ. Equal wheels, options and libraries of the machine give equal
+/// edits. Writes only below env.cache_dir. Memory: the same as for the archive and ELF readers, whatever the
+/// size of the wheel.
+///
+/// Errors: any from wheel::PlanRetag, PlanGrafts, SearchPaths::NewPathFor and
+/// verify::ComputePlatformFromSymbols, kNotFound without the program 'strip', kCommandFailed, kIo,
+/// kCancelled. Also kInvalidInput for:
+///
+/// - a requested platform if the wheel has no ELF files, or has them for another machine
+/// - a backend without a file in the wheel
+/// - a copy whose kernels the wheel lacks (Backend::data_folders)
+/// - a directory that cannot hold libraries in a wheel
 Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptions& options);
 
 }  // namespace ptpkg::repair

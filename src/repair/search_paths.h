@@ -12,7 +12,7 @@
 
 namespace ptpkg::repair {
 
-/// An entry that goes, and why: "leads to no directory", "is a path of one machine".
+/// A removed entry, and the reason: "leads to no directory", "is a path of one machine".
 struct DroppedEntry {
   std::string text;
   std::string why;
@@ -27,18 +27,17 @@ struct NewSearchPath {
 /// Decides for the files of one tree, which it borrows.
 class SearchPaths {
  public:
-  /// `layout`: the first rule that matches a file says its path; directories that it must reach come behind.
+  /// `layout`: the first rule that matches a file sets its path; directories that it must reach are appended.
   SearchPaths(const verify::ElfTree& tree, const verify::ResolvedLibraries& loads,
               std::vector<elf::PathRule> layout);
 
-  /// The path of `member` after a cleaning, and with a way to each of `folders` (tree paths). Kept are
-  /// entries that lead to a directory of the tree, and those that another distribution may fill: entries that
-  /// climb out of the wheel's own files stay as long as the file, or anything that its DT_RPATH serves, still
-  /// misses a library or opens one by name; so do entries with $LIB or $PLATFORM below $ORIGIN. Absolute,
-  /// relative and empty entries go, directories of stubs, pads and repetitions too. The tag stays; a file
-  /// without a path gets DT_RPATH, which no LD_LIBRARY_PATH comes before. Errors: kUnsupported for a file in
-  /// a place that has no fixed way to the directories (*.data/scripts and the like), and for such a
-  /// directory.
+  /// The cleaned path of `member`, with a way to each of `folders` (tree paths). Keeps entries that lead to a
+  /// directory of the tree, and entries that another distribution can fill. Entries that leave the wheel's
+  /// own files stay as long as the file, or one that its DT_RPATH serves, still misses a library or opens one
+  /// by name. Entries with $LIB or $PLATFORM below $ORIGIN stay too. Removes absolute, relative, empty and
+  /// repeated entries, and directories of stubs and pads. The tag stays; a file without a path gets DT_RPATH,
+  /// which ld.so searches before LD_LIBRARY_PATH. Errors: kUnsupported for a file without a fixed relative
+  /// path to the directories (*.data/scripts and the like), and for such a directory.
   [[nodiscard]] Result<NewSearchPath> NewPathFor(const verify::ElfMember& member,
                                                  const std::set<std::string>& folders) const;
 

@@ -1,7 +1,7 @@
 #pragma once
-// Finds the system package that owns a file. Layer: repair. Reads the lists of dpkg and apk; asks rpm where
-// that is the system's. Source: dpkg-query(1), deb-status; Alpine's wiki, 'Apk spec', for the list of apk;
-// package URLs: purl-spec, types deb, apk and rpm.
+// Finds the system package that owns a file. Layer: repair. Reads the lists of dpkg and apk, and asks rpm on
+// its systems. Sources: dpkg-query(1), deb-status, Alpine's wiki 'Apk spec' (list of apk), purl-spec (package
+// URLs of the types deb, apk and rpm).
 
 #include <map>
 #include <string>
@@ -19,10 +19,10 @@ struct SystemPackage {
   bool operator==(const SystemPackage&) const = default;
 };
 
-/// By path, of those of `files` that a package owns. `files`: paths without links; a package may call them by
-/// the directories from before the merge of /usr. Of apk the lists count of whatever system the file lies in:
-/// an unpacked Alpine has the libraries for wheels of musl. A machine without dpkg, apk and rpm owns none.
-/// Errors: kIo, kCorrupt (a list above 64 MiB), kCancelled.
+/// Owners by path, for the `files` that a package owns. `files`: paths without links; a package can list them
+/// under the directories from before the /usr merge. The apk list of the system that contains the file
+/// counts, because an unpacked Alpine has the libraries for musl wheels. Empty on a machine without dpkg, apk
+/// and rpm. Errors: kIo, kCorrupt (a list above 64 MiB), kCancelled.
 Result<std::map<AbsPath, SystemPackage>> FindOwners(Env& env, const std::vector<AbsPath>& files);
 
 }  // namespace ptpkg::repair

@@ -32,15 +32,16 @@ struct Downloaded {
   Lease lease;  ///< Shared lease on the file's directory: while it lives, no cleanup removes the file.
 };
 
-/// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>, or in md5-<md5> where no
-/// sha256 is declared: fetched from the first
-/// mirror that has it with the declared digest, or found there from an earlier run (and digested again;
-/// a damaged file is fetched anew). Appears whole or not at all; what a killed or cut transfer has brought
-/// stays (partial_file.h), and the next one goes on there. One process fetches, others wait for it. A mirror
-/// that fails or lies is warned of, and the next one is asked.
-/// Errors: kInvalidInput (no digest declared), kHashMismatch naming both digests and the URL, kNotFound
-/// (`env.offline`: names file and digest), those of Http; of several mirrors one error with each one's cause:
-/// kNetwork if any of them failed so, else kHashMismatch if any lied, else the last one's.
+/// The file of a source with `urls`, in `env.cache_dir`/downloads/<sha256>/<name>, or in md5-<md5> if no
+/// sha256 is declared. It is fetched from the first mirror that has it with the declared digest, or found
+/// there from an earlier run. A cached file is digested again, and fetched anew if damaged. The file appears
+/// whole or not at all. A killed or cut transfer leaves its bytes (partial_file.h), and the next one resumes
+/// there. One process fetches, and others wait for it. If a mirror fails or sends other bytes, ptpkg warns
+/// and tries the next one.
+///
+/// Errors: any from Http, kInvalidInput (no digest declared), kHashMismatch naming both digests and the URL,
+/// kNotFound (`env.offline`: names file and digest). Several mirrors give one error with each one's cause:
+/// kNetwork if any of them failed so, else kHashMismatch if any sent other bytes, else the last one's.
 Result<Downloaded> Download(Env& env, const recipe::Source& source);
 
 /// The file in a directory of the cache that is locked by the one who fetches into it; empty.

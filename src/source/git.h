@@ -1,9 +1,9 @@
 #pragma once
 // Runs the system's git program. Layer: source.
 //
-// Whoever talks to a server gets the caller's environment and configuration: proxies, credentials, insteadOf.
-// Whoever only reads a repository of the cache gets neither. Never: hooks, prompts, another repository than
-// the one that is named, maintenance in the background.
+// Calls that talk to a server get the caller's environment and configuration: proxies, credentials,
+// insteadOf. Calls that only read a repository of the cache get neither. Never: hooks, prompts, background
+// maintenance, or any repository but the named one.
 
 #include <functional>
 #include <optional>
@@ -27,16 +27,16 @@ struct GitCall {
 
 class Git {
  public:
-  /// Errors: kNotFound, when there is no git on PATH.
+  /// Errors: kNotFound if git is not on PATH.
   static Result<Git> Find(Env& env);
 
   /// A status other than 0 is a value. Errors: kCancelled, kIo.
   Result<ExitStatus> Run(const GitCall& call) const;
-  /// Output without trailing white space. Errors: kCommandFailed with git's own words.
+  /// Output without trailing white space. Errors: kCommandFailed with git's own message.
   Result<std::string> Read(const GitCall& call) const;
   /// Like Run, but makes at most three attempts on transient failures: a cut connection, an unreachable
-  /// server. Errors: those of Run; kNetwork, kNotFound (no such repository), kRefused (credentials), kCorrupt
-  /// (`call.repository`) with `doing`, "cannot …", and git's own words.
+  /// server. Errors: any from Run. Also, with `doing` ("cannot …") and git's own message: kNetwork, kNotFound
+  /// (unknown repository), kRefused (credentials), kCorrupt (`call.repository`).
   Result<std::string> RunWithRetry(const GitCall& call, const recipe::GitUrl& url,
                                    const std::string& doing) const;
   /// True if git has this command: "lfs".

@@ -1,13 +1,14 @@
 #pragma once
 // Cached mirror of a git repository. Layer: source.
 //
-//   git/<sha256 of the URL>/url            the URL, without credentials
-//   git/<sha256 of the URL>/repo.git/      a bare repository; refs/ptpkg/commits/<id> for each whole commit,
-//                                          refs/ptpkg/names/<sha256 of "tag v1" and so on>: what it was last
-//   git/<sha256 of the URL>/.fetch-lock    held by the one who fetches into it
+// - git/<sha256 of the URL>/url: the URL, without credentials
+// - git/<sha256 of the URL>/repo.git/: a bare repository with two kinds of refs. refs/ptpkg/commits/<id>
+//   marks each whole commit. refs/ptpkg/names/<sha256 of "tag v1" and so on> has the last commit of that
+//   name.
+// - git/<sha256 of the URL>/.fetch-lock: held by the process that fetches into it
 //
-// A commit that has its ref is there with all of its files; who is killed before leaves objects that nobody
-// names. Nothing is removed from a mirror but the mirror itself.
+// A commit with a ref has all of its files. A killed fetch leaves objects without a ref. Nothing inside a
+// mirror is removed, only the whole mirror.
 
 #include <optional>
 #include <string>
@@ -31,23 +32,23 @@ struct GitRequest {
 
 class GitMirror {
  public:
-  /// Makes the mirror if it is missing. While it lives, nobody cleans it away. Errors: kIo.
+  /// Makes the mirror if it is missing. The mirror's lease keeps it from cleanup. Errors: kIo.
   static Result<GitMirror> Open(Env& env, const Git& git, const recipe::GitUrl& url,
                                 const std::string& commit);
 
   [[nodiscard]] const AbsPath& repository() const { return repository_; }
   Result<bool> Has(const GitRequest& wish) const;
-  /// Asks the server for what is not there: for the commit alone, or, where a server gives only what has a
-  /// name, for all branches and tags. Errors: kNotFound (`env.offline`; the server does not have the commit),
-  /// those of Git::Ask.
+  /// Fetches missing objects: only the commit, or all branches and tags if the server sends only named
+  /// commits. Errors: any from Git::RunWithRetry, kNotFound (`env.offline`; the server does not have the
+  /// commit).
   Result<void> Fetch(const GitRequest& wish);
   /// Compares each LFS file of the commit with the digest in its pointer, which no checkout does. Errors:
   /// kCorrupt.
   Result<void> CheckLfs(const GitRequest& wish) const;
   /// True if git finds any damage in the repository. Reads all of it.
   Result<bool> IsDamaged(const GitRequest& wish) const;
-  /// Puts a new repository that has the wish in the place of a damaged one, once it is fetched. One that is
-  /// not damaged stays. Errors: those of Fetch.
+  /// Replaces a damaged repository with a new one that has the wish, once it is fetched. An undamaged one
+  /// stays. Errors: as Fetch.
   Result<void> Refetch(const GitRequest& wish);
 
  private:
@@ -76,7 +77,7 @@ class GitMirror {
   std::string format_;
 };
 
-/// The commit that `name` was when it was fetched last, from the cache alone; nullopt if it never was.
+/// The commit of `name` at the last fetch, from the cache alone; nullopt if it was never fetched.
 Result<std::optional<std::string>> LastFetchedCommit(Env& env, const Git& git, const recipe::GitUrl& url,
                                                      const std::string& name);
 

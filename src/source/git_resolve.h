@@ -10,17 +10,17 @@
 
 namespace ptpkg::source {
 
-/// Sets `git.commit` of every git source of `recipes`, but of those that are skipped and of first sources
-/// that `overrides` replace (prepare.h). Servers are asked for names of tags and branches (git ls-remote),
-/// once for each in one call, so that all variants get one commit; nothing is fetched and nothing is written.
-/// A note names refs that can move (a branch, HEAD). With `env.offline` a name is the commit that it was when
-/// it was fetched last. Errors: kNotFound (git or git-lfs is missing; no such repository, tag or branch;
-/// `env.offline` and never fetched), kHashMismatch (not `expected_commit`), kNetwork, kRefused (credentials),
-/// kCancelled.
+/// Sets `git.commit` of every git source of `recipes`, except skipped recipes and first sources that
+/// `overrides` replace (prepare.h). Resolves tags and branches on the servers (git ls-remote), each name once
+/// per call, so that all variants get one commit. Fetches and writes nothing. A note names refs that can move
+/// (a branch, HEAD). With `env.offline`, a name is resolved to its commit at the last fetch. Errors:
+/// kHashMismatch (not `expected_commit`), kNetwork, kRefused (credentials), kCancelled. Also kNotFound if git
+/// or git-lfs is missing, for an unknown repository, tag or branch, and for a name that was never fetched
+/// with `env.offline`.
 Result<void> ResolveGit(Env& env, const std::map<std::string, AbsPath>& overrides,
                         std::vector<recipe::Recipe>& recipes);
 
-/// "tag v1", "branch main", "rev v1" or "HEAD": what of the repository is meant; "" for a commit by its id.
+/// "tag v1", "branch main", "rev v1" or "HEAD": the requested ref; "" for a commit by its id.
 std::string GitNameOf(const recipe::GitSource& git);
 
 }  // namespace ptpkg::source

@@ -1,10 +1,10 @@
 #pragma once
 // Partial download in the cache. Layer: source.
 //
-//   <folder>/.partial-<16 hex digits of the URL's sha256>           the bytes
-//   <folder>/.partial-<16 hex digits of the URL's sha256>.version   what the server calls its file
+// - DIR/.partial-<16 hex digits of the URL's sha256>: the bytes
+// - DIR/.partial-<16 hex digits of the URL's sha256>.version: the server's version of the file
 //
-// Neither name is scratch: they outlive a run that is killed, and the next one goes on.
+// Neither name is scratch: the files outlive a killed run, and the next run resumes.
 
 #include <memory>
 #include <string>
@@ -52,7 +52,7 @@ class PartialFile final : public ByteSink {
 /// Removes all partial files of `folder`, after one of them became whole. Errors: kIo.
 Result<void> RemovePartialFiles(Fs& fs, const AbsPath& folder);
 
-/// True for the name of what PartialFile keeps.
+/// True for the names of PartialFile's files.
 bool IsPartialFileName(std::string_view name);
 
 }  // namespace ptpkg::source

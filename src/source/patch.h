@@ -11,13 +11,15 @@ namespace ptpkg::source {
 Result<void> CheckPatch(Env& env, const PatchFile& patch);
 
 /// Applies `patch` (unified diff, also git's: renames, modes, new, removed and binary files) to directory
-/// `tree` as `patch -pN --fuzz=0` does: every line of context must match, though a hunk may have moved.
-/// Binary changes need git. Without `patch.strip`, N is the first of 1, 0, 2, 3, … (0 first, if git wrote the
-/// names without prefix) with which all files that the patch changes are there. No backup and no reject file
-/// is left. On an error `tree` may hold a part of the change: callers patch a copy that they then drop.
-/// Errors: kNotFound (patch file, patch program, git); kInvalidInput (see patch_text.h; a file that is
-/// reached through a symlink; a symlink that leaves the tree; a hunk that does not apply: names the patch,
-/// the file and the hunk); kCancelled.
+/// `tree` like `patch -pN --fuzz=0`: every line of context must match, but a hunk can be moved. Binary
+/// changes need git. Without `patch.strip`, N is the first of 1, 0, 2, 3, … (0 first, if git wrote the names
+/// without prefix) for which all changed files exist. Leaves no backup and no reject file. After an error,
+/// `tree` can have a part of the change, so callers patch a copy that they then drop. Errors:
+///
+/// - kNotFound: patch file, patch program, git
+/// - kInvalidInput: see patch_text.h; a file behind a symlink, a symlink that leaves the tree, or a hunk that
+///   does not apply (names the patch, the file and the hunk)
+/// - kCancelled
 Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree);
 
 }  // namespace ptpkg::source

@@ -1,6 +1,6 @@
 #pragma once
 // Resolves `source.patches` to patch files. Layer: source. Source: quilt(1) "series": one patch a line, with
-// "-pN" and "-R"; '#' begins a comment. Debian's debian/patches/series is one.
+// "-pN" and "-R"; '#' begins a comment. Debian's debian/patches/series is an example.
 
 #include <optional>
 #include <string>
@@ -19,11 +19,11 @@ struct PatchFile {
   bool reverse = false;  ///< Takes the change back.
 };
 
-/// The patches of `source`, but patches of earlier sources (recipe::kSourceOfPatch), in the order in which
-/// they are applied. An entry is a patch, or a file called "series", or a directory that holds one: then
-/// those that it lists, relative to its directory. Errors: kNotFound (an entry; a member of a series, with
-/// the line), kInvalidInput with the line (an option other than -pN and -R, a member outside of the
-/// directory, more than limits::kPatchSeries lines; a directory without series).
+/// The patches of `source`, except patches of earlier sources (recipe::kSourceOfPatch), in the order of
+/// application. An entry is a patch, a file called "series", or a directory that holds one. A series stands
+/// for the patches that it lists, relative to its directory. Errors: kNotFound (an entry, or a member of a
+/// series, with the line). Also kInvalidInput with the line for an option other than -pN and -R, a member
+/// outside the directory, more than limits::kPatchSeries lines, and a directory without series.
 Result<std::vector<PatchFile>> ListPatches(Env& env, const recipe::Recipe& recipe,
                                            const recipe::Source& source);
 

@@ -9,12 +9,12 @@
 
 namespace ptpkg::source {
 
-/// One file that a patch changes, by the names that stand in it: relative, without "..".
+/// One file that a patch changes, by its names there: relative, without "..".
 struct PatchChange {
   std::string before = {};  ///< "" if the patch makes the file.
   std::string after = {};   ///< "" if it removes the file.
   bool bare_names = false;  ///< From git's rename lines: without the "a/" and "b/" of the other names.
-  bool from_git = false;    ///< Then `before` exists; other tools write any name there ("x.c.orig").
+  bool from_git = false;    ///< Then `before` exists; other tools write any name ("x.c.orig").
 };
 
 struct PatchText {
@@ -24,11 +24,10 @@ struct PatchText {
   bool has_prefixes = false;  ///< All names begin with "a/" and "b/".
 };
 
-/// `name` is the patch's file name, for messages.
-/// Errors: kInvalidInput with the line: a path that is absolute or climbs out of the tree; a hunk that is cut
-/// short; no change at all. kUnsupported: context diffs, ed scripts, names in quotes, binary changes without
-/// their data.
-/// Source: POSIX diff -u output; git's extended headers (git-diff(1)).
+/// Parses a patch. `name` is its file name, for messages. Source: POSIX diff -u output; git's extended
+/// headers (git-diff(1)). Errors: kInvalidInput with the line for a path that is absolute or leaves the tree,
+/// a hunk that is cut short, and a patch without changes. Also kUnsupported for context diffs, ed scripts,
+/// names in quotes, and binary changes without their data.
 Result<PatchText> ReadPatch(std::string_view text, std::string_view name);
 
 /// `path` without its first `strip` directories, one less if `bare_name`; "" if it has no more than those.

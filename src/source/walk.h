@@ -19,15 +19,15 @@ struct WalkOptions {
   /// Leaves out metadata of version control (".git", ".hg", ".svn", ".jj") and output directories of ptpkg,
   /// which hold a directory ".ptpkg", at any depth.
   bool sources_only = false;
-  /// Leaves out files of the root itself that steer or record a run of ptpkg: ptpkg.toml, "*.log" and
-  /// nohup.out, which a shell may be writing just now.
+  /// Leaves out files of the root itself that control or record a run of ptpkg: ptpkg.toml, "*.log" and
+  /// nohup.out, which a shell can be writing at that time.
   bool no_run_files = false;
   bool empty_folders = false;          ///< Empty directories count, too.
   std::vector<RelPath> left_out = {};  ///< Files and directories below the root.
 };
 
 /// Everything below `root` that is not a directory (but see WalkOptions), by path. Errors: kNotFound, kIo
-/// with the path, kCancelled; kInvalidInput when `root` is no directory.
+/// with the path, kCancelled, kInvalidInput when `root` is not a directory.
 Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOptions& options = {});
 
 }  // namespace ptpkg::source

@@ -23,17 +23,17 @@ struct Env {
   Clock& clock;
   Reporter& reporter;
   const CancelToken& cancel;
-  int jobs = 1;  ///< Threads for our own work, and the most that a build script is told to use; at least 1.
-  int jobs_of_run = 0;      ///< Jobs of the whole run, of which `jobs` is this node's part; 0: the same.
-  bool jobs_given = false;  ///< The user named the number: builds keep to it whatever the memory.
+  int jobs = 1;         ///< Threads for ptpkg's own work, and the limit that a build script gets; at least 1.
+  int jobs_of_run = 0;  ///< Jobs of the whole run; `jobs` is this node's share. 0: the same.
+  bool jobs_given = false;  ///< The user gave the number: builds use it whatever the memory.
   /// Unix time in seconds of every time stamp that enters an artifact. 1980-01-01 or later (zip).
   std::int64_t source_date_epoch = 315532800;
   AbsPath cache_dir = AbsPath::Literal("/nonexistent");  ///< Downloads and stage results across runs.
   AbsPath cwd = AbsPath::Literal("/");                   ///< Base of the user's relative paths.
   std::map<std::string, std::string> variables;          ///< The caller's environment, read once in cli/.
-  bool offline = false;  ///< Ask no server for anything: what is missing is an error that names it.
+  bool offline = false;  ///< Contact no server: anything missing is an error that names it.
 
-  /// Value of `name` in `variables`; "" also where it is not set.
+  /// Value of `name` in `variables`; "" also if it is not set.
   [[nodiscard]] std::string Variable(const std::string& name) const {
     const auto found = variables.find(name);
     return found == variables.end() ? "" : found->second;

@@ -90,8 +90,8 @@ Error ErrnoError(int sys_errno, std::string what);
 ///     note: while ...
 ///     hint: ...
 ///
-/// Without a span the first line is "error: message". Of a long line the 160 bytes around the place are
-/// shown. Ends without a line break; no colour, and nothing that a terminal would act on (display_text.h).
+/// Without a span the first line is "error: message". A long line is cut to the 160 bytes around the place.
+/// Ends without a line break. Contains no colour and nothing that a terminal would act on (display_text.h).
 std::string FormatError(const Error& error);
 
 }  // namespace ptpkg

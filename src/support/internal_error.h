@@ -5,8 +5,8 @@
 
 namespace ptpkg {
 
-/// kInternal, "internal error: …" with the hint to report it. main() and the executor's nodes catch what
-/// comes out of what they call, and tell it like this. REQUIRES: within a catch block.
+/// kInternal, "internal error: …" with the hint to report it. main() and the executor's nodes catch
+/// exceptions from their callees and report them with this. REQUIRES: within a catch block.
 Error CurrentInternalError();
 
 }  // namespace ptpkg

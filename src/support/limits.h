@@ -1,6 +1,6 @@
 #pragma once
-// All limits on untrusted input. Layer: support. docs/limits.md says what each is for and what real packages
-// need; scripts/check_docs holds the two together.
+// All limits on untrusted input. Layer: support. docs/limits.md explains each and lists the needs of real
+// packages; scripts/check_docs compares the two.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kNamePart = 255;     ///< Bytes between two '/': NA
 inline constexpr std::size_t kName = 4096;        ///< Bytes of a path: PATH_MAX.
 inline constexpr std::size_t kFolderDepth = 128;  ///< Nested directories.
 
-// Documents. Sizes in bytes of the text as it is read.
+// Documents. Sizes in bytes of the text.
 inline constexpr std::size_t kJsonDepth = 64;             ///< Objects and lists inside one another.
 inline constexpr std::size_t kJsonValues = 8'000'000;     ///< Values and keys of one document.
 inline constexpr std::uint64_t kCondaIndex = 4U << 20U;   ///< Each of index.json, about.json and their like.
@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kRecord = 128U << 20U;     ///< RECORD.
 inline constexpr std::size_t kRecordRows = 1'000'000;     ///< No archive has more members.
 inline constexpr std::uint64_t kStatement = 16U << 20U;   ///< A signed statement or an attestation, each.
 inline constexpr std::uint64_t kKeyFile = 64U << 10U;     ///< A key in PEM.
-inline constexpr std::size_t kTags = 1000;                ///< Plain tags that those of a wheel stand for.
+inline constexpr std::size_t kTags = 1000;                ///< Plain tags that a wheel's tags expand to.
 
 // Recipes and variant files.
 inline constexpr std::uint64_t kRecipe = 1U << 20U;     ///< One file.
@@ -43,7 +43,7 @@ inline constexpr std::size_t kEvaluation = 64U << 20U;  ///< Bytes of all values
 inline constexpr std::size_t kSubmoduleLevels = 32;  ///< Submodules of submodules of one git source.
 inline constexpr std::size_t kPatchSeries = 10'000;  ///< Lines of one series file.
 
-// What is shown.
+// Limits of output.
 inline constexpr std::size_t kFindingsOfAKind = 200;  ///< Per id and severity; the rest is counted.
 inline constexpr std::size_t kShownLine = 2000;       ///< Bytes of one line of a child, error or finding.
 

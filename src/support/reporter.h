@@ -1,6 +1,6 @@
 #pragma once
 // Interface for progress and messages; libraries never print. Layer: support. Renderers (terminal, plain,
-// JSON lines) live in cli/; tests use RecordingReporter.
+// JSON lines) are in cli/. Tests use RecordingReporter.
 
 #include <chrono>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct TaskInfo {
 struct StepProgress {
   std::uint64_t done = 0;
   std::uint64_t total = 0;  ///< At least `done`; 0 when unknown.
-  bool percent = false;     ///< `done` is percent and `total` 100: the tool tells no more.
+  bool percent = false;     ///< `done` is percent and `total` 100: the tool reports no more.
   int part = 0;  ///< In a script that counts several times: number of the count, from 1; 0 = none yet.
   double steps_per_minute = 0;  ///< During the last minute; 0 = not known.
   /// 0 to 1, of the task's time, by the last run; it never falls. nullopt: no run is remembered.

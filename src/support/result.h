@@ -86,8 +86,8 @@ inline Result<void> Ok() { return {}; }
 #define PTPKG_CONCAT_(a, b) a##b
 #define PTPKG_CONCAT(a, b) PTPKG_CONCAT_(a, b)
 
-/// PTPKG_TRY(auto x, Expr());               declares x, or returns the error of Expr().
-/// PTPKG_TRY(auto x, Expr(), "while ...");  the same, with a context frame added.
+/// - PTPKG_TRY(auto x, Expr()): declares x, or returns the error of Expr().
+/// - PTPKG_TRY(auto x, Expr(), "while ..."): the same, with a context frame added.
 #define PTPKG_TRY(decl, ...) PTPKG_TRY_IMPL_(PTPKG_CONCAT(ptpkg_try_, __COUNTER__), decl, __VA_ARGS__)
 #define PTPKG_TRY_IMPL_(tmp, decl, expr, ...)                            \
   auto tmp = (expr);                                                     \

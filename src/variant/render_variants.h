@@ -27,19 +27,19 @@ struct RenderOptions {
   recipe::DetectedVersions detected = {};
 };
 
-/// One recipe for each distinct combination of the keys that the recipe uses, in matrix order;
-/// skipped variants are returned with `skip` set.
-/// Errors: kInvalidInput with a span (unknown key, wrong type, undefined name, zip_keys of unequal
-/// length), kNotFound (recipe or variant file), and those of LoadVariantConfig.
+/// One recipe for each distinct combination of the keys that the recipe uses, in matrix order. Skipped
+/// variants are returned with `skip` set. Errors: kInvalidInput with a span (unknown key, wrong type,
+/// undefined name, zip_keys of unequal length), kNotFound (recipe or variant file), any from
+/// LoadVariantConfig.
 Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, const RenderOptions& options);
 
-/// The keys of the variant files that Render reads. Errors: those of Render for these.
+/// The keys of the variant files that Render reads. Errors: as Render for these files.
 Result<std::vector<std::string>> VariantKeys(Fs& fs, const AbsPath& recipe_path,
                                              const RenderOptions& options);
 
-/// Which of `recipes`, all of one recipe file, `select` keeps: their indexes, in order. `has_outputs`: of
-/// that file. `refused`: variants whose keys and values are known, but that no selection keeps. Errors: those
-/// of `select`, as of Render.
+/// Indexes, in order, of the `recipes` that `select` keeps. All `recipes` come from one recipe file;
+/// `has_outputs` tells whether that file has outputs. `refused`: variants with known keys and values that no
+/// selection keeps. Errors: kUsage for `select`, as Render.
 Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& recipes,
                                           const std::map<std::string, std::vector<std::string>>& select,
                                           bool has_outputs, const std::vector<recipe::Recipe>& refused = {});

@@ -12,11 +12,12 @@ namespace ptpkg::variant {
 /// "python=3.11, toy_backend=cpu"; without the platform.
 std::string DescribeVariant(const std::map<std::string, std::string>& variant);
 
-/// The name of an output as it is written, templates and all; "" when it has none.
+/// The name of an output as the recipe has it, with templates; "" when it has none.
 std::string WrittenName(const recipe::OutputDocument& output);
 
-/// Errors: kInvalidInput with a span: two packages of `selected` with one file name; outputs among them that
-/// are built with each other; a name under extra.ptpkg.outputs that no output has in any variant of `all`.
+/// Errors: kInvalidInput with a span for two packages of `selected` with one file name, and for outputs among
+/// them that need each other to build. Also for a name under extra.ptpkg.outputs that no output has in any
+/// variant of `all`.
 Result<void> CheckRendered(const recipe::Document& document,
                            const std::vector<recipe::OutputDocument>& outputs,
                            const std::vector<recipe::Recipe>& all,

@@ -20,14 +20,14 @@ enum class MachineCode : std::uint8_t {
   kObjects,  ///< An archive of objects, of whatever format.
 };
 
-/// True when the file begins with the ELF magic number. Errors: those of reading.
+/// True when the file begins with the ELF magic number. Errors: any from reading.
 Result<bool> IsElfFile(Fs& fs, const AbsPath& path);
 
-/// The machine code that the file holds; nullopt: none. Errors: those of reading. Source: PE format,
-/// "Signature"; mach-o/loader.h, fat.h; WebAssembly, "Modules"; ar(5).
+/// The machine code in the file, or nullopt. Errors: any from reading. Sources: PE format, "Signature";
+/// mach-o/loader.h, fat.h, WebAssembly, "Modules", ar(5).
 Result<std::optional<MachineCode>> MachineCodeOf(Fs& fs, const AbsPath& path);
 
-/// The kinds of machine code in the files of a tree. Errors: those of reading; kCancelled.
+/// The kinds of machine code in the files of a tree. Errors: any from reading, kCancelled.
 Result<std::set<MachineCode>> MachineCodeIn(Env& env, const StagedTree& tree);
 
 }  // namespace ptpkg::verify

@@ -1,6 +1,6 @@
 #pragma once
-// Installer and index rule sets for wheels. Layer: verify. A profile says where files go and judges what they
-// do there; a target is a program that takes the wheel or refuses it. Sources: pypi/warehouse
+// Installer and index rule sets for wheels. Layer: verify. A profile sets where files go and checks their
+// effect there. A target is a program that accepts or refuses the wheel. Sources: pypi/warehouse
 // forklift/metadata.py, utils/wheel.py, utils/zipfiles.py; the answers of uv, pip and installer to the wheels
 // of tests/peers/wheel/wheel_cases.py.
 
@@ -19,7 +19,7 @@ namespace ptpkg::verify {
 
 enum class Target : std::uint8_t {
   kPypi,     ///< Upload to the Python package index.
-  kChannel,  ///< An index of one's own, for people with uv, pip and installer.
+  kChannel,  ///< A private index, for people with uv, pip and installer.
   kUv,
   kPip,
   kInstaller,
@@ -27,16 +27,17 @@ enum class Target : std::uint8_t {
 
 /// Target names in the order of the enumeration.
 std::vector<std::string> TargetNames();
-/// "uv, pip": in that order, each once; spaces around a word do not count. Errors: kUsage naming the nearest
-/// target; also for an empty list, which is what an unset variable of a shell gives.
+/// "uv, pip": in that order, each once, ignoring spaces around a word. Errors: kUsage naming the nearest
+/// target. Also for an empty list, which results from an unset shell variable.
 Result<std::vector<Target>> ParseTargets(std::string_view list);
 /// All consumers whose rules count; none for no target.
 Consumers ConsumersOf(std::span<const Target> targets);
 
-/// The profile beside `targets`, for a file of that name: `asked`, else wheel for pypi and pytorch-index for
-/// channel, else that of the name. No targets: `asked`, else that of the name. Errors: kUsage for a file that
-/// is no wheel and for a profile that contradicts a target (pypi with another one than wheel, channel with
-/// wheel, anything with conda, zip and tree).
+/// The profile used with `targets`, for a file of that name. Returns `asked`, if given. Else pypi means
+/// wheel, channel means pytorch-index, and other targets, or none, the file name's own profile. Errors:
+/// kUsage if `targets` are given for a file that is not a wheel, and for a profile that contradicts a target.
+/// Contradictions: pypi with a profile other than wheel, channel with wheel, any target with conda, zip and
+/// tree.
 Result<Profile> ProfileBeside(std::span<const Target> targets, std::optional<Profile> asked,
                               std::string_view file_name);
 
@@ -48,13 +49,13 @@ struct RefusalRule {
   /// Nobody refuses a wheel for findings below this severity.
   Severity least = Severity::kWarning;
 };
-/// Sorted by id; of one id those with a file's end first, and then the higher `least`. For tests, which
+/// Sorted by id; for one id, rules with `file_end` first, and then the higher `least`. For tests, which
 /// compare them with docs/findings.
 std::span<const RefusalRule> RefusalRules();
 
-/// Findings about the wheel itself ("wheel-…"): errors are those for which one of `targets` refuses it;
-/// other errors become warnings. Those about its container (wheel-zip) and all other kinds stay as they are:
-/// CheckZipContainer has judged the former, and the latter are about what the files do.
+/// Findings about the wheel itself ("wheel-…") are errors only if one of `targets` refuses the wheel for
+/// them. Other errors become warnings. Findings about its container (wheel-zip) and all other kinds are
+/// unchanged. CheckZipContainer has already rated the container, and the others are about what the files do.
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

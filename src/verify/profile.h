@@ -14,9 +14,9 @@ namespace ptpkg::verify {
 enum class Profile : std::uint8_t {
   kConda,         ///< A conda channel.
   kWheel,         ///< A public index: anybody's machine, next to anybody's packages.
-  kPytorchIndex,  ///< An index of one's own builds, a directory per backend, as PyTorch publishes.
+  kPytorchIndex,  ///< A private index, with a directory per backend, as PyTorch publishes.
   kZip,   ///< A plain zip, unpacked anywhere: all that its files need is in it or part of every system.
-  kTree,  ///< A directory: nothing is promised about where it goes.
+  kTree,  ///< A directory: nothing is known about where it goes.
 };
 
 std::string_view ProfileName(Profile profile);
@@ -25,12 +25,12 @@ std::vector<std::string> ProfileNames();
 /// Errors: kUsage naming the nearest profile.
 Result<Profile> ParseProfile(std::string_view name);
 
-/// The profile of a file of this name when none is asked for: .conda and .tar.bz2 go to a channel; a wheel
-/// whose version has a local label ("2.9.0+cu128"), which public indexes refuse, to an index of its own;
-/// other wheels to a public index; a .zip is one; anything else is a tree.
+/// The default profile of a file of this name. Packages (.conda, .tar.bz2) go to a channel. A wheel whose
+/// version has a local label ("2.9.0+cu128") goes to a private index, because public indexes refuse it. Other
+/// wheels go to a public index. A .zip is a zip, and anything else is a tree.
 Profile DefaultProfile(std::string_view file_name);
 
-/// Severity of a finding in a profile, if it differs from that of the check.
+/// Severity of a finding in a profile, if it differs from the check's own.
 struct SeverityRule {
   std::string_view id;
   Profile profile;

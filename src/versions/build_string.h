@@ -1,6 +1,6 @@
 #pragma once
-// Validates and matches conda build strings. Layer: versions. Source: CEP 26; conda models/match_spec.py
-// GlobStrMatch; docs/formats/build-string.md.
+// Validates and matches conda build strings. Layer: versions. Sources: CEP 26; conda models/match_spec.py
+// GlobStrMatch, docs/formats/build-string.md.
 
 #include <memory>
 #include <optional>
@@ -18,9 +18,9 @@ Result<void> CheckBuildString(std::string_view build);
 /// expression "^…$". Case counts.
 class BuildPattern {
  public:
-  /// "" admits every build. Errors: kInvalidInput for characters that no build string has outside of a
-  /// regular expression, and for a malformed one; kUnsupported for one longer than 256 characters, with a
-  /// back-reference or a counted repeat "{n}", whose cost could not be bounded.
+  /// "" admits every build. Errors: kInvalidInput for a malformed regular expression, and for characters
+  /// outside of one that no build string has. Also kUnsupported for a regular expression longer than 256
+  /// characters, or with a back-reference or a counted repeat "{n}", because its cost has no bound.
   static Result<BuildPattern> Parse(std::string_view text);
 
   [[nodiscard]] bool Matches(std::string_view build) const;

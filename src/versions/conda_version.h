@@ -11,26 +11,27 @@
 
 namespace ptpkg::versions {
 
-/// A version such as "1!2.10.0rc1+cu121". Segments between '.', '_' and '-' are cut into numbers and words;
-/// "dev" sorts before any other word, words before numbers, "post" last; a missing number is 0, and one
-/// stands before a word that begins a segment ("1.a" is "1.0a"). Case is ignored, numbers have any length.
+/// A version such as "1!2.10.0rc1+cu121". Segments between '.', '_' and '-' are cut into numbers and words.
+/// "dev" sorts before any other word, words sort before numbers, and "post" sorts last. A missing number is
+/// 0, and a 0 is put before a word that begins a segment ("1.a" is "1.0a"). Case is ignored, and numbers have
+/// any length.
 class Version {
  public:
   /// The version "0".
   Version() : Version(AnyText("0")) {}
 
-  /// White space around `text` is dropped. Errors: kInvalidInput for an empty text, a character outside
-  /// [A-Za-z0-9._+!-], both '-' and '_', an epoch that is no number, a second '!' or '+', an empty segment.
-  /// One '_' at the end is no segment: "1.0.1_" sorts before "1.0.1a".
+  /// White space around `text` is dropped. One '_' at the end is not a segment: "1.0.1_" sorts before
+  /// "1.0.1a". Errors: kInvalidInput for an empty text or segment, a character outside [A-Za-z0-9._+!-], both
+  /// '-' and '_', an epoch that is not a number, and a second '!' or '+'.
   static Result<Version> Parse(std::string_view text);
-  /// For versions that others wrote and that have to be ordered whatever they hold: never an error.
+  /// For versions from others that must be ordered whatever they hold: never fails.
   static Version AnyText(std::string_view text);
 
   /// The version as written.
   [[nodiscard]] const std::string& str() const { return text_; }
-  /// conda's "=": all segments of `prefix` but the last are equal; of the last, so are all numbers and words,
-  /// save that its last word may go on. "3.11.4" and "3.11rc1" start with "3.11", "3.110" does not. A local
-  /// part of `prefix` asks for an equal version before it.
+  /// conda's "=": all segments of `prefix` before its last one are equal here. The numbers and words of the
+  /// last segment are equal too, except that its last word can be longer here. "3.11.4" and "3.11rc1" start
+  /// with "3.11", "3.110" does not. If `prefix` has a local part, the version before it must be equal.
   [[nodiscard]] bool StartsWith(const Version& prefix) const;
 
   friend std::strong_ordering operator<=>(const Version& left, const Version& right);

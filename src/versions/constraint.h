@@ -21,8 +21,8 @@ struct Choice {
 /// A match spec, parsed once.
 class Constraint {
  public:
-  /// Errors: those of VersionSpec::Parse and BuildPattern::Parse. As in conda, the version of a match spec is
-  /// not quite a VersionSpec: "=1.2" beside a build is "==1.2" ("numpy=1.2=py311_0" names one package), and
+  /// Errors: any from VersionSpec::Parse and BuildPattern::Parse. As in conda, the version of a match spec is
+  /// not quite a VersionSpec: "=1.2" with a build is "==1.2" ("numpy=1.2=py311_0" names one package), and
   /// "==1.2.*" without a build is "1.2.*".
   static Result<Constraint> Of(const MatchSpec& spec);
 
@@ -48,9 +48,9 @@ struct Collision {
 std::optional<Collision> FindCollision(std::span<const Constraint> constraints,
                                        std::span<const Choice> choices);
 
-/// True if some version and some build satisfy all `constraints`, if the existing ones are not known. True
-/// is uncertain for builds that are patterns and for versions with a star inside. "<3.13.0a0" is taken in its
-/// intended sense: it excludes all of 3.13, also a "3.13dev" that sorts below it.
+/// For callers that do not know the existing packages: true if some version and some build satisfy all
+/// `constraints`. True is uncertain for builds that are patterns and for versions with a star inside.
+/// "<3.13.0a0" is taken in its intended sense: it excludes all of 3.13, also a "3.13dev" that sorts below it.
 bool CanBeSatisfied(std::span<const Constraint> constraints);
 
 /// Two that cannot meet: the collision with the smallest `second`, and among those the smallest `first`.

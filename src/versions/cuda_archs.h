@@ -29,36 +29,38 @@ struct DeviceArchitectures {
 
 /// One text of a list: architectures separated by ';', ',' or blanks.
 ///
-///     9.0, 9.0a, 10.0f     machine code; with +PTX behind it PTX too (TORCH_CUDA_ARCH_LIST)
-///     90-real, 90-virtual  machine code, PTX; 90 alone both (CMAKE_CUDA_ARCHITECTURES)
-///     sm_90, compute_90    machine code, PTX
-///     gfx90a:xnack-        machine code for AMD's GPUs; gfx9-generic too; amdgcnspirv: SPIR-V, with the PTX
-///     more                 beside these: whatever else the project compiles is fine
+/// - 9.0, 9.0a, 10.0f: machine code; with "+PTX" also PTX (TORCH_CUDA_ARCH_LIST)
+/// - 90-real, 90-virtual, 90: machine code, PTX, both (CMAKE_CUDA_ARCHITECTURES)
+/// - sm_90, compute_90: machine code, PTX
+/// - gfx90a:xnack-, gfx9-generic: machine code for AMD's GPUs
+/// - amdgcnspirv: SPIR-V, which counts as PTX
+/// - more: besides these, whatever else the project compiles is fine
 ///
-/// Errors: kInvalidInput for any other word, and when the text has no architecture; a list that depends on
-/// the machine ("native") or on the compiler ("all") asks for nothing that could be compared.
+/// Errors: kInvalidInput for any other word, and when the text has no architecture. Words that depend on the
+/// machine ("native") or on the compiler ("all") are errors too, since a request for them cannot be compared
+/// with anything.
 Result<DeviceArchitectures> ParseDeviceArchitectures(std::string_view text);
 
 /// GPU architectures requested for the files of a package.
 class DeviceCodeRequest {
  public:
-  /// Each text is a list for all files, or "GLOB=list" for those that the glob matches; several lists for
-  /// all files are one. "any" for a list asks nothing of its files. Errors: kInvalidInput as above; for a
-  /// text without a glob before '='; for "any" beside another list for all files.
+  /// Each text is a list for all files, or "GLOB=list" for the files that the glob matches. Several lists for
+  /// all files are joined. The list "any" requests nothing for its files. Errors: kInvalidInput as above, for
+  /// a text without a glob before '=', and for "any" together with another list for all files.
   static Result<DeviceCodeRequest> Parse(const std::vector<std::string>& texts);
 
   /// True if anything is requested for any file.
   [[nodiscard]] bool RequestsCode() const;
 
-  /// The machine code that is asked for, of whichever files.
+  /// The requested machine code, over all files.
   [[nodiscard]] ArchitectureNames Sass() const;
 
   /// Architectures requested for `file`, a path in the package: by the first glob that matches it from the
   /// beginning of a name on, else by the list for all files. Null: nothing.
   [[nodiscard]] const DeviceArchitectures* Of(std::string_view file) const;
 
-  /// The globs that ask for something, and decide about none of `files`: a library that is missing, or lost
-  /// its GPU code, must not pass because of another one.
+  /// The globs that request something but decide about none of `files`. A missing library, or one without its
+  /// GPU code, must not pass because of another one.
   [[nodiscard]] std::vector<std::string> UnmatchedGlobs(const std::vector<std::string>& files) const;
 
  private:

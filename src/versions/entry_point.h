@@ -19,9 +19,9 @@ struct EntryPoint {
   bool operator==(const EntryPoint&) const = default;
 };
 
-/// White space around the parts is dropped. Errors: kInvalidInput for another form, a name that is no single
-/// file name, and for blanks, quotes and other characters in module or object that would change the program
-/// that is made of them.
+/// White space around the parts is dropped. Errors: kInvalidInput for another form, and for a name that is
+/// not a single file name. Also for blanks, quotes and other characters in module or object that would change
+/// the program made from them.
 Result<EntryPoint> ParseEntryPoint(std::string_view text);
 
 }  // namespace ptpkg::versions

@@ -1,6 +1,6 @@
 #pragma once
-// Parses the GPUs of a slice. Layer: versions. Source: CUDA programming guide, "Compute capabilities"; the
-// numbers are those of nvcc's names: 90 for compute capability 9.0.
+// Parses the GPUs of a slice. Layer: versions. Source: CUDA programming guide, "Compute capabilities".
+// Numbers are written as in nvcc's names: 90 for compute capability 9.0.
 
 #include <compare>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace ptpkg::versions {
 /// The virtual package of the machine's GPUs, which a slice that is a conda package requires (CEP 46).
 inline constexpr std::string_view kCudaArchPackage = "__cuda_arch";
 
-/// Compute capabilities that there are, ascending: 30 to 121.
+/// All known compute capabilities, ascending: 30 to 121.
 std::span<const std::uint32_t> KnownGpus();
 
 /// "9.0" of 90, "12.1" of 121.

@@ -16,11 +16,11 @@ struct MatchSpec {
   std::string build = {};    ///< A BuildPattern; "" = any.
 
   /// "numpy", "numpy >=1.21,<2", "numpy>=1.21", "numpy=1.21=py311_0", "python 3.11.* *_cpython"; blanks in
-  /// the version are dropped. Errors (without span): kInvalidInput for a name that CEP 26 forbids (virtual
-  /// packages "__cuda" are allowed) or a field that conda would not take; kUnsupported for a channel
-  /// ("conda-forge::x"), a bracket other than version and build ("x[build_number=1]"), and what VersionSpec
-  /// and BuildPattern do not support. "x *[build=cuda*]" is "x * cuda*": a bracket replaces the field (CEP
-  /// 29).
+  /// the version are dropped. A bracket replaces the field (CEP 29): "x *[build=cuda*]" is "x * cuda*".
+  /// Errors (without span): kInvalidInput for a name that CEP 26 forbids, except virtual packages ("__cuda"),
+  /// and for a field that conda would refuse. Also kUnsupported for a channel ("conda-forge::x"), for a
+  /// bracket other than version and build ("x[build_number=1]"), and for syntax that VersionSpec and
+  /// BuildPattern do not support.
   static Result<MatchSpec> Parse(std::string_view text);
 
   /// The fields with one blank between them; "*" stands for a missing version before a build.

@@ -1,7 +1,7 @@
 #pragma once
 // Version ranges of pin_subpackage() and pin_compatible(). Layer: versions. Source: CEP 39 (run exports and
-// pins). Differs from rattler-build, which keeps a local part ("+cu121") in a lower bound that is cut, so
-// that it excludes the plain version, and counts "1.2rc1" up to "1.2a2", which is lower.
+// pins). Differs from rattler-build in two cases. rattler-build keeps a local part ("+cu121") in a shortened
+// lower bound, which then excludes the plain version. It also raises "1.2rc1" to "1.2a2", which is lower.
 
 #include <string>
 
@@ -10,8 +10,8 @@
 namespace ptpkg::versions {
 
 struct PinBounds {
-  /// "x.x.x" keeps that many segments of the version (between '.' and '_'); digits are a version of their
-  /// own; "" is no bound.
+  /// "x.x.x" keeps that many segments of the version (between '.' and '_'). A bound of digits is itself a
+  /// version. "" sets no bound.
   std::string lower = "x.x.x.x.x.x";
   std::string upper = "x";
 };

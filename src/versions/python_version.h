@@ -12,7 +12,7 @@ namespace ptpkg::versions {
 /// for anything else, such as "3", "3.x", "3.13t" and "3.12.0rc1".
 Result<std::string> PythonMinor(std::string_view version);
 
-/// ">=3.11,<3.12.0a0" of "3.11" and "3.11.7". Errors: those of PythonMinor.
+/// ">=3.11,<3.12.0a0" of "3.11" and "3.11.7". Errors: as PythonMinor.
 Result<std::string> PythonPin(std::string_view version);
 
 }  // namespace ptpkg::versions

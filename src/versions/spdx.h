@@ -8,10 +8,10 @@
 
 namespace ptpkg::versions {
 
-/// Checks that `expression` is made of listed licences (any case, with an optional "+"), and LicenseRef-NAME
-/// and DocumentRef-NAME:LicenseRef-NAME (both without "+"), joined by AND, OR, WITH (before a listed
-/// exception) and parentheses. Errors (without span): kInvalidInput with the nearest identifier where there
-/// is one.
+/// Checks an SPDX licence expression. Its terms are listed licences (any case, with an optional "+"),
+/// LicenseRef-NAME and DocumentRef-NAME:LicenseRef-NAME (both without "+"). AND, OR, WITH (before a listed
+/// exception) and parentheses join them. Errors (without span): kInvalidInput, with the nearest identifier if
+/// there is one.
 Result<void> CheckLicense(std::string_view expression);
 
 }  // namespace ptpkg::versions

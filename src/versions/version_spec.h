@@ -23,8 +23,8 @@ class VersionSpec {
   static Result<VersionSpec> Parse(std::string_view text);
 
   [[nodiscard]] bool Matches(const Version& version) const;
-  /// The versions at which the answer can change: those that the clauses name. Clauses with a star inside are
-  /// judged by text and have none.
+  /// The versions at which the result of Matches can change: those in the clauses. Clauses with a star inside
+  /// are matched as text and have none.
   void AddBounds(std::vector<Version>& bounds) const;
   [[nodiscard]] bool HasWildcard() const;
 
@@ -52,11 +52,11 @@ class VersionSpec {
   std::string wildcard_;  // kWildcard
 };
 
-/// Both parsed and matched; "" allows every version. Errors: those of Version::Parse and VersionSpec::Parse.
+/// Both parsed and matched; "" allows every version. Errors: any from Version::Parse and VersionSpec::Parse.
 Result<bool> VersionMatches(std::string_view version, std::string_view spec);
 
-/// The one version that `spec` names: "1.26" of "==1.26", "1.26.*", "=1.26" and "1.26";
-/// "" if it allows several, or is none.
+/// The one version that `spec` names: "1.26" of "==1.26", "1.26.*", "=1.26" and "1.26". "" if it allows
+/// several versions, or none.
 std::string SingleVersion(std::string_view spec);
 
 }  // namespace ptpkg::versions

@@ -22,9 +22,8 @@ struct RetagRequest {
   std::optional<bool> root_is_purelib = {};  ///< Root-Is-Purelib of WHEEL.
   std::optional<std::string> local = {};     ///< Behind the '+' of the version; "" takes it away.
   std::optional<std::string> variant = {};   ///< Label of a variant wheel; "" takes it away.
-  /// Requirements (PEP 508). Those that the wheel has on the same project are replaced: one of no extra
-  /// replaces those of no extra, one of an extra those that the same extras ask for. An extra that is new is
-  /// provided (Provides-Extra).
+  /// Requirements (PEP 508). Each replaces the wheel's requirements on the same project with the same
+  /// condition: without an extra, or with the same extras. A new extra is added to Provides-Extra.
   std::vector<std::string> requirements = {};
 
   [[nodiscard]] bool ChangesNothing() const {
@@ -64,20 +63,24 @@ struct Retagging {
   archive::ZipEdits edits;
 };
 
-/// New names of the .dist-info and .data directories of a wheel that is to be called `name`, by the old ones,
+/// New names of the .dist-info and .data directories for a wheel whose new name is `name`, by the old ones,
 /// where they differ. `info`: of `zip`.
 std::map<std::string, std::string> RenamedFolders(const archive::ZipReader& zip, const WheelInfo& info,
                                                   const FileName& name);
 
-/// Reads the .dist-info of `wheel`, and holds the names and sizes of its members against RECORD; what RECORD
-/// says of their content is taken over. METADATA and WHEEL keep every field that the request does not name,
-/// in its place; Tag lines of WHEEL that cannot be read become those of the file name. The .dist-info and
-/// .data directories get the names that go with the new file name, which is in normal form: installers derive
-/// them from it. Signatures of RECORD are left out. New files get their rows of RECORD; with them .dist-info
-/// comes last. Errors: kInvalidInput (a tag, build, local version, requirement or extra that is none;
-/// METADATA of another name or version than the file name's, when it would be written anew); kCorrupt for a
-/// member that RECORD lacks, or has with another size, and for a row without a member; kUnsupported for a
-/// link or device; those of ReadWheelInfo.
+/// Plans new content for the .dist-info of `wheel`. The names and sizes of its members are compared with
+/// RECORD, whose digests are copied. METADATA and WHEEL keep every field that the request does not name, in
+/// its place. If WHEEL has Tag lines that cannot be read, the tags in the file name replace them. The
+/// .dist-info and .data directories get names that match the new file name in normal form, because installers
+/// derive them from it. Signatures of RECORD are left out. New files get rows in RECORD, and with new files
+/// .dist-info comes last.
+///
+/// Errors: any from ReadWheelInfo, and these:
+///
+/// - kInvalidInput: an invalid tag, build, local version, requirement or extra, or METADATA that must be
+///   rewritten but differs from the file name in name or version
+/// - kCorrupt: a member that RECORD lacks or lists with another size, or a row without a member
+/// - kUnsupported: a link or device
 Result<Retagging> PlanRetag(Env& env, const AbsPath& wheel, const RetagRequest& request,
                             const NewContent& content = {});
 

@@ -1,6 +1,6 @@
 #pragma once
-// CycloneDX SBOMs in .dist-info/sboms. Layer: wheel. Sources: CycloneDX 1.6 (JSON); PEP 770; the package URL
-// specification; docs/formats/sbom.md.
+// CycloneDX SBOMs in .dist-info/sboms. Layer: wheel. Sources: CycloneDX 1.6 (JSON), PEP 770, the package URL
+// specification, docs/formats/sbom.md.
 
 #include <compare>
 #include <map>
@@ -57,15 +57,15 @@ struct PackageUrlParts {
 };
 std::string PackageUrl(const PackageUrlParts& parts);
 
-/// The document as JSON text, UTF-8, keys sorted. Components are sorted and those that are equal written
-/// once, so equal values give equal bytes in whatever order they came; there is no time in it, and its serial
-/// number is a UUID (version 8) of a digest over everything else. Errors: kInvalidInput for a component
-/// without a name, with a type or hash that CycloneDX does not have, or with a text that is not UTF-8.
+/// The document as JSON text, UTF-8, with sorted keys. Components are sorted, and equal ones are written
+/// once, so equal values in any order give equal bytes. The document has no timestamp; its serial number is a
+/// UUID (version 8) of a digest over everything else. Errors: kInvalidInput for a component without a name,
+/// with a type or hash that CycloneDX lacks, or with a text that is not UTF-8.
 Result<std::string> FormatSbom(const Sbom& sbom);
 
-/// The components of a document that FormatSbom has written. Of one that was written otherwise: what
-/// SbomComponent has room for. Errors: kInvalidInput with the place in `name` (not JSON, no list of
-/// components, a component without a name).
+/// The components of a document from FormatSbom. From other documents, only the fields of SbomComponent are
+/// read. Errors: kInvalidInput with the place in `name` (not JSON, no list of components, a component without
+/// a name).
 Result<std::vector<SbomComponent>> ParseSbomComponents(std::string_view text, const std::string& name);
 
 /// The name below .dist-info of the document that `writer` ("ptpkg", "ptpkg-repair") makes:

@@ -33,22 +33,22 @@ struct VariantDocument {
 /// True if the text is a valid label: one or more of 0-9, a-z, '_' and '.'.
 bool IsVariantLabel(std::string_view text);
 
-/// Errors: kInvalidInput (beginning with `where`) for what is no such document: no JSON, a label, namespace,
-/// feature or value of other characters, a namespace in use that is not in the list, properties of "null",
-/// none of another label; kUnsupported for another version of the format.
+/// Errors, each beginning with `where`: kUnsupported for another version of the format; kInvalidInput for any
+/// other fault. Faults: text that is not JSON, a label, namespace, feature or value with other characters, a
+/// used namespace outside the list, properties of "null", another label without properties.
 Result<VariantDocument> ParseVariantDocument(std::string_view text, const std::string& where);
 
-/// Parses variant.json of the wheel with that label; `text` "" = none. Errors: as above; kInvalidInput unless
-/// the document is about this label alone.
+/// Parses variant.json of the wheel with that label; `text` "" = none. Errors: as above, and kInvalidInput
+/// unless the document is about this label alone.
 Result<VariantDocument> ParseWheelVariant(std::string_view text, const std::string& label,
                                           const std::string& where);
 
 /// The text of a document. `variants` of variant.json has one entry. Keys are sorted.
 std::string FormatVariantDocument(const VariantDocument& document);
 
-/// Adds what another wheel of the version says. Errors: kInvalidInput for a label that stands for something
-/// else, for properties that another label has, and for lists of namespaces of which none begins the other:
-/// which variant is preferred must not change. Names `where`.
+/// Adds the document of another wheel of the same version. Errors, naming `where`: kInvalidInput for a label
+/// with different properties, for properties that another label has, and for two lists of namespaces where
+/// neither begins with the other. The preferred variant must not change.
 Result<void> MergeVariants(VariantDocument& all, const VariantDocument& one, std::string_view where);
 
 /// "toy-1.0-variants.json": the index's document for a version; `stem` is FileName::Stem().

@@ -19,17 +19,17 @@ namespace ptpkg::wheel {
 
 struct WheelInput {
   CoreMetadata metadata;
-  /// METADATA of a finished distribution, whose fields are `metadata`: it is written as it is. "" =
-  /// `metadata` is written, and its License-File fields follow the files.
+  /// METADATA of a finished distribution with the fields `metadata`, to be written unchanged. "" = `metadata`
+  /// is written, and its License-File fields follow the files.
   std::string metadata_text = {};
   Tag tag;
   bool root_is_purelib = false;
   std::string entry_points = "";  ///< entry_points.txt, "" = none.
-  /// Payload: paths as they lie in the wheel (site-packages relative, or "<stem>.data/…"). Without the
-  /// .dist-info directory. Members of __pycache__ are left out; symlinks become copies.
+  /// Payload, with paths as in the wheel (site-packages relative, or "<stem>.data/…"), without the .dist-info
+  /// directory. Members of __pycache__ are left out, and symlinks become copies.
   const StagedTree& tree;
-  /// More files for .dist-info, by name below it: "licenses/LICENSE", "top_level.txt", "sboms/…". What an
-  /// installer leaves there (INSTALLER, REQUESTED, direct_url.json, …) and RECORD signatures are left out.
+  /// More files for .dist-info, by name below it: "licenses/LICENSE", "top_level.txt", "sboms/…". Files that
+  /// installers write (INSTALLER, REQUESTED, direct_url.json, …) and RECORD signatures are left out.
   std::map<std::string, std::string> dist_info = {};
   std::string build = "";  ///< Build tag, "" or digit first.
 };
@@ -40,12 +40,11 @@ struct WheelOptions {
 };
 
 /// Writes `<folder>/<file name>` in one pass over the files: payload in byte-wise order of paths, then
-/// .dist-info, RECORD very last. Equal input gives equal bytes, whatever env.jobs is.
-/// Without a text of METADATA, every "licenses/…" of `dist_info` gets its License-File field, and the
-/// Metadata-Version is raised to 2.4 when there is one; the reverse, a License-File without its file, is an
-/// error. Post: the file exists whole under its name, or not at all. The digests are those of the bytes
-/// written; of the written file only members whose packed size is above 32 MiB are read back for them.
-/// Errors: kInvalidInput (name, version, tag, field, path), kAlreadyExists (kRefuse only), kIo.
+/// .dist-info, with RECORD last. Equal input gives equal bytes for any env.jobs. If `metadata_text` is empty,
+/// every "licenses/…" of `dist_info` gets its License-File field, and such a field raises Metadata-Version to
+/// 2.4. A License-File without its file is an error. Post: the file exists whole under its name, or not at
+/// all. The digests cover the bytes written; only members whose packed size is above 32 MiB are read back for
+/// them. Errors: kInvalidInput (name, version, tag, field, path), kAlreadyExists (kRefuse only), kIo.
 Result<Artifact> WriteWheel(Env& env, const WheelInput& input, const AbsPath& folder,
                             const WheelOptions& options = {});
 
@@ -61,8 +60,8 @@ struct WheelInfo {
   std::string dist_info_dir;  ///< "torch-2.15.0.dist-info"
   using RecordRow = wheel::RecordRow;
   std::vector<RecordRow> record;
-  /// archive::ZipReader::DirectoryDigest: changes with most of what may change, costs no reading of the
-  /// payload. A flipped byte of the payload leaves it as it is.
+  /// archive::ZipReader::DirectoryDigest: changes with almost every possible change, and needs no read of the
+  /// payload. A flipped byte in the payload does not change it.
   Sha256 directory_digest;
 };
 
@@ -95,13 +94,13 @@ struct UnpackedWheel {
   StagedTree tree;  ///< Everything, .dist-info too, below the directory unpacked to.
 };
 
-/// Unpacks into `destination`, an existing empty directory, and holds digest, size and set of files
-/// against RECORD. Errors: those of ReadWheelInfo; kCorrupt also for a file that differs from RECORD, is not
-/// listed, or is missing, and for everything that archive::ExtractZip refuses.
+/// Unpacks into `destination`, an existing empty directory, and compares digest, size and set of files with
+/// RECORD. Errors: any from ReadWheelInfo. Also kCorrupt for a file that differs from RECORD, is not listed
+/// or is missing, and for everything that archive::ExtractZip refuses.
 Result<UnpackedWheel> UnpackWheelTree(Env& env, const AbsPath& wheel, const AbsPath& destination);
 
-/// Compares a tree with RECORD rows; files with a digest other than sha256 are read for it. Errors: kCorrupt
-/// naming the first file, in byte-wise order, that differs; kIo.
+/// Compares a tree with RECORD rows, and reads a file if its digest is not sha256. Errors: kCorrupt naming
+/// the first file, in byte-wise order, that differs, and kIo.
 Result<void> CompareWithRecord(Env& env, const StagedTree& tree, const WheelInfo& info);
 
 }  // namespace ptpkg::wheel

@@ -11,7 +11,7 @@
 
 namespace ptpkg::pipeline {
 
-/// For whom they are.
+/// Selects the artifacts that a command accepts.
 struct ArtifactFilter {
   std::string title;  ///< For messages.
   std::function<bool(ArtifactFormat)> takes;
@@ -27,10 +27,10 @@ struct NamedArtifact {
   std::optional<Digests> digests = {};
 };
 
-/// Files as they are named; of an output directory what its manifest lists, as far as the taker takes that
-/// kind: other files are reported. A file whose size and time are not those in the manifest is read, and must
-/// have the digest in the manifest. Errors: kNotFound (a file, a manifest, nothing at all), kHashMismatch (a
-/// file is not what the manifest lists), kCorrupt, kIo.
+/// Files as given on the command line. For an output directory, the artifacts in its manifest that `taker`
+/// accepts; the others are reported. A file whose size or time differs from the manifest is read, and its
+/// digest must be the one in the manifest. Errors: kNotFound (a file, a manifest, nothing at all),
+/// kHashMismatch (a file differs from the manifest), kCorrupt, kIo.
 Result<std::vector<NamedArtifact>> ResolveArtifacts(Env& env, const std::vector<AbsPath>& paths,
                                                     const ArtifactFilter& taker);
 

@@ -1,21 +1,18 @@
 #pragma once
 // Lists and prunes the cache: `ptpkg cache`. Layer: pipeline.
 //
-//   stages/results/<stage>/<key>/   results, each leased by its readers (support/files/lease.h)
-//   waiting/<16 hex digits>/        the same, of artifacts that wait for their publication (pack_result.h)
-//   stages/records/<subject>/…      memory of past runs: a few hundred bytes each, never removed
-//   downloads/<sha256>/<name>       sources, and wheels of the Python index; .partial-…: what a cut download
-//                                   brought
-//   git/<sha256 of the URL>/        mirrors of git repositories
-//   wheels/<key>/pins.json          answers of the Python index (builder/pip/python_index.h): a few kB each
-//   work/<16 hex digits>/           builds: running, or interrupted and resumable (build_folder.h)
-//   dev/<16 hex digits>/            directories of `ptpkg dev` (dev_folder.h)
-//   kept/<subject>-<first 12 digits of the key>/   work directories that --keep-work left; so counts what
-//   lies in
-//                                   work/ under another name
-//   ccache/                         objects that --ccache keeps (builder/tools/compiler_cache.h), one entry
-//   anywhere: scratch               directories and files of running and of killed runs
-//   (support/files/scratch.h)
+// - stages/results/<stage>/<key>/: results, each leased by its readers (support/files/lease.h)
+// - waiting/<16 hex digits>/: results of artifacts that wait for their publication (pack_result.h)
+// - stages/records/<subject>/…: memory of past runs, a few hundred bytes each, never removed
+// - downloads/<sha256>/<name>: sources, and wheels of the Python index (.partial-…: interrupted downloads)
+// - git/<sha256 of the URL>/: mirrors of git repositories
+// - wheels/<key>/pins.json: answers of the Python index (builder/pip/python_index.h), a few kB each
+// - work/<16 hex digits>/: builds, running or interrupted and resumable (build_folder.h)
+// - dev/<16 hex digits>/: directories of `ptpkg dev` (dev_folder.h)
+// - kept/<subject>-<first 12 digits of the key>/: work directories that --keep-work left; a directory in
+//   work/ with another name counts as kept too
+// - ccache/: objects that --ccache keeps (builder/tools/compiler_cache.h), listed as one item
+// - scratch, anywhere: directories and files of running and of killed runs (support/files/scratch.h)
 
 #include <chrono>
 #include <cstdint>
@@ -64,12 +61,12 @@ struct CacheItem {
   std::int64_t last_use_ns = 0;
 };
 
-/// Everything below env.cache_dir, in the order of the kinds, then by path; a missing cache is empty. What
-/// vanishes meanwhile counts nothing. Takes locks for moments, but changes nothing. Errors: kIo.
+/// Everything below env.cache_dir, in the order of the kinds, then by path; a missing cache is empty. Files
+/// that vanish meanwhile add nothing to the size. Takes locks for moments, but changes nothing. Errors: kIo.
 Result<std::vector<CacheItem>> ListCache(Env& env);
 
 struct CacheCleanRequest {
-  std::optional<std::chrono::seconds> older_than = {};  ///< Only what was last used longer ago.
+  std::optional<std::chrono::seconds> older_than = {};  ///< Only items last used longer ago.
   /// Removes the least recently used until results, sources, answers, work, dev and kept directories and the
   /// compiler cache together fit this size.
   std::optional<std::uint64_t> max_size_bytes = {};
@@ -84,10 +81,10 @@ struct CacheCleanOutcome {
   std::uint64_t left_bytes = 0;  ///< Size of everything that remains, kOther included.
 };
 
-/// Removes results, sources, answers, work, dev and kept directories that nobody holds: all of them, or those
-/// that the request limits it to; and scratch of killed runs in any case. A run that needs a result at that
-/// time either has it before, or finds it gone and makes it again. Errors: kIo (the cache cannot be read),
-/// kCancelled.
+/// Removes results, sources, answers, work, dev and kept directories that nobody holds: all of them, or only
+/// those within the limits of the request. Always removes scratch of killed runs. A run that needs a result
+/// at that time either has it already, or finds it gone and makes it again. Errors: kIo (the cache cannot be
+/// read), kCancelled.
 Result<CacheCleanOutcome> CleanCache(Env& env, const CacheCleanRequest& request);
 
 /// "result", "download", "partial", "git", "answer", "work", "dev", "kept", "ccache", "scratch",

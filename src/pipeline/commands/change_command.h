@@ -36,16 +36,16 @@ struct ChangeSummary {
   std::vector<ChangedItem> items;
 };
 
-// Only the artifacts that the request names are changed, and only those whose digest is the named one. All
-// stand as the change wants them, or are found to be fit for it, or nothing is changed. What is so already is
-// success. One that fails is told in its item, and does not keep back others. Errors: kUsage, kNotFound,
-// kInvalidInput, kRefused, kAlreadyExists, kNetwork: nothing was changed; kCancelled.
+// Each function changes only the artifacts that the request names, and only if their digest matches. All of
+// them must be ready for the change, or already changed, before the first is changed; already changed counts
+// as success. A failure is reported in its item and does not stop the others. Errors before any change:
+// kUsage, kNotFound, kInvalidInput, kRefused, kAlreadyExists, kNetwork. Also kCancelled.
 
 /// Adds the other label to them, or copies them to the other channel.
 Result<ChangeSummary> Promote(Env& env, const ChangeRequest& request);
-/// Keeps installers from choosing them, but for those that pin them.
+/// Keeps installers from choosing them, unless a requirement pins them.
 Result<ChangeSummary> Yank(Env& env, const ChangeRequest& request);
-/// For good, and for everybody. What is not there is success.
+/// Removes them permanently for all users. A missing artifact counts as success.
 Result<ChangeSummary> Remove(Env& env, const ChangeRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -21,11 +21,11 @@ struct CheckRequest {
   std::vector<std::string> device_code = {};  ///< Architectures asked for; see versions::DeviceCodeRequest.
   std::vector<std::string> dependencies =
       {};  ///< Packages that the artifacts depend on, besides those declared.
-  /// Public key: what lies beside each artifact must be signed by it (verify/rules/provenance_checks.h).
+  /// Public key that must have signed the sidecar files of each artifact (verify/rules/provenance_checks.h).
   std::optional<AbsPath> verify_key = {};
 };
 
-/// Findings of one path, and what its ELF files need of a machine.
+/// Findings of one path, and the machine requirements of its ELF files.
 struct CheckOutcome {
   Report report;
   std::string profile;
@@ -40,18 +40,21 @@ struct CheckSummary {
   std::optional<Error> failure = {};  ///< Error of the first path that could not be examined.
 };
 
-/// One outcome for each path; for a directory that offers artifacts (directly, as a channel or as an output
-/// directory), one for each of them, unless the profile is "tree". Another directory is judged as installed
-/// files. Wheels of one version are also held against each other (verify/rules/cross_wheel_checks.h), and
-/// conda packages of one channel (verify/rules/shared_files.h); what differs is with the later one, by path.
-/// A path that is not there or no artifact is a failure, and the next one is looked at (FirstFailure). Errors
-/// before the first is read: kUsage (an unknown profile or target, an empty list of targets, a target for an
-/// artifact that is no wheel or that contradicts the profile, no list of architectures, a key for a directory
-/// of files), kNotFound and kInvalidInput for the key.
+/// Checks each path and returns one outcome for it. A directory that offers artifacts (directly, as a channel
+/// or as an output directory) gives one outcome for each artifact, unless the profile is "tree". Any other
+/// directory is checked as installed files. Wheels of one version are also compared with each other
+/// (verify/rules/cross_wheel_checks.h), as are conda packages of one channel (verify/rules/shared_files.h). A
+/// difference is a finding of the later one, by path.
+///
+/// A path that does not exist or is not an artifact is a failure, and the check continues with the next one
+/// (FirstFailure). Errors before the first is read: kUsage, and kNotFound and kInvalidInput for the key.
+/// Causes of kUsage: an unknown profile or target, an empty list of targets, an invalid list of
+/// architectures, a key for a directory of files. Also a target that contradicts the profile, or whose
+/// artifact is not a wheel.
 Result<CheckSummary> Check(Env& env, const CheckRequest& request);
 
-/// Holds the wheels among `outcomes` against each other, as Check does. Errors: those of
-/// verify::CheckAcrossWheels; kUsage for the targets of `request`.
+/// Compares the wheels among `outcomes` with each other, as Check does. Errors: any from
+/// verify::CheckAcrossWheels, kUsage for the targets of `request`.
 Result<void> AddCrossWheelFindings(Env& env, const CheckRequest& request,
                                    const std::vector<CheckOutcome*>& outcomes);
 
@@ -67,8 +70,8 @@ struct IndexOutcome {
   std::vector<std::string> roots;  ///< Backends that have an index of their own.
   std::vector<AbsPath> rootless;   ///< Wheels in none of these; the reporter has said why.
 };
-/// Conda channel or simple index, whichever the directory is. `roots`: also an index for each backend
-/// (index/index.h). Errors: those of channel/.
+/// Writes the index of a conda channel or simple index, depending on the directory. `roots`: also an index
+/// for each backend (index/index.h). Errors: any from channel/.
 Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots);
 
 }  // namespace ptpkg::pipeline

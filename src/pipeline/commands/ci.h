@@ -25,8 +25,8 @@ struct CiRule {
 
 struct CiRequest {
   CiService service = CiService::kGithub;
-  /// Recipes in the order in which they need each other, variant files, selection, formats, where libraries
-  /// come from, whether tests run. The sources are also here as they were given.
+  /// Build settings: recipes in dependency order, variant files, selection, formats, where libraries come
+  /// from, whether tests run. Its sources are also in `sources`, as given on the command line.
   BuildRequest build = {};
   std::vector<std::pair<std::string, std::string>> sources = {};
   /// See PublishRequest; the next two as well. nullopt: nothing is published.
@@ -55,16 +55,18 @@ struct CiJob {
 struct CiOutcome {
   std::string text;             ///< The workflow.
   std::optional<AbsPath> file;  ///< nullopt with `print`.
-  bool differs = false;         ///< The file was, or is to be, written; false: it says so already.
+  bool differs = false;         ///< The file was, or would be, written; false: it is up to date.
   std::vector<CiJob> jobs;
 };
 
-/// Renders the recipes, makes a job of each group of variants (variant_groups.h), and writes the file, by
-/// rename. Paths in it are relative to the repository: the nearest directory above the first recipe with
-/// `.git` in it, else the working directory. Errors: those of Render, GroupVariants and MakeTarget; kUsage
-/// for an image without digest, a rule or source that fits nothing, a path that no checkout has, a password
-/// in a URL, a directory to publish to that no runner keeps; kInvalidInput for a key or value that is no line
-/// of text; kAlreadyExists for a file that others wrote or edited; kCheckFailed with `check`; kIo.
+/// Renders the recipes, makes a job of each group of variants (variant_groups.h), and writes the file by
+/// rename. Its paths are relative to the repository: the nearest directory above the first recipe that
+/// contains `.git`, else the working directory. Errors: any from Render, GroupVariants and MakeTarget,
+/// kCheckFailed with `check`, kAlreadyExists for a file that others wrote or edited, kIo, and these:
+///
+/// - kUsage: an image without a digest, a rule or source that matches nothing, a path outside the checkout, a
+///   password in a URL, a publication directory that vanishes with the runner
+/// - kInvalidInput: a key or value that is not one line of text
 Result<CiOutcome> WriteCi(Env& env, const CiRequest& request);
 
 }  // namespace ptpkg::pipeline

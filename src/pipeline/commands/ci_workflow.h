@@ -13,15 +13,15 @@ struct PlannedCi {
   std::vector<CiJob> jobs;
 };
 
-/// `root`: what relative paths lie below. The workflow's `arguments` lack --output. Errors: as WriteCi.
+/// `root`: base of relative paths. The workflow's `arguments` lack --output. Errors: as WriteCi.
 Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root);
 
 /// `path` as a word of a command in `root`: never one that begins with '-'. Errors: kUsage (not below
 /// `root`).
 Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root);
 
-/// Errors: kInvalidInput for what is no UTF-8, has control characters or breaks lines. `what`: "the variant
-/// value".
+/// Errors: kInvalidInput for text that is not UTF-8, has control characters or breaks lines. `what`: "the
+/// variant value".
 Result<void> CheckSingleLine(const std::string& what, const std::string& text);
 
 }  // namespace ptpkg::pipeline

@@ -17,19 +17,24 @@ struct FixOutcome {
 
 struct FixSummary {
   std::vector<FixOutcome> outcomes = {};  ///< In order, up to the wheel that failed.
-  std::optional<Error> failure = {};  ///< Of the first wheel that failed; those after it stay as they are.
+  std::optional<Error> failure = {};      ///< Error of the first wheel that failed; later ones are unchanged.
 };
 
-/// Checks each wheel of `request`, mends what repair::PlanFix can, writes the result to `output` (an existing
-/// directory, or one to be made) or in place of the wheel, and checks that. In place: what vouched for the
-/// wheel beside it goes; a link stays, and the file that it leads to is mended; a wheel whose name was not in
-/// normal form gets that name, and the one of the old name goes. A wheel that cannot be understood, or has a
-/// file of a kind that ptpkg does not edit, is warned of, and stays. Errors before the first wheel: kUsage
-/// for a path that is no wheel, kIo. Failures: kUsage for a link, to be replaced, to a file that is not
-/// called a wheel; kAlreadyExists for a file in the way; kRefused for a link to a wheel that would get
-/// another name; kCheckFailed when the result would have an error that the wheel had not; kCancelled; those
-/// of Check and archive::WriteEditedZip. At the end the wheels, as they are then, are held against each other
-/// (AddCrossWheelFindings).
+/// Checks each wheel of `request`, applies the fixes of repair::PlanFix, and checks the result again. The
+/// result goes to `output` (an existing directory, or one to be made) or replaces the wheel. Afterwards the
+/// wheels are compared with each other (AddCrossWheelFindings).
+///
+/// A replaced wheel loses its sidecar files. If the path is a link, it stays and the file behind it is fixed.
+/// A wheel whose name is not in normal form gets the normal name, and the old file is removed. ptpkg warns of
+/// a wheel that it cannot read, or that has a kind of file it does not edit, and leaves it unchanged.
+///
+/// Errors before the first wheel: kUsage for a path that is not a wheel, kIo. Failures: any from Check and
+/// archive::WriteEditedZip, kCancelled, and these:
+///
+/// - kUsage: a link to be replaced leads to a file that is not named like a wheel
+/// - kRefused: the link leads to a wheel that would get another name
+/// - kAlreadyExists: a file is in the way
+/// - kCheckFailed: the result would have an error that the wheel does not have
 Result<FixSummary> Fix(Env& env, const CheckRequest& request, const std::optional<AbsPath>& output);
 
 }  // namespace ptpkg::pipeline

@@ -29,9 +29,9 @@ struct InspectSummary {
   std::optional<Error> failure = {};  ///< Error of the first artifact that could not be examined.
 };
 
-/// One outcome for each artifact, in order. One that is not there, is none or cannot be read as one is a
-/// failure, and the next one is looked at (FirstFailure). Errors before the first is read: kUsage (no list of
-/// architectures).
+/// One outcome for each artifact, in order. A path that does not exist, or is not a readable artifact, is a
+/// failure, and the next one is inspected (FirstFailure). Errors before the first is read: kUsage (an invalid
+/// list of architectures).
 Result<InspectSummary> Inspect(Env& env, const InspectRequest& request);
 
 struct DiffOutcome {
@@ -39,7 +39,7 @@ struct DiffOutcome {
   JsonBox document;        ///< docs/json/diff.json
 };
 
-/// Errors: kNotFound; kInvalidInput and kCorrupt for what is no artifact or cannot be read as one.
+/// Errors: kNotFound, and kInvalidInput or kCorrupt for a file that is not a readable artifact.
 Result<DiffOutcome> Diff(Env& env, const AbsPath& before, const AbsPath& after);
 
 }  // namespace ptpkg::pipeline

@@ -18,7 +18,7 @@ struct PublishRequest {
   std::string check_url = {};
   bool force = false;    ///< Replace other files under the same names.
   bool dry_run = false;  ///< Read and check everything, send nothing.
-  /// Gets the findings of all artifacts, none of which is an error, before anything is sent.
+  /// Gets the findings of all artifacts, which include no errors, before anything is sent.
   std::function<void(const std::vector<Report>&)> on_checked = {};
 };
 
@@ -36,12 +36,12 @@ struct PublishOutcome {
   std::vector<PublishedItem> items;
 };
 
-/// Every artifact is read again and checked as the target's readers will read it, and the target's rules are
-/// applied, before anything is sent. Of an output directory what its manifest lists, as far as the target
-/// takes that kind; other files are reported. Equal files of one name, as from several output directories,
-/// are one artifact. A failure is reported in its item, and does not stop the others. Errors: kUsage
-/// (`to`), kNotFound, kInvalidInput, kCheckFailed, kRefused, kAlreadyExists, kNetwork: nothing was sent;
-/// kCancelled.
+/// Uploads artifacts. Before anything is sent, every artifact is read again and checked the way the target's
+/// readers read it, and the target's rules are applied. From an output directory, publishes the artifacts in
+/// its manifest that the target accepts; other files are reported. Equal files with one name, for example
+/// from several output directories, are one artifact. A failure is reported in its item and does not stop the
+/// others. Errors with nothing sent: kUsage (`to`), kNotFound, kInvalidInput, kCheckFailed, kRefused,
+/// kAlreadyExists, kNetwork. Also kCancelled.
 Result<PublishOutcome> Publish(Env& env, const PublishRequest& request);
 
 /// The forms of `to`, a line each, for --help.

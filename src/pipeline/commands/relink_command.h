@@ -40,11 +40,10 @@ struct RelinkItem {
   std::uint64_t bytes_grown = 0;  ///< For a rewrite, 0 until it is done; a file that shrank counts as 0.
 };
 
-/// Plans, and unless `plan_only` applies; items in order of paths. All paths are planned before the first is
-/// written.
-/// Errors: kUsage (requests that exclude each other; edits that name one library, for a directory; a file
-/// outside `root`), kInvalidInput (a symlink, a file that is not dynamically linked), kNotFound, and those of
-/// elf/.
+/// Plans the edits, and applies them unless `plan_only`. Items are in order of paths. All paths are planned
+/// before the first is written. Errors: any from elf/, kNotFound, kInvalidInput (a symlink, a file that is
+/// not dynamically linked). Also kUsage for requests that exclude each other, for a directory with edits that
+/// name one library, and for a file outside `root`.
 Result<std::vector<RelinkItem>> Relink(Env& env, const RelinkRequest& request);
 
 /// Names of the built-in layouts.

@@ -19,11 +19,11 @@ struct RenderRequest {
   recipe::DetectedVersions detected = {};  ///< See variant::RenderOptions.
 };
 
-/// Every variant of every recipe, in the order given. Errors: those of variant::Render.
+/// Every variant of every recipe, in the order given. Errors: any from variant::Render.
 Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request);
 
-/// Warns of what is allowed and hardly meant: a recipe without a package, a URL with a password. `rendered`:
-/// Render's answer to `request`.
+/// Warns of likely mistakes that are valid: a recipe without a package, a URL with a password. `rendered`:
+/// Render's result for `request`.
 void WarnOfLikelyMistakes(Env& env, const RenderRequest& request,
                           const std::vector<recipe::Recipe>& rendered);
 

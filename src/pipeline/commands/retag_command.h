@@ -14,14 +14,14 @@ struct RetagRun {
   std::vector<AbsPath> wheels = {};
   wheel::RetagRequest changes = {};
   std::optional<AbsPath> output = {};  ///< Existing directory, or one to be made; nullopt: each wheel's own.
-  bool force = false;  ///< Replace files of the new names, and remove what vouched for them beside them.
-  /// Remove each wheel, and what vouches for it beside it, once the new one is there. A wheel that the new
-  /// one has replaced, by whatever path, is the new one, and stays.
+  bool force = false;                  ///< Replace files with the new names, and remove their sidecar files.
+  /// Remove each wheel and its sidecar files once the new one exists. A wheel that the new one has replaced,
+  /// even by another path to it, is the new one, and stays.
   bool remove = false;
-  /// Check whether the files keep what new tags promise, as `ptpkg check` does; other changes promise nothing
-  /// of files.
+  /// Check whether the files satisfy the new tags, as `ptpkg check` does. Other changes declare nothing about
+  /// files.
   bool check = true;
-  /// Write nothing but scratch below env.cache_dir, which is judged as the run's wheels are.
+  /// Write only scratch below env.cache_dir, which is checked like the wheels of a real run.
   bool dry_run = false;
 };
 
@@ -35,10 +35,10 @@ struct RetagSummary {
   std::optional<Error> failure = {};        ///< Error that ended the run after the first of them.
 };
 
-/// All wheels are planned, written into scratch directories and judged before the first gets its name; those
-/// that they replace are removed last. Errors, with nothing written or removed: kUsage (nothing to change, no
-/// platform tag, two wheels of one new name), kCheckFailed (files that contradict new tags), kAlreadyExists,
-/// kCancelled, those of wheel::PlanRetag and archive::WriteEditedZip. Failures: kIo, kAlreadyExists,
+/// Plans all wheels, writes them into scratch directories and checks them before the first gets its name.
+/// Replaced wheels are removed last. Errors, with nothing written or removed: any from wheel::PlanRetag and
+/// archive::WriteEditedZip, kUsage (nothing to change, invalid platform tag, two wheels with one new name),
+/// kCheckFailed (files that contradict new tags), kAlreadyExists, kCancelled. Failures: kIo, kAlreadyExists,
 /// kCancelled.
 Result<RetagSummary> Retag(Env& env, const RetagRun& run);
 

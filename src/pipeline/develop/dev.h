@@ -1,6 +1,6 @@
 #pragma once
 // Runs `ptpkg dev`: incremental builds in a persistent directory. Layer: pipeline.
-// docs/tutorials/long-builds.md says what people see of it.
+// User guide: docs/tutorials/long-builds.md.
 
 #include <string>
 #include <vector>
@@ -25,17 +25,20 @@ struct DevSummary {
   builder::PrefixTests tests = {};  ///< Failed ones are findings.
 };
 
-/// Brings the directory of the request's one native build up to date and runs its script in it: the build's
-/// in the first run, and until one has ended well; then extra.ptpkg.dev.script, if the recipe has it. Then
-/// the tests, in the prefix, unless request.build.test is off. To resume, sources that are local
-/// directories are synchronised; host prefix and environment stay as they were made. Whatever else has
-/// changed makes the directory anew, with a note that names it, as does request.build.fresh. The whole script
-/// runs again when it or a file that it may read has changed, and when the sources have a file more or less:
-/// it may list them. What a person changed in the directory (shell.h) is taken from the sources again, with a
-/// warning; what a script was writing when it was cut off is made again. A recipe whose script cannot run
-/// twice in one directory (extra.ptpkg.resume: false) starts anew where that would happen. The directory
-/// stays however the run ends. Formats, output packages and options of packing are not looked at. Errors:
-/// those of ChooseNative, PlanNative, DevFolder::Take, source::Prepare, builder::SyncSources,
+/// Updates the directory of the request's one native build and runs its script there, then the tests in the
+/// prefix, unless request.build.test is off. Until one run has succeeded, this is the build script. Later
+/// runs use extra.ptpkg.dev.script, if the recipe has it.
+///
+/// To resume, ptpkg synchronises sources that are local directories, and leaves host prefix and environment
+/// unchanged. Any other change empties the directory for a fresh start, with a note that names the change, as
+/// does request.build.fresh. The whole script runs again when it or a file that it can read changed. It also
+/// runs again after a source file was added or removed, because it can list them. Files that a person changed
+/// in the directory (shell.h) are copied from the sources again, with a warning. Files that an interrupted
+/// script was writing are made again. If a recipe's script cannot run twice in one directory
+/// (extra.ptpkg.resume: false), ptpkg starts anew instead.
+///
+/// The directory stays however the run ends. Formats, output packages and options of packing have no effect.
+/// Errors: any from ChooseNative, PlanNative, DevFolder::Take, source::Prepare, builder::SyncSources,
 /// builder::MakePrefix and builder::RunScriptIn.
 Result<DevSummary> Dev(Env& env, const NativeRequest& request);
 

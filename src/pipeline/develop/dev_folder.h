@@ -1,15 +1,15 @@
 #pragma once
-// Persistent work directory of `ptpkg dev`. Layer: pipeline.
+// Persistent work directory of `ptpkg dev`: <cache>/dev/<16 hex digits>/. Layer: pipeline.
 //
-//   <cache>/dev/<16 hex digits>/.lease         held by the run that works in it
-//                               state.json     what is in it, and how far it is (builder/resume/work_state.h)
-//                               dev.json       of what it was made
-//                               sources        the sources as they were when no script had run yet
-//                               synchronised   local sources, as they were copied last
-//                               (builder/resume/source_sync.h) host_files     what the host prefix held
-//                               before the script entered        what was there when `ptpkg shell` entered it
-//                               (builder/resume/resume.h) build.log, test.log d/             the directories
-//                               of the build (builder/resume/work_layout.h)
+// - .lease: held by the run that works in it
+// - state.json: its content and its phase (builder/resume/work_state.h)
+// - dev.json: the inputs that it was made from
+// - sources: state of the sources before any script ran
+// - synchronised: local sources at the last copy (builder/resume/source_sync.h)
+// - host_files: files of the host prefix before the script ran
+// - entered: files that `ptpkg shell` found when it entered (builder/resume/resume.h)
+// - build.log, test.log
+// - d/: the directories of the build (builder/resume/work_layout.h)
 
 #include <map>
 #include <optional>

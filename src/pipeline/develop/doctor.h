@@ -17,13 +17,16 @@ struct Diagnosis {
   std::vector<builder::PreflightFinding> findings;
 };
 
-/// The machine first, then, unless the request names no recipe, each variant that is not skipped: what
-/// preflight.yaml says of it, under the id "tool-missing" what CheckTools and CheckTestTools would refuse,
-/// and under "source-unusable" what is wrong with its sources and patches without reading them; of the
-/// machine also, as "work-folder", a cache directory in which no build works; where all variants are skipped,
-/// "nothing-to-build". What holds for the machine is not said again of a recipe. No source is fetched and
-/// nothing is built; wheels of the Python index may be fetched (builder::CheckTools). Errors: those of
-/// Render; kIo, kCancelled.
+/// Checks the machine first. Then, unless the request names no recipe, checks each variant that is not
+/// skipped. Each diagnosis has the findings of preflight.yaml, and these:
+///
+/// - "tool-missing": tools that CheckTools and CheckTestTools would refuse
+/// - "source-unusable": defects of sources and patches that are visible without reading them
+/// - "work-folder", for the machine: a cache directory in which no build works
+/// - "nothing-to-build": all variants are skipped
+///
+/// A finding of the machine is not repeated for a recipe. Fetches no source and builds nothing, but can fetch
+/// wheels of the Python index (builder::CheckTools). Errors: any from Render, kIo, kCancelled.
 Result<std::vector<Diagnosis>> Diagnose(Env& env, const BuildRequest& request);
 
 /// Report with the findings.

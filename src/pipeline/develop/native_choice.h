@@ -18,8 +18,9 @@ struct NativeChoice {
   std::vector<recipe::Recipe> rendered;  ///< The variants and outputs that --select leaves.
 };
 
-/// Errors: those of Render and DetectInBuildStrings; kUsage when more than one is left, with all of them and
-/// the flag that picks one, and for a name that no output has; kInvalidInput when the recipe skips all.
+/// Errors: any from Render and DetectInBuildStrings. Also kUsage for a name that no output has, and when more
+/// than one build is left, with all of them and the flag that picks one. Also kInvalidInput when the recipe
+/// skips all.
 Result<NativeChoice> ChooseNative(Env& env, const NativeRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -23,19 +23,20 @@ struct StagedWheel {
   AbsPath file;
 };
 
-/// Writes the wheel under its name, which the check reads tags from, into a scratch directory of `folder`,
-/// and judges it there. Errors: kCheckFailed with the findings; those of archive::WriteEditedZip.
+/// Writes the wheel into a scratch directory of `folder`, under its final name, which the check reads tags
+/// from, and checks it there. Errors: kCheckFailed with the findings, any from archive::WriteEditedZip.
 Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
                                      const std::optional<RegressionCheck>& judgement);
 
-/// Writes wheel.to, and removes what vouched for another file of that name. With `judgement` the new wheel is
-/// read again first, in a scratch directory beside its place. Post: wheel.to exists whole, or is as it was.
-/// Errors: kCheckFailed with the findings; kAlreadyExists (kRefuse only), and those of
-/// archive::WriteEditedZip.
+/// Writes wheel.to, and removes sidecar files of another file with that name. With `judgement`, the new wheel
+/// is checked first, in a scratch directory next to its final path. Post: wheel.to exists whole, or is
+/// unchanged. Errors: any from archive::WriteEditedZip, kCheckFailed with the findings, kAlreadyExists
+/// (kRefuse only).
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, ExistingFilePolicy on_existing,
                               const std::optional<RegressionCheck>& judgement);
 
-/// Removes `from`, and what vouches for it, when `to`, another file, took its place. Errors: kNotFound, kIo.
+/// If `to` is another file that replaced `from`, removes `from` and its sidecar files. Errors: kNotFound,
+/// kIo.
 Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to);
 
 }  // namespace ptpkg::pipeline

@@ -16,21 +16,21 @@
 
 namespace ptpkg::pipeline {
 
-/// Findings about what tags promise.
+/// Findings about files that contradict a tag.
 inline constexpr std::array<std::string_view, 6> kFindingsOfTags = {
     "elf-glibc-floor", "elf-libc-mismatch",  "elf-machine-mismatch",
     "elf-isa-level",   "wheel-tag-mismatch", "wheel-pure-with-binaries"};
 
-/// The findings of an artifact that another one was made of, which may have them too.
+/// Findings of the original artifact, which the edited one can have too.
 class BaselineFindings {
  public:
   BaselineFindings() = default;
-  /// `names`: what the two call themselves, where they differ: file names, versions, directories named by
-  /// them. Findings that differ in nothing else are the same.
+  /// `names`: names that differ between the two artifacts, such as file names, versions and directories named
+  /// after them. Findings that differ only in these are the same.
   explicit BaselineFindings(const std::vector<Finding>& findings, const std::set<std::string>& names = {});
 
-  /// True if the baseline has it: id, file and message are equal. True of an id and severity of which not all
-  /// were listed, so that nobody can tell which are new.
+  /// True if the baseline has it: id, file and message are equal. Also true for an id and severity whose
+  /// findings were not all listed, because then nobody can tell which are new.
   [[nodiscard]] bool Has(const Finding& finding) const;
 
  private:
@@ -42,8 +42,7 @@ class BaselineFindings {
   std::set<std::pair<std::string, Severity>> not_listed_;
 };
 
-/// The names of a wheel and of what `edits` make of it, where they differ. `before`: a file name, in any
-/// form.
+/// The names of a wheel and of its edited version, where they differ. `before`: a file name, in any form.
 std::set<std::string> OldAndNewNames(std::string_view before, const wheel::FileName& after,
                                      const archive::ZipEdits& edits);
 
@@ -59,8 +58,8 @@ struct RegressionCheck {
                                ///< (verify::CheckPlatformFits).
 };
 
-/// The number of errors that the artifact may have, and has. Errors: kCheckFailed with the findings that it
-/// must not have; those of verify::ExamineArtifact.
+/// The number of errors that the artifact has and can keep. Errors: any from verify::ExamineArtifact,
+/// kCheckFailed with the findings that it must not have.
 Result<std::uint64_t> CheckForRegressions(Env& env, const AbsPath& artifact,
                                           const RegressionCheck& judgement);
 

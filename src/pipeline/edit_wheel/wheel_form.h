@@ -14,9 +14,10 @@ namespace ptpkg::pipeline {
 
 struct WheelForm {
   archive::Compression compression = archive::Compression::kDefault;
-  /// "": what WHEEL says. "auto": the lowest manylinux or musllinux tag that the files satisfy, else linux;
-  /// without ELF files "any", or what WHEEL says of an ABI, or of files for other systems.
-  /// "linux": linux_<machine>. Else a platform tag, or a dot-joined set, which the files must satisfy.
+  /// "": the platform in WHEEL. "auto": the lowest manylinux or musllinux tag that the files satisfy, else
+  /// linux. Without ELF files, "auto" is "any", or the platform in WHEEL for a wheel with an ABI tag or files
+  /// for other systems. "linux": linux_<machine>. Else a platform tag, or a dot-joined set, which the files
+  /// must satisfy.
   std::string platform = {};
 };
 
@@ -31,13 +32,13 @@ void SetWheelForm(const WheelForm& form, graph::Node& node);
 /// Sets the input "deflater" of a node that writes a zip: its version decides bytes.
 void SetDeflater(graph::Node& node);
 
-/// True if the wheel that `node` makes may be tagged linux_<machine> because the user asked for the computed
-/// platform, or for that one: external libraries are then stated by the tag, and not an error.
+/// True if the wheel from `node` can be tagged linux_<machine>, because the user requested that platform or
+/// the computed one. The tag then states external libraries, which are not an error.
 bool MayBeTaggedLinux(const graph::Node& node);
 /// True if the wheel of this file name is for linux_<machine> and for no other platform.
 bool IsForLinuxAlone(std::string_view file_name);
 
-/// Errors: kRefused when this program has another deflater than the plan says.
+/// Errors: kRefused when this program's deflater differs from the plan's.
 Result<void> CompareDeflater(const graph::NodeRun& run);
 
 /// Parts of a wheel.
@@ -48,10 +49,10 @@ struct WheelParts {
   convert::WheelTree tree = {};
 };
 
-/// Writes the wheel into the node's directory, in the form that its inputs say. A platform tag is held
-/// against what the ELF files need before anything is packed; "auto" that ends at linux is warned of, with
-/// the reason. Errors: kCheckFailed (a tag that the files do not satisfy, with the symbols); kInvalidInput
-/// ("linux" for files that say no machine); those of verify::ComputePlatform and WriteWheel.
+/// Writes the wheel into the node's directory, in the form that its inputs set. A platform tag is compared
+/// with the requirements of the ELF files before packing. If "auto" results in linux, a warning has the
+/// reason. Errors: any from verify::ComputePlatform and WriteWheel, kCheckFailed (a tag that the files do not
+/// satisfy, with the symbols), kInvalidInput ("linux" for files without a machine).
 Result<Artifact> WriteWheelOf(Env& env, const graph::NodeRun& run, WheelParts parts);
 
 }  // namespace ptpkg::pipeline

@@ -9,8 +9,8 @@
 namespace ptpkg::pipeline {
 
 /// Stage::foresee of the stage "build": the rules of builder/preflight/preflight.h for each node without the
-/// option "no-preflight". No source and no package is read. Errors: builder::CheckPreflight's, of all
-/// nodes together; those of builder::CheckTools; kInvalidInput (the plan).
+/// option "no-preflight". Reads no source and no package. Errors: as builder::CheckPreflight, with all nodes
+/// together, any from builder::CheckTools, kInvalidInput (the plan).
 Result<void> PreflightBuilds(Env& env, const std::vector<graph::NodeRun>& runs);
 
 }  // namespace ptpkg::pipeline

@@ -33,19 +33,19 @@ struct BuildRequest {
   bool force = false;               ///< Replace artifacts that ptpkg did not make.
   bool keep_work = false;  ///< Leave the work directory of each node that has one, and say where it is.
   bool ccache = false;     ///< ccache before the C and C++ compilers.
-  bool fresh = false;      ///< Builds start anew, though an interrupted run has left something.
-  bool refresh = false;    ///< Builds run, and all that follows, though their results are stored.
+  bool fresh = false;      ///< Builds start anew, even if an interrupted run left files.
+  bool refresh = false;    ///< Builds and all later stages run, even if their results are stored.
   bool preflight = true;   ///< A build that is known to fail is refused before its sources are fetched.
   bool dry_run = false;    ///< Report which stages would run; write nothing.
   std::optional<AbsPath> sign_key = {};  ///< Private key that all artifacts are signed with.
   bool test = true;                      ///< Run the recipes' tests; false prints a warning.
 };
 
-/// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: kUsage for a name that is there
-/// already; those of source::ParseOverride.
+/// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: any from source::ParseOverride,
+/// kUsage for a name that was already given.
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request);
 
-/// A "--source" that fits no recipe is a typing error, and the build would take another source than meant.
+/// A "--source" that matches no recipe is probably a typing error, and the build would use another source.
 /// Errors: kUsage.
 Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe::Recipe>& recipes);
 
@@ -55,29 +55,29 @@ struct BuildPlan {
   std::vector<std::string> tools;    ///< For each build: where each of its tools comes from.
 };
 
-/// The plan for every variant of every recipe, recipes that others need first. Everything that can be known
-/// is looked at: sources, tools, packages of the output channel; servers of git sources are asked what tags
-/// and branches are. Nothing is written. Errors: those of recipe, variant, source, builder::CheckTools and
-/// index::Resolve; kUsage for a --source that fits no recipe, a format that a recipe does not offer, or an
-/// output or cache directory inside a source.
+/// The plan for every variant of every recipe, with recipes that others need first. Checks all that can be
+/// known before a build: sources, tools, packages of the output channel. Servers of git sources resolve tags
+/// and branches. Writes nothing. Errors: any from the recipe, variant and source layers, builder::CheckTools
+/// and index::Resolve. Also kUsage for a --source that matches no recipe, a format that a recipe does not
+/// offer, and an output or cache directory inside a source.
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request);
 
 struct NativePlan {
   recipe::Recipe recipe;  ///< With the commits of its git sources.
-  graph::Plan plan;       ///< Its build node, after those of the staging outputs that it goes on from.
+  graph::Plan plan;       ///< Its build node, after the nodes of the staging outputs that it inherits.
 };
 
-/// The build of `recipe` alone, which is one of `rendered` or what one of these inherits. Its own local
-/// sources are not read: the input "source" of its node, the last of the plan, is empty. `known_tools`: its
-/// input "tools" of an earlier plan, if the machine's tools are the same; they are not looked at then.
-/// Errors: those of PlanBuild.
+/// The build of `recipe` alone, which is one of `rendered` or a recipe that one of these inherits. Its own
+/// local sources are not read: the input "source" of its node, the last of the plan, is empty. `known_tools`:
+/// the node's input "tools" from an earlier plan, if the machine's tools are unchanged; the tools are then
+/// not examined. Errors: as PlanBuild.
 Result<NativePlan> PlanNative(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                               const std::vector<recipe::Recipe>& rendered,
                               const std::optional<std::string>& known_tools = std::nullopt);
 
-/// Plans and runs. A variant's artifacts appear in the output directory all together, after all of them
-/// passed their checks and tests. When every variant is skipped nothing is written, and that is no error.
-/// Errors: those of PlanBuild and RunPlan.
+/// Plans and runs. All artifacts of a variant appear in the output directory together, after all of them
+/// passed their checks and tests. If every variant is skipped, nothing is written, and the build succeeds.
+/// Errors: any from PlanBuild and RunPlan.
 Result<BuildSummary> Build(Env& env, const BuildRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -13,14 +13,14 @@ namespace ptpkg::pipeline {
 struct Buildable {
   std::string name;
   std::vector<std::string> needs;
-  /// Names that should come earlier, but need not: what it runs with.
+  /// Names of packages that it runs with: they should come earlier, but need not.
   std::vector<std::string> wants = {};
 };
 
-/// The indexes of `items`, reordered so that each comes after all whose name it needs, and after those that
-/// it wants, unless these need or want it themselves; otherwise in the given order. Several items (variants)
-/// may share a name; who needs its own name means a package that is there already. Errors: kInvalidInput
-/// naming the cycle.
+/// The indexes of `items`, reordered so that each item follows all items with a name that it needs. It also
+/// follows the items that it wants, unless these need or want it. Otherwise the given order is kept. Several
+/// items (variants) can share a name. An item that needs its own name means an existing package. Errors:
+/// kInvalidInput naming the cycle.
 Result<std::vector<std::size_t>> OrderByRequirements(std::span<const Buildable> items);
 
 }  // namespace ptpkg::pipeline

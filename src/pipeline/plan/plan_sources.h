@@ -1,8 +1,8 @@
 #pragma once
-// Resolves and encodes the sources of a plan. Layer: pipeline. Where a source is taken from is in no key of a
-// build and, for a place of this machine, in no package: a node keeps it as an option, and what is fetched
-// from there is compared with the key. URLs that the recipe declares are in the packages, and so in the keys
-// of the nodes that write those.
+// Resolves and encodes the sources of a plan. Layer: pipeline. The location of a source is not in the key of
+// a build, and a location on this machine is not in a package. A node keeps it as an option, and fetched
+// files are compared with the key. URLs that the recipe declares are in the packages, and so in the keys of
+// the nodes that write packages.
 
 #include <string>
 #include <vector>
@@ -14,15 +14,14 @@
 namespace ptpkg::pipeline {
 
 /// Puts the repositories of --source into `recipes` and into the staging outputs that they inherit from, and
-/// says which commits all git sources are. A repository of this machine is shown by the URL that the recipe
-/// declares, else as "./NAME" with the name of --source: its place says nothing elsewhere. Errors:
-/// source::ResolveGit's.
+/// resolves all git sources to commits. A repository on this machine is shown by the URL that the recipe
+/// declares, else as "./NAME" with the name of --source, because its path means nothing elsewhere. Errors: as
+/// source::ResolveGit.
 Result<void> ResolveSources(Env& env, const BuildRequest& request, std::vector<recipe::Recipe>& recipes);
 
-/// The sources of a recipe that went through ResolveSources, with the repositories of --source where they
-/// lie.
+/// The sources of a recipe after ResolveSources, with the locations of repositories from --source.
 std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const recipe::Recipe& recipe);
-/// Sets the option "sources" to SourcesToFetch, and "source spans" to where they stand in the recipe.
+/// Sets the option "sources" to SourcesToFetch, and "source spans" to their positions in the recipe.
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
 
 /// Files in a source directory of `recipe` that are not sources: the recipe file and the variant files,
@@ -31,7 +30,7 @@ void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Re
 std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts);
-/// The places of the node that SetSourceExclusions has given it.
+/// The paths that SetSourceExclusions has given the node.
 std::vector<AbsPath> ReadSourceExclusions(const graph::NodeRun& run);
 void SetSourceExclusions(graph::Node& node, const std::vector<AbsPath>& left_out);
 /// Errors: kInvalidInput.

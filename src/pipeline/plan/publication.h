@@ -23,9 +23,10 @@ struct PublicationRequest {
   recipe::DynamicLinking linking = {};             ///< For the checks of conda packages.
   /// The dependencies of a conda package that `output` or the plan has: the checks read their lists of files.
   std::vector<index::Candidate> dependencies = {};
-  std::vector<std::string> tests = {};  ///< Ids of the test nodes of what is published, one an environment.
-  /// Ids of further checks and tests that have to pass before: of packages that nobody publishes, but that
-  /// these were made with.
+  /// Ids of the test nodes of the published packages, one for each environment.
+  std::vector<std::string> tests = {};
+  /// Ids of further checks and tests that must pass first: for unpublished packages that these were made
+  /// with.
   std::set<std::string> passed = {};
   recipe::GpuSlices slices = {};  ///< Made of each pack that can have some, and published with it.
   std::string build_number = {};  ///< Build number of a variant with a zip.

@@ -35,16 +35,15 @@ struct RepackRequest {
 /// (convert/tree/tree_to_wheel.h) and no recipe.yaml. False if it does not exist. Errors: kIo.
 Result<bool> IsWheelTree(Env& env, const AbsPath& path);
 
-/// The family that the input is repacked into follows from its name: a .whl becomes conda packages, a package
-/// or a directory a wheel. The input is hashed; nothing is written. Errors: kNotFound, kIo; kUsage for
-/// formats that are not of the target family, for one of `pythons` that is none, and for several of a wheel
-/// without binaries.
+/// The name of the input decides the result: a .whl becomes conda packages, a package or a directory becomes
+/// a wheel. Hashes the input and writes nothing. Errors: kNotFound, kIo. kUsage for formats of another
+/// family, for an invalid entry in `pythons`, and for several `pythons` of a wheel without binaries.
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request);
 
 /// Compression names that ParseWheelForm accepts, the fastest first.
 std::vector<std::string> CompressionNames();
 
-/// Plans and runs. Errors: those of PlanRepack and RunPlan.
+/// Plans and runs. Errors: any from PlanRepack and RunPlan.
 Result<BuildSummary> Repack(Env& env, const RepackRequest& request);
 
 }  // namespace ptpkg::pipeline

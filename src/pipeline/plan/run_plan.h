@@ -10,24 +10,26 @@
 namespace ptpkg::pipeline {
 
 struct RunOptions {
-  bool dry_run = false;  ///< Say what would run; write nothing.
-  /// Refuse what is known to fail before anything runs (graph::Stage::foresee).
+  bool dry_run = false;  ///< Report which nodes would run; write nothing.
+  /// Refuse nodes that are known to fail before anything runs (graph::Stage::foresee).
   bool foresee = true;
 };
 
-/// Runs what is not there yet, publishes in the output directory `output`, and writes the manifest's times.
-/// The first node that fails is the summary's failure, with its id and the other failures as context; a test
-/// is only where nothing else fails. What was published before
-/// stays, and is indexed. Errors: kCorrupt (the manifest), kIo of the output directory or the cache.
+/// Runs the nodes whose results are missing, publishes in the output directory `output`, and writes the
+/// manifest's times. The first node that fails is the summary's failure, with its id, and with the other
+/// failures as context. A failed test is the failure only if nothing else fails. Artifacts that were
+/// published before stay, and are indexed. Errors: kCorrupt (the manifest), kIo of the output directory or
+/// the cache.
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options);
 
-/// Runs one node of the plan in `file`, as another executor would: on any machine where the plan's places
-/// hold what its inputs name, and with the cache and the output directory of the nodes before. Errors:
-/// kInvalidInput (the plan), kNotFound (no such node; a result that it needs is missing), those of the stage.
+/// Runs one node of the plan in `file`, as another executor would. The machine must have, at the plan's
+/// places, the files that its inputs name, and the cache and the output directory of the nodes before.
+/// Errors: any from the stage, kInvalidInput (the plan), kNotFound (an unknown node, a missing result that it
+/// needs).
 Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& id);
 
-/// One line a node for people: "conda/toy-1.0-0  0123456789ab  would run: first run".
+/// For people, one line for each node: "conda/toy-1.0-0  0123456789ab  would run: first run".
 // (The text form of `--plan`; the JSON form is graph::PlanToJson.)
 Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output);
 

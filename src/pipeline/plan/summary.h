@@ -12,10 +12,10 @@
 
 namespace ptpkg::pipeline {
 
-/// Result of a run. After the first failure no further node starts, except the index; running nodes go on to
-/// their end. Then `failure` is the reason, and the rest lists what was completed all the same.
+/// Result of a run. After the first failure no further node starts, except the index; running nodes finish.
+/// Then `failure` is the reason, and the rest lists what was completed anyway.
 struct BuildSummary {
-  std::vector<ArtifactRecord> artifacts;          ///< In the plan's order; those that were there already too.
+  std::vector<ArtifactRecord> artifacts;          ///< In the plan's order, with those from earlier runs.
   std::vector<StageTime> stages;                  ///< In the plan's order.
   std::vector<Report> reports;                    ///< Reports of checks with findings.
   std::vector<std::string> skipped;               ///< Variants whose recipe says `skip`.

@@ -19,23 +19,23 @@ struct SliceRun {
   bool each = false;                    ///< Instead: a slice for each GPU that there is machine code of.
   bool keep_ptx = false;                ///< elf::SliceRequest::keep_ptx
   bool compact = false;                 ///< Linked files shrink; else dropped code becomes zeros.
-  std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced all the same.
+  std::vector<std::string> allow = {};  ///< Globs of NVIDIA's libraries that are sliced anyway.
   std::optional<AbsPath> output =
       {};  ///< Existing directory, or one to be made; nullopt: the artifact's own.
   /// For wheels: write variant wheels (PEP 825) under the artifact's version, which becomes the null variant.
   bool variant = false;
   std::string cuda = {};  ///< With `variant`: the lowest version of CUDA; "": by the local version, "cu130".
   bool force = false;     ///< Replace files of the new names.
-  bool dry_run = false;   ///< Read and say; write nothing.
-  /// Messages name keys of extra.ptpkg.slices in place of flags, and say kRefused where the command line
-  /// would be wrong.
+  bool dry_run = false;   ///< Read and report; write nothing.
+  /// Messages name keys of extra.ptpkg.slices instead of flags. Errors that would be kUsage for a command
+  /// line are kRefused.
   bool of_recipe = false;
 };
 
-/// Bytes of GPU code by nvcc's names, "sm_90" and "compute_90"; "other" is what has no architecture.
+/// Bytes of GPU code by nvcc's names, "sm_90" and "compute_90"; "other" has the code without an architecture.
 using CodeSizes = std::map<std::string, std::uint64_t, versions::ArchitectureOrder>;
 
-/// A file with GPU code, as it was.
+/// A file with GPU code, in the original artifact.
 struct SliceableFile {
   std::string path;  ///< In the artifact.
   std::uint64_t size_bytes = 0;
@@ -43,7 +43,7 @@ struct SliceableFile {
   std::string kept_because = {};  ///< Why no slice changes it; "": slices do.
 };
 
-/// A container of GPU code that has nothing for some GPU of the slice, and is kept whole.
+/// A container of GPU code that lacks code for some GPU of the slice, and is kept whole.
 struct WholeContainer {
   std::string member = {};   ///< Member of a static archive; "" for other files.
   std::string section = {};  ///< ".nv_fatbin"
@@ -57,11 +57,11 @@ struct FileInSlice {
   std::string path;
   std::uint64_t size_bytes = 0;
   CodeSizes code = {};
-  std::string form = {};                   ///< "in place", "compact"; "": it is as it was.
-  std::string not_compact = {};            ///< Why it is in place although compact was wanted; "" otherwise.
-  std::string kept_because = {};           ///< Why it is as it was.
+  std::string form = {};          ///< "in place", "compact"; "": unchanged.
+  std::string not_compact = {};   ///< Why it is in place although `compact` was requested; "" otherwise.
+  std::string kept_because = {};  ///< Why it is unchanged.
   std::vector<WholeContainer> whole = {};  ///< In file order.
-  /// GPU ("9.0") → number of them that have no code for it.
+  /// GPU ("9.0") → number of containers without code for it.
   std::map<std::string, std::uint64_t> gaps = {};
 };
 
@@ -81,19 +81,25 @@ struct SliceOutcome {
   std::optional<SliceOfArtifact> fallback = {};
 };
 
-/// Reads the artifact once and makes its slices, two at once, each verified (elf::VerifySlice). They get
-/// their names together when all are made (Placement). SliceOutcome has them in the order of the request. A
-/// wheel gets the label of the slice behind its local version, "+cu130.sm90"; a conda package behind its
-/// build string, "h1_0_sm90", with the number and requirement of docs/slices.md; a library keeps its name, in
-/// a directory named by the label. A label of an earlier slice is replaced. Files without code for a GPU of
-/// the slice stay as they are. As variants, wheels keep their version and get a label, and variant.json. A
-/// null variant is sliced with SliceRun::variant alone. Wheels and packages are read again as `ptpkg check`
-/// does it, unless `of_recipe`; warns of errors that they have of the artifact. Errors: kUsage (no slice
-/// asked for, or two that are the same; a text that is none; neither wheel, conda package nor a file with GPU
-/// code; a slice that is the artifact itself), kRefused (no code for a GPU; all of it is in libraries of
-/// NVIDIA; a build string of over 64 characters; an artifact that changed meanwhile), kCheckFailed (an error
-/// that the artifact has not), kCorrupt (a file that is not what RECORD or paths.json lists), kAlreadyExists,
-/// those of elf::PlanSlice and of reading and writing the format.
+/// Reads the artifact once and makes its slices, two at a time, each verified (elf::VerifySlice). They all
+/// get their names together at the end (Placement). SliceOutcome has them in the order of the request. Files
+/// without code for a GPU of the slice are unchanged.
+///
+/// The label of a slice becomes part of its name. A wheel has it after its local version, "+cu130.sm90". A
+/// conda package has it after its build string, "h1_0_sm90", with the number and requirement of
+/// docs/slices.md. A library keeps its name, in a directory named after the label. The label of an earlier
+/// slice is replaced. As variants, wheels keep their version and get a label and variant.json. A null variant
+/// can be sliced only with SliceRun::variant. Unless `of_recipe`, wheels and packages are read again as
+/// `ptpkg check` does, and errors that the artifact already has are warnings.
+///
+/// Errors: any from elf::PlanSlice and from reading and writing the format, kAlreadyExists, and these:
+///
+/// - kUsage: no slices, two equal slices, an invalid slice, a slice that is the artifact, an input that
+///   is not a wheel, conda package or file with GPU code
+/// - kRefused: no code for a GPU, all code in NVIDIA's libraries, a build string of over 64 characters, or an
+///   artifact that changed meanwhile
+/// - kCheckFailed: an error that the artifact does not have
+/// - kCorrupt: a file that differs from RECORD or paths.json
 Result<SliceOutcome> Slice(Env& env, const SliceRun& run);
 
 }  // namespace ptpkg::pipeline

@@ -12,13 +12,13 @@
 
 namespace ptpkg::pipeline {
 
-/// Its names are those of CodeSizes. Embedded and relocatable code together.
+/// Embedded and relocatable code together, under the names of CodeSizes.
 CodeSizes SizesOf(const elf::DeviceCode& code);
 
 /// True if a GPU of that number can use any of the effective code (DeviceCode::EffectiveCode).
 bool HasCodeFor(const elf::DeviceCode& code, std::uint32_t gpu);
 
-/// The GPUs that it has machine code of which counts, ascending.
+/// The GPUs for which it has effective machine code, ascending.
 std::vector<std::uint32_t> GpusOf(const elf::DeviceCode& code);
 
 /// A file that slices may change.
@@ -27,13 +27,13 @@ struct DeviceFile {
   elf::DeviceCode code;
 };
 
-/// nullopt: no GPU code. Errors: those of elf::ReadDeviceCode, and of opening.
+/// nullopt: no GPU code. Errors: any from elf::ReadDeviceCode, and from opening the file.
 Result<std::optional<DeviceFile>> ReadDeviceFile(Env& env, const UnpackedFile& place);
 
 struct SliceOfFile {
   FileInSlice told;                      ///< `path` of the artifact.
-  std::optional<SlicedEntry> file = {};  ///< nullopt: it is as it was, or no target was given.
-  /// Gives the content of `file` where that is not written: any thread. Borrows the file system.
+  std::optional<SlicedEntry> file = {};  ///< nullopt: the file is unchanged, or no target was given.
+  /// Makes the content of `file` if it is not written: from any thread. Borrows the file system.
   VirtualFilesFs::Make make = {};
 };
 
@@ -43,8 +43,8 @@ struct SliceTarget {
       false;  ///< Else SliceOfFile::make gives the content, and SlicedEntry::sha256 is filled in.
 };
 
-/// Plans the slice and holds it against the original (elf::VerifySlice). With `target` it is written there,
-/// or ready to be read. Errors: those of elf::PlanSlice, elf::WriteSlice, elf::VerifySlice; kIo.
+/// Plans the slice and compares it with the original (elf::VerifySlice). With `target`, writes it there or
+/// makes it ready to be read. Errors: any from elf::PlanSlice, elf::WriteSlice and elf::VerifySlice, kIo.
 Result<SliceOfFile> SliceDeviceFile(Env& env, const DeviceFile& file, const elf::SliceRequest& request,
                                     const std::optional<SliceTarget>& target);
 

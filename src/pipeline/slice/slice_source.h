@@ -47,9 +47,9 @@ class SliceSource {
   /// True if Stage moves the files into place, and lists no digests: they must then be on disk.
   [[nodiscard]] virtual bool WantsFiles() const { return false; }
 
-  /// The files that may hold GPU code, sorted by path, unpacked below `folder`, which exists and is empty;
-  /// the object may use what lies there later. Call it once, first. Errors: kCorrupt for an artifact that
-  /// cannot be read, or with a file that is not what it lists; kIo, kCancelled.
+  /// The files that can hold GPU code, sorted by path. They are unpacked below `folder`, which exists and is
+  /// empty, and which the object can use later. Call it once, first. Errors: kCorrupt for an artifact that
+  /// cannot be read, or with a file that differs from its own listing, kIo, kCancelled.
   virtual Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) = 0;
   /// The licence of the artifact if it is one of NVIDIA's (VendorLicenceOf): its path; else "".
   virtual Result<std::string> VendorLicence() = 0;
@@ -57,19 +57,19 @@ class SliceSource {
   virtual Result<RelPath> NameOf(const versions::GpuSlice& slice) = 0;
   /// Called once before Stage, with the number of slices; `scratch` stays until the last one. Errors: kIo.
   virtual Result<void> Expect(std::size_t /*slices*/, const AbsPath& /*scratch*/) { return Ok(); }
-  /// Writes the slice under its file name into `folder`, which exists and has nothing of that name. Several
-  /// at once. With SliceSourceOptions::check it is read again. `env` has `files`. Errors: kCheckFailed with
-  /// the errors that the artifact has not; those of writing the format.
+  /// Writes the slice under its file name into `folder`, which exists and has nothing with that name. Several
+  /// calls can run at once. With SliceSourceOptions::check, reads it again. `env` has `files`. Errors: any
+  /// from writing the format, kCheckFailed with the errors that the artifact does not have.
   virtual Result<StagedSlice> Stage(Env& env, const versions::GpuSlice& slice,
                                     const std::vector<SlicedEntry>& files, const AbsPath& folder) = 0;
-  /// Name of the artifact as it is, for those that no slice fits; nullopt: it needs no other one.
+  /// Name of the unchanged artifact, for systems that no slice fits; nullopt: it needs no other name.
   virtual Result<std::optional<RelPath>> FallbackName() { return std::optional<RelPath>(); }
   /// Stages the artifact unchanged. REQUIRES: FallbackName() gives a name.
   virtual Result<StagedSlice> StageFallback(const AbsPath& folder);
 };
 
-/// The package's own note (model/package_note.h) as a slice has it: it asks for no architectures any more,
-/// which were those of the whole package. nullopt: it stays. Errors: those of ParsePackageNote.
+/// The package's own note (model/package_note.h) for a slice, without the requested architectures, because
+/// those were for the whole package. nullopt: the note is unchanged. Errors: any from ParsePackageNote.
 Result<std::optional<std::string>> NoteOfSlice(std::string_view text, std::string_view where);
 
 /// Errors that a slice must not have, because the artifact does not have them.
@@ -78,16 +78,15 @@ RegressionCheck RegressionCheckForSlice(BaselineFindings of_artifact);
 struct SliceSourceOptions {
   bool variant = false;   ///< SliceRun::variant
   std::string cuda = {};  ///< SliceRun::cuda
-  bool check = true;  ///< Artifacts are read again before they get their names. Else somebody else does it.
+  bool check = true;      ///< Read artifacts again before they get their names. False: the caller does it.
 };
 
-/// By the name of the file. Errors: kNotFound; kUsage for a directory, and for options that are not of that
-/// kind.
+/// Chooses by the file name. Errors: kNotFound, and kUsage for a directory and for options of another kind.
 Result<std::unique_ptr<SliceSource>> OpenSliceSource(Env& env, const AbsPath& artifact,
                                                      const SliceSourceOptions& options);
 
-/// Errors: kInvalidInput for a name that is none of a wheel; kUsage for a variant wheel without
-/// `options.variant`, and for an `options.cuda` that is none.
+/// Errors: kInvalidInput if the file name is not a wheel's. kUsage for a variant wheel without
+/// `options.variant`, and for an invalid `options.cuda`.
 Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wheel,
                                                      const SliceSourceOptions& options);
 std::unique_ptr<SliceSource> MakeCondaSource(Env& env, const AbsPath& package,

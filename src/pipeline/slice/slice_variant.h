@@ -1,6 +1,6 @@
 #pragma once
 // Variant properties of sliced wheels. Layer: pipeline, internal to `ptpkg slice`. Source: the examples of
-// PEP 825; the features are those of the nvidia and x86_64 providers.
+// PEP 825, and the features of the nvidia and x86_64 providers.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ namespace ptpkg::pipeline {
 
 /// Common data of all variants of a wheel.
 struct VariantFacts {
-  std::string cuda = {};                           ///< "13.0"; "": not known, and not said.
+  std::string cuda = {};                           ///< "13.0"; "": not known, and omitted.
   bool labels_cuda = false;                        ///< Differs from the local version.
   elf::IsaLevel level = elf::IsaLevel::kUnstated;  ///< Highest of the files.
 };
@@ -37,7 +37,7 @@ std::string VariantLabel(const versions::GpuSlice& slice, const VariantFacts& fa
 /// variant.json of a slice.
 wheel::VariantDocument VariantOf(const versions::GpuSlice& slice, const VariantFacts& facts);
 
-/// variant.json of the artifact as it is: it states nothing, and serves where no other variant fits.
+/// variant.json of the unchanged artifact: it has no properties, and serves where no other variant fits.
 wheel::VariantDocument NullVariantOf(const VariantFacts& facts);
 
 }  // namespace ptpkg::pipeline

@@ -1,6 +1,6 @@
 #pragma once
 // Work directories of builds, kept for resuming. Layer: pipeline. docs/decisions/0012-resuming-a-build.md.
-// What lies where: builder/resume/work_state.h.
+// Content of a directory: builder/resume/work_state.h.
 
 #include <chrono>
 #include <memory>
@@ -18,18 +18,21 @@ inline constexpr std::chrono::hours kForgottenAfter{24 * 14};
 
 class BuildFolder final : public graph::Claim {
  public:
-  /// The directory work/<16 digits>, below the cache, of a build node: the same for equal inputs, but for
-  /// those that only matter after the script (build.files, entry points, licence files): mending one of these
-  /// compiles nothing again. Waits, with a note, while another process holds it. With the option "fresh" of
-  /// the node, what an earlier run left goes first; a value that is not empty says that the next run will not
-  /// go on in it either. With the option "ccache" the directory is that of the recipe's name and variant,
-  /// whatever the other inputs; but it is as above where an interrupted run left something there, and, with a
-  /// note, while a build of other inputs holds the lasting directory, or what an interrupted build of another
-  /// recipe or subject left lies there. The directory <16 digits> is held all the time, for the inputs: no
-  /// two runs make the same, with "ccache" or without. Directories of the same subject and recipe that have
-  /// become useless (other inputs, held by nobody) are removed, with a note. On a file system without locks,
-  /// where nobody could tell whether another works in it, it is a scratch directory instead. Errors: kIo,
-  /// kCancelled.
+  /// Takes the work directory of a build node, work/<16 digits> below the cache. Equal inputs give the same
+  /// directory. Inputs that matter only after the script (build.files, entry points, licence files) do not
+  /// count: a change there recompiles nothing. Waits, with a note, while another process holds it. With the
+  /// node's option "fresh", files of an earlier run are removed first. A nonempty value means that the next
+  /// run will not resume there either.
+  ///
+  /// With the option "ccache", the directory depends only on the recipe's name and variant (the lasting
+  /// directory). The directory for the inputs is still used if an interrupted run left files there. It is
+  /// also used, with a note, while a build with other inputs holds the lasting directory, and if an
+  /// interrupted build of another recipe or subject left files there. The directory for the inputs is held in
+  /// any case, so that no two runs make the same, with or without "ccache".
+  ///
+  /// Directories of the same subject and recipe that have become useless (other inputs, held by nobody) are
+  /// removed, with a note. On a file system without locks, ptpkg cannot tell whether another process works
+  /// there, and uses a scratch directory. Errors: kIo, kCancelled.
   static Result<std::unique_ptr<graph::Claim>> Take(Env& env, const graph::Node& node,
                                                     const graph::NodeKey& key);
 
@@ -47,7 +50,7 @@ class BuildFolder final : public graph::Claim {
   Result<void> SetPhase(builder::WorkPhase phase);
   /// Empties path().
   Result<void> StartOver();
-  /// The build failed: says where it stands, if a later run can go on there.
+  /// Call it when the build failed: reports the directory if a later run can resume there.
   void Failed();
 
   /// Removes the directory; with the option "keep-work" it is moved to <cache>/kept instead (work_folder.h).
@@ -74,7 +77,7 @@ class BuildFolder final : public graph::Claim {
   std::optional<TempDir> scratch_;    // in its place, where there are no locks
 };
 
-/// <cache>/work, where they lie.
+/// <cache>/work, the parent of these directories.
 AbsPath WorkRoot(const Env& env);
 
 /// True if a build node's input of this name is read only after its script.
@@ -85,9 +88,9 @@ bool IsReadAfterScript(std::string_view input);
 /// that directory, and waits for this process), kIo, kCancelled.
 Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& subject);
 
-/// Removes from <cache>/work what nobody holds and nobody will go on with: directories without a readable
-/// state, those whose result is there (`has_result`, by key: their run was killed just before the end), and
-/// forgotten ones (kForgottenAfter). Errors: kIo, those of `has_result`.
+/// Removes from <cache>/work the directories that nobody holds and no run will resume. These are directories
+/// without a readable state, directories whose result exists (`has_result`, by key: the run was killed just
+/// before its end), and forgotten ones (kForgottenAfter). Errors: kIo, any from `has_result`.
 Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std::string& key)>& has_result);
 
 }  // namespace ptpkg::pipeline

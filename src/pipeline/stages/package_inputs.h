@@ -1,6 +1,6 @@
 #pragma once
-// Encodes host tools, packages and recipe files as node inputs. Layer: pipeline. Each of these is looked at
-// again when the node runs, and has to be what the plan says.
+// Encodes host tools, packages and recipe files as node inputs. Layer: pipeline. When the node runs, it
+// examines each of them again and compares it with the plan.
 
 #include <map>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace ptpkg::pipeline {
 
-/// Sets the input "packages", the place "channel" and the needs "package NAME" for what a plan will make
-/// itself.
+/// Sets the input "packages", the place "channel" and, for packages that the plan itself makes, the needs
+/// "package NAME".
 void SetPackages(graph::Node& node, const std::vector<index::Candidate>& packages, const AbsPath& channel);
 
 /// Errors: kRefused for a package whose digest is not the one that the plan names.
@@ -36,27 +36,27 @@ Result<void> SetArtifact(Env& env, graph::Node& node, const AbsPath& file);
 /// Path of the artifact. Errors: kRefused when it is not as the plan says.
 Result<AbsPath> ReadArtifactPlace(Env& env, const graph::NodeRun& run);
 
-/// Sets the input "tree" (name of the directory, digest over its files) and the place "tree". Errors: those
-/// of ScanTree.
+/// Sets the input "tree" (name of the directory, digest over its files) and the place "tree". Errors: any
+/// from ScanTree.
 Result<void> SetTree(Env& env, graph::Node& node, const AbsPath& folder);
 /// The tree there. Errors: kRefused when it is not as the plan says.
 Result<StagedTree> ReadTreePlace(Env& env, const graph::NodeRun& run);
 /// The same without digests, not compared with the plan: for callers that read the files anyway. CompareTree
 /// has to follow.
 Result<StagedTree> ListTreePlace(Env& env, const graph::NodeRun& run);
-/// Errors: kRefused when `tree`, of ListTreePlace, is not as the plan says. `digests`: by path, of content
-/// that was used; files that it does not name are read.
+/// Errors: kRefused when `tree`, from ListTreePlace, differs from the plan. `digests`: by path, of content
+/// that was used; other files are read.
 Result<void> CompareTree(Env& env, const graph::NodeRun& run, StagedTree tree,
                          const std::map<std::string, Sha256>& digests);
 
-/// Sets the inputs "env" and "tools" and the options of named tools. Errors: those of ToolKey.
+/// Sets the inputs "env" and "tools" and the options of named tools. Errors: any from ToolKey.
 Result<void> SetHost(Env& env, graph::Node& node, const builder::HostPlan& host,
                      const builder::ToolOptions& options);
 /// Sets tools of the machine alone, by the input "tools" of an earlier plan.
 void SetCachedHost(graph::Node& node, const std::string& tools, const builder::ToolOptions& options);
 /// Request for finding the node's tools; reads no package. Errors: kInvalidInput.
 Result<builder::HostRequest> ReadHostRequest(const graph::NodeRun& run);
-/// Errors: kRefused when the tools are not those of the plan; those of ToolKey.
+/// Errors: kRefused when the tools differ from the plan's, any from ToolKey.
 Result<void> CheckToolsUnchanged(Env& env, const graph::NodeRun& run, const builder::HostPlan& host);
 
 /// builder::UnpackFunction for conda packages.

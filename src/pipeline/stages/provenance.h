@@ -11,14 +11,14 @@
 
 namespace ptpkg::pipeline {
 
-/// Signer of a plan's artifacts. A plan holds the place of the private key and the id of its public one,
-/// nothing else of it.
+/// Signer of a plan's artifacts. From the keys, a plan has only the path of the private key and the id of the
+/// public key.
 struct Signer {
   AbsPath key = AbsPath::Literal("/nonexistent");
   std::string key_id = {};  ///< SigningKey::id() of the key.
 };
 
-/// Reads the key before anything is built. Errors: those of provenance::ReadSigningKey.
+/// Reads the key before anything is built. Errors: any from provenance::ReadSigningKey.
 Result<Signer> ReadSigner(Env& env, const AbsPath& key);
 
 /// Description of how artifacts are built, as far as their plan tells.
@@ -32,10 +32,10 @@ struct BuildDescription {
 Result<BuildDescription> DescribeBuild(Env& env, const graph::Plan& plan, const std::string& built,
                                        const BuildRequest& request, const recipe::Recipe& recipe);
 
-/// Materials of a build, for the bill of materials of its wheel (recipe_sbom.h): "sources"
-/// (name, digest, uri), "patches" (name, of which source, sha256) and "tools" (the same as sources, or name
-/// and version). Unlike the Making it does not name the recipe, whose build number and tests leave a wheel as
-/// it is. `toolchains`: builder::ToolVersions, by the id of the node that builds with them.
+/// Materials of a build, for the SBOM of its wheel (recipe_sbom.h): "sources" (name, digest, uri), "patches"
+/// (name, their source, sha256) and "tools" (the same as sources, or name and version). Unlike
+/// BuildDescription, it does not name the recipe, whose build number and tests do not change a wheel.
+/// `toolchains`: builder::ToolVersions, by the id of the node that builds with them.
 using Toolchains = std::map<std::string, std::map<std::string, std::string>>;
 Json MaterialsOfBuild(const graph::Plan& plan, const std::string& built, const BuildRequest& request,
                       const recipe::Recipe& recipe, const Toolchains& toolchains);
@@ -48,7 +48,7 @@ struct Signing {
   BuildDescription making;
 };
 
-/// Begins the roles of `Making::packages`.
+/// Prefix of the roles in BuildDescription::packages.
 inline constexpr std::string_view kBuiltWithRole = "package ";
 
 /// Adds the node that states and signs how the artifacts of node `pack` were made. Returns its id.

@@ -9,9 +9,9 @@
 
 namespace ptpkg::pipeline {
 
-/// CycloneDX of what the wheel's files were compiled from: sources with digests and patches; its toolchain
-/// stands under "formulation". `materials`: of MaterialsOfBuild. Errors: kInvalidInput (another shape; those
-/// of wheel::FormatSbom).
+/// CycloneDX document of the wheel's inputs: sources with digests and patches, and the toolchain under
+/// "formulation". `materials`: from MaterialsOfBuild. Errors: any from wheel::FormatSbom, kInvalidInput
+/// (another shape).
 Result<std::string> RecipeSbom(const Json& materials, const wheel::CoreMetadata& metadata);
 
 }  // namespace ptpkg::pipeline

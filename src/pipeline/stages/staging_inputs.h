@@ -24,9 +24,9 @@ struct InheritedStaging {
 /// Reads the need "staging". Errors: kInvalidInput for a result of another kind.
 Result<InheritedStaging> ReadInheritedStaging(const graph::NodeRun& run);
 
-/// The directory of `recipe` without the build scripts of its other outputs (among `recipes`, which hold all
-/// of them) and without the files that load_from_file() read, as far as its own script does not name them: an
-/// edit of one output's script builds no other again, and neither does a new row of a table.
+/// The directory of `recipe` without two kinds of files: the build scripts of its other outputs (`recipes`
+/// has all of them), and files that load_from_file() read. Files that its own script names stay. An edit of
+/// one output's script, or a new row of a table, does not rebuild other outputs.
 Result<builder::RecipeFolder> OwnRecipeFolder(Env& env, const recipe::Recipe& recipe,
                                               const std::vector<recipe::Recipe>& recipes,
                                               const builder::RecipeFolder& folder);
@@ -37,14 +37,15 @@ struct SourceOrigin {
   const builder::WorkLayout& layout;
 };
 
-/// Leaves in layout.source the inherited work directory, as far as the recipe has a use for it (a script,
-/// licence files), and the sources of the recipe. Where that directory was made with --ccache,
-/// builder::HasCompilerCache is true after it. Returns source::SourceKey of what was copied; zeros where
-/// all is inherited. Errors: those of source::Prepare and builder::RestoreWork.
+/// Leaves in layout.source the inherited work directory, if the recipe uses it (a script, licence files), and
+/// the sources of the recipe. If that directory was made with --ccache, builder::HasCompilerCache is true
+/// afterwards. Returns source::SourceKey of the copied files, or zeros if all are inherited. Errors: any from
+/// source::Prepare and builder::RestoreWork.
 Result<Sha256> MakeSources(Env& env, const recipe::Recipe& recipe, const source::SourceOptions& sources,
                            const SourceOrigin& origin);
 
-/// The result of a staging output's node, of what its script made. Errors: those of builder::SaveStaging.
+/// The result of a staging output's node, from the files that its script made. Errors: any from
+/// builder::SaveStaging.
 Result<graph::NodeResult> StoreStaging(Env& env, const graph::NodeRun& run, const builder::WorkLayout& layout,
                                        const builder::StagingBuild& made,
                                        const InheritedStaging& inheritance);

@@ -11,17 +11,18 @@
 
 namespace ptpkg::publish {
 
-/// Token for anaconda.org's API at `api`: BINSTAR_API_TOKEN, ANACONDA_API_TOKEN, ANACONDA_API_KEY (that of
-/// rattler-build), then `<quoted api>.token` in the directories where anaconda-client keeps tokens
-/// (BINSTAR_CONFIG_DIR, the user's data directory, ~/.continuum/anaconda-client/tokens), then the keyring.
-/// Errors: kRefused with a hint when there is none; kIo.
+/// Token for anaconda.org's API at `api`. Searched in this order: BINSTAR_API_TOKEN, ANACONDA_API_TOKEN,
+/// rattler-build's ANACONDA_API_KEY, `<quoted api>.token` in the token directories of anaconda-client
+/// (BINSTAR_CONFIG_DIR, the user's data directory, ~/.continuum/anaconda-client/tokens), the keyring. Errors:
+/// kRefused with a hint when there is none, kIo.
 Result<Secret> AnacondaToken(Env& env, const std::string& api);
 
-/// A token for a CI job that the server at the URL trusts; nullopt: it is none, or the server knows no such.
+/// A token for a CI job that the server at the URL trusts. nullopt: this is not such a job, or the server
+/// does not support these tokens.
 using TrustedToken = Result<std::optional<Secret>>(Env&, const std::string& url);
 
-/// The first of `variables` that is set, then `trusted`, unless it is null, then the keyring, for servers
-/// without files of their own. Errors: those of AnacondaToken; those of `trusted`.
+/// Token for servers without credential files of their own: the first of `variables` that is set, then
+/// `trusted`, unless it is null, then the keyring. Errors: as AnacondaToken, any from `trusted`.
 Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url,
                          TrustedToken* trusted);
 
@@ -38,13 +39,14 @@ struct PypircSection {
   std::optional<Secret> password = {};
 };
 
-/// ~/.pypirc, or what TWINE_CONFIG_FILE names; nullopt when it has no such section, or is not there. Source:
-/// PyPA specification ".pypirc". Errors: kInvalidInput at the line that is none.
+/// Section `name` of ~/.pypirc, or of the file that TWINE_CONFIG_FILE names. nullopt: no such section or
+/// file. Source: PyPA specification ".pypirc". Errors: kInvalidInput at the malformed line.
 Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name);
 
-/// Login for the index `name` at `url`: UV_PUBLISH_TOKEN; UV_PUBLISH_USERNAME and _PASSWORD;
-/// TWINE_USERNAME and TWINE_PASSWORD; ~/.pypirc; trusted publishing where the CI offers it (GitHub:
-/// ACTIONS_ID_TOKEN_REQUEST_URL and _TOKEN; GitLab: PYPI_ID_TOKEN); the keyring. Errors: as AnacondaToken.
+/// Login for the index `name` at `url`. Tried in this order: UV_PUBLISH_TOKEN, UV_PUBLISH_USERNAME and
+/// _PASSWORD, TWINE_USERNAME and TWINE_PASSWORD, ~/.pypirc, trusted publishing where the CI offers it, the
+/// keyring. Trusted publishing uses ACTIONS_ID_TOKEN_REQUEST_URL and _TOKEN on GitHub, PYPI_ID_TOKEN on
+/// GitLab. Errors: as AnacondaToken.
 Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& url);
 
 }  // namespace ptpkg::publish

@@ -13,7 +13,7 @@
 
 namespace ptpkg::publish {
 
-/// A body of fixed length: text around at most one file, read as it is sent.
+/// A body of fixed length: text around at most one file, which is read during the transfer.
 struct Body {
   std::string before = {};
   std::optional<AbsPath> file = {};
@@ -24,11 +24,11 @@ struct Body {
 };
 
 enum class Repeat : std::uint8_t {
-  /// Carried out twice it does what it does once (GET, HEAD, PUT, DELETE): whatever may pass by itself is
-  /// tried again, at most kAttempts times: no connection, a cut answer, 408, 429 and 5xx but 501 and 505.
+  /// Repeating the request has no further effect (GET, HEAD, PUT, DELETE). Transient failures are retried, at
+  /// most kAttempts times: no connection, a cut answer, 408, 429 and 5xx except 501 and 505.
   kSafe,
-  /// It may have been carried out although no answer came: only 429 is tried again here, because that one
-  /// says that nothing was done. Of all others the caller finds out first what the server has.
+  /// The server might have carried out the request even if no answer came. Only 429 is retried, because it
+  /// means that nothing was done. After all other failures the caller first finds out what the server has.
   kOnce,
 };
 
@@ -66,7 +66,7 @@ class Exchange {
   /// `headers` (credentials, user agent) go with every request below `origin`, and to no other server.
   Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers);
 
-  /// From now on requests are made although the user interrupted: to take back what was begun.
+  /// From now on, sends requests even after an interrupt: to undo what was begun.
   void IgnoreCancel() { despite_cancel_ = true; }
 
   /// Credentials that came later.
@@ -75,11 +75,10 @@ class Exchange {
   /// Signs each call below `origin`, every try anew.
   void SetSignature(AwsSignature signature) { signature_ = std::move(signature); }
 
-  /// The answer, whatever its status; of what Repeat tries again the last one. Waits as
-  /// long as Retry-After of an earlier answer asks, of any request here: at most kLongestRetryAfter, more is
-  /// kNetwork. A redirect is followed for GET and HEAD alone, within http or https at most 5 times, and
-  /// without the headers of this exchange where it leads to another server. Errors: as Http::Call; kRefused
-  /// for another redirect.
+  /// The answer, whatever its status. After retries (see Repeat), this is the last one. Waits as long as the
+  /// Retry-After of any earlier answer asks, at most kLongestRetryAfter; a longer wait is kNetwork. Follows
+  /// redirects only for GET and HEAD, within http or https, at most 5 times. A redirect to another server
+  /// goes without the headers of this exchange. Errors: as Http::Call, and kRefused for another redirect.
   Result<HttpAnswer> Send(const Request& request);
 
   [[nodiscard]] const std::string& origin() const { return origin_; }
@@ -108,8 +107,8 @@ struct HashedAnswer {
   Sha256 sha256 = {};
 };
 
-/// Has `get` send a GET whose answer goes to the sink, at most kAttempts times: a body that was cut is read
-/// anew. Errors: kRefused for a body longer than `limit_bytes`; those of `get`.
+/// Has `get` send a GET whose answer goes to the sink, at most kAttempts times: a cut body is read anew.
+/// Errors: any from `get`, kRefused for a body longer than `limit_bytes`.
 Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
                                 const std::function<Result<HttpAnswer>(ByteSink&)>& get);
 
@@ -121,9 +120,14 @@ Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cance
 /// host, and no user name.
 Result<std::string> OriginOf(const std::string& url);
 
-/// Error for a status other than the wanted one. `doing`: "looking up the package 'toy'". The message holds
-/// the server's words, shortened. 401, 403, 407: kRefused with a hint about the token; 404: kNotFound; 409:
-/// kAlreadyExists; 402, 413, 507: kRefused; 408, 425, 429 and 5xx: kNetwork; other 4xx and 3xx: kRefused.
+/// Error for an unexpected status. `doing`: "looking up the package 'toy'". The message holds the server's
+/// words, shortened. Codes by status:
+///
+/// - 401, 403, 407: kRefused with a hint about the token
+/// - 404: kNotFound
+/// - 409: kAlreadyExists
+/// - 408, 425, 429 and 5xx, except 507: kNetwork
+/// - 402, 413, 507, other 4xx and 3xx: kRefused
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 
 /// PercentEncode of each segment of a path: "a/b c" → "a/b%20c".

@@ -8,10 +8,10 @@
 
 namespace ptpkg::publish {
 
-/// Copies the artifacts to their places in the output directory `root` (output_folder.h), all or none, and
-/// writes the indexes of what changed. A directory that is not there yet appears whole, by one rename. What
-/// is there with the same bytes is left alone. Returns one outcome for each upload, in order. Errors: those
-/// of OutputFolder::Publish (kAlreadyExists: another file is there, and not `force`), kIo, kCancelled.
+/// Copies the artifacts to their paths in the output directory `root` (output_folder.h), all or none, and
+/// updates the affected indexes. A new directory appears whole, by one rename. Files that are already there
+/// with the same bytes are left alone. Returns one outcome for each upload, in order. Errors: any from
+/// OutputFolder::Publish (kAlreadyExists: another file is there, and not `force`), kIo, kCancelled.
 Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
                                               const std::vector<Upload>& uploads, bool force);
 

@@ -7,8 +7,8 @@
 
 namespace ptpkg::publish {
 
-/// Checks the artifact as its strictest consumer reads it, as a task that people see. Returns the findings,
-/// none of which is an error. Errors: kCheckFailed listing the errors found; those of verify::CheckArtifact.
+/// Checks the artifact the way its strictest consumer reads it, as a visible task. Returns the findings,
+/// which include no errors. Errors: any from verify::CheckArtifact, kCheckFailed listing the errors found.
 Result<Report> PassGate(Env& env, const AbsPath& artifact, const verify::CheckOptions& options);
 
 /// kCheckFailed with one line per error of `report`; the rest of a long list is counted.

@@ -4,10 +4,11 @@
 //   <root>/conda/<subdir>/…   <root>/wheels/…   <root>/zip/…   <root>/logs/…   <root>/manifest.json
 //   <root>/.ptpkg/            the files of a publication under way, by number, and its journal
 //
-// A publication is all or nothing: its files are brought to the same file system without their names, a
-// journal says which names they get, then renames give all names at once, and the manifest is written. A call
-// that fails takes back what it did; one that is killed is completed by whoever opens the directory for
-// writing next. One process publishes at a time. Every file gets the mode that the umask gives to a new one.
+// A publication is all or nothing. Its files are first brought to the same file system without their names,
+// and a journal lists the names that they get. Then renames give all names at once, and the manifest is
+// written. A call that fails undoes its changes. The next process that opens the directory for writing
+// completes a killed one. One process publishes at a time. Every file gets the mode that the umask gives to a
+// new one.
 
 #include <map>
 #include <set>
@@ -51,16 +52,16 @@ class OutputFolder {
   /// Path for an artifact of this name: "conda/linux-64/x.conda", "wheels/x.whl", "zip/x.zip".
   [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
 
-  /// Makes the directories, completes a publication that was killed, and removes what killed runs left. One
-  /// that cannot be completed, because its files are gone, is taken back, with a warning. Errors: kIo with a
-  /// hint (permission, full disk), kCancelled.
+  /// Makes the directories, completes a killed publication, and removes leftovers of killed runs. A
+  /// publication that cannot be completed, because its files are gone, is rolled back, with a warning.
+  /// Errors: kIo with a hint (permission, full disk), kCancelled.
   Result<void> Prepare();
-  /// Completes a publication that was killed, if `root` is an output directory with one; writes nothing else.
-  /// Errors: those of Open and Prepare.
+  /// Completes a killed publication, if `root` is an output directory with one; writes nothing else. Errors:
+  /// any from Open and Prepare.
   static Result<void> RecoverPublication(Env& env, const AbsPath& root);
 
-  /// The artifacts that the node of this key made, if those that the manifest still knows are there,
-  /// unchanged; else none. Who knows how many they were compares.
+  /// The artifacts that the node of this key made, as far as the manifest lists them, if all of these exist
+  /// unchanged; else none. The caller compares their number.
   Result<std::vector<ArtifactRecord>> ArtifactsOfNode(const std::string& key);
   /// The artifacts of the publication of this key, if all of them are there, unchanged; else none.
   Result<std::vector<ArtifactRecord>> ArtifactsOfPublication(const std::string& key);
@@ -75,24 +76,24 @@ class OutputFolder {
   /// StageTimeToJson writes them; none for a path that it does not list.
   [[nodiscard]] Json TimesOf(const RelPath& path) const;
 
-  /// Checks that a zip may take the name `record.path`. The name omits the variant, so a zip that another
-  /// variant published there is not replaced by the way; variants whose names differ in the build number
-  /// alone count as one. Errors: kAlreadyExists with a hint, kIo.
+  /// Checks that a zip can take the name `record.path`. The name omits the variant, and a zip of another
+  /// variant must not be replaced by accident. Variants whose names differ only in the build number count as
+  /// one. Errors: kAlreadyExists with a hint, kIo.
   Result<void> CheckZipPlace(const ArtifactRecord& record, const std::string& build_number);
 
-  /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file of the
-  /// same bytes is left alone. A file with other bytes is replaced only if the manifest says that ptpkg made
-  /// it and it has not changed since, or with kReplace; one of a sibling (record.siblings), and a zip of
-  /// another variant, only with kReplace. What the manifest knows beside an artifact that is replaced
-  /// (ArtifactRecord::IsSidecar) goes with it, unless the items bring another: it is about the old bytes.
-  /// Waits while another process publishes here (support/files/lock_file.h). What cannot be tidied up after
-  /// that is no error: the next run does it. Errors: kAlreadyExists with a hint (before anything is touched),
-  /// kIo, kCancelled.
+  /// Makes all items appear under their names, and in the manifest; on an error, none of them. A file with
+  /// the same bytes is left alone. A file with other bytes is replaced only if ptpkg made it, according to
+  /// the manifest, and it has not changed since, or with kReplace. Only kReplace replaces a file of a sibling
+  /// (record.siblings) or a zip of another variant. A replaced artifact's sidecar files
+  /// (ArtifactRecord::IsSidecar) are removed with it, unless the items have new ones: they are about the old
+  /// bytes. Waits while another process publishes here (support/files/lock_file.h). A failed cleanup
+  /// afterwards is not an error, because the next run repeats it. Errors: kAlreadyExists with a hint (before
+  /// anything is touched), kIo, kCancelled.
   Result<void> Publish(std::vector<PublishItem> items, ForeignFilePolicy on_foreign);
 
-  /// Removes `path` and the files `beside` it, and takes them out of the manifest; absent ones too. A file of
-  /// another digest than `sha256` stays, with all beside it. Waits while another process publishes here.
-  /// Errors: kIo, kCorrupt, kCancelled.
+  /// Removes `path` and the files `beside` it, even if absent, also from the manifest. If the digest differs
+  /// from `sha256`, all of them stay. Waits while another process publishes here. Errors: kIo, kCorrupt,
+  /// kCancelled.
   Result<void> Remove(const RelPath& path, const std::string& sha256, const std::vector<RelPath>& beside);
 
   /// Replaces the stage times in manifest.json, and forgets artifacts that are gone. Errors: kIo.
@@ -104,7 +105,7 @@ class OutputFolder {
   struct Move {
     AbsPath from;
     AbsPath to;
-    AbsPath replaced;   ///< A second name of what was at `to`, until the publication is whole.
+    AbsPath replaced;   ///< A second name of the file at `to`, until the publication is whole.
     bool goes = false;  ///< `to` is removed; there is no `from`.
     bool done = false;  ///< `to` is the new file, or gone.
   };
@@ -135,7 +136,7 @@ class OutputFolder {
   /// Does all moves that are due, then writes the manifest.
   Result<void> CommitMoves(const Batch& batch, std::vector<Move>& moves);
   Result<void> RecordNames(const Batch& batch);
-  /// Under the lock: names what a killed publication had not named yet, or takes it back.
+  /// Under the lock: gives the names that a killed publication had not given yet, or rolls it back.
   Result<void> CompletePublication();
   Result<Batch> ReadJournal();
   Result<void> FinishPublication(const std::vector<Move>& moves);

@@ -1,6 +1,6 @@
 #pragma once
-// A bucket of S3, or of a store that speaks as S3 does: addresses, signed requests, what its errors mean.
-// Layer: publish. Source: Amazon S3 API Reference.
+// A bucket of S3, or of a compatible store: URLs, signed requests, meaning of errors. Layer: publish. Source:
+// Amazon S3 API Reference.
 
 #include <atomic>
 #include <map>
@@ -31,7 +31,7 @@ struct S3Condition {
   std::string etag = {};  ///< This; "" = whatever is there.
 };
 
-/// Written to find out whether a store honours conditions. It stays, so that finding out takes two requests.
+/// Written to find out whether a store honours conditions. It stays, so that the test takes two requests.
 inline constexpr const char* kConditionsFile = ".ptpkg-conditions";
 
 /// Calls may come from several threads, after SetKeys().
@@ -41,8 +41,8 @@ class S3Bucket {
   static Result<std::unique_ptr<S3Bucket>> Make(Env& env, S3Place place);
 
   void SetKeys(AwsKeys keys);
-  /// SetKeys, and asks what the bucket has: what is wrong with key, clock, region or bucket is told here; the
-  /// answers to HEAD have no words.
+  /// SetKeys, then lists the bucket, which reports errors of key, clock, region or bucket. The answers to
+  /// HEAD have no message.
   Result<void> LogIn(AwsKeys keys);
   /// The request that LogIn makes.
   [[nodiscard]] std::string ListUrl() const;
@@ -56,39 +56,40 @@ class S3Bucket {
   /// The key of a file below the prefix.
   [[nodiscard]] std::string KeyOf(const std::string& path) const;
 
-  /// Exchange::Send, signed. Of a body that is text alone the digest is taken here; of others the caller
-  /// gives it as x-amz-content-sha256. Redirects are answers.
+  /// Exchange::Send, signed. For a body of text alone, it computes the digest; for others the caller sets
+  /// x-amz-content-sha256. Redirects are answers.
   Result<HttpAnswer> Send(Request request);
-  /// Send under a condition. A store that knows none (501) gets this and all further requests without, and
-  /// the user a warning.
+  /// Send under a condition. For a store without conditions (501), this and all further requests are sent
+  /// without, and the user gets a warning.
   Result<HttpAnswer> SendIf(Request request, const S3Condition& condition);
   /// Finds out once whether the store honours conditions: it must refuse to write kConditionsFile anew, and
-  /// to replace it where it is another one. One that carries out such a write is warned of.
+  /// to replace it if it differs. Warns if the store carries out such a write.
   Result<void> ProbeConditions();
   /// True if a conditional write protects other writers' data: false before ProbeConditions().
   [[nodiscard]] bool HonoursConditions() const { return honours_conditions_; }
-  /// The store has refused a write though its condition held: from now on writes are without.
+  /// The store refused a write although its condition held: later writes have no condition.
   void GiveUpConditions();
 
-  /// Error for a status other than the wanted one, as AnswerError; a condition that did not hold, and an
-  /// object that somebody else is changing: kAlreadyExists.
+  /// Error for an unexpected status, as AnswerError. Also kAlreadyExists for a condition that did not hold,
+  /// and for an object that somebody else is changing.
   [[nodiscard]] Error ErrorOf(const HttpAnswer& answer, const std::string& doing) const;
 
   /// HashAnswer of a file.
   Result<HashedAnswer> Hash(const std::string& path, std::uint64_t limit_bytes);
-  /// nullopt: nothing is there, as far as one answer tells. Errors: those of Send and ErrorOf.
+  /// nullopt: nothing is there, as far as one answer can show. Errors: any from Send and ErrorOf.
   Result<std::optional<S3Object>> Read(const std::string& path);
-  /// The same, compared with the bucket's list where nothing is there, or where no condition protects what is
-  /// written next: a cache or a replica may be behind. Errors: kNetwork, where the two do not come to agree.
+  /// The same, but an absent object is compared with the bucket's list, and so is any object if no condition
+  /// will protect the next write. A cache or a replica can be behind. Errors: kNetwork, if the two do not
+  /// come to agree.
   Result<std::optional<S3Object>> ReadListed(const std::string& path);
   /// Writes a small file, with its digest in x-amz-meta-sha256. Errors: kAlreadyExists: the condition did not
   /// hold.
   Result<void> Write(const std::string& path, const std::string& type, const std::string& text,
                      const S3Condition& condition);
-  /// The same where another one or none is there. True: it was written.
+  /// The same, only if the file is absent or different. True: it was written.
   Result<bool> WriteIfOther(const std::string& path, const std::string& type, const std::string& text);
 
-  /// The ETag by which the bucket's list has a file; nullopt: it is not listed.
+  /// The ETag of a file in the bucket's list; nullopt: it is not listed.
   Result<std::optional<std::string>> ListedEtag(const std::string& path);
 
   [[nodiscard]] const S3Place& place() const { return place_; }

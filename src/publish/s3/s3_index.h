@@ -18,23 +18,24 @@ namespace ptpkg::publish {
 std::string S3PathOf(const ArtifactId& artifact);
 std::string S3PathOf(const Upload& upload);
 
-/// Makes the indexes list the uploads, which are in the bucket, beside all that others have put there. Each
-/// index is read, completed, and written on condition that it is still what was read; else all over again.
-/// Derived files (repodata.json.zst, HTML pages) follow, until a round finds nothing to write; in a
-/// store without conditional writes until that is so some seconds after the last write. Rows are those of
-/// IndexConda and IndexWheels. `confirm` fails where the bucket has another file under an upload's name by
-/// now; it is asked before each write of an index with digests, so that rows and files fit. Errors: kNetwork
-/// (others keep writing), kRefused (a file that is not an index, or that changed since), those of S3Bucket
-/// and `confirm`.
+/// Makes the indexes list the uploads, which are in the bucket, besides the files of others. Each index is
+/// read, completed, and written on condition that it is unchanged; otherwise this is repeated. Derived files
+/// (repodata.json.zst, HTML pages) follow, until a round finds nothing to write. In a store without
+/// conditional writes, a round some seconds after the last write must find nothing to write. Rows are the
+/// same as from IndexConda and IndexWheels.
+///
+/// `confirm` fails if the bucket meanwhile has another file under an upload's name. It runs before each write
+/// of an index with digests, so that rows and files match. Errors: any from S3Bucket and `confirm`, kNetwork
+/// (others keep writing), kRefused (a file that is not an index, or that changed since).
 using ConfirmUpload = std::function<Result<void>(const Upload&)>;
 Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>& uploads,
                              const ConfirmUpload& confirm);
 
-/// Takes what is to be removed out of the indexes, or says there that wheels are yanked: `changes`, all of
-/// one action. An index that is not there is not made. Errors: those of CompleteIndexes.
+/// Removes files from the indexes, or marks wheels as yanked there. `changes`: all with one action. A missing
+/// index is not made. Errors: as CompleteIndexes.
 Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes);
 
-/// nullopt: the project of the wheel has no page. Errors: kRefused (a page that is none), those of S3Bucket.
+/// nullopt: the project of the wheel has no page. Errors: any from S3Bucket, kRefused (not a project page).
 Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& wheel);
 
 /// The files that CompleteIndexes reads and writes for one artifact, below the prefix.

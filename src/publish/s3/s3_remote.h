@@ -8,8 +8,8 @@
 
 namespace ptpkg::publish {
 
-/// A channel below conda/ and a simple index below wheels/, as an output directory has them. Asks no server.
-/// Errors: those of S3Bucket::Make.
+/// A channel below conda/ and a simple index below wheels/, as in an output directory. Sends no requests.
+/// Errors: as S3Bucket::Make.
 Result<std::unique_ptr<Remote>> MakeS3(Env& env, S3Place place);
 
 }  // namespace ptpkg::publish

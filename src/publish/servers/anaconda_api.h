@@ -13,12 +13,12 @@
 
 namespace ptpkg::publish {
 
-/// The label that a file gets when nobody names one.
+/// The label that a file gets by default.
 inline constexpr const char* kMainLabel = "main";
 
 /// The server's record of a file.
 struct AnacondaFile {
-  std::string sha256 = {};               ///< "" of entries of its first years, which have an MD5 alone.
+  std::string sha256 = {};               ///< "" for entries of its first years, which have only an MD5.
   std::vector<std::string> labels = {};  ///< The channels that show it; sorted.
   bool tells_labels = false;
 
@@ -32,12 +32,12 @@ class AnacondaApi {
   /// Errors: kInvalidInput (no URL).
   static Result<std::unique_ptr<AnacondaApi>> Make(Env& env, std::string api);
 
-  /// Finds the token, and asks for the owner, so that a wrong token is reported first. Errors: kRefused,
-  /// kNotFound (no such owner), those of Exchange.
+  /// Finds the token, and asks for the owner, so that a wrong token is reported first. Errors: any from
+  /// Exchange, kRefused, kNotFound (unknown owner).
   Result<void> LogIn(const std::string& owner);
-  /// nullopt: `owner` has no such file. Errors: those of Exchange::Send.
+  /// nullopt: `owner` has no such file. Errors: any from Exchange::Send.
   Result<std::optional<AnacondaFile>> Find(const std::string& owner, const ArtifactId& artifact);
-  /// An answer of one of `statuses`. Errors: AnswerError of others.
+  /// An answer with one of `statuses`. Errors: AnswerError for any other status.
   Result<HttpAnswer> Expect(const Request& request, const std::set<long>& statuses, const std::string& doing);
 
   static Request JsonRequest(std::string method, std::string url, const Json& document);

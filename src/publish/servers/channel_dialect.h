@@ -21,9 +21,9 @@ struct ChannelDialect {
   bool takes_attestations = false;  ///< CEP 27; `send` sends them.
   /// URL path whose DELETE removes a file.
   std::string (*removal)(const ChannelPlace& place, const ArtifactId& artifact);
-  /// A token for a CI job that the server trusts; null: it knows no such thing.
+  /// A token for a CI job that the server trusts; null: not supported.
   TrustedToken* trusted = nullptr;
-  /// URL path that gives "size_limit" and perhaps "size" of a channel, in bytes; null: there is none.
+  /// URL path whose answer has "size_limit" and perhaps "size" of a channel, in bytes; null: none.
   std::string (*room)(const ChannelPlace& place) = nullptr;
 };
 
@@ -31,7 +31,7 @@ const ChannelDialect& QuetzDialect();
 const ChannelDialect& ArtifactoryDialect();
 const ChannelDialect& PrefixDevDialect();
 
-/// Finds the token of the server, and has the exchange send it. Errors: those of TokenFrom.
+/// Finds the token of the server, and has the exchange send it. Errors: any from TokenFrom.
 Result<void> LogInTo(const ChannelDialect& dialect, const ChannelPlace& place, Exchange& exchange);
 
 }  // namespace ptpkg::publish

@@ -19,8 +19,8 @@ struct HtmlLinks {
 };
 
 /// Versions of html.parser disagree on malformed pages, and on <textarea>, <title> and other elements whose
-/// content is text. A link that one of them does not see is left out: installers may not find it. Errors:
-/// kInvalidInput for a <base> of which they read other attributes.
+/// content is text. A link that one of them does not see is left out: installers might not find it. Errors:
+/// kInvalidInput for a <base> if they read different attributes.
 Result<HtmlLinks> ReadHtmlLinks(std::string_view page);
 
 }  // namespace ptpkg::publish

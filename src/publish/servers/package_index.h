@@ -1,6 +1,6 @@
 #pragma once
-// Uploads to PyPI-compatible package indexes. Layer: publish. Sources: PyPI's upload API documentation; twine
-// 7.0 and uv 0.13 send the same form; PEP 503, PEP 691.
+// Uploads to PyPI-compatible package indexes. Layer: publish. Sources: PyPI's upload API documentation, PEP
+// 503, PEP 691. twine 7.0 and uv 0.13 send the same form.
 
 #include "publish/remote.h"
 
@@ -12,7 +12,7 @@ struct IndexPlace {
   std::string simple = {};  ///< Base URL of its simple index, without '/' at its end.
 };
 
-/// Errors: kInvalidInput (no URL).
+/// Errors: kInvalidInput (not a URL).
 Result<std::unique_ptr<Remote>> MakePackageIndex(Env& env, IndexPlace place);
 
 }  // namespace ptpkg::publish

@@ -6,8 +6,8 @@
 
 namespace ptpkg::publish {
 
-/// Reads the file at `url`. `head`: the answer to a HEAD of it; if that has another length than the upload,
-/// nothing is read. nullopt: the file is gone meanwhile. Errors: those of HashAnswer and AnswerError.
+/// Reads the file at `url`. `head`: the answer to a HEAD of it; if its length differs from the upload's,
+/// nothing is read. nullopt: the file is gone meanwhile. Errors: any from HashAnswer and AnswerError.
 Result<std::optional<RemoteFile>> ReadBack(Exchange& exchange, const std::string& url, const HttpAnswer& head,
                                            const Upload& upload);
 

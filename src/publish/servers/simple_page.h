@@ -14,7 +14,7 @@ inline constexpr const char* kSimplePageAccept =
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
 
 struct SimpleFile {
-  std::string sha256 = {};  ///< Lower case; "": the page does not tell.
+  std::string sha256 = {};  ///< Lower case; "": not on the page.
   std::string link = {};    ///< URL of the file on FoundFiles::base; "": the base itself.
   bool is_yanked = false;
 };
@@ -22,10 +22,10 @@ struct SimpleFile {
 struct FoundFiles {
   std::vector<SimpleFile> files = {};  ///< All entries of the name, in the order of the page.
   std::string base = {};               ///< Base of the links, relative to the page's URL; "": the page's URL.
-  std::string newer_version = {};      ///< The page's version of the interface where its minor is newer.
+  std::string newer_version = {};  ///< The page's version of the interface, if its minor version is newer.
 };
 
-/// The entries of a name that pip would see. Errors: kInvalidInput for what is no page of an index,
+/// The entries of a name that pip would see. Errors: kInvalidInput for a text that is not an index page,
 /// kUnsupported for another major version of the interface.
 Result<FoundFiles> FindInSimplePage(const HttpAnswer& page, std::string_view file_name);
 

@@ -13,13 +13,13 @@ namespace ptpkg::recipe {
 /// Reads each file once.
 class DataFiles {
  public:
-  /// `fs` is borrowed. `folder` is that of the recipe.
+  /// `fs` is borrowed. `folder`: the recipe's directory.
   DataFiles(Fs& fs, AbsPath folder) : fs_(fs), folder_(std::move(folder)) {}
 
-  /// The content of `name`, a path relative to the recipe's directory: .yaml, .yml and .json as lists,
-  /// mappings and scalars, any other as text. Unquoted scalars of YAML are read as in a recipe: "1.10" keeps
-  /// its digits. Errors: kNotFound; kInvalidInput for an absolute path, a file above limits::kRecipe and
-  /// syntax, with its place; kUnsupported for .toml.
+  /// The content of `name`, a path relative to the recipe's directory. Files .yaml, .yml and .json give
+  /// lists, mappings and scalars, any other file gives text. Unquoted YAML scalars are read as in a recipe:
+  /// "1.10" keeps its digits. Errors: kNotFound, kUnsupported for .toml, kInvalidInput with the place for an
+  /// absolute path, a file above limits::kRecipe and bad syntax.
   Result<Value> Load(const std::string& name);
 
  private:

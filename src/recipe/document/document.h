@@ -75,8 +75,8 @@ Result<Expression> ParseBareExpression(const Node& node);
 /// kind, syntax of expressions. `path` is used in messages and kept.
 Result<Document> ParseDocument(std::string_view text, const AbsPath& path);
 
-/// Reads `path`. Errors: kNotFound; kUnsupported for a meta.yaml; kInvalidInput when larger than
-/// 1 MiB; else as ParseDocument.
+/// Reads `path`. Errors: as ParseDocument, kNotFound, kUnsupported for a meta.yaml, kInvalidInput when larger
+/// than 1 MiB.
 Result<Document> LoadDocument(Fs& fs, const AbsPath& path);
 
 }  // namespace ptpkg::recipe

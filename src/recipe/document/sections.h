@@ -25,8 +25,8 @@ Result<GitSource> ReadGitSource(Reader& reader, const Node& item);
 /// whose name is known. `build.skip` and `build.string` are read by evaluate_recipe.cpp.
 Result<void> ReadBuild(Reader& reader, const Node* section, Recipe& recipe);
 
-/// Names of the build environment may stand in the templates of a shell's commands: they become "${NAME}".
-/// `key` is the name of the section in messages: "build.script".
+/// Templates of a shell's commands can have names of the build environment, which become "${NAME}". `key` is
+/// the name of the section in messages: "build.script".
 Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_view key);
 
 /// requirements.build and .host: bare names take the version of the variant, except the names in `bare`,
@@ -40,25 +40,25 @@ Result<void> ReadRunRequirements(Reader& reader, const Node* section,
                                  const std::map<std::string, versions::PinBounds>& run_pins,
                                  Requirements& requirements);
 
-/// Errors: kInvalidInput for a licence that is no SPDX expression.
+/// Errors: kInvalidInput for a licence that is not an SPDX expression.
 Result<About> ReadAbout(Reader& reader, const Node* section);
 
 /// Errors: kInvalidInput for an item that is not of exactly one kind.
 Result<std::vector<Test>> ReadTests(Reader& reader, const Node* section);
 
-/// A list of requirements as they are written; null gives none.
+/// A list of requirements as written in the recipe; null gives none.
 Result<std::vector<MatchSpec>> ReadSpecs(Reader& reader, const Node* node);
 
-/// Errors: kInvalidInput for keys of a zip in extra.ptpkg, `section`, or under the name of an output there,
-/// where no list of formats that they belong to can name 'zip', whatever the variant.
+/// Errors: kInvalidInput for keys of a zip in extra.ptpkg, `section`, or under the name of an output there.
+/// Such keys are wrong if no list of formats for them can contain 'zip', whatever the variant.
 Result<void> CheckZipKeys(const Node& section);
 
-/// extra.ptpkg.slices; `device_code`: that of the same variant. Errors: kInvalidInput for a value that is
-/// none, and for 'each' where `device_code` names no machine code.
+/// extra.ptpkg.slices; `device_code`: from the same variant. Errors: kInvalidInput for an invalid value, and
+/// for 'each' where `device_code` has no machine code.
 Result<GpuSlices> ReadSlices(Reader& reader, const Node& node, const std::vector<std::string>& device_code);
 
-/// Errors: kInvalidInput for slices of what cannot have any: a package that is `noarch`, formats that hold no
-/// package. REQUIRES: `extra` is what was read of `section`.
+/// Errors: kInvalidInput for slices where no package can be sliced: a package that is `noarch`, or formats
+/// without a package. REQUIRES: `extra` comes from `section`.
 Result<void> CheckSlices(const Node* section, const PtpkgExtra& extra, bool noarch);
 
 /// extra.ptpkg; `check_requirement`: of EvaluationInput.

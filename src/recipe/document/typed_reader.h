@@ -17,8 +17,8 @@ class Reader {
 
   [[nodiscard]] Scope& scope() { return scope_; }
 
-  /// A text that is one template keeps the type of its expression; other templates give text; a plain
-  /// scalar is read by Value::FromPlainScalar, a quoted one is text. REQUIRES: `node` is a scalar.
+  /// A text that is one template keeps the type of its expression; other templates give text.
+  /// Value::FromPlainScalar reads a plain scalar, and a quoted one is text. REQUIRES: `node` is a scalar.
   Result<Value> ReadValue(const Node& node);
   /// Reads the text as written when there is no template in it ("007", "1.10"). REQUIRES: `node` is a scalar.
   Result<std::string> ReadText(const Node& node);
@@ -27,7 +27,7 @@ class Reader {
   /// Errors: kInvalidInput unless a whole number from 0 on.
   Result<std::uint64_t> ReadCount(const Node& node, std::string_view key);
 
-  /// The items of a list after its conditions; a node that is no list counts as its only item.
+  /// The items of a list after its conditions; a node that is not a list counts as its only item.
   Result<std::vector<const Node*>> ReadItems(const Node& node);
 
   struct PlacedText {

@@ -63,7 +63,7 @@ class Value {
   friend bool operator==(const Value& left, const Value& right);
 
  private:
-  // Shared by the copies of a mapping, none of which changes it.
+  // Shared by the copies of a mapping, which never change it.
   using SharedMap = std::shared_ptr<const Map>;
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, SharedMap> data_;
 };
@@ -72,7 +72,7 @@ class Value {
 /// or does not fit.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
-/// True for what YAML 1.2 reads as a real number with a point or exponent: "1.10", "2e3", not "3".
+/// True if YAML 1.2 reads `text` as a real number with a point or exponent: "1.10", "2e3", not "3".
 bool LooksLikeReal(std::string_view text);
 
 }  // namespace ptpkg::recipe

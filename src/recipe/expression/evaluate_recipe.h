@@ -30,7 +30,7 @@ struct EvaluationInput {
   TextCheck check_wheel_requirement = {};
   DetectedVersions detected = {};  ///< For the build string.
   OtherOutputs* others = nullptr;  ///< For an output; null for a recipe of one package.
-  bool staging = false;            ///< The document is that of a staging output.
+  bool staging = false;            ///< The document belongs to a staging output.
   DataFiles* files = nullptr;      ///< For load_from_file(); null: it is refused.
 };
 
@@ -42,14 +42,14 @@ struct Evaluation {
   SourceSpan inherit_span = {};
 };
 
-/// Evaluates `document` with the values of `input.variants`.
-/// Errors: kInvalidInput with a span: undefined names, values of the wrong type or outside their range,
-/// missing required keys, requirements that do not parse, pins that only a solver could resolve;
-/// kUnsupported for what docs/recipe-reference.md lists.
+/// Evaluates `document` with the values of `input.variants`. Errors: kInvalidInput with a span for undefined
+/// names, missing required keys, and values of the wrong type or out of range. Also for requirements that do
+/// not parse, and pins that only a solver could resolve. Also kUnsupported for the cases in
+/// docs/recipe-reference.md.
 Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& input);
 
-/// Name, version and `skip` alone: enough for who names this output in a pin without 'exact'. Errors: those
-/// of these keys and of `context`.
+/// Name, version and `skip` alone: enough for a pin without 'exact' on this output. Errors: as Evaluate for
+/// these keys and `context`.
 Result<Recipe> EvaluateHead(const Document& document, const EvaluationInput& input);
 
 }  // namespace ptpkg::recipe

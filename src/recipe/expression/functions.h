@@ -25,9 +25,9 @@ std::vector<std::string> FunctionNames();
 std::vector<std::string> FilterNames();
 std::vector<std::string> MethodNames();
 
-/// Calls a function by name. REQUIRES: `name` is in FunctionNames().
-/// Errors (without span): kInvalidInput for a wrong number or kind of arguments and for what cannot be
-/// resolved (a compiler without a version key is fine, a standard library without a name is not).
+/// Calls a function by name. REQUIRES: `name` is in FunctionNames(). Errors (without span): kInvalidInput for
+/// a wrong number or kind of arguments, and for arguments that cannot be resolved. For example, a standard
+/// library needs a name, but a compiler needs no version key.
 Result<Value> CallFunction(const std::string& name, const CallArguments& arguments, Scope& scope);
 
 /// Calls a filter by name. REQUIRES: `name` is in FilterNames(). Errors: as CallFunction.

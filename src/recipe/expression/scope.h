@@ -35,9 +35,9 @@ class OtherOutputs {
     std::string build_string;  ///< Only of an exact pin.
   };
   virtual ~OtherOutputs() = default;
-  /// The output `name` in the variant at hand. `exact`: which one of its builds counts, and the hash of who
-  /// asks covers it. Errors: kInvalidInput: no such output, or one that is skipped; outputs that pin each
-  /// other exactly.
+  /// The output `name` in the current variant. `exact`: the build matters too, and the asking output's hash
+  /// covers it. Errors: kInvalidInput for an unknown or skipped output, and for outputs that pin each other
+  /// exactly.
   virtual Result<Facts> Find(const std::string& name, bool exact) = 0;
 };
 
@@ -51,15 +51,15 @@ struct PinFacts {
   OtherOutputs* others = nullptr;           ///< Borrowed; null for a recipe of one package.
 };
 
-/// Versions that tools of a build tell of themselves, by the names of detected(); nullopt: not looked up yet.
+/// Versions that the build's tools report, by the names of detected(); nullopt: not looked up yet.
 using DetectedVersions = std::optional<std::map<std::string, std::string>>;
 /// Result of detected() then.
 inline constexpr const char* kNotDetected = "0.0.0";
 
 class DataFiles;
 
-/// Looks names up: the names of `context`, then the variant, then the platform, then, where they are known,
-/// those of the build environment.
+/// Looks names up: in `context`, then the variant, then the platform, then, if exposed, the build
+/// environment.
 class Scope {
  public:
   /// `variants` and `environment` are borrowed for the life of the scope.
@@ -79,17 +79,17 @@ class Scope {
 
   /// Sets the versions that detected() returns; null: it must not be called. Borrowed.
   void SetDetectedVersions(const DetectedVersions* versions) { detected_ = versions; }
-  /// Errors (without span): kInvalidInput for a name that is none of detected()'s, where it may not be
-  /// called, and for a tool that the build does not have.
+  /// Errors (without span): kInvalidInput for a name that detected() does not have, for a call that is not
+  /// allowed here, and for a tool that the build does not have.
   [[nodiscard]] Result<Value> Detected(const std::string& name);
-  /// The names that Detected was asked for.
+  /// The names passed to Detected.
   [[nodiscard]] const std::set<std::string>& detects() const { return detects_; }
 
   /// Sets the files of load_from_file(); null: there are none. Borrowed.
   void SetDataFiles(DataFiles* files) { files_ = files; }
-  /// Errors: those of DataFiles::Load; kInvalidInput where no files are known.
+  /// Errors: any from DataFiles::Load, kInvalidInput where no files are known.
   [[nodiscard]] Result<Value> Load(const std::string& name);
-  /// The names that Load was asked for.
+  /// The names passed to Load.
   [[nodiscard]] const std::set<std::string>& loads() const { return loads_; }
 
   /// Counts a value that an expression made, so that a short recipe cannot fill the memory. Errors (without

@@ -2,9 +2,10 @@
 // Signs and verifies with PEM keys, compatible with OpenSSL. Layer: support. OpenSSL EVP behind it, no
 // OpenSSL type here.
 //
-//   Ed25519       RFC 8032; the whole message has to lie in memory
-//   ECDSA P-256   over SHA-256, in DER; another signature each time, as OpenSSL 3.0 has no deterministic one
-//   RSA           3072 bits and more, PKCS #1 v1.5 over SHA-256
+// - Ed25519: RFC 8032; the whole message must be in memory
+// - ECDSA P-256: over SHA-256, in DER; the signature differs each time, because OpenSSL 3.0 has no
+//   deterministic one
+// - RSA: 3072 bits and more, PKCS #1 v1.5 over SHA-256
 //
 // Any other kind of key is refused by name.
 
@@ -19,8 +20,8 @@ namespace ptpkg {
 /// A key that checks signatures. Threads: may be shared.
 class PublicKey {
  public:
-  /// `pem`: "BEGIN PUBLIC KEY", what `openssl pkey -pubout` writes. `where`: its file, for messages. Errors:
-  /// kInvalidInput naming `where`, with a hint: another kind of key or file.
+  /// `pem`: "BEGIN PUBLIC KEY", the output of `openssl pkey -pubout`. `where`: its file, for messages.
+  /// Errors: kInvalidInput naming `where`, with a hint: another kind of key or file.
   static Result<PublicKey> Parse(const std::string& pem, const std::string& where);
 
   PublicKey(PublicKey&&) noexcept;
@@ -43,9 +44,9 @@ class PublicKey {
 /// A private key. Its bytes are in memory as long as it lives, and are wiped then.
 class SigningKey {
  public:
-  /// `pem`: "BEGIN PRIVATE KEY" and older forms. `passphrase`: for a key that is encrypted; `variable` names
-  /// where it comes from. Nothing of the key is in an error. Errors: kInvalidInput naming `where`, with a
-  /// hint: another kind of key or file, a passphrase that is missing or wrong.
+  /// `pem`: "BEGIN PRIVATE KEY" and older forms. `passphrase`: for an encrypted key, from the variable
+  /// `variable`. No error contains any part of the key. Errors: kInvalidInput naming `where`, with a hint:
+  /// another kind of key or file, a missing or wrong passphrase.
   struct Source {
     Secret pem;
     Secret passphrase = Secret();

@@ -8,7 +8,7 @@
 
 namespace ptpkg {
 
-/// A file that the kernel knows by a descriptor: those of the real file system.
+/// A file with a kernel descriptor: every file of the real file system.
 class DescriptorFile {
  public:
   virtual ~DescriptorFile() = default;
@@ -21,14 +21,14 @@ struct CopiedRange {
   std::uint64_t size_bytes = 0;
 };
 
-/// Size of one copy step, so that people see progress and an interrupt counts. A multiple of any file
-/// system's block: the next step may share blocks too.
+/// Size of one copy step, so that people see progress and an interrupt takes effect. A multiple of any file
+/// system's block size, so that the next step can share blocks too.
 inline constexpr std::uint64_t kCopyStepBytes = 64U << 20U;
 
-/// Copies bytes of `source` into `target`. Between files of the real file system they stay in the kernel
-/// (copy_file_range(2)), which shares blocks where the file system can and both offsets lie alike in their
-/// blocks; else they go through memory. `on_copied` is called after each step with its size. Errors: kIo,
-/// also when `source` ends before; those of `on_copied`.
+/// Copies bytes of `source` into `target`. Between files of the real file system, the kernel copies them
+/// (copy_file_range(2)). It shares blocks if the file system can and both offsets have the same position in
+/// their blocks. Otherwise the bytes go through memory. `on_copied` is called after each step with its size.
+/// Errors: any from `on_copied`, kIo, also when `source` ends before.
 Result<void> CopyRange(File& source, File& target, const CopiedRange& range,
                        const std::function<Result<void>(std::uint64_t)>& on_copied);
 

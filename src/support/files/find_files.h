@@ -25,9 +25,8 @@ struct FileFilter {
 };
 
 /// The regular files below `root` that begin with wanted.magic, sorted by path; symlinks are not followed.
-/// Files that vanish during the search are left out.
-/// Errors: kInvalidInput if `root` is no directory, kIo, kCancelled.
-/// Cost: on the real file system three system calls a file, on env.jobs threads.
+/// Files that vanish during the search are left out. Errors: kInvalidInput if `root` is not a directory, kIo,
+/// kCancelled. Cost: on the real file system three system calls per file, on env.jobs threads.
 Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, const FileFilter& wanted);
 
 /// Optional interface of an Fs that can search faster than by one call of Fs after another.

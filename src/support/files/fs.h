@@ -78,14 +78,14 @@ class Fs {
   virtual Result<FileStat> Stat(const AbsPath& path) = 0;
   virtual Result<std::unique_ptr<File>> Open(const AbsPath& path, OpenMode mode) = 0;
   virtual Result<std::string> ReadLink(const AbsPath& path) = 0;
-  /// Names in `path`, sorted byte-wise, without "." and "..". Errors: kInvalidInput if `path` is no
+  /// Names in `path`, sorted byte-wise, without "." and "..". Errors: kInvalidInput if `path` is not a
   /// directory.
   virtual Result<std::vector<std::string>> ListDir(const AbsPath& path) = 0;
-  /// Creates missing parents too; an existing directory is no error. Errors: kAlreadyExists if anything
+  /// Creates missing parents too. An existing directory is not an error. Errors: kAlreadyExists if anything
   /// but a directory is in the way.
   virtual Result<void> MakeDirs(const AbsPath& path) = 0;
-  /// Creates one directory in an existing one. Errors: kAlreadyExists if anything of that name exists,
-  /// so of two processes that want the same scratch directory only one gets it.
+  /// Creates one directory in an existing one. Errors: kAlreadyExists if anything with that name exists, so
+  /// only one of two processes gets the same scratch directory.
   virtual Result<void> MakeDir(const AbsPath& path) = 0;
   virtual Result<void> CreateSymlink(const std::string& target, const AbsPath& path) = 0;
   virtual Result<void> CreateHardLink(const AbsPath& existing, const AbsPath& path) = 0;
@@ -97,22 +97,22 @@ class Fs {
   virtual Result<void> Remove(const AbsPath& path) = 0;
   /// Sets the permission bits (07777). Errors: kInvalidInput for a symlink.
   virtual Result<void> SetMode(const AbsPath& path, std::uint32_t mode) = 0;
-  /// Sets the modification time; for a symlink, that of the link itself.
+  /// Sets the modification time; for a symlink, the link's own.
   virtual Result<void> SetMtime(const AbsPath& path, std::int64_t mtime_ns) = 0;
-  /// Copies bytes, mode and mtime of one regular file (or what a symlink at `from` leads to) to a
-  /// new one: by reflink where the file system can, else in the kernel. A copy that failed is
-  /// removed. Errors: kAlreadyExists; kInvalidInput when `from` is no regular file.
+  /// Copies bytes, mode and mtime of one regular file (or of a symlink's target) to a new one: by reflink if
+  /// the file system can, else in the kernel. A failed copy is removed. Errors: kAlreadyExists, kInvalidInput
+  /// when `from` is not a regular file.
   virtual Result<void> CopyFile(const AbsPath& from, const AbsPath& to) = 0;
-  /// Gives `to` the owner and group of `from`. Errors: kIo (only root may give files away). A file system
-  /// without owners has nothing to do.
+  /// Gives `to` the owner and group of `from`. Errors: kIo (only root can give files away). A file system
+  /// without owners does nothing.
   virtual Result<void> CopyOwner(const AbsPath& from, const AbsPath& to);
-  /// Gives `to` the extended attributes and the access list of `from`, and takes away an access list that it
-  /// got from its directory. Left out: file capabilities and signatures of the content, which end with a
-  /// change; and of the attributes that only privileged processes set, those that this one may not. REQUIRES:
-  /// both may be written. Errors: kIo. A file system without attributes has nothing to do.
+  /// Gives `to` the extended attributes and the access list of `from`, and removes an access list that it got
+  /// from its directory. Excluded: file capabilities and content signatures, which a change invalidates, and
+  /// privileged attributes that this process must not set. REQUIRES: both are writable. Errors: kIo. A file
+  /// system without attributes does nothing.
   virtual Result<void> CopyAttributes(const AbsPath& from, const AbsPath& to);
-  /// The file that `text`, an absolute path as a user wrote it, leads to: symlinks followed and ".." taken as
-  /// the kernel takes them, so not below a link's own directory but its target's. Errors: kNotFound, kIo.
+  /// The file at `text`, an absolute path as a user wrote it. Symlinks are followed, and ".." is resolved
+  /// like in the kernel: after a link, from its target's directory. Errors: kNotFound, kIo.
   virtual Result<AbsPath> RealPath(const std::string& text);
   /// Makes renames and creations in `path` durable.
   virtual Result<void> SyncDir(const AbsPath& path) = 0;
@@ -130,8 +130,8 @@ Result<bool> Exists(Fs& fs, const AbsPath& path);
 Result<std::string> ReadFile(Fs& fs, const AbsPath& path, std::uint64_t limit_bytes = 256U << 20U);
 /// Creates or replaces `path` by temp file and rename (atomic_file.h).
 Result<void> WriteFile(Fs& fs, const AbsPath& path, std::string_view text);
-/// Removes `path` and all below it, never following a symlink; missing is no error. Directories without
-/// write permission are made writable first.
+/// Removes `path` and all below it, never following a symlink. A missing path is not an error. Directories
+/// without write permission are made writable first.
 Result<void> RemoveTree(Fs& fs, const AbsPath& path);
 
 /// Sequential views of a File. They borrow it.

@@ -38,7 +38,7 @@ class OverlayFs : public Fs {
 
  private:
   [[nodiscard]] virtual bool IsOwn(const AbsPath& path) const = 0;
-  /// The functions below get own paths only; errors as those of Fs. Symlinks are not followed.
+  /// The functions below get own paths only; errors as in Fs. Symlinks are not followed.
   [[nodiscard]] virtual Result<FileStat> StatOwn(const AbsPath& path) const = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<File>> OpenOwn(const AbsPath& path) const = 0;
   [[nodiscard]] virtual Result<std::string> ReadOwnLink(const AbsPath& path) const = 0;
@@ -51,7 +51,7 @@ class OverlayFs : public Fs {
   std::string_view what_;
 };
 
-/// Files that are made when they are opened, at paths where nothing lies.
+/// Files that are made when they are opened, at paths where no file exists.
 class VirtualFilesFs final : public OverlayFs {
  public:
   using Make = std::function<Result<std::unique_ptr<File>>()>;

@@ -4,9 +4,8 @@
 //   <parent>/<prefix>-<12 hex digits>.ptpkg-tmp/   a directory: ".lease" (lease.h), and "d" for its user
 //   <parent>/.<name>.<12 hex digits>.ptpkg-tmp     a file that is locked itself (atomic_file.h)
 //
-// The name shows that something is scratch, wherever it lies; the lock shows whether somebody uses it. Names
-// of earlier versions, with a process id ("check-4711-0"), are known too: they hold no lock, hence nobody
-// uses them.
+// The name marks a scratch entry, wherever it is; the lock shows whether somebody uses it. Names of earlier
+// versions, with a process id ("check-4711-0"), are recognised too: they hold no lock, so nobody uses them.
 
 #include <string>
 #include <string_view>
@@ -20,8 +19,8 @@ namespace ptpkg {
 /// A new scratch directory, removed with its content on destruction. While it lives it is leased.
 class TempDir {
  public:
-  /// Makes `parent` too, and first removes what is abandoned there. Errors: kIo, kAlreadyExists (`parent` is
-  /// no directory).
+  /// Makes `parent` too, and first removes abandoned entries there. Errors: kIo, kAlreadyExists (`parent` is
+  /// not a directory).
   static Result<TempDir> Create(Fs& fs, const AbsPath& parent, std::string_view prefix);
 
   TempDir(TempDir&&) noexcept;
@@ -42,10 +41,10 @@ class TempDir {
   AbsPath path_;
 };
 
-/// Removes what has a scratch name directly in `parent` and is held by nobody, of any kind. A missing parent
-/// is no error. What cannot be removed because it changes meanwhile or is another user's stays for another
-/// time; so does everything on a file system without locks, and in directories that everybody may write to.
-/// Two at once are harmless, and so is kill -9 at any moment. Errors: kIo, kInvalidInput (`parent` is no
+/// Removes entries with a scratch name directly in `parent`, of any kind, that nobody holds. A missing parent
+/// is not an error. Entries that change meanwhile, or belong to another user, stay for the next time. So does
+/// everything on a file system without locks, and in directories that everybody can write to. Two calls at
+/// once are harmless, and so is kill -9 at any moment. Errors: kIo, kInvalidInput (`parent` is not a
 /// directory).
 Result<void> RemoveAbandoned(Fs& fs, const AbsPath& parent);
 /// Like the above; warns once in a process when something stays because there are no locks.

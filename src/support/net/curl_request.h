@@ -12,8 +12,8 @@
 
 namespace ptpkg {
 
-/// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE.
-/// Blocks the signal in this thread and swallows the one that may have come.
+/// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that hangs up would end ptpkg by SIGPIPE. Blocks
+/// the signal in this thread, and swallows a pending one.
 class SigpipeGuard {
  public:
   SigpipeGuard();
@@ -38,7 +38,7 @@ using CurlHeaders = std::unique_ptr<curl_slist, FreeCurl>;
 /// do not pay for it. Null when there is no memory left.
 CurlHandle NewCurlHandle();
 
-/// The URL as it may stand in a message: user names, passwords and signed query strings left out.
+/// The URL for messages, without user names, passwords and signed query strings.
 std::string Redacted(const std::string& url);
 
 /// ASCII only. `prefix` is in lower case.
@@ -54,11 +54,11 @@ void TakeHeaderLine(std::string_view line, std::map<std::string, std::string>& h
 /// The file of CA certificates below `root` that Debian, Ubuntu, Fedora or SUSE keep, or "" if there is none.
 std::string SystemAuthorities(const std::string& root);
 
-/// URL, headers, connect timeout, and whom to trust: what does not depend on what is asked.
-/// `url` and `headers` outlive the handle's use.
+/// Sets URL, headers, connect timeout and trusted authorities: the options that are the same for every
+/// request. `url` and `headers` outlive the handle's use.
 void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, const HttpLimits& limits);
 
-/// For the words of an error.
+/// Text for an error.
 struct CurlFailure {
   CURLcode code = CURLE_OK;
   const char* detail = "";   ///< Text of CURLOPT_ERRORBUFFER.

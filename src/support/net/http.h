@@ -23,12 +23,13 @@ struct HttpBegin {
 
 struct HttpRequest {
   std::string url = {};  ///< http:, https: or file:.
-  /// The sink has so many bytes of the file that the server called `resume_version`, from an earlier request.
-  /// 0: none. They are not asked for again, if the server says that its file is still that one.
+  /// The number of bytes that the sink already has from an earlier request, for the server's version
+  /// `resume_version` of the file. 0: none. They are not requested again if the server reports the same
+  /// version.
   std::uint64_t resume_at = 0;
   std::string resume_version = {};
-  /// Called before the first byte, and once more when a server that went on at `resume_at` begins at 0 after
-  /// all. At offset 0 the sink drops what it has. An error ends the transfer. REQUIRED with `resume_at`.
+  /// Called before the first byte, and again when a server that resumed at `resume_at` restarts at 0 after
+  /// all. At offset 0 the sink drops its bytes. An error ends the transfer. REQUIRED with `resume_at`.
   std::function<Result<void>(const HttpBegin&)> on_begin = {};
   std::map<std::string, std::string> headers = {};
   /// Called as bytes arrive with (done, total); total 0 when unknown.
@@ -55,14 +56,14 @@ struct HttpCall {
   std::string url = {};                             ///< http: or https:.
   std::map<std::string, std::string> headers = {};  ///< Content-Length is added.
   /// Signs host, path, query and all `headers`. REQUIRES: x-amz-content-sha256 among the headers,
-  /// Content-Type too if there is a body, and a query of "name=value" in the order of the names, for
-  /// libcurl 7.88 signs queries as they stand.
+  /// Content-Type too if there is a body, and a query of "name=value" in the order of the names, because
+  /// libcurl 7.88 signs queries unchanged.
   std::optional<AwsSignature> aws = {};
   std::uint64_t body_bytes = 0;
-  /// The body from its first byte, exactly `body_bytes` long; none for requests without one. Read as it is
-  /// sent, so that memory does not grow with it.
+  /// The body from its first byte, exactly `body_bytes` long; none for requests without one. It is read
+  /// during the transfer, so that memory does not grow with it.
   std::function<Result<std::unique_ptr<ByteSource>>()> open_body = {};
-  /// Called as the body goes out with the bytes sent so far, as libcurl counts them.
+  /// Called during the transfer with the number of bytes sent so far, as libcurl counts them.
   std::function<void(std::uint64_t)> on_sent = {};
   const CancelToken* cancel = nullptr;
   std::uint64_t answer_limit_bytes = 4U << 20U;  ///< A longer answer is an error.
@@ -85,21 +86,21 @@ struct HttpResponse {
 class Http {
  public:
   virtual ~Http() = default;
-  /// GETs into `sink`, following at most 10 redirects to http or https. Only a 2xx body reaches the
-  /// sink, each byte once. Connection failures, 5xx, 408, 429 and bodies that are cut or stall are tried 3
-  /// times, counted anew from each attempt that brings new bytes, and 20 times in all. What the sink has
-  /// is not asked for again where the server says that its file is the same (Range with If-Range, RFC 9110,
-  /// 13.1.5 and 14.2); else the body is read from its begin, and compared with what this request brought. No
-  /// message shows the URL's credentials or query.
-  /// Errors: kNotFound (404, 410, missing file), kRefused (other 4xx), kNetwork (rest; a file that changed
-  /// between two attempts), kCancelled, kInvalidInput (URL, header), and those of the sink.
+  /// GETs into `sink`, following at most 10 redirects to http or https. Only a 2xx body reaches the sink,
+  /// each byte once. Connection failures, 5xx, 408, 429 and bodies that are cut or stall are tried 3 times,
+  /// counted anew from each attempt that brings new bytes, and 20 times in all. A retry does not request
+  /// bytes again if the server reports the same version of the file (Range with If-Range, RFC 9110, 13.1.5
+  /// and 14.2). Otherwise it reads the body from the beginning, and compares it with the bytes of this
+  /// request. No message shows the URL's credentials or query. Errors: any from the sink, kNotFound (404,
+  /// 410, missing file), kRefused (other 4xx), kNetwork (the rest, and a file that changed between two
+  /// attempts), kCancelled, kInvalidInput (URL, header).
   virtual Result<HttpResponse> Get(const HttpRequest& request, ByteSink& sink) = 0;
 
-  /// Sends the request once, and returns what the server answers, also 3xx (no redirect is followed: who
-  /// knows the interface decides what may go where), 4xx and 5xx. No message shows a header's value, the
-  /// URL's credentials or its query. Errors: kNetwork (no connection, no whole answer, an answer over its
-  /// limit: the request may have been carried out all the same), kCancelled, kInvalidInput (URL, header),
-  /// those of the body.
+  /// Sends the request once, and returns any answer of the server, also 3xx, 4xx and 5xx. Follows no
+  /// redirect, because only the caller can decide which data can go where. No message shows a header's value,
+  /// the URL's credentials or its query. Errors: any from the body, kCancelled, kInvalidInput (URL, header).
+  /// Also kNetwork for no connection, no whole answer, or an answer over its limit; the server might have
+  /// carried out the request anyway.
   virtual Result<HttpAnswer> Call(const HttpCall& call) = 0;
 };
 
@@ -108,10 +109,10 @@ struct HttpLimits {
   /// Ends a transfer in which no byte came for so long. A transfer as a whole has no limit.
   std::chrono::seconds stall_timeout{60};
   std::chrono::milliseconds retry_pause{1'000};  ///< Before the second attempt; doubled before the third.
-  /// For Call: from the last byte of the body to the first of the answer. Indexes work on a big file
+  /// For Call: time from the last byte of the body to the first of the answer. Indexes process a big file
   /// meanwhile.
   std::chrono::milliseconds answer_timeout{300'000};
-  std::string ca_file = {};      ///< PEM file of the authorities to trust; "": those of the system.
+  std::string ca_file = {};      ///< PEM file of the trusted authorities; "": the system's.
   std::string ca_variable = {};  ///< Environment variable that named ca_file: for messages.
 };
 

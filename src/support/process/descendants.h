@@ -1,19 +1,19 @@
 #pragma once
-// Kills all descendant processes. Layer: support, internal to supervisor. cpp.
+// Kills all descendant processes. Layer: support, internal to supervisor.cpp.
 //
-// A process can leave its group and its session (setsid, a daemon's double fork), but not its ancestors:
-// whoever loses its parent becomes a child of the next subreaper above, PR_SET_CHILD_SUBREAPER of prctl(2).
-// What a service manager starts on somebody's behalf (systemd-run, docker) descends from that manager, not
-// from us.
+// A process can leave its group and its session (setsid, a daemon's double fork), but not its ancestors: an
+// orphan becomes a child of the next subreaper above, PR_SET_CHILD_SUBREAPER of prctl(2). Processes that a
+// service manager starts on request (systemd-run, docker) descend from that manager, not from ptpkg.
 
 #include <cstdint>
 
 namespace ptpkg::detail {
 
 enum class Descendants : std::int32_t {
-  kEnded,      ///< None is left.
-  kNotListed,  ///< Some live on: /proc does not tell them. It is another PID namespace's, or not there, or
-               ///< without the lists of children (CONFIG_PROC_CHILDREN, which all distributions build).
+  kEnded,  ///< None is left.
+  /// Some live on, but /proc does not list them: it belongs to another PID namespace, is not mounted, or
+  /// lacks the lists of children (CONFIG_PROC_CHILDREN, which all distributions build).
+  kNotListed,
   kNotInTime,  ///< Some were alive after 10 s of SIGKILL: in the midst of a disk or network operation.
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Finds remaining child processes and their open files in /proc. Layer: support, internal to process. cpp.
+// Finds remaining child processes and their open files in /proc. Layer: support, internal to process.cpp.
 
 #include <sys/types.h>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace ptpkg::detail {
 
-/// All descendants of `pid` that have not ended, parents before children, with the regular files below
-/// `watched` that they have open for writing and that still have a name. The paths begin with the directory
-/// as it is named there, also where that is reached by a symlink. A mapped file whose descriptor is closed is
-/// not seen. Empty where /proc does not tell; processes may come and go meanwhile.
+/// All descendants of `pid` that have not ended, parents before children. For each, lists the regular files
+/// below `watched` that it has open for writing and that still have a name. Paths begin with the directory as
+/// given in `watched`, even if it is a symlink. Mapped files with a closed descriptor are not seen. Empty
+/// where /proc lists no children; processes can come and go meanwhile.
 std::vector<OrphanProcess> FindOrphanProcesses(Fs& fs, pid_t pid, const std::vector<AbsPath>& watched);
 
 }  // namespace ptpkg::detail

@@ -1,5 +1,5 @@
 #pragma once
-// Runs work on many items with a bounded number of threads. Layer: support. Where the machine gives no more
+// Runs work on many items with a bounded number of threads. Layer: support. If the machine refuses more
 // threads, fewer do the same work.
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace ptpkg {
 
-/// Calls `work(i)` for every i in [0, count) on at most `jobs` threads. After the first error no new
-/// item is started; the error of the lowest index that fails is returned, whatever the timing, and
-/// every item below that index has been worked on. `work` may itself call ParallelFor.
+/// Calls `work(i)` for every i in [0, count) on at most `jobs` threads. After the first error no new item is
+/// started. Returns the error of the lowest index that fails, whatever the timing; every item below that
+/// index has been worked on. `work` can itself call ParallelFor.
 Result<void> ParallelFor(int jobs, std::size_t count, const std::function<Result<void>(std::size_t)>& work);
 
 /// An ordered pipeline: `next` (serial) makes tokens until it returns an empty optional, `work`

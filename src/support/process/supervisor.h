@@ -1,13 +1,12 @@
 #pragma once
 // Supervisor between ptpkg and its child: kills the child when ptpkg ends. Layer: support, internal to
-// process. It sees to it that the child does not outlive ptpkg, and ends with both. cpp.
+// process.cpp. It ensures that the child does not outlive ptpkg, and ends with both.
 //
-// Linux can tie one process to the death of its parent (PR_SET_PDEATHSIG), but not a whole group:
-// were ptpkg killed by SIGKILL, a build's make and compilers would run on. The supervisor is told of
-// ptpkg's death, kills all and ends. As a subreaper it inherits every orphan among the child's
-// descendants, also those that have left the group, so it can end them and knows when the last one is
-// gone, with the exceptions of descendants.h. It is a fork without exec and calls only async-signal-safe
-// functions.
+// Linux can tie one process to the death of its parent (PR_SET_PDEATHSIG), but not a whole group: after a
+// SIGKILL of ptpkg, a build's make and compilers would run on. The supervisor detects ptpkg's death, kills
+// all and ends. As a subreaper it inherits every orphan among the child's descendants, also those outside the
+// group. So it can kill them and detects the end of the last one, with the exceptions of descendants.h. It is
+// a fork without exec and calls only async-signal-safe functions.
 
 #include <cstdint>
 #include <sys/types.h>
@@ -48,15 +47,15 @@ class Supervisor {
 
   Supervisor(Supervisor&& other) noexcept;
   Supervisor& operator=(Supervisor&&) = delete;
-  /// Kills the child and its descendants if they still run, and waits for their end; for those that have left
-  /// the child's group, only as far as EndDescendants can.
+  /// Kills the child and its descendants if they still run, and waits for their end. For those outside the
+  /// child's group, this works only as far as EndDescendants can.
   ~Supervisor();
 
   /// Read end of the child's stdout and stderr, non-blocking.
   [[nodiscard]] int output_fd() const { return output_fd_; }
   /// Read end of a pipe of Notice records.
   [[nodiscard]] int notice_fd() const { return notice_fd_; }
-  /// The supervisor's process: all that the child leaves descends from it.
+  /// The supervisor's process: an ancestor of all processes that the child leaves.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   void TerminateGroup() const;  ///< SIGTERM to all; the supervisor waits for them to end.

@@ -1,7 +1,7 @@
 #pragma once
-// Thread pool of the process. Layer: support, private to it: parallel. h is what others use. Not oneTBB: its
-// workers start each other, and where the machine gives no more threads (RLIMIT_NPROC, pids.max of a
-// container) the exception of that start ends the process (docs/decisions/0004).
+// Thread pool of the process. Layer: support, private to it: others use parallel.h. Not oneTBB: its workers
+// start each other, and if the machine refuses more threads (RLIMIT_NPROC, pids.max of a container), the
+// exception of that start ends the process (docs/decisions/0004).
 
 #include <condition_variable>
 #include <deque>
@@ -11,12 +11,11 @@
 
 namespace ptpkg {
 
-/// Calls `body` on this thread, and at the same time on up to `threads - 1` others as they come free; returns
-/// when all calls have ended. One call must be able to do all the work: others may come late or never. Calls
-/// nest: a thread that waits here takes no foreign work, so callers may hold locks. An exception of any call
-/// is thrown again here, the first one. Calls side by side have as many threads as they ask for together;
-/// calls within one share those of the largest among them. Fewer, without a word, where the machine gives no
-/// more.
+/// Calls `body` on this thread, and at the same time on up to `threads - 1` others when they are free.
+/// Returns when all calls have ended. One call must be able to do all the work: others can come late or
+/// never. Calls nest: a thread that waits here takes no foreign work, so callers can hold locks. Rethrows the
+/// first exception of any call. Concurrent calls get the sum of their requested threads. Calls nested in one
+/// call share the largest request among them. If the machine refuses more threads, silently uses fewer.
 void RunOnThreads(std::size_t threads, const std::function<void()>& body);
 
 /// Tasks that may add tasks, done by several threads, the newest first, so that few wait.
@@ -26,7 +25,7 @@ class TaskQueue {
 
   /// From any thread, before or during Run.
   void Add(Task task);
-  /// Returns when no task is left. What a task throws ends the run and comes out here.
+  /// Returns when no task is left. An exception of a task ends the run and is rethrown here.
   void Run(std::size_t threads);
 
  private:

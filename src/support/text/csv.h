@@ -14,9 +14,9 @@ using CsvRow = std::vector<std::string>;
 /// Fields holding comma, quote or line break are quoted, quotes doubled; the row ends with "\n".
 std::string FormatCsvRow(const CsvRow& row);
 
-/// Calls `on_row` for each row but empty ones, as it is read: what memory holds is up to the callee. Accepts
-/// LF and CRLF, and line breaks inside quotes. Errors: kCorrupt at `name`:line:1 for an open quote, text
-/// after a closing quote, and a row of more than 64 fields; those of `on_row`.
+/// Calls `on_row` for each nonempty row during the read: the callee decides how much stays in memory. Accepts
+/// LF and CRLF, and line breaks inside quotes. Errors: any from `on_row`. Also kCorrupt at `name`:line:1 for
+/// an open quote, text after a closing quote, and a row of more than 64 fields.
 Result<void> ReadCsv(std::string_view text, const std::string& name,
                      const std::function<Result<void>(const CsvRow&)>& on_row);
 /// All rows.

@@ -10,10 +10,10 @@
 
 namespace ptpkg {
 
-/// One line of a program, archive or server as it may be shown: without what a terminal would act on. Escape
-/// sequences (ECMA-48: CSI, OSC, DCS and their like), control characters but tabs, and the characters that
-/// turn the direction of writing are left out; bytes that are not UTF-8 become "\xNN"; of a line that a
-/// carriage return overwrites, as progress bars do, the last state stays. What is above `max_bytes` loses its
+/// One line of a program, archive or server, safe to show: without anything that a terminal would act on.
+/// Removes escape sequences (ECMA-48: CSI, OSC, DCS and similar), control characters except tabs, and
+/// characters that change the direction of writing. Bytes that are not UTF-8 become "\xNN". If carriage
+/// returns overwrite a line, as progress bars do, the last state stays. A line above `max_bytes` loses its
 /// middle: "… (398000 bytes) …".
 std::string DisplayLine(std::string_view line, std::size_t max_bytes = limits::kShownLine);
 
@@ -26,17 +26,17 @@ struct TextRange {
   std::size_t end = 0;
 };
 
-/// The ranges between "://" and the last '@' of a URL's authority, of every URL in `text`: a user and a
-/// password, or a token. A user alone before ssh, "ssh://git@host", is no secret. "${{ … }}" may be a part.
-/// Source: RFC 3986, 3.2.1.
+/// The ranges between "://" and the last '@' of a URL's authority, for every URL in `text`: a user and a
+/// password, or a token. A user alone before ssh, "ssh://git@host", is not a secret. "${{ … }}" can be a
+/// part. Source: RFC 3986, 3.2.1.
 std::vector<TextRange> CredentialsIn(std::string_view text);
 
 inline constexpr std::string_view kCredentialMask = "****";
 
-/// `text` with that in place of each: "https://****@host/x".
+/// `text` with kCredentialMask in place of each: "https://****@host/x".
 std::string MaskCredentials(std::string_view text);
 
-/// `text` without them: "https://host/x". For URLs that are used again, with the credentials of another
+/// `text` without credentials: "https://host/x". For URLs that are used again, with credentials from another
 /// place.
 std::string DropCredentials(std::string_view text);
 

@@ -18,8 +18,8 @@ struct JsonLimits {
 };
 
 /// Stricter than nlohmann's own reader: a byte order mark and a NUL byte are errors, and "-0" is a float.
-/// Errors: kInvalidInput at `name`:line:col; naming `name`, for duplicate keys and for what is beyond
-/// `limits`. So a parsed value may be walked by recursion. Memory: at most 80 bytes a value besides its text.
+/// Errors: kInvalidInput at `name`:line:col, or naming `name` for duplicate keys and for text beyond
+/// `limits`. So recursion over a parsed value is safe. Memory: at most 80 bytes a value besides its text.
 Result<Json> ParseJson(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 /// Two-space indent, keys sorted, UTF-8 kept, ends with a line break: how conda-build writes info/*.json.

@@ -25,8 +25,8 @@ bool GlobOrDirectoryMatch(std::string_view glob, std::string_view path);
 /// slip (at most a third of its length, at least 1).
 std::optional<std::string> NearestMatch(std::string_view word, std::span<const std::string> candidates);
 std::string HumanBytes(std::uint64_t bytes);  ///< "1.2 MB", powers of 1000.
-/// "500M", "20 GB", "1.5GiB", "100000": bytes below 2^63; K, M, G, T are powers of 1000, KiB, MiB, GiB, TiB
-/// of 1024; a B behind the unit and a blank before it are allowed. nullopt for anything else.
+/// "500M", "20 GB", "1.5GiB", "100000": bytes below 2^63. K, M, G, T are powers of 1000, KiB, MiB, GiB, TiB
+/// powers of 1024. A B after the unit and a blank before it are allowed. nullopt for anything else.
 std::optional<std::uint64_t> ParseBytes(std::string_view text);
 
 }  // namespace ptpkg

@@ -24,7 +24,7 @@ void CheckCondaContainer(const conda::ContainerFacts& facts, const std::string& 
 
 void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Finding>& findings);
 
-/// For a .conda: objections of the zip's strictest readers. Errors: those of reading.
+/// For a .conda: objections of the zip's strictest readers. Errors: any from reading.
 Result<void> CheckCondaZip(Env& env, const AbsPath& package, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

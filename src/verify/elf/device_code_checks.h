@@ -14,10 +14,10 @@ namespace ptpkg::verify {
 /// Names of the architectures that count for a file (elf::DeviceCode::EffectiveCode).
 versions::DeviceArchitectures ArchitecturesOf(const elf::DeviceCode& code);
 
-/// Each file with GPU code has exactly the architectures that are asked of it, machine code and PTX apart;
-/// where any are asked for, some file of which they are asked has code, and so has one for each glob.
-/// Findings: device-code-mismatch, device-code-absent, device-code-unreadable (an error for a file of which
-/// something is asked, else a warning).
+/// Checks that each file with GPU code has exactly the requested architectures, with machine code and PTX
+/// compared separately. If any are requested, at least one of the affected files must have code, and at least
+/// one for each glob. Findings: device-code-mismatch, device-code-absent, device-code-unreadable (an error
+/// for a file with a request, else a warning).
 void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const versions::DeviceCodeRequest& request,
                      std::vector<Finding>& findings);
 

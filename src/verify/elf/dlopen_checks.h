@@ -10,15 +10,13 @@
 
 namespace ptpkg::verify {
 
-/// For every mention of a name that data/dlopened.yaml knows, unless the tree has it, a dependency brings it,
-/// or the options allow it:
-/// - elf-dlopen-renamed, when the tree has that library under another name: with a hash (error; warning if it
-/// still
-///   calls itself by the old name and something needs it, since a name is found while it is loaded), or
-///   without its version (warning);
-/// - elf-dlopen-missing (error), when the file is an opener that cannot do without it: the tree bundles one
-/// part
-///   of a family and not the other.
+/// Checks every mention of a name in data/dlopened.yaml, unless the tree has it, a dependency brings it, or
+/// the options allow it:
+/// - elf-dlopen-renamed: the tree has that library under another name. An inserted hash is an error, a
+///   missing version a warning. A hash is only a warning if the library's SONAME is still the old name and
+///   something needs it, because a name is found while it is loaded.
+/// - elf-dlopen-missing (error): the file cannot work without the library, and the tree bundles one part of a
+///   family but not the other.
 void CheckDlopened(const ElfTree& tree, const DlopenTable& opened, const CheckOptions& options,
                    const std::vector<std::string>& dependencies, std::vector<Finding>& findings);
 

@@ -15,14 +15,14 @@
 
 namespace ptpkg::verify {
 
-/// Names of distributions that the tree declares it depends on (conda index.json, wheel METADATA), those of
-/// extras left out, normalised; empty when it declares none or is neither. Errors: kIo.
+/// Normalised names of distributions that the tree declares as dependencies (conda index.json, wheel
+/// METADATA), without the dependencies of extras. Empty when it declares none or is neither. Errors: kIo.
 Result<std::vector<std::string>> DeclaredDependencies(Env& env, const ElfTree& tree);
 
-/// Each NEEDED is found as ld.so finds it, in every process that loads the file; or it is allowed by the
-/// options or the package itself, part of every system, or brought by a declared dependency. Findings:
-/// elf-unresolved-needed, elf-unreachable-needed, elf-shadowed-needed, elf-conditional-needed,
-/// elf-allowed-needed, elf-needed-path.
+/// Each NEEDED must be found the way ld.so finds it, in every process that loads the file. Otherwise the
+/// options or the package itself must allow it, every system must have it, or a declared dependency must
+/// bring it. Findings: elf-unresolved-needed, elf-unreachable-needed, elf-shadowed-needed,
+/// elf-conditional-needed, elf-allowed-needed, elf-needed-path.
 void CheckNeeded(const ElfTree& tree, const CheckOptions& options,
                  const std::vector<std::string>& dependencies, const ResolvedLibraries& loads,
                  std::vector<Finding>& findings);
@@ -36,7 +36,7 @@ struct Need {
 
 struct DependencyResolution {
   NeedState state = NeedState::kMissing;
-  std::string problem = {};  ///< kMissing: what CheckNeeded says of it.
+  std::string problem = {};  ///< kMissing: CheckNeeded's message about it.
 };
 
 /// Origin of the needed library, by the rules of CheckNeeded.

@@ -25,7 +25,7 @@
 
 namespace ptpkg::verify {
 
-/// A library that stands in for the file's own symbols.
+/// A library that replaces the file's own symbols.
 struct ElfFilter {
   std::string name;
   bool is_auxiliary = false;  ///< DT_AUXILIARY: ld.so continues without it.
@@ -68,14 +68,14 @@ inline elf::Host HostOf(const ElfMember& member) {
   return {.elf_class = member.elf_class, .order = member.order, .machine = member.machine};
 }
 
-/// $ORIGIN of the file: the directory that it is installed in, its own in the tree where that is none of
+/// $ORIGIN of the file: the directory where it is installed, or its directory in the tree if that is outside
 /// site-packages.
 std::string OriginOf(const ElfMember& member);
 
 /// A search-path entry seen from the file's directory.
 enum class EntryKind : std::uint8_t {
   kInTree,   ///< A directory of the tree.
-  kDead,     ///< Would lie in the tree, but no such directory exists.
+  kDead,     ///< Would be in the tree, but no such directory exists.
   kOutside,  ///< Climbs above the tree's root.
   kAbsolute,
   kRelative,  ///< Relative to the working directory.
@@ -99,8 +99,8 @@ struct ElfTree {
   [[nodiscard]] std::optional<std::size_t> FindMember(std::string_view path) const;
 };
 
-/// Sees the content of a regular file of a tree, whose path it gets. Called once for each, several at a time;
-/// `file` ends with the call.
+/// Gets the path and content of a regular file of a tree. Called once for each, several at a time; `file`
+/// ends with the call.
 using OnFile = std::function<Result<void>(const RelPath& path, File& file)>;
 
 /// The files and symlinks of `map`, sorted by path.
@@ -108,15 +108,15 @@ std::vector<RelPath> FilesOf(const TreeMap& map);
 
 /// Facts read from one file.
 struct ElfFacts {
-  std::optional<ElfMember> member = {};  ///< Also beside elf-damaged, for damage that ld.so does not see.
+  std::optional<ElfMember> member = {};  ///< Also set with elf-damaged, for damage that ld.so does not see.
   std::optional<FileDeviceCode> device_code = {};
   std::optional<Finding> finding = {};  ///< elf-damaged, elf-not-elf
 };
 
-/// Null: nothing is known of the file, as of most. Shared by the trees that have it.
+/// Null: no facts, as for most files. Shared by the trees that have the file.
 using SharedElfFacts = std::shared_ptr<const ElfFacts>;
 
-/// Reads the file that lies at `path` of a tree. Errors: kIo, kCancelled.
+/// Reads the file at `path` of a tree. Errors: kIo, kCancelled.
 Result<SharedElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened);
 
 /// The tree of `map`; `facts` of its files and symlinks, in their order. Appends the findings of `facts`.
@@ -124,15 +124,15 @@ ElfTree MakeElfTree(const AbsPath& root, TreeMap map, const std::vector<SharedEl
                     std::vector<Finding>& findings);
 
 /// Lists `root` and reads every ELF file in it, in parallel (env.jobs). A damaged ELF file becomes an
-/// "elf-damaged" finding, a file that is called a shared library and is none an "elf-not-elf" finding; static
-/// programs, objects, debug companions, linker scripts and libraries of other systems are no members. GPU
-/// code is read of all of these, and of static archives. `on_file`, if it is set, sees all files. Errors:
-/// kIo, kNotFound, kCancelled; those of `on_file`.
+/// "elf-damaged" finding. A file named like a shared library that is not one becomes an "elf-not-elf"
+/// finding. Static programs, objects, debug companions, linker scripts and libraries of other systems are not
+/// members. GPU code is read from all of these, and from static archives. `on_file`, if set, gets all files.
+/// Errors: any from `on_file`, kIo, kNotFound, kCancelled.
 Result<ElfTree> ReadElfTree(Env& env, const AbsPath& root, const DlopenTable& opened,
                             std::vector<Finding>& findings, const OnFile& on_file = {});
 
-/// The effective search path of `member`, $ORIGIN being OriginOf it. An entry with $LIB or $PLATFORM is
-/// judged by `tokens`, all the values that they have: the kind that comes first in EntryKind counts.
+/// The effective search path of `member`, with OriginOf(member) as $ORIGIN. An entry with $LIB or $PLATFORM
+/// is evaluated for all values in `tokens`: the kind that comes first in EntryKind counts.
 std::vector<PathEntry> ExplainSearchPath(const ElfTree& tree, const ElfMember& member,
                                          const std::vector<elf::TokenValues>& tokens);
 

@@ -9,9 +9,9 @@
 
 namespace ptpkg::verify {
 
-/// Findings: elf-header, elf-segments, elf-dynamic, elf-relocation and elf-start for faults of the file;
-/// elf-no-dlopen for flags that keep it out of a running process; elf-filter for the libraries of DT_FILTER
-/// and DT_AUXILIARY; elf-interpreter for programs.
+/// Findings about faults of the file: elf-header, elf-segments, elf-dynamic, elf-relocation and elf-start.
+/// Also elf-no-dlopen for flags that keep it out of a running process, elf-filter for the libraries of
+/// DT_FILTER and DT_AUXILIARY, and elf-interpreter for programs.
 void CheckMapping(const ElfTree& tree, const ResolvedLibraries& loads, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

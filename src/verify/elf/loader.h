@@ -1,8 +1,8 @@
 #pragma once
 // Simulates the library search of ld.so. Layer: verify. Source: glibc elf/dl-deps.c (breadth first),
-// elf/dl-load.c (names, search paths, $ORIGIN, what a file must be), elf/dl-hwcaps.c; the judge is ld.so
-// itself, tests/e2e/elf/ld_so*.py. What glibc 2.37 no longer does is left out: directories by processor name
-// beside glibc-hwcaps ("haswell", "tls").
+// elf/dl-load.c (names, search paths, $ORIGIN, requirements of a file), elf/dl-hwcaps.c.
+// tests/e2e/elf/ld_so*.py compares with ld.so itself. Omits directories that glibc 2.37 no longer searches:
+// those named after processors outside glibc-hwcaps ("haswell", "tls").
 
 #include <map>
 #include <optional>
@@ -18,7 +18,7 @@ namespace ptpkg::verify {
 
 /// A machine as far as the search depends on it.
 struct LoaderMachine {
-  std::string lib;                               ///< Value of $LIB; "" where no file says $LIB.
+  std::string lib;                               ///< Value of $LIB; "" where no file uses $LIB.
   std::string platform;                          ///< Value of $PLATFORM.
   elf::IsaLevel isa = elf::IsaLevel::kBaseline;  ///< Which directories of glibc-hwcaps are searched.
 
@@ -46,22 +46,23 @@ struct Load {
   LoadEnd end = LoadEnd::kMissing;
   std::string path = {};         ///< kFound, kRefused: tree path of the file itself, links followed.
   LoadRule rule = {};            ///< kFound, kRefused.
-  std::string_view reason = {};  ///< kRefused: ld.so's words.
+  std::string_view reason = {};  ///< kRefused: ld.so's message.
   std::vector<std::string> passed_over = {};  ///< Files of that name for other processors.
 };
 
-/// Names that the processes of one tree may ask for together: a torch wheel has 700, a large prefix 300,000.
+/// Limit on names that the processes of one tree request together: a torch wheel has 700, a large prefix
+/// 300,000.
 inline constexpr std::uint64_t kMaxLoadRequests = 100'000'000;
 
-/// Plays processes on one tree, which it borrows, and remembers what it looked up.
+/// Simulates processes on one tree, which it borrows, and caches its lookups.
 class Loader {
  public:
   Loader(Env& env, const ElfTree& tree, std::uint64_t max_requests = kMaxLoadRequests)
       : env_(env), tree_(tree), max_requests_(max_requests) {}
 
-  /// Everything that a process beginning with member `entry` asks for, in ld.so's order; a name that was
-  /// found missing or refused does not end it. Errors: kIo, kCancelled; kInvalidInput when all
-  /// calls together ask for more than `max_requests` names.
+  /// Everything that a process beginning with member `entry` requests, in ld.so's order. A missing or refused
+  /// name does not end it. Errors: kIo, kCancelled, kInvalidInput when all calls together request more than
+  /// `max_requests` names.
   Result<std::vector<Load>> Run(std::size_t entry, const LoaderMachine& machine);
 
  private:
@@ -101,7 +102,7 @@ class Loader {
                                        const elf::SearchPath& path);
   /// REQUIRES: `folder` is a directory of the tree.
   const Candidate& LookUp(const std::string& folder, const std::string& name);
-  /// The part of an absolute path below the tree's root; nullopt if it lies elsewhere.
+  /// The part of an absolute path below the tree's root; nullopt if it is elsewhere.
   [[nodiscard]] std::optional<std::string> PathInTree(std::string_view expanded) const;
 
   Env& env_;

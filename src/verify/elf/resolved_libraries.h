@@ -14,12 +14,12 @@ namespace ptpkg::verify {
 /// One NEEDED of one member, over all processes that load the member.
 struct NeedOutcome {
   std::set<std::string> found;  ///< Tree paths of the files that it gets.
-  /// For each of these the rule of the first process that looked for it; kLoaded where none had to.
+  /// For each of these, the rule of the first process that looked for it; kLoaded if none had to.
   std::map<std::string, LoadRule> rules;
   std::set<std::string> passed_over;  ///< Files of that name for other processors.
   struct Refusal {
     std::string path;
-    std::string_view reason;  ///< ld.so's words.
+    std::string_view reason;  ///< ld.so's message.
   };
   std::optional<Refusal> refused;
   /// True if some process does not find it, whatever the machine.
@@ -32,10 +32,10 @@ struct NeedOutcome {
 
 class ResolvedLibraries {
  public:
-  /// Plays a process for each entry point: programs; Python modules and plugins (NAME.so without "lib");
-  /// libraries that none of these loads, those that nobody needs first. Machines differ in $LIB,
-  /// $PLATFORM and processor level, as far as the tree makes use of them; `least` is the level
-  /// that every machine has. Errors: those of Loader::Run.
+  /// Simulates a process for each entry point: programs, Python modules and plugins (NAME.so without "lib"),
+  /// then libraries that none of these loads, beginning with those that nothing needs. Machines differ in
+  /// $LIB, $PLATFORM and processor level, as far as the tree depends on them. `least` is the level of every
+  /// machine. Errors: any from Loader::Run.
   static Result<ResolvedLibraries> SimulateLoads(Env& env, const ElfTree& tree, elf::IsaLevel least);
 
   /// REQUIRES: the member needs `name`.
@@ -48,9 +48,9 @@ class ResolvedLibraries {
   std::map<std::pair<std::size_t, std::string>, NeedOutcome> outcomes_;
 };
 
-/// The machines that a tree tells apart, for files of `host`: every value of $LIB and $PLATFORM that
-/// distributions and processors have, if a search path says so; every level from `least` on, if there is a
-/// directory glibc-hwcaps. One machine for a tree that makes no difference.
+/// The machines on which a tree behaves differently, for files of `host`. If a search path uses them, every
+/// value of $LIB and $PLATFORM on known distributions and processors. If there is a directory glibc-hwcaps,
+/// every level from `least` on. One machine if the tree depends on none of these.
 std::vector<LoaderMachine> MachinesFor(const ElfTree& tree, const elf::Host& host, elf::IsaLevel least);
 
 }  // namespace ptpkg::verify

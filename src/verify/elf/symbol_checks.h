@@ -12,16 +12,16 @@
 
 namespace ptpkg::verify {
 
-/// The function that Python calls when it imports the file of that name: "PyInit_x" for
-/// "x.cpython-311-x86_64-linux-gnu.so", "x.abi3.so" and "x.so"; "PyInitU_…" for a name that is not ASCII; ""
-/// for a name that Python imports nothing from.
+/// The function that Python calls when it imports a file: "PyInit_x" for "x.cpython-311-x86_64-linux-gnu.so",
+/// "x.abi3.so" and "x.so"; "PyInitU_…" for a name that is not ASCII. "" for a name that Python does not
+/// import.
 struct ModuleName {
   std::string function = {};
-  bool is_tagged = false;  ///< The suffix says that it is a Python module.
+  bool is_tagged = false;  ///< The suffix marks a Python module.
 };
 ModuleName ModuleNameOf(std::string_view file_name);
 
-/// Files looked at for undefined symbols, the same one counted again for each file that asks.
+/// Limit on files searched for undefined symbols; a file counts again for each file that needs it.
 inline constexpr std::uint64_t kMaxSymbolSteps = 50'000'000;
 
 /// Inputs of the checks below; borrowed.
@@ -31,10 +31,9 @@ struct SymbolContext {
   const std::vector<std::string>& dependencies;  ///< Normalised.
 };
 
-/// Findings: elf-undefined-symbol, elf-static-tls, elf-module-init. Where a process loads a library of which
-/// the symbols are not known, nothing is said of undefined ones. Cost: linear in files and what they need,
-/// apart from files with undefined symbols, whose libraries are walked for each, up to kMaxSymbolSteps in
-/// all.
+/// Findings: elf-undefined-symbol, elf-static-tls, elf-module-init. If a process loads a library with unknown
+/// symbols, undefined symbols are not reported. Cost: linear in files and their needs, except for files with
+/// undefined symbols. Their libraries are walked for each, up to kMaxSymbolSteps in all.
 void CheckSymbols(const SymbolContext& context, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

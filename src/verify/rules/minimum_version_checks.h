@@ -17,12 +17,12 @@
 namespace ptpkg::verify {
 
 /// One entry per member, in its order; symbols are not read yet. Versions of a library that the tree brings
-/// itself do not count: they travel with the file. Other libraries raise the policy to the oldest that lists
-/// them; those that no policy lists do not count here.
+/// itself do not count, because they travel with the file. Other libraries raise the policy to the oldest
+/// that lists them. Libraries outside all policies do not count here.
 std::vector<FileNeeds> MeasureNeeds(const ElfTree& tree, const PlatformPolicies& policies,
                                     const PolicyLibraries& libraries);
 
-/// Index of the file that sets the floor of the tree: the highest policy, then the highest C library, then
+/// Index of the file that sets the minimum of the tree: the highest policy, then the highest C library, then
 /// the first. nullopt if no file requires a version of the system.
 std::optional<std::size_t> HighestNeeds(const std::vector<FileNeeds>& needs);
 
@@ -34,9 +34,9 @@ struct MinimumVersionContext {
   const DeclaredPlatform& promise;
 };
 
-/// Appends elf-glibc-floor, elf-glibc-undeclared, elf-libc-mismatch, elf-machine-mismatch and elf-isa-level,
-/// and fills in the symbols of every file that breaks the promise and of the one that sets the floor. Errors:
-/// kCancelled.
+/// Appends elf-glibc-floor, elf-glibc-undeclared, elf-libc-mismatch, elf-machine-mismatch and elf-isa-level.
+/// Fills in the symbols of every file that needs more than declared, and of the file that sets the minimum.
+/// Errors: kCancelled.
 Result<void> CheckMinimumVersions(const MinimumVersionContext& context, std::vector<FileNeeds>& needs,
                                   std::vector<Finding>& findings);
 

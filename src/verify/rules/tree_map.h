@@ -1,6 +1,6 @@
 #pragma once
 // Resolves paths and symlinks within a tree. Layer: verify. Source: path_resolution(7): ".." is the parent of
-// the directory that was really reached, and a directory that is not there ends the walk.
+// the directory that was really reached, and a missing directory ends the walk.
 
 #include <deque>
 #include <map>
@@ -29,9 +29,9 @@ enum class WalkEnd : std::uint8_t {
 
 struct Walk {
   WalkEnd end = WalkEnd::kMissing;
-  /// kFound: the place without links and dots, "" for the root; of a file the path in nodes().
+  /// kFound: the path without links and dots, "" for the root; for a file, its path in nodes().
   std::string path = {};
-  const TreeNode* node = nullptr;  ///< kFound: what is there, never a symlink.
+  const TreeNode* node = nullptr;  ///< kFound: the node there, never a symlink.
 };
 
 /// `name` in `folder`, "" being the root.
@@ -42,8 +42,8 @@ std::string Child(const std::string& folder, std::string_view name);
 /// directory".
 std::optional<std::string> InstalledPath(const std::string& member);
 
-/// A picture of the tree at one moment; walks need no file system. What a wheel has in *.data/platlib and
-/// *.data/purelib is also where it is installed, so that walks from there go on as in site-packages.
+/// A snapshot of the tree; walks need no file system. Files of a wheel in *.data/platlib and *.data/purelib
+/// also exist where they are installed, so that walks from there continue as in site-packages.
 class TreeMap {
  public:
   TreeMap();
@@ -52,7 +52,7 @@ class TreeMap {
   /// deep.
   static Result<TreeMap> Read(Env& env, const AbsPath& root);
 
-  /// Follows `text` from `folder`, the path of a directory in nodes() or where one is installed. Links to
+  /// Follows `text` from `folder`, the path of a directory in nodes() or of its installed place. Links to
   /// absolute paths below the root are followed.
   [[nodiscard]] Walk Follow(std::string_view folder, std::string_view text) const;
 
@@ -64,10 +64,11 @@ class TreeMap {
   [[nodiscard]] const std::map<std::string, TreeNode, std::less<>>& nodes() const { return nodes_; }
 
  private:
-  /// Puts what `link` says before the rest of the way; from the root on when it is absolute. False: outside.
+  /// Puts the target of `link` before the rest of the way; from the root on when it is absolute. False:
+  /// outside.
   bool PrependLinkTarget(const TreeNode& link, std::string& at, std::deque<std::string>& ahead) const;
   Result<void> List(Env& env, const AbsPath& root, const std::string& folder, int depth);
-  /// The node at `path`, where it lies or is installed, with its own path; null if there is none.
+  /// The node at `path`, its own or its installed one, with its own path; null if there is none.
   [[nodiscard]] const std::pair<const std::string, TreeNode>* Find(const std::string& path) const;
 
   std::string root_;

@@ -21,14 +21,14 @@ namespace ptpkg::verify {
 struct ContainerRule {
   std::string_view id;  ///< Id of the findings.
   std::string_view fix;
-  /// For content that readers refuse but read alike. Where they differ, people get other files, and that
-  /// is an error in any artifact.
+  /// For content that readers refuse but read alike. If they read it differently, people get different files,
+  /// and that is an error in any artifact.
   Severity where_readers_agree = Severity::kError;
-  /// The readers whose refusal makes it an error, else a warning; no rule of any: where_readers_agree.
+  /// The readers whose refusal makes it an error, else a warning; nullopt: where_readers_agree.
   std::optional<Consumers> targets = {};
 };
 
-/// Appends a finding by `rule` for each problem of `zip`. Errors: those of reading.
+/// Appends a finding by `rule` for each problem of `zip`. Errors: any from reading.
 Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule& rule,
                                std::vector<Finding>& findings);
 
@@ -36,13 +36,13 @@ Result<void> CheckZipContainer(Env& env, const AbsPath& zip, const ContainerRule
 struct ZipReading {
   const DlopenTable& opened;            ///< Borrowed.
   std::vector<std::string> paths = {};  ///< From SearchableBuildPaths.
-  /// The directory that holds everything and that paths leave out, "" for none. May be empty: none.
+  /// Returns the directory that holds everything, which paths omit, or "" for none. Can be empty: none.
   std::function<std::string(const std::vector<archive::ArchiveMember>&)> top_folder = {};
   OnFile on_file = {};                  ///< CheckOptions::on_file.
   const KnownContent* known = nullptr;  ///< CheckOptions::known. Borrowed; null: none.
 };
 
-/// A zip of which every member was inflated once.
+/// A zip with every member inflated once.
 class ZipTree {
  public:
   /// Null, and a finding, when the zip cannot be read. Errors: kIo, kCancelled.
@@ -53,7 +53,7 @@ class ZipTree {
   [[nodiscard]] Env& env() { return env_; }
   /// The zip's own path, or its top directory below that, is the root.
   [[nodiscard]] const StagedTree& tree() const { return tree_; }
-  /// The ELF files; their findings, and those of the search for paths, are appended. Call once. Errors:
+  /// The ELF files. Appends their findings, and the findings of the search for paths. Call once. Errors:
   /// kInvalidInput for directories that are nested too deep.
   Result<ElfTree> TakeElfTree(std::vector<Finding>& findings);
   /// Facts about each member.

@@ -14,7 +14,7 @@
 
 namespace ptpkg::verify {
 
-/// Everything that the bytes of one member are needed for.
+/// Everything that needs the bytes of one member.
 struct MemberFacts {
   Sha256 sha256 = {};
   SharedElfFacts elf = {};
@@ -23,7 +23,7 @@ struct MemberFacts {
   std::optional<Error> failure = {};  ///< Error of examining it, not of inflating it.
 };
 
-/// A zip that was read. It borrows the environment in which it was.
+/// A zip that was read. It borrows the environment that it was read in.
 struct ZipScan {
   explicit ZipScan(archive::ZipMembers read);
 
@@ -32,14 +32,14 @@ struct ZipScan {
   std::map<std::string, std::size_t, std::less<>> by_path;  ///< Index of each.
 };
 
-/// Facts about a wheel or zip before it is read, because it was made of another one.
+/// Facts about a wheel or zip before it is read, because it was made from another one.
 struct KnownContent {
-  /// The members that it stores with the same bytes need not be inflated again. It was examined with the same
-  /// options. May be null.
+  /// Members stored here with the same bytes need not be inflated again. It was examined with the same
+  /// options. Can be null.
   std::shared_ptr<const ZipScan> zip = {};
-  /// Files by the path of the member, which need not be held in memory or written to disk when it inflates to
-  /// the bytes of the file; else it is looked at as it is. They may be there in the environment of the
-  /// examination alone.
+  /// Files by the path of the member. A member that inflates to the bytes of its file need not be held in
+  /// memory or written to disk; otherwise the member itself is examined. The files can exist only in the
+  /// environment of the examination.
   std::map<std::string, AbsPath, std::less<>> files = {};
 };
 

@@ -10,9 +10,9 @@
 
 namespace ptpkg::verify {
 
-/// A Requires-Dist or Requires-Python value as uv reads it when it does not parse: ".*" behind an order goes
-/// (">=3.8.*"), missing commas and dots come ("<3>=2", "!=3.0*"), quotes around versions go. What only single
-/// old releases have (">dev", "!=~5.0") is left. The marker stays as it is.
+/// A Requires-Dist or Requires-Python value as uv reads it when it does not parse. Removes ".*" after an
+/// order (">=3.8.*") and quotes around versions, and adds missing commas and dots ("<3>=2", "!=3.0*").
+/// Mistakes that only single old releases have (">dev", "!=~5.0") remain. The marker is unchanged.
 std::string NormalizeLikeUv(std::string_view text);
 
 /// True if uv reads all numbers of the version: up to 2^64 - 2. It reads longer ones in a local label as

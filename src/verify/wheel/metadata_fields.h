@@ -9,21 +9,20 @@
 
 namespace ptpkg::verify {
 
-/// Appends warnings about `metadata`, which lies at `file`: fields that are unknown, newer than the
-/// Metadata-Version, or given twice; values that the index refuses; classifiers that it does not know or no
-/// longer takes. What CheckWheelMetadata says is not said again.
+/// Appends warnings about `metadata`, from `file`. Causes: fields that are unknown, newer than the
+/// Metadata-Version, or given twice, values that the index refuses, and classifiers that it does not know or
+/// no longer accepts. Does not repeat findings of CheckWheelMetadata.
 void CheckMetadataFields(const wheel::CoreMetadata& metadata, const std::string& file,
                          std::vector<Finding>& findings);
 
 /// Number of characters of UTF-8 text, as the index counts: not bytes.
 std::size_t CharacterCount(std::string_view text);
-/// "": a classifier that the index takes. Else why not.
+/// "": a classifier that the index accepts. Else the reason against it.
 std::string ClassifierProblem(std::string_view classifier);
-/// The address that the index looks at, the first one of the field, is fit for it, or there is none.
+/// True if the index accepts the first address of the field, the only one it reads, or if there is none.
 bool IsAcceptedAddress(std::string_view field);
 
-/// The Metadata-Version that came with the newest field of `metadata`, if the one that it states is older;
-/// else "".
+/// The Metadata-Version that introduced the newest field of `metadata`, if the stated one is older; else "".
 std::string MetadataVersionNeeded(const wheel::CoreMetadata& metadata);
 
 }  // namespace ptpkg::verify

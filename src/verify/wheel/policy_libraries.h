@@ -26,7 +26,7 @@ class PolicyLibraries {
   /// The oldest policy that lists `library`; nullopt: none does.
   [[nodiscard]] std::optional<GlibcVersion> OldestManylinux(std::string_view library) const;
 
-  /// Symbols of `library` that are none of its interface and that some policy forbids, sorted.
+  /// Symbols of `library` outside its interface that some policy forbids, sorted.
   [[nodiscard]] std::vector<std::string> InternalSymbols(const std::string& library) const;
   /// Result of FindForbiddenSymbol: whether policies forbid a symbol, and until which one.
   struct Forbidden {

@@ -29,12 +29,12 @@ enum class Binaries : std::uint8_t {
   kInRoot,
 };
 
-/// WHEEL: parses, tags and build equal those of the file name, and fit `binaries`.
+/// WHEEL: parses, its tags and build equal the file name's, and fit `binaries`.
 void CheckWheelFile(const WheelView& view, const std::string& text, Binaries binaries,
                     std::vector<Finding>& findings);
 
-/// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel. The names of the
-/// scripts.
+/// entry_points.txt: parses, script names are harmless, modules of scripts are in the wheel. Returns the
+/// names of the scripts.
 std::set<std::string> CheckWheelEntryPoints(const WheelView& view, const std::string& text,
                                             std::vector<Finding>& findings);
 

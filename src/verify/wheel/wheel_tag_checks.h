@@ -19,22 +19,28 @@ namespace ptpkg::verify {
 
 struct NamedTags {
   const wheel::FileName& name;
-  const std::set<MachineCode>& code;  ///< For all files, if some tag is of another system than Linux.
+  const std::set<MachineCode>& code;  ///< For all files, if some tag is for a system other than Linux.
   /// For the ELF files that have some, by path.
   const std::map<std::string, elf::PythonSymbols>& symbols;
-  /// Paths of those that need a library which neither the wheel nor the system has.
+  /// Paths of the files that need a library which neither the wheel nor the system has.
   std::set<std::string> with_foreign_needs = {};
 };
 
-/// Appends wheel-extension-tag for extension modules that no Python of some tag can import, by the end of
-/// their names ("x.cpython-311-x86_64-linux-gnu.so"), and wheel-platform-code for a tag of another system
-/// than Linux when libraries are there, but none for that one. Tags that no interpreter takes are
-/// wheel-tag-nobody, those that Requires-Python leaves none of are wheel-python-nobody. Extension modules
-/// below a tag without an ABI are wheel-none-abi, symbols outside the stable ABI below abi3 wheel-stable-abi,
-/// and a tag for one Python where all modules have the stable ABI is wheel-abi3-possible. A library of a
-/// dependency may define the symbols of with_foreign_needs: wheel-stable-abi is a warning there. `tree`: all
-/// of the wheel. Errors: kIo, kCancelled. Sources: PEP 3149; importlib.machinery.EXTENSION_SUFFIXES of
-/// CPython and PyPy.
+/// Appends these findings:
+///
+/// - wheel-extension-tag: extension modules that no Python of some tag can import, by the end of their names
+///   ("x.cpython-311-x86_64-linux-gnu.so")
+/// - wheel-platform-code: a tag of a system other than Linux, when there are libraries, but none for that
+///   system
+/// - wheel-tag-nobody: tags that no interpreter accepts
+/// - wheel-python-nobody: tags that Requires-Python excludes completely
+/// - wheel-none-abi: extension modules with a tag without an ABI
+/// - wheel-stable-abi: symbols outside the stable ABI with abi3. A warning for files in with_foreign_needs,
+///   because a library of a dependency can define their symbols.
+/// - wheel-abi3-possible: a tag for one Python although all modules have the stable ABI
+///
+/// `tree`: all of the wheel. Errors: kIo, kCancelled. Sources: PEP 3149,
+/// importlib.machinery.EXTENSION_SUFFIXES of CPython and PyPy.
 Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& tree,
                             std::vector<Finding>& findings);
 

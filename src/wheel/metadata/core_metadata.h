@@ -33,8 +33,8 @@ Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string&
 /// written (FormatHeaderBlock).
 std::string FormatCoreMetadata(const CoreMetadata& metadata);
 
-/// Names (PEP 503) of the projects that installing it brings: Requires-Dist without those of extras, which
-/// only a user asks for. What is no requirement is passed over.
+/// Names (PEP 503) of the projects that an installation brings: Requires-Dist without the requirements of
+/// extras, which only users request. Invalid requirements are skipped.
 std::vector<std::string> RequiredProjects(const CoreMetadata& metadata);
 
 /// PEP 503: runs of "-_." become '-', lower case.

@@ -21,9 +21,9 @@ struct EntryPoint {
   bool operator==(const EntryPoint&) const = default;
 };
 
-/// In written order. Errors: kInvalidInput at `name`:line for a line outside a group, without '=', with an
-/// object reference that is no dotted name, a name that its group already has,
-/// or a second group of one name, which Python's reader refuses.
+/// Entry points in written order. Errors: kInvalidInput at `name`:line for a line outside a group or without
+/// '=', and for an object reference that is not a dotted name. Also for a name that its group already has,
+/// and for a second group of the same name, which Python's reader refuses.
 Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const std::string& name);
 /// Groups and names sorted byte-wise; Parse gives back the sorted list.
 std::string FormatEntryPoints(std::vector<EntryPoint> entry_points);

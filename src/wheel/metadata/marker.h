@@ -19,13 +19,13 @@ using MarkerEnvironment = std::map<std::string, std::string, std::less<>>;
 /// Grammar and variable names only. Errors: kInvalidInput saying what is wrong.
 Result<void> CheckMarker(std::string_view marker);
 
-/// The same text for markers that differ in spaces, quotes, parentheses that change nothing, and old names
-/// of variables alone; "" for "". Errors: as CheckMarker.
+/// One text for all markers that differ only in spaces, quotes, redundant parentheses and old names of
+/// variables; "" for "". Errors: as CheckMarker.
 Result<std::string> NormalMarker(std::string_view marker);
 
-/// True when the marker holds; "" always does. Both sides are compared as versions where both are versions
-/// and the operator is one of versions, else as text. `extra` compares normalised names. Errors:
-/// kInvalidInput (grammar, a variable that `environment` lacks; `extra` counts as "" then).
+/// True when the marker holds; "" always does. Both sides are compared as versions if both are versions and
+/// the operator is a version operator, else as text. `extra` compares normalised names, and is "" if
+/// `environment` lacks it. Errors: kInvalidInput (grammar, any other variable that `environment` lacks).
 Result<bool> EvaluateMarker(std::string_view marker, const MarkerEnvironment& environment);
 
 /// One comparison of a variable.
@@ -46,7 +46,7 @@ struct ExtraCondition {
   auto operator<=>(const ExtraCondition&) const = default;
 };
 
-/// The extras that a marker looks at, wherever in it; none: it holds, or not, without any extra. Errors:
+/// The extras that a marker reads, anywhere in it. If there are none, no extra changes its value. Errors:
 /// kInvalidInput (grammar).
 Result<std::set<ExtraCondition>> ExtrasOf(std::string_view marker);
 

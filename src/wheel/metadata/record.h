@@ -30,7 +30,7 @@ RecordRow RowOf(std::string path, const Sha256& sha256, std::uint64_t size_bytes
 /// Defect of a row of RECORD.
 struct RecordFault {
   enum class Kind : std::uint8_t {
-    kForm,       ///< Not three fields, or a size that is no number: nobody who reads RECORD takes it.
+    kForm,       ///< Not three fields, or a size that is not a number: no reader accepts it.
     kDigest,     ///< A digest that no file can have, or digest without size, or the reverse.
     kAlgorithm,  ///< A digest that is not sha256 or better.
     kPath,       ///< An absolute path, one that climbs, or a directory.
@@ -43,13 +43,13 @@ struct RecordFault {
 };
 
 struct RecordReading {
-  std::vector<RecordRow> rows;      ///< In written order; of a repeated path all.
-  std::vector<RecordFault> faults;  ///< But for kRepeated, their rows are not among `rows`.
+  std::vector<RecordRow> rows;      ///< In written order, with every row of a repeated path.
+  std::vector<RecordFault> faults;  ///< Rows with a fault other than kRepeated are not in `rows`.
 };
 /// Reads a whole RECORD. Errors: kCorrupt (CSV), kInvalidInput (more than limits::kRecordRows rows).
 Result<RecordReading> ReadRecord(std::string_view text, const std::string& name);
 
-/// Rows in written order. Errors: those of ReadRecord; kInvalidInput naming the first row with a fault.
+/// Rows in written order. Errors: any from ReadRecord, kInvalidInput naming the first row with a fault.
 Result<std::vector<RecordRow>> ParseRecord(std::string_view text, const std::string& name);
 /// LF line ends, as wheel and pip write it.
 std::string FormatRecord(const std::vector<RecordRow>& rows);

@@ -11,8 +11,9 @@
 
 namespace ptpkg::wheel {
 
-/// Faults of RecordFault::kLine: empty lines, at which pip and installer stop, and line breaks besides LF and
-/// CRLF. pip and installer end lines at each that Unicode has, uv at CR and LF alone. At most 100.
+/// Finds faults of RecordFault::kLine: empty lines, and line breaks other than LF and CRLF. pip and installer
+/// stop at an empty line. They end lines at every Unicode line break, uv only at CR and LF. Returns at most
+/// 100.
 std::vector<RecordFault> FindLineFaults(std::string_view text, const std::string& name);
 
 }  // namespace ptpkg::wheel

@@ -36,9 +36,9 @@ Result<Specifiers> ParseSpecifiers(std::string_view text);
 /// Normal form, equal for any two spellings of one list: sorted, versions in normal form.
 Specifiers NormalSpecifiers(Specifiers specifiers);
 
-/// Specifiers may stand in parentheses, as older metadata writes them. The marker is checked for its
-/// grammar (names, operators, quotes, parentheses), not evaluated.
-/// Errors: kInvalidInput naming the text and what is wrong with it.
+/// Parses one requirement. Its specifiers can be in parentheses, as in older metadata. Only the grammar of
+/// the marker is checked (names, operators, quotes, parentheses); the marker is not evaluated. Errors:
+/// kInvalidInput naming the text and its mistake.
 Result<Requirement> ParseRequirement(std::string_view text);
 
 }  // namespace ptpkg::wheel
