@@ -45,15 +45,21 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
   return paths;
 }
 
+Result<AbsPath> ResolveInput(const Context& context, const std::string& text) {
+  PTPKG_TRY(AbsPath path, context.Path(text));
+  PTPKG_TRY(const bool there, Exists(context.env().fs, path));
+  if (there) return path;
+  return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist", path.str()))
+      .WithHint(path.Name() == "dist"
+                    ? "'ptpkg build RECIPE' makes it: name a recipe, or another output directory"
+                    : fmt::format("relative paths begin at '{}'", context.env().cwd.str()));
+}
+
 Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts) {
-  PTPKG_TRY(std::vector<AbsPath> paths, ResolvePaths(context, texts));
-  for (const AbsPath& path : paths) {
-    PTPKG_TRY(const bool there, Exists(context.env().fs, path));
-    if (there) continue;
-    const bool output = path.Name() == "dist";
-    return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist", path.str()))
-        .WithHint(output ? "'ptpkg build RECIPE' makes it: name a recipe, or another output directory"
-                         : fmt::format("relative paths begin at '{}'", context.env().cwd.str()));
+  std::vector<AbsPath> paths;
+  for (const std::string& text : texts) {
+    PTPKG_TRY(AbsPath path, ResolveInput(context, text));
+    paths.push_back(std::move(path));
   }
   return paths;
 }

@@ -35,7 +35,7 @@ ExitCode ExitCodeOf(ErrorCode code) {
 }
 
 std::span<const ExitCodeRow> ExitCodeTable() {
-  static constexpr std::array<ExitCodeRow, 12> kTable = {{
+  static constexpr std::array<ExitCodeRow, 13> kTable = {{
       {kDone, "done"},
       {kCheckFound, "a check found errors and nothing was published, or two artifacts differ"},
       {kUsageError, "the command line or a configuration file is wrong"},

@@ -23,7 +23,8 @@ void WriteAll(std::FILE* stream, std::string_view text) {
   const int reason = errno;
   // A reader that has seen enough, such as `head`, is no error to report.
   if (reason == EPIPE) std::_Exit(kClosedPipe);
-  const std::string message = fmt::format("error: cannot write to standard output: {}\n", std::generic_category().message(reason));
+  const std::string message =
+      fmt::format("error: cannot write to standard output: {}\n", std::generic_category().message(reason));
   static_cast<void>(std::fputs(message.c_str(), stderr));
   std::_Exit(kIoFailed);
 }

@@ -94,8 +94,6 @@ std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
 Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags) {
   if (flags.offline) context.env().offline = true;
   pipeline::BuildRequest request;
-  PTPKG_TRY(request.recipes, ResolvePaths(context, flags.recipes));
-  PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   for (const std::string& text : flags.sources) {
     PTPKG_TRY(const auto assignment, SplitAssignment("--source", text));
@@ -106,6 +104,9 @@ Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& fl
   if (flags.host_env == "conda") request.host_env = builder::HostEnv::kConda;
   if (flags.host_env == "wheels") request.host_env = builder::HostEnv::kWheels;
   PTPKG_TRY(request.tools, ToolOptionsOf(context, flags));
+  // Last: a mistake on the command line comes before a missing file.
+  PTPKG_TRY(request.recipes, ResolveExisting(context, flags.recipes));
+  PTPKG_TRY(request.variant_files, ResolveExisting(context, flags.variant_files));
   return request;
 }
 

@@ -159,7 +159,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
   PTPKG_CHECK(ChooseCache(context, flags));
   if (flags.recipe.recipes.size() != 1) return Error(ErrorCode::kUsage, "more than one artifact was given");
   pipeline::RepackRequest request;
-  PTPKG_TRY(request.input, context.Path(flags.recipe.recipes.front()));
+  PTPKG_TRY(request.input, ResolveInput(context, flags.recipe.recipes.front()));
   PTPKG_TRY(request.output, context.Path(flags.recipe.output));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
   request.layout = flags.layout;

@@ -120,7 +120,7 @@ Json TextsOf(const std::vector<AbsPath>& paths) {
 }
 
 Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
-  PTPKG_TRY(const AbsPath folder, context.Path(flags.folder));
+  PTPKG_TRY(const AbsPath folder, ResolveInput(context, flags.folder));
   PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder, flags.roots));
   const ExitCode code = CodeOfIndex(outcome.left_out.size());
   if (context.json()) {

@@ -81,8 +81,8 @@ struct DiffFlags {
 };
 
 Result<ExitCode> RunDiff(Context& context, const DiffFlags& flags) {
-  PTPKG_TRY(const AbsPath before, context.Path(flags.before));
-  PTPKG_TRY(const AbsPath after, context.Path(flags.after));
+  PTPKG_TRY(const AbsPath before, ResolveInput(context, flags.before));
+  PTPKG_TRY(const AbsPath after, ResolveInput(context, flags.after));
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(const pipeline::DiffOutcome outcome, pipeline::Diff(context.env(), before, after));
   const ExitCode code = outcome.identical ? kDone : kCheckFound;

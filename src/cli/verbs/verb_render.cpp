@@ -21,8 +21,8 @@ struct RenderFlags {
 
 Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   pipeline::RenderRequest request;
-  PTPKG_TRY(request.recipes, ResolvePaths(context, flags.recipes));
-  PTPKG_TRY(request.variant_files, ResolvePaths(context, flags.variant_files));
+  PTPKG_TRY(request.recipes, ResolveExisting(context, flags.recipes));
+  PTPKG_TRY(request.variant_files, ResolveExisting(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
   std::set<std::string> incomplete;

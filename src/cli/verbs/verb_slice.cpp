@@ -141,7 +141,7 @@ void PrintSlices(Context& context, const pipeline::SliceOutcome& outcome, bool d
 
 Result<ExitCode> RunSlice(Context& context, const SliceFlags& flags) {
   pipeline::SliceRun run = flags.run;
-  PTPKG_TRY(run.artifact, context.Path(flags.artifact));
+  PTPKG_TRY(run.artifact, ResolveInput(context, flags.artifact));
   if (!flags.output.empty()) {
     PTPKG_TRY(run.output, context.Path(flags.output));
   }

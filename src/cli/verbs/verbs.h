@@ -51,6 +51,7 @@ Result<std::vector<AbsPath>> ResolvePaths(const Context& context, const std::vec
 /// ResolvePaths for paths that have to exist. Errors: kNotFound; the hint names the command that makes
 /// 'dist'.
 Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::vector<std::string>& texts);
+Result<AbsPath> ResolveInput(const Context& context, const std::string& text);
 
 /// For verbs that report on each path by itself, a missing one included. Errors: as ResolveExisting, for a
 /// single path.

@@ -101,7 +101,11 @@ class Newcomer(harness.Case):
 
     def test_paths_that_are_not_there(self):
         self.assertIn("'ptpkg build RECIPE' makes it", self.said("publish", "dist", "--to", "file:///tmp/x", code=4))
-        self.assertIn("relative paths begin at", self.said("check", "no.whl", code=4))
+        for command in (("check", "no.whl"), ("index", "no"), ("build", "no"), ("render", "no"), ("inspect", "no.whl"), ("diff", "no", "no"),
+                        ("slice", "no.whl", "--gpu", "H100", "--output", "out"), ("conda", "no.whl"), ("repair", "no.whl")):
+            with self.subTest(command):
+                self.assertIn("no' does not exist\n  hint: relative paths begin at",
+                              self.said(*command, code=4).replace("no.whl'", "no'"))
         (self.scratch / "file").write_text("")
         folder = self.write()
         for cache, code in ((self.scratch / "file", 3), (self.scratch / "file/deeper", 7)):
