@@ -1,3 +1,7 @@
+// Idea: a section is a row of bundles with zeros between them. A plain bundle is a table of entries and their
+// code. A compressed one is unpacked as far as its table, which is at the begin, so that no payload is read.
+// Every size is compared with the bytes that are left before it is used.
+
 #include "elf/device/device_bundles.h"
 
 #include <algorithm>
@@ -57,27 +61,15 @@ struct PackedHeader {
   std::uint64_t unpacked_bytes = 0;
 };
 
-/// Walks the bundles of one section, and gives each to `take`.
-class BundleWalk {
- public:
-  using Take = std::function<Result<void>(const DeviceContainer&)>;
+/// A section with bundles. Places in it are bytes from its begin.
+struct BundleSection {
+  File& file;
+  std::string_view name;
+  std::uint64_t begin;  ///< File offset.
+  std::uint64_t size;
 
-  BundleWalk(File& file, std::string_view name, const Section& section, const Take& take)
-      : file_(file), name_(name), begin_(section.offset), size_(section.size), take_(take) {}
-
-  Result<void> Run() {
-    std::uint64_t at = 0;
-    for (std::size_t bundles = 0;; ++bundles) {
-      PTPKG_TRY(at, SkipZeros(file_, name_, begin_, at, size_));
-      if (at == size_) return Ok();
-      if (bundles == kMaxBundles) return Broken(at, fmt::format("more than {} bundles", kMaxBundles));
-      PTPKG_TRY(at, ReadBundle(at));
-    }
-  }
-
- private:
   [[nodiscard]] std::string Place(std::uint64_t at) const {
-    return fmt::format("section {}, byte {} (file offset {})", name_, at, begin_ + at);
+    return fmt::format("section {}, byte {} (file offset {})", name, at, begin + at);
   }
   [[nodiscard]] Error Broken(std::uint64_t at, std::string_view what) const {
     return Error(ErrorCode::kInvalidInput, fmt::format("{}: {}", Place(at), what))
@@ -87,197 +79,195 @@ class BundleWalk {
     return Error(ErrorCode::kUnsupported, fmt::format("{}: {}", Place(at), what))
         .WithHint(std::string(known));
   }
+};
 
-  /// Returns where the bundle at `at` ends.
-  Result<std::uint64_t> ReadBundle(std::uint64_t at) {
-    PTPKG_TRY(const std::string head, Peek(at));
-    if (head == kPlainMagic) return ReadPlain(at);
-    if (head.starts_with(kPackedMagic)) return ReadPacked(at);
-    return Broken(at, "there is no offload bundle here");
+/// Reads as many bytes as the longer magic has, or the rest.
+Result<std::string> Peek(const BundleSection& section, std::uint64_t at) {
+  const std::uint64_t room = std::min<std::uint64_t>(kPlainMagic.size(), section.size - at);
+  PTPKG_TRY(const auto bytes, ReadExact(section.file, section.begin + at, room, section.name));
+  return std::string(AsText(bytes));
+}
+
+Result<std::string> TakeBytes(const BundleSection& section, std::uint64_t at, ByteSource& source,
+                              std::uint64_t count) {
+  std::string bytes(count, '\0');
+  const MutableBytes all = std::as_writable_bytes(std::span(bytes));
+  for (std::size_t got = 0; got < bytes.size();) {
+    PTPKG_TRY(const std::size_t more, source.Read(all.subspan(got)));
+    if (more == 0) return section.Broken(at, "the table of the bundle is truncated");
+    got += more;
   }
+  return bytes;
+}
 
-  /// Reads as many bytes as the longer magic has, or the rest.
-  Result<std::string> Peek(std::uint64_t at) const {
-    const std::uint64_t room = std::min<std::uint64_t>(kPlainMagic.size(), size_ - at);
-    PTPKG_TRY(const auto bytes, ReadExact(file_, begin_ + at, room, name_));
-    return std::string(AsText(bytes));
+/// `source` begins with the magic; the bundle has at most `room` bytes. Offsets are those in the bundle.
+/// u64 number of entries; of each u64 offset, u64 size, u64 length of its id, and the id.
+Result<DeviceContainer> ReadTable(const BundleSection& section, std::uint64_t at, ByteSource& source,
+                                  std::uint64_t room) {
+  const auto left = [&](std::uint64_t count, std::uint64_t used) {
+    return room >= used && room - used >= count;
+  };
+  if (!left(kPlainHeader, 0)) return section.Broken(at, fmt::format("a bundle of {} bytes", room));
+  PTPKG_TRY(const std::string head, TakeBytes(section, at, source, kPlainHeader));
+  if (!head.starts_with(kPlainMagic)) return section.Broken(at, "no offload bundle was compressed here");
+  const std::uint64_t count = LittleEndianCodec().Word(AsBytes(head), kPlainMagic.size());
+  if (count > kMaxDeviceElements)
+    return section.Broken(at, fmt::format("a bundle of {} entries, more than {}", count, kMaxDeviceElements));
+  DeviceContainer bundle{.offset = section.begin + at, .header_bytes = kPlainHeader};
+  std::uint64_t end = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t least_offset = room;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!left(kEntryHeader, bundle.header_bytes))
+      return section.Broken(at, "the table of the bundle passes its end");
+    PTPKG_TRY(const std::string entry, TakeBytes(section, at, source, kEntryHeader));
+    const std::uint64_t offset = LittleEndianCodec().Word(AsBytes(entry), 0);
+    const std::uint64_t size = LittleEndianCodec().Word(AsBytes(entry), 8);
+    const std::uint64_t id_bytes = LittleEndianCodec().Word(AsBytes(entry), 16);
+    bundle.header_bytes += kEntryHeader;
+    if (id_bytes > kLongestId || !left(id_bytes, bundle.header_bytes))
+      return section.Broken(at, fmt::format("an entry with an id of {} bytes", id_bytes));
+    PTPKG_TRY(const std::string id, TakeBytes(section, at, source, id_bytes));
+    bundle.header_bytes += id_bytes;
+    if (size == 0) continue;  // the host's
+    if (!left(size, offset) || size > room - sum) {
+      return section.Broken(
+          at, fmt::format("entry {} has {} bytes at {} of a bundle of {}", i, size, offset, room));
+    }
+    sum += size;
+    end = std::max(end, offset + size);
+    least_offset = std::min(least_offset, offset);
+    std::optional<DeviceElement> element = ElementOfId(id);
+    if (!element) continue;
+    element->offset = offset;
+    element->size_bytes = size;
+    bundle.elements.push_back(*std::move(element));
   }
+  if (sum != 0 && least_offset < bundle.header_bytes)
+    return section.Broken(at, fmt::format("an entry at {} lies in the table of the bundle", least_offset));
+  bundle.size_bytes = std::max(end, bundle.header_bytes);
+  return bundle;
+}
 
-  Result<std::uint64_t> ReadPlain(std::uint64_t at) {
-    FileRangeSource source(file_, begin_ + at, begin_ + size_);
-    PTPKG_TRY(DeviceContainer bundle, ReadTable(at, source, size_ - at));
-    for (DeviceElement& element : bundle.elements) element.offset += begin_ + at;
-    PTPKG_CHECK(take_(bundle));
-    return at + bundle.size_bytes;
+/// A bundle that is not compressed.
+Result<DeviceContainer> ReadPlain(const BundleSection& section, std::uint64_t at) {
+  FileRangeSource source(section.file, section.begin + at, section.begin + section.size);
+  PTPKG_TRY(DeviceContainer bundle, ReadTable(section, at, source, section.size - at));
+  for (DeviceElement& element : bundle.elements) element.offset += section.begin + at;
+  return bundle;
+}
+
+/// u32 magic, u16 version, u16 method; version 1: u32 unpacked size, u64 digest; 2: u32 total size before
+/// them; 3: both sizes u64.
+Result<PackedHeader> ReadPackedHeader(const BundleSection& section, std::uint64_t at) {
+  constexpr std::array<std::uint64_t, 4> kHeaderBytes = {0, 20, 24, 32};
+  const std::uint64_t room = section.size - at;
+  if (room < kHeaderBytes[1]) return section.Broken(at, fmt::format("{} bytes are left of a bundle", room));
+  PTPKG_TRY(const auto bytes, ReadExact(section.file, section.begin + at,
+                                        std::min<std::uint64_t>(room, kHeaderBytes.back()), section.name));
+  const Codec codec = LittleEndianCodec();
+  PackedHeader header{.version = codec.U16(bytes, 4), .method = codec.U16(bytes, 6)};
+  if (header.version == 0 || header.version >= kHeaderBytes.size()) {
+    return section.Unknown(at, fmt::format("a compressed bundle of version {}", header.version),
+                           "versions 1, 2 and 3 are known");
   }
-
-  /// u32 magic, u16 version, u16 method; version 1: u32 unpacked size, u64 digest; 2: u32 total size before
-  /// them; 3: both sizes u64.
-  Result<PackedHeader> ReadPackedHeader(std::uint64_t at) const {
-    constexpr std::array<std::uint64_t, 4> kHeaderBytes = {0, 20, 24, 32};
-    const std::uint64_t room = size_ - at;
-    if (room < kHeaderBytes[1]) return Broken(at, fmt::format("{} bytes are left of a bundle", room));
-    PTPKG_TRY(const auto bytes,
-              ReadExact(file_, begin_ + at, std::min<std::uint64_t>(room, kHeaderBytes.back()), name_));
-    const Codec codec = LittleEndianCodec();
-    PackedHeader header{.version = codec.U16(bytes, 4), .method = codec.U16(bytes, 6)};
-    if (header.version == 0 || header.version >= kHeaderBytes.size()) {
-      return Unknown(at, fmt::format("a compressed bundle of version {}", header.version),
-                     "versions 1, 2 and 3 are known");
-    }
-    if (header.method != kZlib && header.method != kZstd) {
-      return Unknown(at, fmt::format("a bundle compressed by method {}", header.method),
-                     "zlib (0) and zstd (1) are known");
-    }
-    header.header_bytes = kHeaderBytes.at(header.version);
-    if (room < header.header_bytes) return Broken(at, fmt::format("{} bytes are left of a bundle", room));
-    if (header.version == 1) {
-      header.unpacked_bytes = codec.U32(bytes, 8);
-      return header;
-    }
-    const bool is_wide = header.version == 3;
-    header.total_bytes = is_wide ? codec.Word(bytes, 8) : codec.U32(bytes, 8);
-    header.unpacked_bytes = is_wide ? codec.Word(bytes, 16) : codec.U32(bytes, 12);
-    if (header.total_bytes <= header.header_bytes || header.total_bytes > room) {
-      return Broken(
-          at, fmt::format("a compressed bundle of {} bytes, where {} are left", header.total_bytes, room));
-    }
+  if (header.method != kZlib && header.method != kZstd) {
+    return section.Unknown(at, fmt::format("a bundle compressed by method {}", header.method),
+                           "zlib (0) and zstd (1) are known");
+  }
+  header.header_bytes = kHeaderBytes.at(header.version);
+  if (room < header.header_bytes)
+    return section.Broken(at, fmt::format("{} bytes are left of a bundle", room));
+  if (header.version == 1) {
+    header.unpacked_bytes = codec.U32(bytes, 8);
     return header;
   }
-
-  /// End of a bundle of version 1: the next page that begins with a bundle, or the section's end.
-  Result<std::uint64_t> FindEnd(std::uint64_t at) const {
-    for (std::uint64_t next = (at / kBundleAlign + 1) * kBundleAlign; next < size_; next += kBundleAlign) {
-      PTPKG_TRY(const std::string head, Peek(next));
-      if (head == kPlainMagic || head.starts_with(kPackedMagic)) return next;
-    }
-    return size_;
+  const bool is_wide = header.version == 3;
+  header.total_bytes = is_wide ? codec.Word(bytes, 8) : codec.U32(bytes, 8);
+  header.unpacked_bytes = is_wide ? codec.Word(bytes, 16) : codec.U32(bytes, 12);
+  if (header.total_bytes <= header.header_bytes || header.total_bytes > room) {
+    return section.Broken(
+        at, fmt::format("a compressed bundle of {} bytes, where {} are left", header.total_bytes, room));
   }
+  return header;
+}
 
-  Result<std::uint64_t> ReadPacked(std::uint64_t at) {
-    PTPKG_TRY(const PackedHeader header, ReadPackedHeader(at));
-    std::uint64_t end = at + header.total_bytes;
-    if (header.total_bytes == 0) {
-      PTPKG_TRY(end, FindEnd(at));
-    }
-    const std::uint64_t from = begin_ + at + header.header_bytes;
-    Result<DeviceContainer> bundle = header.method == kZstd
-                                         ? ReadZstd(at, from, begin_ + end, header.unpacked_bytes)
-                                         : ReadZlib(at, from, begin_ + end, header.unpacked_bytes);
-    if (!bundle && bundle.error().code() == ErrorCode::kCorrupt)
-      return Broken(at, fmt::format("a compressed bundle: {}", bundle.error().message()));
-    if (!bundle) return bundle.error();
-    bundle->size_bytes = end - at;
-    bundle->header_bytes = header.header_bytes;
-    SplitAmongElements(begin_ + at, *bundle);
-    PTPKG_CHECK(take_(*bundle));
-    return end;
+/// End of a bundle of version 1: the next page that begins with a bundle, or the section's end.
+Result<std::uint64_t> FindEnd(const BundleSection& section, std::uint64_t at) {
+  for (std::uint64_t next = (at / kBundleAlign + 1) * kBundleAlign; next < section.size;
+       next += kBundleAlign) {
+    PTPKG_TRY(const std::string head, Peek(section, next));
+    if (head == kPlainMagic || head.starts_with(kPackedMagic)) return next;
   }
+  return section.size;
+}
 
-  Result<DeviceContainer> ReadZstd(std::uint64_t at, std::uint64_t from, std::uint64_t end,
-                                   std::uint64_t unpacked) {
-    FileRangeSource packed(file_, from, end);
-    const auto source = archive::MakeZstdSource(packed, kLargestWindowLog);
-    return ReadTable(at, *source, unpacked);
+Result<DeviceContainer> ReadZstd(const BundleSection& section, std::uint64_t at, std::uint64_t from,
+                                 std::uint64_t end, std::uint64_t unpacked) {
+  FileRangeSource packed(section.file, from, end);
+  const auto source = archive::MakeZstdSource(packed, kLargestWindowLog);
+  return ReadTable(section, at, *source, unpacked);
+}
+
+Result<DeviceContainer> ReadZlib(const BundleSection& section, std::uint64_t at, std::uint64_t from,
+                                 std::uint64_t end, std::uint64_t unpacked) {
+  constexpr unsigned kDeflate = 8;
+  constexpr unsigned kDictionary = 0x20;
+  if (end - from <= kZlibHeader + kZlibTrailer) return section.Broken(at, "a truncated zlib stream");
+  PTPKG_TRY(const auto head, ReadExact(section.file, from, kZlibHeader, section.name));
+  const auto method = std::to_integer<unsigned>(head[0]);
+  const auto flags = std::to_integer<unsigned>(head[1]);
+  if ((method & 0xFU) != kDeflate || (method * 256 + flags) % 31 != 0 || (flags & kDictionary) != 0)
+    return section.Broken(at, "no zlib stream begins behind the header");
+  const auto source =
+      archive::MakeInflateSource(section.file, {.offset = from + kZlibHeader,
+                                                .stored_bytes = end - from - kZlibHeader - kZlibTrailer,
+                                                .size_bytes = unpacked});
+  return ReadTable(section, at, *source, unpacked);
+}
+
+/// Entries that are compressed together share the bytes in the file: each gets its part by unpacked size.
+void SplitAmongElements(std::uint64_t offset, DeviceContainer& bundle) {
+  // Each part is below 2^63: entries do not overlap, and none is larger than the unpacked bundle.
+  const long double all = std::accumulate(bundle.elements.begin(), bundle.elements.end(), 0.0L,
+                                          [](long double sum, const DeviceElement& one) {
+                                            return sum + static_cast<long double>(one.size_bytes);
+                                          });
+  const auto payload = static_cast<long double>(bundle.size_bytes - bundle.header_bytes);
+  for (DeviceElement& element : bundle.elements) {
+    const long double share = static_cast<long double>(element.size_bytes) / all * payload;
+    element.size_bytes = static_cast<std::uint64_t>(share);
+    element.offset = offset;
   }
+}
 
-  Result<DeviceContainer> ReadZlib(std::uint64_t at, std::uint64_t from, std::uint64_t end,
-                                   std::uint64_t unpacked) {
-    constexpr unsigned kDeflate = 8;
-    constexpr unsigned kDictionary = 0x20;
-    if (end - from <= kZlibHeader + kZlibTrailer) return Broken(at, "a truncated zlib stream");
-    PTPKG_TRY(const auto head, ReadExact(file_, from, kZlibHeader, name_));
-    const auto method = std::to_integer<unsigned>(head[0]);
-    const auto flags = std::to_integer<unsigned>(head[1]);
-    if ((method & 0xFU) != kDeflate || (method * 256 + flags) % 31 != 0 || (flags & kDictionary) != 0)
-      return Broken(at, "no zlib stream begins behind the header");
-    const auto source =
-        archive::MakeInflateSource(file_, {.offset = from + kZlibHeader,
-                                           .stored_bytes = end - from - kZlibHeader - kZlibTrailer,
-                                           .size_bytes = unpacked});
-    return ReadTable(at, *source, unpacked);
+/// A compressed bundle.
+Result<DeviceContainer> ReadPacked(const BundleSection& section, std::uint64_t at) {
+  PTPKG_TRY(const PackedHeader header, ReadPackedHeader(section, at));
+  std::uint64_t end = at + header.total_bytes;
+  if (header.total_bytes == 0) {
+    PTPKG_TRY(end, FindEnd(section, at));
   }
+  const std::uint64_t from = section.begin + at + header.header_bytes;
+  Result<DeviceContainer> bundle =
+      header.method == kZstd ? ReadZstd(section, at, from, section.begin + end, header.unpacked_bytes)
+                             : ReadZlib(section, at, from, section.begin + end, header.unpacked_bytes);
+  if (!bundle && bundle.error().code() == ErrorCode::kCorrupt)
+    return section.Broken(at, fmt::format("a compressed bundle: {}", bundle.error().message()));
+  if (!bundle) return bundle.error();
+  bundle->size_bytes = end - at;
+  bundle->header_bytes = header.header_bytes;
+  SplitAmongElements(section.begin + at, *bundle);
+  return bundle;
+}
 
-  /// `source` begins with the magic; the bundle has at most `room` bytes. Offsets are those in the bundle.
-  /// u64 number of entries; of each u64 offset, u64 size, u64 length of its id, and the id.
-  Result<DeviceContainer> ReadTable(std::uint64_t at, ByteSource& source, std::uint64_t room) const {
-    const auto left = [&](std::uint64_t count, std::uint64_t used) {
-      return room >= used && room - used >= count;
-    };
-    if (!left(kPlainHeader, 0)) return Broken(at, fmt::format("a bundle of {} bytes", room));
-    PTPKG_TRY(const std::string head, TakeBytes(at, source, kPlainHeader));
-    if (!head.starts_with(kPlainMagic)) return Broken(at, "no offload bundle was compressed here");
-    const std::uint64_t count = LittleEndianCodec().Word(AsBytes(head), kPlainMagic.size());
-    if (count > kMaxDeviceElements)
-      return Broken(at, fmt::format("a bundle of {} entries, more than {}", count, kMaxDeviceElements));
-    DeviceContainer bundle{.offset = begin_ + at, .header_bytes = kPlainHeader};
-    std::uint64_t end = 0;
-    std::uint64_t sum = 0;
-    std::uint64_t least_offset = room;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (!left(kEntryHeader, bundle.header_bytes))
-        return Broken(at, "the table of the bundle passes its end");
-      PTPKG_TRY(const std::string entry, TakeBytes(at, source, kEntryHeader));
-      const std::uint64_t offset = LittleEndianCodec().Word(AsBytes(entry), 0);
-      const std::uint64_t size = LittleEndianCodec().Word(AsBytes(entry), 8);
-      const std::uint64_t id_bytes = LittleEndianCodec().Word(AsBytes(entry), 16);
-      bundle.header_bytes += kEntryHeader;
-      if (id_bytes > kLongestId || !left(id_bytes, bundle.header_bytes))
-        return Broken(at, fmt::format("an entry with an id of {} bytes", id_bytes));
-      PTPKG_TRY(const std::string id, TakeBytes(at, source, id_bytes));
-      bundle.header_bytes += id_bytes;
-      if (size == 0) continue;  // the host's
-      if (!left(size, offset) || size > room - sum) {
-        return Broken(at,
-                      fmt::format("entry {} has {} bytes at {} of a bundle of {}", i, size, offset, room));
-      }
-      sum += size;
-      end = std::max(end, offset + size);
-      least_offset = std::min(least_offset, offset);
-      std::optional<DeviceElement> element = ElementOfId(id);
-      if (!element) continue;
-      element->offset = offset;
-      element->size_bytes = size;
-      bundle.elements.push_back(*std::move(element));
-    }
-    if (sum != 0 && least_offset < bundle.header_bytes)
-      return Broken(at, fmt::format("an entry at {} lies in the table of the bundle", least_offset));
-    bundle.size_bytes = std::max(end, bundle.header_bytes);
-    return bundle;
-  }
-
-  Result<std::string> TakeBytes(std::uint64_t at, ByteSource& source, std::uint64_t count) const {
-    std::string bytes(count, '\0');
-    const MutableBytes all = std::as_writable_bytes(std::span(bytes));
-    for (std::size_t got = 0; got < bytes.size();) {
-      PTPKG_TRY(const std::size_t more, source.Read(all.subspan(got)));
-      if (more == 0) return Broken(at, "the table of the bundle is truncated");
-      got += more;
-    }
-    return bytes;
-  }
-
-  /// Entries that are compressed together share the bytes in the file: each gets its part by unpacked size.
-  static void SplitAmongElements(std::uint64_t offset, DeviceContainer& bundle) {
-    // Each part is below 2^63: entries do not overlap, and none is larger than the unpacked bundle.
-    const long double all = std::accumulate(bundle.elements.begin(), bundle.elements.end(), 0.0L,
-                                            [](long double sum, const DeviceElement& one) {
-                                              return sum + static_cast<long double>(one.size_bytes);
-                                            });
-    const auto payload = static_cast<long double>(bundle.size_bytes - bundle.header_bytes);
-    for (DeviceElement& element : bundle.elements) {
-      const long double share = static_cast<long double>(element.size_bytes) / all * payload;
-      element.size_bytes = static_cast<std::uint64_t>(share);
-      element.offset = offset;
-    }
-  }
-
-  File& file_;
-  std::string_view name_;
-  std::uint64_t begin_;
-  std::uint64_t size_;
-  const Take& take_;
-};
+/// The bundle at `at`; it ends size_bytes behind.
+Result<DeviceContainer> ReadBundle(const BundleSection& section, std::uint64_t at) {
+  PTPKG_TRY(const std::string head, Peek(section, at));
+  if (head == kPlainMagic) return ReadPlain(section, at);
+  if (head.starts_with(kPackedMagic)) return ReadPacked(section, at);
+  return section.Broken(at, "there is no offload bundle here");
+}
 
 /// Without "<kind>-<architecture>-<vendor>-<system>-": the environment, which is mostly empty, and the
 /// target. Until ROCm 4 the target came where the environment is now.
@@ -306,7 +296,16 @@ std::optional<DeviceElement> ElementOfId(std::string_view id) {
 
 Result<void> ForEachBundle(File& file, std::string_view name, const Section& section,
                            const std::function<Result<void>(const DeviceContainer&)>& take) {
-  return BundleWalk(file, name, section, take).Run();
+  const BundleSection bundles{.file = file, .name = name, .begin = section.offset, .size = section.size};
+  std::uint64_t at = 0;
+  for (std::size_t count = 0;; ++count) {
+    PTPKG_TRY(at, SkipZeros(file, name, bundles.begin, at, bundles.size));
+    if (at == bundles.size) return Ok();
+    if (count == kMaxBundles) return bundles.Broken(at, fmt::format("more than {} bundles", kMaxBundles));
+    PTPKG_TRY(const DeviceContainer bundle, ReadBundle(bundles, at));
+    PTPKG_CHECK(take(bundle));
+    at += bundle.size_bytes;
+  }
 }
 
 }  // namespace ptpkg::elf

@@ -5,595 +5,420 @@
 // Invariants: every byte of the tail is written before the switch, so the file loads at each
 // moment, first as the old one, then as the new one; file offset and address of a segment are congruent
 // modulo the largest page; bytes that are not used any more (old paths, copied tables) are erased after the
-// switch. docs/formats/elf-search-path.md has the measurements behind the choices.
+// switch. docs/formats/elf-search-path.md has the measurements behind the choices, elf/edit/tail_layout.cpp
+// makes them.
 
 #include "elf/edit/grow_file.h"
 
 #include <algorithm>
-#include <array>
-#include <fmt/core.h>
 #include <map>
 
-#include "elf/edit/address_users.h"
 #include "elf/edit/byte_diff.h"
 #include "elf/edit/finalize.h"
-#include "elf/edit/segment_slots.h"
+#include "elf/edit/tail_layout.h"
 #include "elf/symbols/symbol_table.h"
 
 namespace ptpkg::elf {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLargestPage = 64U << 10U;  // of arm64 and ppc64 kernels
-constexpr std::uint64_t kBlockAlign = 16;           // notes ask for 4 or 8
-// In front of a new segment's first part: llvm-objcopy 14 takes a PT_INTERP or PT_NOTE that begins where the
-// PT_LOAD does for the one that contains it, and aligns the PT_LOAD to a byte.
-constexpr std::uint64_t kLead = kBlockAlign;
-constexpr std::uint64_t kSpareStringBytes = 2048;  // at least; rounded up to the end of a page
-constexpr std::size_t kSpareEntries = 16;
-// Linux before 5.18 computes a program's AT_PHDR from the first segment's bias, so a moved program
-// header table must keep that bias. Beyond this much padding the file would suffer more than old kernels.
-constexpr std::uint64_t kMaxBiasPadding = 16U << 20U;
+using Writes = std::vector<PlannedWrite>;
 
-enum class StringsMode : std::uint8_t {
-  kStay,      ///< Every new string is found in the table as it is.
-  kContinue,  ///< The table ends the file and its segment: it only grows.
-  kCopy,      ///< The table is copied to the tail, and grows there.
+/// Tables as the new file has them, and where .dynstr is then.
+struct GrownTables {
+  std::vector<std::byte> dynamic = {};
+  std::vector<std::byte> needs = {};
+  std::uint64_t strings_address = 0;
+  std::uint64_t strings_size = 0;
 };
 
-/// Content of the tail, and its places.
-struct Layout {
-  bool extends = false;   ///< The last PT_LOAD grows; else a new one is added.
-  bool has_tail = false;  ///< Anything goes to the end at all.
-  StringsMode strings_mode = StringsMode::kStay;
-  bool moves_headers = false;
-  bool moves_dynamic = false;
-  bool moves_needs = false;
-  std::uint64_t begin = 0;  ///< File offset.
-  std::uint64_t vaddr = 0;  ///< Address of `begin`.
-  std::uint64_t align = kPage;
-  std::uint64_t headers = 0, interpreter = 0, needs = 0, dynamic = 0;  ///< File offsets, 0 if not moved.
-  std::uint64_t block = 0;    ///< Likewise; of the bytes behind the program headers, `block_range_`.
-  std::uint64_t strings = 0;  ///< File offset of .dynstr as it will be.
-  std::uint64_t end = 0;
-  std::size_t dynamic_capacity = 0;
-
-  [[nodiscard]] std::uint64_t AddressOf(std::uint64_t offset) const { return vaddr + (offset - begin); }
+/// A section header that changes.
+struct SectionChange {
+  std::size_t index = 0;
+  Section section = {};
+  bool blanks_old = false;  ///< Nothing reads the bytes at the section's old place any more.
 };
 
-std::uint64_t EndOfAddresses(const Image& image) {
-  std::uint64_t end = 0;
-  for (const Segment& segment : image.segments) {
-    if (segment.type == kSegmentLoad) end = std::max(end, segment.vaddr + segment.memory_size);
-  }
-  return end;
+void AppendWrites(Writes& writes, Writes more) {
+  std::move(more.begin(), more.end(), std::back_inserter(writes));
 }
 
-std::size_t LastLoad(const std::vector<Segment>& segments) {
-  std::size_t last = segments.size();
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].type == kSegmentLoad) last = i;
-  }
-  return last;
+/// Bytes to write whatever the file has there.
+PlannedWrite Literal(std::uint64_t offset, std::vector<std::byte> bytes) {
+  return {.offset = offset, .bytes = std::move(bytes)};
 }
 
-class GrowthPlanner {
- public:
-  GrowthPlanner(File& file, const Image& image, const NewDynamicState& state)
-      : file_(file), image_(image), codec_(image.codec), state_(state) {}
+/// Writes `bytes` where they differ from those of the file.
+Result<std::optional<PlannedWrite>> Difference(const GrowingFile& growing, std::uint64_t offset, Bytes bytes,
+                                               std::string_view what) {
+  PTPKG_TRY(const auto old, ReadExact(growing.file, offset, bytes.size(), what));
+  return DiffWrite(offset, old, bytes);
+}
 
-  Result<EditPlan> Run() {
-    if (LastLoad(image_.segments) == image_.segments.size()) {
-      return Error(ErrorCode::kUnsupported, "the file has no loadable segment to grow behind");
-    }
-    ChooseExtension();
-    ChooseAddress();
-    if (image_.dynamic) PTPKG_CHECK(ChooseStrings());
-    layout_.moves_dynamic = image_.dynamic && state_.entries.size() >= image_.dynamic->capacity;
-    if (layout_.moves_dynamic) PTPKG_CHECK(CheckDynamicReferences());
-    layout_.moves_needs = state_.NeedsChanged() && !state_.needs.empty();
-    PTPKG_CHECK(PlanSegmentSlots());
-    if (slots_.is_short) {
-      PTPKG_TRY(const bool is_freed, FreeOldTail());
-      if (is_freed) PTPKG_CHECK(PlanSegmentSlots());
-    }
-    PTPKG_CHECK(Build());
-    return Assemble();
-  }
+/// File offset where the bytes that stand in .dynstr today end in the new file.
+std::uint64_t StringsEnd(const GrowingFile& growing, const TailLayout& tail) {
+  return tail.parts.strings + growing.image.strings.size_bytes;
+}
 
- private:
-  /// Decides between extending the last segment and adding one.
-  void ChooseExtension() {
-    const Segment& last = image_.segments[LastLoad(image_.segments)];
-    layout_.extends =
-        last.offset + last.file_size == image_.file_size && last.file_size == last.memory_size &&
-        last.vaddr + last.memory_size == EndOfAddresses(image_) && (last.flags & kFlagExecute) == 0;
+/// Lets the last PT_LOAD reach to the tail's end, or adds one.
+void MapTail(const TailLayout& tail, std::vector<Segment>& segments) {
+  const TailPlace& place = tail.headers.place;
+  const std::size_t last = LastLoad(segments);
+  const std::uint32_t flags = kFlagRead | (tail.moves.moves_dynamic ? kFlagWrite : 0U);
+  if (place.extends) {
+    Segment& load = segments[last];
+    load.flags |= flags;
+    load.file_size = load.memory_size = tail.parts.end - load.offset;
+    return;
   }
+  const std::uint64_t size = tail.parts.end - place.begin;
+  segments.insert(segments.begin() + static_cast<std::ptrdiff_t>(last) + 1, Segment{.type = kSegmentLoad,
+                                                                                    .flags = flags,
+                                                                                    .offset = place.begin,
+                                                                                    .vaddr = place.vaddr,
+                                                                                    .paddr = place.vaddr,
+                                                                                    .file_size = size,
+                                                                                    .memory_size = size,
+                                                                                    .align = place.align});
+}
 
-  void ChooseAddress() {
-    const std::uint64_t end = EndOfAddresses(image_);
-    if (layout_.extends) {
-      layout_.begin = image_.file_size;
-      layout_.vaddr = end;
-      return;
-    }
-    for (const Segment& segment : image_.segments) {
-      if (segment.type == kSegmentLoad) layout_.align = std::max(layout_.align, segment.align);
-    }
-    layout_.begin = AlignUp(image_.file_size, kPage);
-    layout_.vaddr = AlignUp(end, layout_.align) + layout_.begin % layout_.align;
+void SetStackFlag(bool is_executable, std::vector<Segment>& segments) {
+  const std::uint32_t execute = is_executable ? kFlagExecute : 0U;
+  const auto it = std::find_if(segments.begin(), segments.end(),
+                               [](const Segment& s) { return s.type == kSegmentGnuStack; });
+  if (it != segments.end()) {
+    it->flags = (it->flags & ~kFlagExecute) | execute;
+  } else {
+    segments.push_back({.type = kSegmentGnuStack,
+                        .flags = kFlagRead | kFlagWrite | execute,
+                        .offset = 0,
+                        .vaddr = 0,
+                        .paddr = 0,
+                        .file_size = 0,
+                        .memory_size = 0,
+                        .align = 16});
   }
+}
 
-  /// The loader fills in the table that PT_DYNAMIC names. Who reads the other one finds what the linker
-  /// wrote.
-  Result<std::string> FindDynamicReference() {
-    const MappedRange& table = image_.dynamic->range;
-    return FindAddressReference(file_, image_, {{.begin = table.vaddr, .size_bytes = table.size_bytes}});
-  }
-
-  Result<void> CheckDynamicReferences() {
-    PTPKG_TRY(const std::string user, FindDynamicReference());
-    if (user.empty()) return Ok();
-    return Error(ErrorCode::kUnsupported,
-                 fmt::format("the dynamic section has no free entry and cannot move: {} refers to it", user))
-        .WithHint("link the file with a search path (-Wl,-rpath,/SOME/LONG/PATH), which is then replaced");
-  }
-
-  Result<void> ChooseStrings() {
-    PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kForbidden));
-    if (placement_.appended.empty()) return Ok();
-    const MappedRange& strings = image_.strings;
-    if (layout_.extends && strings.offset + strings.size_bytes == layout_.begin &&
-        strings.vaddr + strings.size_bytes == layout_.vaddr) {
-      layout_.strings_mode = StringsMode::kContinue;
-      return Ok();
-    }
-    layout_.strings_mode = StringsMode::kCopy;
-    PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kAllowed));
-    return Ok();
-  }
-
-  /// If a PT_LOAD holds nothing but moved items and tables that can move too (the tail of an edit before a
-  /// strip), they come along, and its slot is free. Returns whether one is.
-  Result<bool> FreeOldTail() {
-    if (!image_.dynamic || layout_.extends || !layout_.has_tail) return false;
-    MovedSections moving = Moving();
-    PTPKG_TRY(const EmptiedSegments before, FindEmptied(file_, image_, moving, std::nullopt));
-    const auto frees = [&](std::optional<std::size_t> section) -> Result<bool> {
-      if (section) moving.push_back(*section);
-      PTPKG_TRY(const EmptiedSegments after, FindEmptied(file_, image_, moving, std::nullopt));
-      return after.dropped.size() > before.dropped.size();
-    };
-    const auto dynamic = image_.FindSection(kSectionDynamic, image_.dynamic->range.vaddr);
-    PTPKG_TRY(const bool by_strings, frees(image_.FindSection(kSectionStrtab, image_.strings.vaddr)));
-    if (!by_strings) {
-      PTPKG_TRY(const bool by_dynamic, frees(dynamic));
-      if (!by_dynamic) return false;
-      PTPKG_TRY(const std::string user, FindDynamicReference());
-      if (!user.empty()) return false;
-      layout_.moves_dynamic = true;
-    }
-    if (layout_.strings_mode == StringsMode::kCopy) return true;
-    layout_.strings_mode = StringsMode::kCopy;
-    PTPKG_TRY(placement_, PlaceStrings(file_, image_, state_, SlotReuse::kAllowed));
-    return true;
-  }
-
-  void KeepBias() {
-    const std::uint64_t end_of_addresses = EndOfAddresses(image_);
-    const bool program = image_.header.type == kTypeExec || image_.FindSegment(kSegmentInterp) != nullptr;
-    if (!program) return;
-    const auto first = std::find_if(image_.segments.begin(), image_.segments.end(),
-                                    [](const Segment& s) { return s.type == kSegmentLoad; });
-    if (first->vaddr < first->offset) return;
-    const std::uint64_t bias = first->vaddr - first->offset;
-    // Congruence follows from the bias; only no page may be shared with the segment before.
-    const std::uint64_t free_address = AlignUp(end_of_addresses, std::min(layout_.align, kLargestPage));
-    if (bias % layout_.align != 0 || free_address < bias) return;
-    const std::uint64_t begin = std::max(layout_.begin, free_address - bias);
-    if (begin - layout_.begin > kMaxBiasPadding) return;
-    layout_.begin = begin;
-    layout_.vaddr = begin + bias;
-  }
-
-  /// Gives every part its offset, then computes the new headers and tables.
-  Result<void> Build() {
-    std::uint64_t at = layout_.begin + (layout_.extends ? 0 : kLead);
-    layout_.strings = image_.strings.offset;
-    if (layout_.strings_mode == StringsMode::kContinue) at += StringGrowth(at);
-    const auto place = [&at](bool wanted, std::uint64_t size) -> std::uint64_t {
-      if (!wanted) return 0;
-      const std::uint64_t offset = AlignUp(at, 8);
-      at = offset + size;
-      return offset;
-    };
-    layout_.headers = place(layout_.moves_headers, slots_.count * codec_.SegmentSize());
-    if (slots_.room) {
-      layout_.block = AlignUp(at, kBlockAlign) + slots_.room->begin % kBlockAlign;
-      at = layout_.block + block_bytes_.size();
-    }
-    layout_.dynamic_capacity = layout_.moves_dynamic ? state_.entries.size() + 1 + kSpareEntries
-                               : image_.dynamic      ? image_.dynamic->capacity
-                                                     : 0;
-    layout_.dynamic = place(layout_.moves_dynamic, layout_.dynamic_capacity * codec_.DynamicEntrySize());
-    const std::vector<VersionNeed> needs = FinalVersionNeeds(state_, placement_);
-    layout_.needs = place(layout_.moves_needs, VersionNeedsSize(needs));
-    layout_.interpreter = place(state_.interpreter.has_value(), state_.interpreter.value_or("").size() + 1);
-    if (layout_.strings_mode == StringsMode::kCopy) {
-      layout_.strings = place(true, image_.strings.size_bytes);
-      at += StringGrowth(at);
-    }
-    layout_.end = layout_.has_tail ? at : image_.file_size;
-    if (!codec_.Fits(layout_.end) || !codec_.Fits(layout_.AddressOf(layout_.end))) {
-      return Error(ErrorCode::kUnsupported, "the 32-bit file would grow past 4 GiB");
-    }
-    BuildSegments();
-    if (image_.dynamic) BuildDynamic();
-    needs_ = EncodeVersionNeeds(codec_, needs);
-    return Ok();
-  }
-
-  /// Bytes for the appended strings and spare room, when the old table ends at `at`.
-  [[nodiscard]] std::uint64_t StringGrowth(std::uint64_t at) const {
-    if (layout_.strings_mode == StringsMode::kStay) return 0;
-    const std::uint64_t least = placement_.appended.size() + kSpareStringBytes;
-    return AlignUp(at + least, kPage) - at;
-  }
-
-  /// Chooses the place of the program headers. In front, if there is any way: strip, eu-strip, llvm-strip and
-  /// objcopy put them there without looking at what they overwrite.
-  Result<void> PlanSegmentSlots() {
-    const bool adds_stack = state_.executable_stack && image_.FindSegment(kSegmentGnuStack) == nullptr;
-    const auto extended =
-        layout_.extends ? std::optional<std::size_t>(LastLoad(image_.segments)) : std::nullopt;
-    PTPKG_TRY(EmptiedSegments emptied, FindEmptied(file_, image_, Moving(), extended));
-    leaves_bytes_ = emptied.leaves_bytes;
-    SlotRequest request{.emptied = std::move(emptied.dropped), .needs = state_.needs_range};
-    layout_.has_tail = layout_.strings_mode != StringsMode::kStay || layout_.moves_dynamic ||
-                       layout_.moves_needs || state_.interpreter;
-    // To make room for a header, something may have to go to the end that did not have to before.
-    for (;; layout_.has_tail = true) {
-      request.wanted = (layout_.has_tail && !layout_.extends ? 1U : 0U) + (adds_stack ? 1U : 0U);
-      PTPKG_TRY(slots_, FindSegmentSlots(file_, image_, request));
-      if (layout_.has_tail || (!slots_.room && !slots_.moves_headers)) break;
-    }
-    layout_.moves_headers = slots_.moves_headers;
-    if (layout_.moves_headers && !layout_.extends) KeepBias();
-    if (!slots_.room) return Ok();
-    PTPKG_TRY(block_bytes_, ReadExact(file_, slots_.room->begin, slots_.room->end - slots_.room->begin,
-                                      "what follows the program headers"));
-    return Ok();
-  }
-  /// Sections that get another place wherever the program headers find theirs, by index.
-  [[nodiscard]] MovedSections Moving() const {
-    MovedSections moving;
-    const auto add = [&](bool moves, std::uint32_t type, std::uint64_t address) {
-      if (const auto index = image_.FindSection(type, address); moves && index) moving.push_back(*index);
-    };
-    add(layout_.strings_mode == StringsMode::kCopy, kSectionStrtab, image_.strings.vaddr);
-    if (layout_.moves_dynamic) add(true, kSectionDynamic, image_.dynamic->range.vaddr);
-    add(layout_.moves_needs, kSectionGnuVerneed, state_.needs_range.vaddr);
-    if (state_.interpreter) add(true, kSectionProgbits, image_.FindSegment(kSegmentInterp)->vaddr);
-    return moving;
-  }
-
-  void BuildSegments() {
-    segments_ = slots_.kept;
-    const std::size_t last = LastLoad(segments_);
-    std::uint32_t flags = kFlagRead | (layout_.moves_dynamic ? kFlagWrite : 0U);
-    if (layout_.has_tail && layout_.extends) {
-      Segment& load = segments_[last];
-      load.flags |= flags;
-      load.file_size = load.memory_size = layout_.end - load.offset;
-    } else if (layout_.has_tail) {
-      const std::uint64_t size = layout_.end - layout_.begin;
-      segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
-                       Segment{.type = kSegmentLoad,
-                               .flags = flags,
-                               .offset = layout_.begin,
-                               .vaddr = layout_.vaddr,
-                               .paddr = layout_.vaddr,
-                               .file_size = size,
-                               .memory_size = size,
-                               .align = layout_.align});
-    }
-    if (state_.executable_stack) SetStack();
-    segments_.resize(slots_.count);
-    const auto move = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
-      for (Segment& segment : segments_) {
-        if (segment.type != type) continue;
-        segment.offset = offset;
-        segment.vaddr = segment.paddr = layout_.AddressOf(offset);
-        segment.file_size = segment.memory_size = size;
-      }
-    };
-    if (layout_.moves_headers) move(kSegmentPhdr, layout_.headers, slots_.count * codec_.SegmentSize());
-    if (slots_.room) {
-      for (Segment& segment : segments_) {
-        if (segment.type == kSegmentPhdr)
-          segment.file_size = segment.memory_size = slots_.count * codec_.SegmentSize();
-        // An interpreter that changes has its own place.
-        if (slots_.room->Holds(segment) && !(segment.type == kSegmentInterp && state_.interpreter)) {
-          segment.offset = layout_.block + (segment.offset - slots_.room->begin);
-          segment.vaddr = segment.paddr = layout_.AddressOf(segment.offset);
-        }
-      }
-    }
-    if (layout_.moves_dynamic) {
-      move(kSegmentDynamic, layout_.dynamic, layout_.dynamic_capacity * codec_.DynamicEntrySize());
-    }
-    if (state_.interpreter) move(kSegmentInterp, layout_.interpreter, state_.interpreter->size() + 1);
-  }
-
-  void SetStack() {
-    const std::uint32_t execute = *state_.executable_stack ? kFlagExecute : 0U;
-    const auto it = std::find_if(segments_.begin(), segments_.end(),
-                                 [](const Segment& s) { return s.type == kSegmentGnuStack; });
-    if (it != segments_.end()) {
-      it->flags = (it->flags & ~kFlagExecute) | execute;
-    } else {
-      segments_.push_back({.type = kSegmentGnuStack,
-                           .flags = kFlagRead | kFlagWrite | execute,
-                           .offset = 0,
-                           .vaddr = 0,
-                           .paddr = 0,
-                           .file_size = 0,
-                           .memory_size = 0,
-                           .align = 16});
+/// Lets the segments of what stood behind the program headers follow it to the tail.
+void FollowBlock(const GrowingFile& growing, const TailLayout& tail, std::vector<Segment>& segments) {
+  const SegmentSlots& slots = tail.headers.slots;
+  for (Segment& segment : segments) {
+    if (segment.type == kSegmentPhdr)
+      segment.file_size = segment.memory_size = slots.count * growing.image.codec.SegmentSize();
+    // An interpreter that changes has its own place.
+    if (slots.room->Holds(segment) && !(segment.type == kSegmentInterp && growing.state.interpreter)) {
+      segment.offset = tail.parts.block + (segment.offset - slots.room->begin);
+      segment.vaddr = segment.paddr = tail.AddressOf(segment.offset);
     }
   }
+}
 
-  void BuildDynamic() {
-    FinalAddresses addresses;
-    addresses.strings = layout_.strings_mode == StringsMode::kCopy ? layout_.AddressOf(layout_.strings)
-                                                                   : image_.strings.vaddr;
-    addresses.strings_size = image_.strings.size_bytes + StringGrowth(StringsEnd());
-    addresses.dynamic =
-        layout_.moves_dynamic ? layout_.AddressOf(layout_.dynamic) : image_.dynamic->range.vaddr;
-    if (layout_.moves_needs) addresses.needs = layout_.AddressOf(layout_.needs);
-    if (slots_.room) {
-      addresses.block = {.from = slots_.room->vaddr,
-                         .to = layout_.AddressOf(layout_.block),
-                         .size_bytes = slots_.room->end - slots_.room->begin};
+/// The program headers of the new file.
+std::vector<Segment> GrownSegments(const GrowingFile& growing, const TailLayout& tail) {
+  const NewDynamicState& state = growing.state;
+  const Codec& codec = growing.image.codec;
+  const SegmentSlots& slots = tail.headers.slots;
+  std::vector<Segment> segments = slots.kept;
+  if (tail.headers.has_tail) MapTail(tail, segments);
+  if (state.executable_stack) SetStackFlag(*state.executable_stack, segments);
+  segments.resize(slots.count);
+  const auto move = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t size) {
+    for (Segment& segment : segments) {
+      if (segment.type != type) continue;
+      segment.offset = offset;
+      segment.vaddr = segment.paddr = tail.AddressOf(offset);
+      segment.file_size = segment.memory_size = size;
     }
-    strings_address_ = addresses.strings;
-    strings_size_ = addresses.strings_size;
-    dynamic_ =
-        EncodeDynamic(codec_, FinalEntries(image_, state_, placement_, addresses), layout_.dynamic_capacity);
+  };
+  if (slots.moves_headers) move(kSegmentPhdr, tail.parts.headers, slots.count * codec.SegmentSize());
+  if (slots.room) FollowBlock(growing, tail, segments);
+  if (tail.moves.moves_dynamic) {
+    move(kSegmentDynamic, tail.parts.dynamic, tail.parts.dynamic_capacity * codec.DynamicEntrySize());
   }
+  if (state.interpreter) move(kSegmentInterp, tail.parts.interpreter, state.interpreter->size() + 1);
+  return segments;
+}
 
-  /// File offset where the bytes that stand in .dynstr today end in the new file.
-  [[nodiscard]] std::uint64_t StringsEnd() const { return layout_.strings + image_.strings.size_bytes; }
-
-  Result<std::optional<PlannedWrite>> DiffDynamic() {
-    const MappedRange& range = image_.dynamic->range;
-    PTPKG_TRY(const auto old, ReadExact(file_, range.offset, range.size_bytes, "the dynamic section"));
-    return DiffWrite(range.offset, old, dynamic_);
+/// Addresses of the tables in the new file.
+FinalAddresses AddressesOf(const GrowingFile& growing, const TailLayout& tail) {
+  const Image& image = growing.image;
+  const std::optional<HeaderRoom>& room = tail.headers.slots.room;
+  FinalAddresses addresses;
+  addresses.strings = tail.moves.strings_mode == StringsMode::kCopy ? tail.AddressOf(tail.parts.strings)
+                                                                    : image.strings.vaddr;
+  addresses.strings_size = image.strings.size_bytes + tail.moves.StringGrowth(StringsEnd(growing, tail));
+  addresses.dynamic =
+      tail.moves.moves_dynamic ? tail.AddressOf(tail.parts.dynamic) : image.dynamic->range.vaddr;
+  if (tail.moves.moves_needs) addresses.needs = tail.AddressOf(tail.parts.needs);
+  if (room) {
+    addresses.block = {
+        .from = room->vaddr, .to = tail.AddressOf(tail.parts.block), .size_bytes = room->end - room->begin};
   }
+  return addresses;
+}
 
-  Result<EditPlan> Assemble() {
-    EditPlan plan;
-    plan.tier = WriteTier::kAppend;
-    plan.old_size = image_.file_size;
-    plan.new_size = layout_.end;
-    const bool were_in_front = image_.header.program_headers_offset == codec_.FileHeaderSize();
-    plan.strip_hazard =
-        ((layout_.moves_headers && were_in_front) || leaves_bytes_) && !image_.sections.empty();
-    writes_ = &plan.writes;
-    if (layout_.has_tail) AppendTail();
-    PTPKG_TRY(std::vector<PlannedWrite> versions, PlanVersionIndices(file_, image_, state_));
-    std::move(versions.begin(), versions.end(), std::back_inserter(plan.writes));
-    PTPKG_CHECK(SwitchHeaders());
-    if (image_.dynamic && !layout_.moves_dynamic) {
-      PTPKG_TRY(auto write, DiffDynamic());
-      if (write) plan.writes.push_back(std::move(*write));
-    }
-    PTPKG_CHECK(UpdateSections());
-    PTPKG_TRY(auto symbols, PlanSymbolValues(file_, image_, moved_));
-    std::move(symbols.begin(), symbols.end(), std::back_inserter(plan.writes));
-    if (image_.dynamic) PTPKG_CHECK(BlankOldStrings());
-    return plan;
-  }
+GrownTables EncodeTables(const GrowingFile& growing, const TailLayout& tail) {
+  const auto& [file, image, state] = growing;
+  GrownTables tables;
+  tables.needs = EncodeVersionNeeds(image.codec, FinalVersionNeeds(state, tail.moves.placement));
+  if (!image.dynamic) return tables;
+  const FinalAddresses addresses = AddressesOf(growing, tail);
+  tables.strings_address = addresses.strings;
+  tables.strings_size = addresses.strings_size;
+  tables.dynamic = EncodeDynamic(image.codec, FinalEntries(image, state, tail.moves.placement, addresses),
+                                 tail.parts.dynamic_capacity);
+  return tables;
+}
 
-  void Literal(std::uint64_t offset, std::vector<std::byte> bytes) {
-    writes_->push_back({.offset = offset, .bytes = std::move(bytes)});
-  }
-
-  /// Everything beyond the old end of the file: nothing refers to it yet.
-  void AppendTail() {
-    const bool continues = layout_.strings_mode == StringsMode::kContinue;
-    const std::uint64_t parts_begin = layout_.begin + (continues ? StringGrowth(layout_.begin) : 0);
-    const std::uint64_t parts_end =
-        layout_.strings_mode == StringsMode::kCopy ? layout_.strings : layout_.end;
-    std::vector<std::byte> parts(parts_end - parts_begin);
-    const auto put = [&](std::uint64_t offset, Bytes bytes) {
-      if (offset == 0) return;
-      std::copy(bytes.begin(), bytes.end(),
-                parts.begin() + static_cast<std::ptrdiff_t>(offset - parts_begin));
-    };
-    put(layout_.headers, EncodeSegments(codec_, segments_));
-    put(layout_.block, block_bytes_);
-    put(layout_.dynamic, dynamic_);
-    put(layout_.needs, needs_);
-    put(layout_.interpreter, AsBytes(state_.interpreter.value_or("")));
-    if (!parts.empty()) Literal(parts_begin, std::move(parts));
-    if (layout_.strings_mode == StringsMode::kCopy) CopyStrings();
-    if (layout_.strings_mode == StringsMode::kStay) return;
-    std::vector<std::byte> grown(StringGrowth(StringsEnd()));
-    const Bytes appended = AsBytes(placement_.appended);
-    std::copy(appended.begin(), appended.end(), grown.begin());
-    Literal(StringsEnd(), std::move(grown));
-  }
-
-  void CopyStrings() {
-    writes_->push_back({.offset = layout_.strings,
-                        .bytes = {},
-                        .copy_from = image_.strings.offset,
-                        .copy_bytes = image_.strings.size_bytes});
-    for (const auto* patches : {&placement_.blanks, &placement_.strings}) {
-      for (const TablePatch& patch : *patches) {
-        const Bytes bytes = AsBytes(patch.bytes);
-        Literal(layout_.strings + patch.offset, {bytes.begin(), bytes.end()});
-      }
-    }
-  }
-
-  /// One write: the ELF header and, unless they move, the program headers.
-  Result<void> SwitchHeaders() {
-    const auto headers = EncodeSegments(codec_, segments_);
-    const std::uint64_t table = image_.header.program_headers_offset;
-    const bool in_place = !layout_.moves_headers;
-    if (in_place && !slots_.room) {
-      PTPKG_TRY(const auto old, ReadExact(file_, table, headers.size(), "the program header table"));
-      if (auto write = DiffWrite(table, old, headers)) writes_->push_back(std::move(*write));
-      return Ok();
-    }
-    const std::uint64_t size = in_place ? table + headers.size() : codec_.FileHeaderSize();
-    PTPKG_TRY(const auto old, ReadExact(file_, 0, size, "the ELF header"));
-    std::vector<std::byte> bytes = old;
-    FileHeader header = image_.header;
-    if (layout_.moves_headers) header.program_headers_offset = layout_.headers;
-    header.program_header_count = static_cast<std::uint16_t>(slots_.count);
-    codec_.EncodeFileHeader(header, bytes);
-    if (in_place) {
-      std::copy(headers.begin(), headers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(table));
-    }
-    if (auto write = DiffWrite(0, old, bytes)) writes_->push_back(std::move(*write));
-    return Ok();
-  }
-
-  /// Section headers follow, for debuggers and strip; the loader never reads them.
-  Result<void> UpdateSections() {
-    if (image_.dynamic) {
-      PTPKG_CHECK(MoveSection(kSectionStrtab, image_.strings.vaddr, layout_.strings, strings_address_,
-                              strings_size_));
-      if (layout_.moves_dynamic) {
-        PTPKG_CHECK(MoveSection(kSectionDynamic, image_.dynamic->range.vaddr, layout_.dynamic,
-                                layout_.AddressOf(layout_.dynamic), dynamic_.size()));
-      }
-    }
-    PTPKG_TRY(const auto retired, RetiredSections(file_, image_, state_));
-    for (const auto& [index, section] : retired) PTPKG_CHECK(PutSection(index, section));
-    if (slots_.room) PTPKG_CHECK(MoveBlockSections());
-    if (layout_.moves_needs) {
-      PTPKG_CHECK(MoveSection(kSectionGnuVerneed, state_.needs_range.vaddr, layout_.needs,
-                              layout_.AddressOf(layout_.needs), needs_.size()));
-    }
-    if (state_.interpreter) {
-      PTPKG_CHECK(MoveSection(kSectionProgbits, image_.FindSegment(kSegmentInterp)->vaddr,
-                              layout_.interpreter, layout_.AddressOf(layout_.interpreter),
-                              state_.interpreter->size() + 1));
-    }
-    return Ok();
-  }
-
-  Result<void> MoveBlockSections() {
-    for (std::size_t i = 0; i < image_.sections.size(); ++i) {
-      Section section = image_.sections[i];
-      const bool is_interpreter = section.type == kSectionProgbits;
-      const bool moves = slots_.room->Holds(image_, section) && !(is_interpreter && state_.interpreter);
-      if (!moves) continue;
-      section.offset = layout_.block + (section.offset - slots_.room->begin);
-      section.addr = layout_.AddressOf(section.offset);
-      PTPKG_CHECK(PutSection(i, section));
-      if (IsLookupTable(image_, image_.sections[i])) BlankOldTable(image_.sections[i]);
-    }
-    return Ok();
-  }
-
-  /// Blanks an old table that nothing reads any more, to save space. Notes stay: they are small, and
-  /// linker scripts give names to their bytes.
-  void BlankOldTable(const Section& section) {
-    const std::uint64_t headers_end =
-        image_.header.program_headers_offset + slots_.count * codec_.SegmentSize();
-    const std::uint64_t begin = std::max(section.offset, headers_end);
-    const std::uint64_t end = section.offset + section.size;
-    if (begin < end) Literal(begin, std::vector<std::byte>(end - begin));
-  }
-
-  Result<void> MoveSection(std::uint32_t type, std::uint64_t old_address, std::uint64_t offset,
-                           std::uint64_t address, std::uint64_t size) {
-    const auto index = image_.FindSection(type, old_address);
-    if (!index) return Ok();
-    Section section = image_.sections[*index];
-    section.offset = offset;
-    section.addr = address;
-    section.size = size;
-    if (type == kSectionGnuVerneed) section.info = static_cast<std::uint32_t>(state_.needs.size());
-    return PutSection(*index, section);
-  }
-
-  Result<void> PutSection(std::size_t index, const Section& section) {
-    moved_[index] = section.addr - image_.sections[index].addr;
-    std::vector<std::byte> bytes(codec_.SectionSize());
-    codec_.EncodeSection(section, bytes);
-    const std::uint64_t at = image_.header.section_headers_offset + index * bytes.size();
-    PTPKG_TRY(const auto old, ReadExact(file_, at, bytes.size(), "a section header"));
-    if (auto write = DiffWrite(at, old, bytes)) writes_->push_back(std::move(*write));
-    return Ok();
-  }
-
-  /// Old paths are erased, even in unused bytes: a build path there would still leak. So is a table that was
-  /// copied: megabytes of names twice would be megabytes in every package.
-  Result<void> BlankOldStrings() {
-    if (layout_.strings_mode == StringsMode::kCopy && StringsStandAlone()) {
-      Literal(image_.strings.offset, std::vector<std::byte>(image_.strings.size_bytes));
-      return Ok();
-    }
-    for (const TablePatch& patch : placement_.blanks) {
+/// The old bytes of .dynstr, and over them its changes.
+void CopyStrings(const GrowingFile& growing, const TailLayout& tail, Writes& writes) {
+  writes.push_back({.offset = tail.parts.strings,
+                    .bytes = {},
+                    .copy_from = growing.image.strings.offset,
+                    .copy_bytes = growing.image.strings.size_bytes});
+  for (const auto* patches : {&tail.moves.placement.blanks, &tail.moves.placement.strings}) {
+    for (const TablePatch& patch : *patches) {
       const Bytes bytes = AsBytes(patch.bytes);
-      Literal(image_.strings.offset + patch.offset, {bytes.begin(), bytes.end()});
+      writes.push_back(Literal(tail.parts.strings + patch.offset, {bytes.begin(), bytes.end()}));
     }
-    if (layout_.strings_mode != StringsMode::kCopy) return Ok();
-    for (const TablePatch& patch : placement_.strings) {
-      std::vector<std::byte> zeros(patch.bytes.size());
-      PTPKG_TRY(const auto old,
-                ReadExact(file_, image_.strings.offset + patch.offset, zeros.size(), "a string"));
-      if (auto write = DiffWrite(image_.strings.offset + patch.offset, old, zeros))
-        writes_->push_back(std::move(*write));
-    }
-    return Ok();
   }
+}
 
-  /// True if the section headers say that nothing else lives in the bytes of .dynstr.
-  [[nodiscard]] bool StringsStandAlone() const {
-    const MappedRange& table = image_.strings;
-    const auto index = image_.FindSection(kSectionStrtab, table.vaddr);
-    if (!index || image_.sections[*index].offset != table.offset ||
-        image_.sections[*index].size != table.size_bytes) {
-      return false;
-    }
-    const auto shares = [&](const Section& section) {
-      if (&section == &image_.sections[*index] || section.type == 0) return false;
-      if (section.type == kSectionSymtab && section.link == *index) return true;
-      return section.type != kSectionNobits && section.size != 0 &&
-             section.offset < table.offset + table.size_bytes && section.offset + section.size > table.offset;
-    };
-    return std::none_of(image_.sections.begin(), image_.sections.end(), shares);
+/// Everything beyond the old end of the file: nothing refers to it yet.
+Writes TailWrites(const GrowingFile& growing, const TailLayout& tail, const GrownTables& tables,
+                  const std::vector<Segment>& segments) {
+  const StringsMode mode = tail.moves.strings_mode;
+  const std::uint64_t begin = tail.headers.place.begin;
+  const std::uint64_t parts_begin =
+      begin + (mode == StringsMode::kContinue ? tail.moves.StringGrowth(begin) : 0);
+  const std::uint64_t parts_end = mode == StringsMode::kCopy ? tail.parts.strings : tail.parts.end;
+  std::vector<std::byte> parts(parts_end - parts_begin);
+  const auto put = [&](std::uint64_t offset, Bytes bytes) {
+    if (offset == 0) return;
+    std::copy(bytes.begin(), bytes.end(), parts.begin() + static_cast<std::ptrdiff_t>(offset - parts_begin));
+  };
+  put(tail.parts.headers, EncodeSegments(growing.image.codec, segments));
+  put(tail.parts.block, tail.headers.block_bytes);
+  put(tail.parts.dynamic, tables.dynamic);
+  put(tail.parts.needs, tables.needs);
+  put(tail.parts.interpreter, AsBytes(growing.state.interpreter.value_or("")));
+  Writes writes;
+  if (!parts.empty()) writes.push_back(Literal(parts_begin, std::move(parts)));
+  if (mode == StringsMode::kCopy) CopyStrings(growing, tail, writes);
+  if (mode == StringsMode::kStay) return writes;
+  const std::uint64_t strings_end = StringsEnd(growing, tail);
+  std::vector<std::byte> grown(tail.moves.StringGrowth(strings_end));
+  const Bytes appended = AsBytes(tail.moves.placement.appended);
+  std::copy(appended.begin(), appended.end(), grown.begin());
+  writes.push_back(Literal(strings_end, std::move(grown)));
+  return writes;
+}
+
+/// One write: the ELF header and, unless they move, the program headers. nullopt if they stay as they are.
+Result<std::optional<PlannedWrite>> SwitchHeaders(const GrowingFile& growing, const TailLayout& tail,
+                                                  const std::vector<Segment>& segments) {
+  const Image& image = growing.image;
+  const SegmentSlots& slots = tail.headers.slots;
+  const auto headers = EncodeSegments(image.codec, segments);
+  const std::uint64_t table = image.header.program_headers_offset;
+  const bool in_place = !slots.moves_headers;
+  if (in_place && !slots.room) return Difference(growing, table, headers, "the program header table");
+  const std::uint64_t size = in_place ? table + headers.size() : image.codec.FileHeaderSize();
+  PTPKG_TRY(const auto old, ReadExact(growing.file, 0, size, "the ELF header"));
+  std::vector<std::byte> bytes = old;
+  FileHeader header = image.header;
+  if (slots.moves_headers) header.program_headers_offset = tail.parts.headers;
+  header.program_header_count = static_cast<std::uint16_t>(slots.count);
+  image.codec.EncodeFileHeader(header, bytes);
+  if (in_place) {
+    std::copy(headers.begin(), headers.end(), bytes.begin() + static_cast<std::ptrdiff_t>(table));
   }
+  return DiffWrite(0, old, bytes);
+}
 
-  File& file_;
-  const Image& image_;
-  const Codec codec_;
-  const NewDynamicState& state_;
-  Placement placement_;
-  Layout layout_;
-  SegmentSlots slots_;
-  bool leaves_bytes_ = false;                   ///< EmptiedSegments::leaves_bytes.
-  std::map<std::size_t, std::uint64_t> moved_;  ///< Section index → growth of its address.
-  std::vector<std::byte> block_bytes_;
-  std::vector<Segment> segments_;
-  std::vector<std::byte> dynamic_;
-  std::vector<std::byte> needs_;
-  std::uint64_t strings_address_ = 0;
-  std::uint64_t strings_size_ = 0;
-  std::vector<PlannedWrite>* writes_ = nullptr;
-};
+/// The sections of what stood behind the program headers, at their new places.
+std::vector<SectionChange> BlockSections(const GrowingFile& growing, const TailLayout& tail) {
+  const Image& image = growing.image;
+  const HeaderRoom& room = *tail.headers.slots.room;
+  std::vector<SectionChange> changes;
+  for (std::size_t i = 0; i < image.sections.size(); ++i) {
+    Section section = image.sections[i];
+    const bool is_interpreter = section.type == kSectionProgbits;
+    const bool moves = room.Holds(image, section) && !(is_interpreter && growing.state.interpreter);
+    if (!moves) continue;
+    section.offset = tail.parts.block + (section.offset - room.begin);
+    section.addr = tail.AddressOf(section.offset);
+    changes.push_back(
+        {.index = i, .section = section, .blanks_old = IsLookupTable(image, image.sections[i])});
+  }
+  return changes;
+}
+
+/// Section headers follow, for debuggers and strip; the loader never reads them.
+Result<std::vector<SectionChange>> ChangedSections(const GrowingFile& growing, const TailLayout& tail,
+                                                   const GrownTables& tables) {
+  const auto& [file, image, state] = growing;
+  std::vector<SectionChange> changes;
+  // Moves the section that begins at `old_address`, if there is one.
+  const auto move = [&](std::uint32_t type, std::uint64_t old_address, const MappedRange& range) {
+    const auto index = growing.image.FindSection(type, old_address);
+    if (!index) return;
+    Section section = growing.image.sections[*index];
+    section.offset = range.offset;
+    section.addr = range.vaddr;
+    section.size = range.size_bytes;
+    if (type == kSectionGnuVerneed) section.info = static_cast<std::uint32_t>(growing.state.needs.size());
+    changes.push_back({.index = *index, .section = section});
+  };
+  const auto in_tail = [&](std::uint64_t offset, std::uint64_t size) -> MappedRange {
+    return {.offset = offset, .vaddr = tail.AddressOf(offset), .size_bytes = size};
+  };
+  if (image.dynamic) {
+    move(kSectionStrtab, image.strings.vaddr,
+         {.offset = tail.parts.strings, .vaddr = tables.strings_address, .size_bytes = tables.strings_size});
+    if (tail.moves.moves_dynamic) {
+      move(kSectionDynamic, image.dynamic->range.vaddr, in_tail(tail.parts.dynamic, tables.dynamic.size()));
+    }
+  }
+  PTPKG_TRY(const auto retired, RetiredSections(file, image, state));
+  for (const auto& [index, section] : retired) changes.push_back({.index = index, .section = section});
+  if (tail.headers.slots.room) {
+    for (const SectionChange& change : BlockSections(growing, tail)) changes.push_back(change);
+  }
+  if (tail.moves.moves_needs) {
+    move(kSectionGnuVerneed, state.needs_range.vaddr, in_tail(tail.parts.needs, tables.needs.size()));
+  }
+  if (state.interpreter) {
+    move(kSectionProgbits, image.FindSegment(kSegmentInterp)->vaddr,
+         in_tail(tail.parts.interpreter, state.interpreter->size() + 1));
+  }
+  return changes;
+}
+
+/// Blanks an old table that nothing reads any more, to save space. Notes stay: they are small, and
+/// linker scripts give names to their bytes.
+std::optional<PlannedWrite> BlankOldTable(const Image& image, const Section& section,
+                                          std::size_t header_count) {
+  const std::uint64_t headers_end =
+      image.header.program_headers_offset + header_count * image.codec.SegmentSize();
+  const std::uint64_t begin = std::max(section.offset, headers_end);
+  const std::uint64_t end = section.offset + section.size;
+  if (begin >= end) return std::nullopt;
+  return Literal(begin, std::vector<std::byte>(end - begin));
+}
+
+Result<Writes> SectionWrites(const GrowingFile& growing, const TailLayout& tail,
+                             const std::vector<SectionChange>& changes) {
+  const Image& image = growing.image;
+  Writes writes;
+  for (const SectionChange& change : changes) {
+    std::vector<std::byte> bytes(image.codec.SectionSize());
+    image.codec.EncodeSection(change.section, bytes);
+    const std::uint64_t at = image.header.section_headers_offset + change.index * bytes.size();
+    PTPKG_TRY(auto write, Difference(growing, at, bytes, "a section header"));
+    if (write) writes.push_back(std::move(*write));
+    if (!change.blanks_old) continue;
+    if (auto blank = BlankOldTable(image, image.sections[change.index], tail.headers.slots.count))
+      writes.push_back(std::move(*blank));
+  }
+  return writes;
+}
+
+/// Section index → growth of its address.
+std::map<std::size_t, std::uint64_t> AddressGrowth(const Image& image,
+                                                   const std::vector<SectionChange>& changes) {
+  std::map<std::size_t, std::uint64_t> growth;
+  for (const SectionChange& change : changes)
+    growth[change.index] = change.section.addr - image.sections[change.index].addr;
+  return growth;
+}
+
+/// True if the section headers say that nothing else lives in the bytes of .dynstr.
+bool StringsStandAlone(const Image& image) {
+  const MappedRange& table = image.strings;
+  const auto index = image.FindSection(kSectionStrtab, table.vaddr);
+  if (!index || image.sections[*index].offset != table.offset ||
+      image.sections[*index].size != table.size_bytes) {
+    return false;
+  }
+  const auto shares = [&](const Section& section) {
+    if (&section == &image.sections[*index] || section.type == 0) return false;
+    if (section.type == kSectionSymtab && section.link == *index) return true;
+    return section.type != kSectionNobits && section.size != 0 &&
+           section.offset < table.offset + table.size_bytes && section.offset + section.size > table.offset;
+  };
+  return std::none_of(image.sections.begin(), image.sections.end(), shares);
+}
+
+/// Old paths are erased, even in unused bytes: a build path there would still leak. So is a table that was
+/// copied: megabytes of names twice would be megabytes in every package.
+Result<Writes> BlankOldStrings(const GrowingFile& growing, const TailMoves& moves) {
+  const MappedRange& strings = growing.image.strings;
+  const bool is_copied = moves.strings_mode == StringsMode::kCopy;
+  Writes writes;
+  if (is_copied && StringsStandAlone(growing.image)) {
+    writes.push_back(Literal(strings.offset, std::vector<std::byte>(strings.size_bytes)));
+    return writes;
+  }
+  for (const TablePatch& patch : moves.placement.blanks) {
+    const Bytes bytes = AsBytes(patch.bytes);
+    writes.push_back(Literal(strings.offset + patch.offset, {bytes.begin(), bytes.end()}));
+  }
+  if (!is_copied) return writes;
+  for (const TablePatch& patch : moves.placement.strings) {
+    const std::vector<std::byte> zeros(patch.bytes.size());
+    PTPKG_TRY(auto write, Difference(growing, strings.offset + patch.offset, zeros, "a string"));
+    if (write) writes.push_back(std::move(*write));
+  }
+  return writes;
+}
+
+/// The writes below the old end of the file, in their order. They follow those of the tail.
+Result<Writes> WritesInFile(const GrowingFile& growing, const TailLayout& tail, const GrownTables& tables,
+                            const std::vector<Segment>& segments) {
+  const auto& [file, image, state] = growing;
+  PTPKG_TRY(Writes writes, PlanVersionIndices(file, image, state));
+  PTPKG_TRY(auto headers, SwitchHeaders(growing, tail, segments));
+  if (headers) writes.push_back(std::move(*headers));
+  if (image.dynamic && !tail.moves.moves_dynamic) {
+    const MappedRange& range = image.dynamic->range;
+    PTPKG_TRY(const auto old, ReadExact(file, range.offset, range.size_bytes, "the dynamic section"));
+    if (auto write = DiffWrite(range.offset, old, tables.dynamic)) writes.push_back(std::move(*write));
+  }
+  PTPKG_TRY(const std::vector<SectionChange> changes, ChangedSections(growing, tail, tables));
+  PTPKG_TRY(Writes sections, SectionWrites(growing, tail, changes));
+  AppendWrites(writes, std::move(sections));
+  PTPKG_TRY(Writes symbols, PlanSymbolValues(file, image, AddressGrowth(image, changes)));
+  AppendWrites(writes, std::move(symbols));
+  if (image.dynamic) {
+    PTPKG_TRY(Writes blanks, BlankOldStrings(growing, tail.moves));
+    AppendWrites(writes, std::move(blanks));
+  }
+  return writes;
+}
+
+/// True if strip, objcopy and their like would destroy the new file.
+bool HasStripHazard(const Image& image, const TailHeaders& headers) {
+  const bool were_in_front = image.header.program_headers_offset == image.codec.FileHeaderSize();
+  return ((headers.slots.moves_headers && were_in_front) || headers.leaves_bytes) && !image.sections.empty();
+}
 
 }  // namespace
 
 Result<EditPlan> PlanGrownFile(File& file, const Image& image, const NewDynamicState& state) {
-  return GrowthPlanner(file, image, state).Run();
+  const GrowingFile growing{.file = file, .image = image, .state = state};
+  PTPKG_TRY(const TailLayout tail, LayOutTail(growing));
+  const std::vector<Segment> segments = GrownSegments(growing, tail);
+  const GrownTables tables = EncodeTables(growing, tail);
+  EditPlan plan;
+  plan.tier = WriteTier::kAppend;
+  plan.old_size = image.file_size;
+  plan.new_size = tail.parts.end;
+  plan.strip_hazard = HasStripHazard(image, tail.headers);
+  if (tail.headers.has_tail) plan.writes = TailWrites(growing, tail, tables, segments);
+  PTPKG_TRY(Writes in_file, WritesInFile(growing, tail, tables, segments));
+  AppendWrites(plan.writes, std::move(in_file));
+  return plan;
 }
 
 }  // namespace ptpkg::elf

@@ -1,3 +1,8 @@
+// Idea: an edit changes a copy of the dynamic entries and version records. A changed text becomes a wish for
+// a string, and string_placement.h finds its place in .dynstr. The copy also lists the strings that lose a
+// user
+// (`released`) and those that keep one (`kept`), so that only strings without users are overwritten.
+
 #include "elf/edit/new_dynamic.h"
 
 #include <algorithm>
@@ -20,233 +25,244 @@ bool PointsToString(std::uint64_t tag) {
 
 std::uint64_t TagValue(PathTag tag) { return tag == PathTag::kRpath ? kDtRpath : kDtRunpath; }
 
-class NewDynamicBuilder {
- public:
-  NewDynamicBuilder(File& file, const Image& image, NewDynamicState& state)
-      : file_(file), image_(image), state_(state) {}
-
-  Result<void> Load() {
-    PTPKG_TRY(state_.before, ReadLinkFacts(file_, image_));
-    if (!image_.dynamic) return Ok();
-    for (std::size_t i = 0; i < image_.dynamic->entries.size(); ++i) {
-      NewDynamicEntry entry{.entry = image_.dynamic->entries[i], .old_index = i, .text = {}, .wish = {}};
-      if (HasText(entry.entry.tag)) {
-        PTPKG_TRY(entry.text, ReadDynamicString(file_, image_, entry.entry.value, "a dynamic entry"));
-      }
-      state_.entries.push_back(std::move(entry));
+/// Reads the entries and version records of the file.
+Result<NewDynamicState> ReadDynamicState(File& file, const Image& image) {
+  NewDynamicState state;
+  PTPKG_TRY(state.before, ReadLinkFacts(file, image));
+  if (!image.dynamic) return state;
+  for (std::size_t i = 0; i < image.dynamic->entries.size(); ++i) {
+    NewDynamicEntry entry{.entry = image.dynamic->entries[i], .old_index = i, .text = {}, .wish = {}};
+    if (HasText(entry.entry.tag)) {
+      PTPKG_TRY(entry.text, ReadDynamicString(file, image, entry.entry.value, "a dynamic entry"));
     }
-    PTPKG_TRY(VersionNeeds needs, ReadVersionNeeds(file_, image_));
-    state_.needs_range = needs.range;
-    for (VersionNeed& need : needs.records) {
-      PTPKG_TRY(std::string text, ReadDynamicString(file_, image_, need.name, "a version requirement"));
-      state_.needs.push_back({.need = std::move(need), .text = std::move(text), .wish = {}});
+    state.entries.push_back(std::move(entry));
+  }
+  PTPKG_TRY(VersionNeeds needs, ReadVersionNeeds(file, image));
+  state.needs_range = needs.range;
+  for (VersionNeed& need : needs.records) {
+    PTPKG_TRY(std::string text, ReadDynamicString(file, image, need.name, "a version requirement"));
+    state.needs.push_back({.need = std::move(need), .text = std::move(text), .wish = {}});
+  }
+  return state;
+}
+
+std::vector<NewDynamicEntry>::iterator FindEntry(std::uint64_t tag, NewDynamicState& state) {
+  return std::find_if(state.entries.begin(), state.entries.end(),
+                      [&](const NewDynamicEntry& e) { return e.entry.tag == tag; });
+}
+
+void Release(std::uint64_t offset, NewDynamicState& state) { state.released.push_back(offset); }
+
+std::size_t RequestString(const std::string& text, std::optional<std::uint64_t> supersedes,
+                          NewDynamicState& state) {
+  auto it =
+      std::find_if(state.wishes.begin(), state.wishes.end(), [&](const auto& w) { return w.text == text; });
+  if (it == state.wishes.end()) it = state.wishes.insert(it, StringRequest{.text = text, .supersedes = {}});
+  if (supersedes) {
+    it->supersedes.push_back(*supersedes);
+    Release(*supersedes, state);
+  }
+  return static_cast<std::size_t>(it - state.wishes.begin());
+}
+
+void Retext(NewDynamicEntry& entry, const std::string& text, NewDynamicState& state) {
+  if (entry.text == text) return;
+  entry.text = text;
+  entry.wish = RequestString(text, entry.entry.value, state);
+}
+
+void AppendEntry(std::uint64_t tag, const std::string& text, NewDynamicState& state) {
+  state.entries.push_back(
+      {.entry = {.tag = tag}, .old_index = {}, .text = text, .wish = RequestString(text, {}, state)});
+}
+
+template <class Predicate>
+void EraseEntries(Predicate predicate, NewDynamicState& state) {
+  for (const NewDynamicEntry& entry : state.entries) {
+    if (predicate(entry) && PointsToString(entry.entry.tag) && !entry.wish) Release(entry.entry.value, state);
+  }
+  std::erase_if(state.entries, predicate);
+}
+
+void SetSearchPath(const SearchPath& path, NewDynamicState& state) {
+  auto keep = FindEntry(kDtRunpath, state);
+  if (keep == state.entries.end()) keep = FindEntry(kDtRpath, state);
+  if (keep == state.entries.end()) {
+    AppendEntry(TagValue(path.tag), path.text, state);
+    return;
+  }
+  keep->entry.tag = TagValue(path.tag);
+  Retext(*keep, path.text, state);
+  const std::optional<std::size_t> kept = keep->old_index;
+  EraseEntries([&](const NewDynamicEntry& e) { return IsPathTag(e.entry.tag) && e.old_index != kept; },
+               state);
+}
+
+void RemoveSearchPath(NewDynamicState& state) {
+  EraseEntries([](const NewDynamicEntry& e) { return IsPathTag(e.entry.tag); }, state);
+}
+
+void ReplaceNeeded(const std::map<std::string, std::string>& names, NewDynamicState& state) {
+  for (NewDynamicEntry& entry : state.entries) {
+    if (entry.entry.tag != kDtNeeded) continue;
+    if (const auto it = names.find(entry.text); it != names.end()) Retext(entry, it->second, state);
+  }
+  for (NewVersionNeed& need : state.needs) {
+    const auto it = names.find(need.text);
+    if (it == names.end() || it->second == need.text) continue;
+    need.text = it->second;
+    need.wish = RequestString(it->second, need.need.name, state);
+    state.needs_changed_ = true;
+  }
+}
+
+void RemoveNeeded(const std::vector<std::string>& names, NewDynamicState& state) {
+  const auto named = [&](const std::string& text) {
+    return std::find(names.begin(), names.end(), text) != names.end();
+  };
+  EraseEntries([&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && named(e.text); }, state);
+  for (const NewVersionNeed& need : state.needs) {
+    if (!named(need.text)) continue;
+    Release(need.need.name, state);
+    state.needs_changed_ = true;
+    for (const auto& version : need.need.versions) {
+      Release(version.name, state);
+      state.dropped_versions.insert(static_cast<std::uint16_t>(version.index & 0x7fffU));
     }
-    return Ok();
   }
+  std::erase_if(state.needs, [&](const NewVersionNeed& need) { return named(need.text); });
+}
 
-  void SetSearchPath(const SearchPath& path) {
-    auto keep = FindTag(kDtRunpath);
-    if (keep == state_.entries.end()) keep = FindTag(kDtRpath);
-    if (keep == state_.entries.end()) {
-      Append(TagValue(path.tag), path.text);
-      return;
+void AddNeeded(const std::vector<std::string>& names, NewDynamicState& state) {
+  std::size_t at = 0;
+  for (const std::string& name : names) {
+    const auto same = [&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && e.text == name; };
+    if (std::any_of(state.entries.begin(), state.entries.end(), same)) continue;
+    NewDynamicEntry entry{
+        .entry = {.tag = kDtNeeded}, .old_index = {}, .text = name, .wish = RequestString(name, {}, state)};
+    state.entries.insert(state.entries.begin() + static_cast<std::ptrdiff_t>(at++), std::move(entry));
+  }
+}
+
+void SetSoname(const std::string& name, NewDynamicState& state) {
+  const auto it = FindEntry(kDtSoname, state);
+  if (it == state.entries.end()) {
+    AppendEntry(kDtSoname, name, state);
+  } else {
+    Retext(*it, name, state);
+  }
+}
+
+void SetNoDefaultLibraries(NewDynamicState& state) {
+  auto it = FindEntry(kDtFlags1, state);
+  if (it == state.entries.end()) {
+    it = state.entries.insert(it, {.entry = {.tag = kDtFlags1}, .old_index = {}, .text = {}, .wish = {}});
+  }
+  it->entry.value |= kFlag1NoDefaultLibraries;
+}
+
+void AddDebugEntry(NewDynamicState& state) {
+  if (FindEntry(kDtDebug, state) != state.entries.end()) return;
+  state.entries.push_back({.entry = {.tag = kDtDebug}, .old_index = {}, .text = {}, .wish = {}});
+}
+
+/// Carries out the edits of entries and version records, in the order that Edits documents.
+void EditEntries(const Edits& edits, NewDynamicState& state) {
+  if (edits.search_path) SetSearchPath(*edits.search_path, state);
+  if (edits.remove_search_path) RemoveSearchPath(state);
+  ReplaceNeeded(edits.replace_needed, state);
+  RemoveNeeded(edits.remove_needed, state);
+  AddNeeded(edits.add_needed, state);
+  if (edits.soname) SetSoname(*edits.soname, state);
+  if (edits.no_default_libraries) SetNoDefaultLibraries(state);
+  if (edits.add_debug_entry) AddDebugEntry(state);
+}
+
+/// DT_VERNEED follows the records: its address is set by the planner, its count and presence here.
+void CountNeeds(bool has_definitions, NewDynamicState& state) {
+  if (!state.needs_changed_) return;
+  for (NewDynamicEntry& entry : state.entries) {
+    if (entry.entry.tag == kDtVerneednum) entry.entry.value = state.needs.size();
+  }
+  if (!state.needs.empty()) return;
+  // Without any version record ld.so has no table for .gnu.version to index.
+  EraseEntries(
+      [&](const NewDynamicEntry& e) {
+        return e.entry.tag == kDtVerneed || e.entry.tag == kDtVerneednum ||
+               (e.entry.tag == kDtVersym && !has_definitions);
+      },
+      state);
+}
+
+void SortUnique(std::vector<std::uint64_t>& offsets) {
+  std::sort(offsets.begin(), offsets.end());
+  offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+}
+
+/// Offsets of the strings that stay in use: NewDynamicState::kept.
+Result<std::vector<std::uint64_t>> KeptStrings(File& file, const Image& image, const NewDynamicState& state) {
+  std::vector<std::uint64_t> kept;
+  for (const NewDynamicEntry& entry : state.entries) {
+    if (PointsToString(entry.entry.tag) && !entry.wish) kept.push_back(entry.entry.value);
+  }
+  for (const NewVersionNeed& need : state.needs) {
+    if (!need.wish) kept.push_back(need.need.name);
+    for (const auto& version : need.need.versions) kept.push_back(version.name);
+  }
+  PTPKG_TRY(const auto names, ReadVersionDefinitionNames(file, image));
+  kept.insert(kept.end(), names.begin(), names.end());
+  SortUnique(kept);
+  return kept;
+}
+
+/// Gives up entries that only make the loader faster (counts of relative relocations, which it then handles
+/// one by one) where a new one finds no free slot: .dynamic would have to move, away from who reads it by
+/// _DYNAMIC.
+void DropOptionalEntries(std::size_t capacity, NewDynamicState& state) {
+  const auto is_expendable = [](const NewDynamicEntry& e) {
+    return e.entry.tag == kDtRelacount || e.entry.tag == kDtRelcount;
+  };
+  const auto expendable =
+      static_cast<std::size_t>(std::count_if(state.entries.begin(), state.entries.end(), is_expendable));
+  const std::size_t size = state.entries.size();
+  if (size >= capacity && size - expendable < capacity) EraseEntries(is_expendable, state);
+}
+
+/// Facts that a re-read must find after the edit.
+LinkFacts FactsAfter(const NewDynamicState& state) {
+  LinkFacts after;
+  after.interpreter = state.interpreter ? state.interpreter : state.before.interpreter;
+  after.stack = state.before.stack;
+  if (state.executable_stack) {
+    after.stack = *state.executable_stack ? StackFlag::kExecutable : StackFlag::kNotExecutable;
+  }
+  for (const NewDynamicEntry& entry : state.entries) {
+    switch (entry.entry.tag) {
+      case kDtNeeded:
+        after.needed.push_back(entry.text);
+        break;
+      case kDtSoname:
+        after.soname = entry.text;
+        break;
+      case kDtFlags1:
+        after.flags_1 = entry.entry.value;
+        break;
+      case kDtDebug:
+        after.has_debug_entry = true;
+        break;
+      case kDtRpath:
+        after.rpath = SearchPath{.tag = PathTag::kRpath, .text = entry.text};
+        break;
+      case kDtRunpath:
+        after.runpath = SearchPath{.tag = PathTag::kRunpath, .text = entry.text};
+        break;
+      default:
+        break;
     }
-    keep->entry.tag = TagValue(path.tag);
-    Retext(*keep, path.text);
-    const std::optional<std::size_t> kept = keep->old_index;
-    Erase([&](const NewDynamicEntry& e) { return IsPathTag(e.entry.tag) && e.old_index != kept; });
   }
-
-  void RemoveSearchPath() {
-    Erase([](const NewDynamicEntry& e) { return IsPathTag(e.entry.tag); });
-  }
-
-  void ReplaceNeeded(const std::map<std::string, std::string>& names) {
-    for (NewDynamicEntry& entry : state_.entries) {
-      if (entry.entry.tag != kDtNeeded) continue;
-      if (const auto it = names.find(entry.text); it != names.end()) Retext(entry, it->second);
-    }
-    for (NewVersionNeed& need : state_.needs) {
-      const auto it = names.find(need.text);
-      if (it == names.end() || it->second == need.text) continue;
-      need.text = it->second;
-      need.wish = RequestString(it->second, need.need.name);
-      state_.needs_changed_ = true;
-    }
-  }
-
-  void RemoveNeeded(const std::vector<std::string>& names) {
-    const auto named = [&](const std::string& text) {
-      return std::find(names.begin(), names.end(), text) != names.end();
-    };
-    Erase([&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && named(e.text); });
-    for (const NewVersionNeed& need : state_.needs) {
-      if (!named(need.text)) continue;
-      Release(need.need.name);
-      state_.needs_changed_ = true;
-      for (const auto& version : need.need.versions) {
-        Release(version.name);
-        state_.dropped_versions.insert(static_cast<std::uint16_t>(version.index & 0x7fffU));
-      }
-    }
-    std::erase_if(state_.needs, [&](const NewVersionNeed& need) { return named(need.text); });
-  }
-
-  void AddNeeded(const std::vector<std::string>& names) {
-    std::size_t at = 0;
-    for (const std::string& name : names) {
-      const auto same = [&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && e.text == name; };
-      if (std::any_of(state_.entries.begin(), state_.entries.end(), same)) continue;
-      NewDynamicEntry entry{
-          .entry = {.tag = kDtNeeded}, .old_index = {}, .text = name, .wish = RequestString(name, {})};
-      state_.entries.insert(state_.entries.begin() + static_cast<std::ptrdiff_t>(at++), std::move(entry));
-    }
-  }
-
-  void SetSoname(const std::string& name) {
-    const auto it = FindTag(kDtSoname);
-    if (it == state_.entries.end()) {
-      Append(kDtSoname, name);
-    } else {
-      Retext(*it, name);
-    }
-  }
-
-  void SetNoDefaultLibraries() {
-    auto it = FindTag(kDtFlags1);
-    if (it == state_.entries.end()) {
-      it = state_.entries.insert(it, {.entry = {.tag = kDtFlags1}, .old_index = {}, .text = {}, .wish = {}});
-    }
-    it->entry.value |= kFlag1NoDefaultLibraries;
-  }
-
-  void AddDebugEntry() {
-    if (FindTag(kDtDebug) != state_.entries.end()) return;
-    state_.entries.push_back({.entry = {.tag = kDtDebug}, .old_index = {}, .text = {}, .wish = {}});
-  }
-
-  /// DT_VERNEED follows the records: its address is set by the planner, its count and presence here.
-  void CountNeeds(bool has_definitions) {
-    if (!state_.needs_changed_) return;
-    for (NewDynamicEntry& entry : state_.entries) {
-      if (entry.entry.tag == kDtVerneednum) entry.entry.value = state_.needs.size();
-    }
-    if (!state_.needs.empty()) return;
-    // Without any version record ld.so has no table for .gnu.version to index.
-    Erase([&](const NewDynamicEntry& e) {
-      return e.entry.tag == kDtVerneed || e.entry.tag == kDtVerneednum ||
-             (e.entry.tag == kDtVersym && !has_definitions);
-    });
-  }
-
-  Result<void> CollectUses() {
-    for (const NewDynamicEntry& entry : state_.entries) {
-      if (PointsToString(entry.entry.tag) && !entry.wish) state_.kept.push_back(entry.entry.value);
-    }
-    for (const NewVersionNeed& need : state_.needs) {
-      if (!need.wish) state_.kept.push_back(need.need.name);
-      for (const auto& version : need.need.versions) state_.kept.push_back(version.name);
-    }
-    PTPKG_TRY(const auto names, ReadVersionDefinitionNames(file_, image_));
-    state_.kept.insert(state_.kept.end(), names.begin(), names.end());
-    for (std::vector<std::uint64_t>* uses : {&state_.kept, &state_.released}) {
-      std::sort(uses->begin(), uses->end());
-      uses->erase(std::unique(uses->begin(), uses->end()), uses->end());
-    }
-    return Ok();
-  }
-
-  /// Gives up entries that only make the loader faster (counts of relative relocations, which it then handles
-  /// one by one) where a new one finds no free slot: .dynamic would have to move, away from who reads it by
-  /// _DYNAMIC.
-  void DropOptionalEntries() {
-    const std::size_t capacity = image_.dynamic->capacity;
-    const auto is_expendable = [](const NewDynamicEntry& e) {
-      return e.entry.tag == kDtRelacount || e.entry.tag == kDtRelcount;
-    };
-    const auto expendable =
-        static_cast<std::size_t>(std::count_if(state_.entries.begin(), state_.entries.end(), is_expendable));
-    const std::size_t size = state_.entries.size();
-    if (size >= capacity && size - expendable < capacity) Erase(is_expendable);
-  }
-
-  void DeriveFacts() {
-    LinkFacts& after = state_.after;
-    after.interpreter = state_.interpreter ? state_.interpreter : state_.before.interpreter;
-    after.stack = state_.before.stack;
-    if (state_.executable_stack) {
-      after.stack = *state_.executable_stack ? StackFlag::kExecutable : StackFlag::kNotExecutable;
-    }
-    for (const NewDynamicEntry& entry : state_.entries) {
-      switch (entry.entry.tag) {
-        case kDtNeeded:
-          after.needed.push_back(entry.text);
-          break;
-        case kDtSoname:
-          after.soname = entry.text;
-          break;
-        case kDtFlags1:
-          after.flags_1 = entry.entry.value;
-          break;
-        case kDtDebug:
-          after.has_debug_entry = true;
-          break;
-        case kDtRpath:
-          after.rpath = SearchPath{.tag = PathTag::kRpath, .text = entry.text};
-          break;
-        case kDtRunpath:
-          after.runpath = SearchPath{.tag = PathTag::kRunpath, .text = entry.text};
-          break;
-        default:
-          break;
-      }
-    }
-    for (const NewVersionNeed& need : state_.needs) after.version_files.push_back(need.text);
-  }
-
- private:
-  std::vector<NewDynamicEntry>::iterator FindTag(std::uint64_t tag) {
-    return std::find_if(state_.entries.begin(), state_.entries.end(),
-                        [&](const NewDynamicEntry& e) { return e.entry.tag == tag; });
-  }
-
-  void Release(std::uint64_t offset) { state_.released.push_back(offset); }
-
-  std::size_t RequestString(const std::string& text, std::optional<std::uint64_t> supersedes) {
-    auto it = std::find_if(state_.wishes.begin(), state_.wishes.end(),
-                           [&](const auto& w) { return w.text == text; });
-    if (it == state_.wishes.end())
-      it = state_.wishes.insert(it, StringRequest{.text = text, .supersedes = {}});
-    if (supersedes) {
-      it->supersedes.push_back(*supersedes);
-      Release(*supersedes);
-    }
-    return static_cast<std::size_t>(it - state_.wishes.begin());
-  }
-
-  void Retext(NewDynamicEntry& entry, const std::string& text) {
-    if (entry.text == text) return;
-    entry.text = text;
-    entry.wish = RequestString(text, entry.entry.value);
-  }
-
-  void Append(std::uint64_t tag, const std::string& text) {
-    state_.entries.push_back(
-        {.entry = {.tag = tag}, .old_index = {}, .text = text, .wish = RequestString(text, {})});
-  }
-
-  template <class Predicate>
-  void Erase(Predicate predicate) {
-    for (const NewDynamicEntry& entry : state_.entries) {
-      if (predicate(entry) && PointsToString(entry.entry.tag) && !entry.wish) Release(entry.entry.value);
-    }
-    std::erase_if(state_.entries, predicate);
-  }
-
-  File& file_;
-  const Image& image_;
-  NewDynamicState& state_;
-};
+  for (const NewVersionNeed& need : state.needs) after.version_files.push_back(need.text);
+  return after;
+}
 
 Result<void> CheckTexts(const Edits& edits) {
   const auto check = [](const std::string& text, std::string_view what) -> Result<void> {
@@ -306,25 +322,17 @@ Result<NewDynamicState> ComputeNewDynamic(File& file, const Image& image, const 
         .WithHint("statically linked programs, objects and debug files have no search path");
   }
   PTPKG_CHECK(CheckSelfLoading(file, image, edits));
-  NewDynamicState state;
+  PTPKG_TRY(NewDynamicState state, ReadDynamicState(file, image));
   state.blank = edits.blank;
-  NewDynamicBuilder desire(file, image, state);
-  PTPKG_CHECK(desire.Load());
   PTPKG_CHECK(ComputeSegments(edits, state));
   if (image.dynamic) {
-    if (edits.search_path) desire.SetSearchPath(*edits.search_path);
-    if (edits.remove_search_path) desire.RemoveSearchPath();
-    desire.ReplaceNeeded(edits.replace_needed);
-    desire.RemoveNeeded(edits.remove_needed);
-    desire.AddNeeded(edits.add_needed);
-    if (edits.soname) desire.SetSoname(*edits.soname);
-    if (edits.no_default_libraries) desire.SetNoDefaultLibraries();
-    if (edits.add_debug_entry) desire.AddDebugEntry();
-    desire.CountNeeds(image.dynamic->Find(kDtVerdef).has_value());
-    desire.DropOptionalEntries();
-    PTPKG_CHECK(desire.CollectUses());
+    EditEntries(edits, state);
+    CountNeeds(image.dynamic->Find(kDtVerdef).has_value(), state);
+    DropOptionalEntries(image.dynamic->capacity, state);
+    PTPKG_TRY(state.kept, KeptStrings(file, image, state));
+    SortUnique(state.released);
   }
-  desire.DeriveFacts();
+  state.after = FactsAfter(state);
   return state;
 }
 

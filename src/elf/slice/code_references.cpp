@@ -24,44 +24,28 @@ constexpr std::size_t kMostSuspects = 1U << 13U;
 constexpr std::uint32_t kTocRegister = 2;
 constexpr std::uint64_t kTocBias = 0x8000;
 
-class ReferenceScan {
+bool HasAddress(const std::vector<AddressRange>& ranges, std::uint64_t address) {
+  const auto behind =
+      std::upper_bound(ranges.begin(), ranges.end(), address,
+                       [](std::uint64_t at, const AddressRange& range) { return at < range.begin; });
+  return behind != ranges.begin() && address - std::prev(behind)->begin < std::prev(behind)->size_bytes;
+}
+
+/// Two's complement of `bits` bits.
+std::uint64_t Signed(std::uint64_t value, unsigned bits) {
+  const std::uint64_t sign = 1ULL << (bits - 1);
+  return (value ^ sign) - sign;
+}
+
+/// Searches code of x86-64 and i386. Counts what it looked at more closely, so one serves a whole section.
+class X86Search {
  public:
   /// `tables`: addresses that the global offset table may have, ascending.
-  ReferenceScan(const Image& image, const ReferencedRanges& targets, const std::vector<std::uint64_t>& tables)
-      : codec_(image.codec), machine_(image.header.machine), targets_(targets), tables_(tables) {
-    if (machine_ == kMachinePpc64 && !tables.empty()) pages_[kTocRegister] = tables.front() + kTocBias;
-  }
-
-  /// In `bytes`, which begin at address `vaddr`; `lead` of them were searched before, and the last ones that
-  /// are searched are those before `end`.
-  [[nodiscard]] std::optional<std::uint64_t> Find(Bytes bytes, std::size_t lead, std::size_t end,
-                                                  std::uint64_t vaddr) {
-    switch (machine_) {
-      case kMachineX8664:
-        return FindOperand(bytes, lead, end, vaddr);
-      case kMachine386:
-        return FindTableDistance(bytes, lead, end, vaddr);
-      case kMachineAarch64:
-        return FindAdr(bytes, end, vaddr);
-      case kMachineS390:
-        return FindLarl(bytes, end, vaddr);
-      case kMachinePpc64:
-        return FindTocDistance(bytes, end, vaddr);
-      case kMachineRiscv:
-        return FindAuipc(bytes, end, vaddr);
-      default:
-        return std::nullopt;
-    }
-  }
-
- private:
-  [[nodiscard]] static bool IsIn(const std::vector<AddressRange>& ranges, std::uint64_t address) {
-    const auto behind =
-        std::upper_bound(ranges.begin(), ranges.end(), address,
-                         [](std::uint64_t at, const AddressRange& range) { return at < range.begin; });
-    return behind != ranges.begin() && address - std::prev(behind)->begin < std::prev(behind)->size_bytes;
-  }
-  [[nodiscard]] bool IsTarget(std::uint64_t address) const { return IsIn(targets_.places, address); }
+  X86Search(const Image& image, const ReferencedRanges& targets, const std::vector<std::uint64_t>& tables)
+      : codec_(image.codec),
+        mode_(image.header.machine == kMachine386 ? X86Mode::k32Bit : X86Mode::k64Bit),
+        targets_(targets),
+        tables_(tables) {}
 
   /// By its ModRM byte of "disp32 from the next instruction".
   [[nodiscard]] std::optional<std::uint64_t> FindOperand(Bytes bytes, std::size_t lead, std::size_t end,
@@ -111,6 +95,9 @@ class ReferenceScan {
     return std::nullopt;
   }
 
+ private:
+  [[nodiscard]] bool IsTarget(std::uint64_t address) const { return HasAddress(targets_.places, address); }
+
   /// Start of the instruction, as most streams have it, whose immediate or displacement begins at `at`
   /// and leads to `target`.
   [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at,
@@ -143,7 +130,7 @@ class ReferenceScan {
       std::size_t place = start;
       std::optional<X86Instruction> one;
       while (place < at) {
-        one = DecodeX86(bytes.subspan(place), machine_ == kMachine386 ? X86Mode::k32Bit : X86Mode::k64Bit);
+        one = DecodeX86(bytes.subspan(place), mode_);
         if (!one || place + one->size > at) break;
         place += one->size;
       }
@@ -154,6 +141,24 @@ class ReferenceScan {
       begin = place;
     }
     return 2 * votes > streams ? begin : std::nullopt;
+  }
+
+  const Codec& codec_;
+  X86Mode mode_;
+  const ReferencedRanges& targets_;
+  const std::vector<std::uint64_t>& tables_;
+  std::size_t suspects_ = 0;
+};
+
+/// Searches code of machines that put the upper half of an address into a register first. Remembers the
+/// registers, so one serves a whole section.
+class RegisterSearch {
+ public:
+  RegisterSearch(const Image& image, const ReferencedRanges& targets,
+                 const std::vector<std::uint64_t>& tables)
+      : codec_(image.codec), targets_(targets) {
+    if (image.header.machine == kMachinePpc64 && !tables.empty())
+      pages_[kTocRegister] = tables.front() + kTocBias;
   }
 
   [[nodiscard]] std::optional<std::uint64_t> FindAdr(Bytes bytes, std::size_t end, std::uint64_t vaddr) {
@@ -173,17 +178,6 @@ class ReferenceScan {
       const std::uint64_t page = pc / kCodePage * kCodePage + distance * kCodePage;
       if (IsPageOfTarget(page)) return pc;
       pages_[word & 0x1fU] = page;
-    }
-    return std::nullopt;
-  }
-
-  /// z/Architecture: instructions of six bytes that count half-words from themselves.
-  [[nodiscard]] std::optional<std::uint64_t> FindLarl(Bytes bytes, std::size_t end,
-                                                      std::uint64_t vaddr) const {
-    for (std::size_t at = vaddr % 2; at < end && at + 6 <= bytes.size(); at += 2) {
-      const unsigned code = codec_.U16(bytes, at);
-      const bool is_relative = (code & 0xff0fU) == 0xc000 || (code >> 8U) == 0xc4 || (code >> 8U) == 0xc6;
-      if (is_relative && IsTarget(vaddr + at + 2 * Signed(codec_.U32(bytes, at + 2), 32))) return vaddr + at;
     }
     return std::nullopt;
   }
@@ -227,15 +221,13 @@ class ReferenceScan {
     return std::nullopt;
   }
 
-  /// Two's complement of `bits` bits.
-  [[nodiscard]] static std::uint64_t Signed(std::uint64_t value, unsigned bits) {
-    const std::uint64_t sign = 1ULL << (bits - 1);
-    return (value ^ sign) - sign;
-  }
+ private:
+  [[nodiscard]] bool IsTarget(std::uint64_t address) const { return HasAddress(targets_.places, address); }
 
   /// True if the page holds nothing but movable content, and a place.
   [[nodiscard]] bool IsPageOfTarget(std::uint64_t page) const {
-    if (!IsIn(targets_.wholes, page) || !IsIn(targets_.wholes, page + kCodePage - 1)) return false;
+    if (!HasAddress(targets_.wholes, page) || !HasAddress(targets_.wholes, page + kCodePage - 1))
+      return false;
     const auto place =
         std::lower_bound(targets_.places.begin(), targets_.places.end(), page,
                          [](const AddressRange& range, std::uint64_t at) { return range.begin < at; });
@@ -256,12 +248,57 @@ class ReferenceScan {
   }
 
   const Codec& codec_;
-  std::uint16_t machine_;
   const ReferencedRanges& targets_;
-  const std::vector<std::uint64_t>& tables_;
-  std::size_t suspects_ = 0;
   /// The address that the last adrp, addis or auipc put into each register.
   std::array<std::optional<std::uint64_t>, 32> pages_ = {};
+};
+
+/// z/Architecture: instructions of six bytes that count half-words from themselves.
+std::optional<std::uint64_t> FindLarl(const Codec& codec, const ReferencedRanges& targets, Bytes bytes,
+                                      std::size_t end, std::uint64_t vaddr) {
+  for (std::size_t at = vaddr % 2; at < end && at + 6 <= bytes.size(); at += 2) {
+    const unsigned code = codec.U16(bytes, at);
+    const bool is_relative = (code & 0xff0fU) == 0xc000 || (code >> 8U) == 0xc4 || (code >> 8U) == 0xc6;
+    if (!is_relative) continue;
+    const std::uint64_t target = vaddr + at + 2 * Signed(codec.U32(bytes, at + 2), 32);
+    if (HasAddress(targets.places, target)) return vaddr + at;
+  }
+  return std::nullopt;
+}
+
+/// Searches one section in pieces, in the way of its machine.
+class SectionSearch {
+ public:
+  SectionSearch(const Image& image, const ReferencedRanges& targets, const std::vector<std::uint64_t>& tables)
+      : image_(image), targets_(targets), x86_(image, targets, tables), registers_(image, targets, tables) {}
+
+  /// In `bytes`, which begin at address `vaddr`; `lead` of them were searched before, and the last ones that
+  /// are searched are those before `end`.
+  [[nodiscard]] std::optional<std::uint64_t> Find(Bytes bytes, std::size_t lead, std::size_t end,
+                                                  std::uint64_t vaddr) {
+    switch (image_.header.machine) {
+      case kMachineX8664:
+        return x86_.FindOperand(bytes, lead, end, vaddr);
+      case kMachine386:
+        return x86_.FindTableDistance(bytes, lead, end, vaddr);
+      case kMachineAarch64:
+        return registers_.FindAdr(bytes, end, vaddr);
+      case kMachineS390:
+        return FindLarl(image_.codec, targets_, bytes, end, vaddr);
+      case kMachinePpc64:
+        return registers_.FindTocDistance(bytes, end, vaddr);
+      case kMachineRiscv:
+        return registers_.FindAuipc(bytes, end, vaddr);
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  const Image& image_;
+  const ReferencedRanges& targets_;
+  X86Search x86_;
+  RegisterSearch registers_;
 };
 
 /// Linkers count from the begin of .got.plt, of .got where it has both, and DT_PLTGOT says it too.
@@ -296,12 +333,12 @@ Result<std::optional<std::uint64_t>> FindCodeReference(File& file, const Image& 
   PTPKG_TRY(const std::vector<std::uint64_t> tables, TablesOf(file, image));
   for (const Section& section : image.sections) {
     if ((section.flags & kSectionExecute) == 0 || !HasBytes(section)) continue;
-    ReferenceScan scan(image, targets, tables);
+    SectionSearch search(image, targets, tables);
     for (std::uint64_t at = 0; at < section.size; at += kCodeAtOnce) {
       const std::uint64_t lead = std::min(at, kLeadBytes);
       const std::uint64_t size = std::min(lead + kCodeAtOnce + kTail, section.size - (at - lead));
       PTPKG_TRY(const auto bytes, ReadExact(file, section.offset + at - lead, size, "a section of code"));
-      const auto found = scan.Find(bytes, lead, lead + kCodeAtOnce, section.addr + at - lead);
+      const auto found = search.Find(bytes, lead, lead + kCodeAtOnce, section.addr + at - lead);
       if (found) return found;
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
 // The headers of the compact form of a linked file's slice. Layer: elf, private to it.
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -28,10 +29,28 @@ struct CompactPart {
 
   [[nodiscard]] std::uint64_t End() const { return header->offset + header->size; }
   [[nodiscard]] std::uint64_t Address(std::uint64_t from_begin) const { return header->addr + from_begin; }
+  /// The address behind the section.
+  [[nodiscard]] std::uint64_t EndAddress() const { return Address(header->size); }
+  /// True if the section has the address.
+  [[nodiscard]] bool Holds(std::uint64_t vaddr) const {
+    return vaddr >= header->addr && vaddr - header->addr < header->size;
+  }
+  /// Bytes that the section loses: `used_bytes` stay.
+  [[nodiscard]] std::uint64_t Gain() const { return header->size - std::min(header->size, used_bytes); }
   /// The container that begins `from_begin` bytes into the section; null when none does.
   [[nodiscard]] const SlicedContainer* Find(std::uint64_t from_begin) const;
   /// The new place of one of its containers, from the section's begin.
   [[nodiscard]] std::uint64_t NewPlace(const SlicedContainer& container) const;
+  /// The address of one of its containers before and after.
+  [[nodiscard]] std::uint64_t OldAddress(const SlicedContainer& container) const {
+    return Address(container.offset - header->offset);
+  }
+  [[nodiscard]] std::uint64_t NewAddress(const SlicedContainer& container) const {
+    return Address(NewPlace(container));
+  }
+  [[nodiscard]] bool Moves(const SlicedContainer& container) const {
+    return OldAddress(container) != NewAddress(container);
+  }
 };
 
 /// New layout of the file.

@@ -1,0 +1,42 @@
+#pragma once
+// Checks the dynamic relocations of a file, and notes how they use its symbols. Layer: elf, private to it.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/load/load_faults.h"
+
+namespace ptpkg::elf {
+
+/// Faults of relocations: the first one of each kind.
+class RelocationFaults {
+ public:
+  enum class Kind : std::uint8_t { kType, kPlace, kText, kSymbol, kTarget, kPlain, kSlot, kPltType };
+
+  void Add(Kind kind, std::string message);
+  std::vector<LoadFault> Take() && { return std::move(faults_); }
+
+ private:
+  std::array<bool, 8> has_ = {};  // by kind
+  std::vector<LoadFault> faults_;
+};
+
+/// The time at which ld.so looks a symbol up for a relocation.
+enum class SymbolLookup : std::uint8_t { kNone, kLazy, kImmediate };
+
+struct RelocationUse {
+  bool binds_now = false;                  ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
+  std::vector<SymbolLookup> lookups = {};  ///< By symbol; empty when their number is not known.
+  bool has_static_tls = false;  ///< A variable of the file itself has to be in the static TLS block.
+  bool needs_own_tls = false;   ///< The file refers to its own PT_TLS.
+  std::vector<std::uint32_t> static_tls_symbols = {};  ///< The first 1,000 with that access, by number.
+};
+
+/// Reads all relocations once. `symbols`: how many the symbol table has; nullopt: not known. `faults` has
+/// what was found before an error, too. REQUIRES: image.dynamic. Errors: kCorrupt, kIo.
+Result<RelocationUse> ReadRelocationUse(File& file, const Image& image, std::optional<std::uint64_t> symbols,
+                                        RelocationFaults& faults);
+
+}  // namespace ptpkg::elf
