@@ -1,12 +1,57 @@
 #include "pipeline/plan/plan_outputs.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <iterator>
-#include <set>
 
+#include "pipeline/plan/input_output_overlap.h"
+#include "pipeline/stages/package_inputs.h"
+#include "publish/output/output_folder.h"
 #include "support/text/json.h"
 
 namespace ptpkg::pipeline {
+
+namespace {
+
+index::Request HostRequestOf(const recipe::Recipe& recipe) {
+  return {.host = recipe.requirements.host,
+          .build = recipe.requirements.build,
+          .ignore_by_name = recipe.requirements.ignore_run_exports.by_name,
+          .ignore_from_package = recipe.requirements.ignore_run_exports.from_package,
+          .subdir = recipe.subdir};
+}
+
+}  // namespace
+
+void AppendNew(const std::vector<std::string>& more, std::vector<std::string>& list) {
+  for (const std::string& text : more) {
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+  }
+}
+
+Result<index::Resolution> ResolveRequirements(const std::vector<index::Candidate>& candidates,
+                                              const recipe::Recipe& recipe) {
+  return index::Resolve(candidates, HostRequestOf(recipe));
+}
+
+Result<index::Resolution> WithInheritedRunExports(const std::vector<index::Candidate>& candidates,
+                                                  const recipe::Recipe& recipe,
+                                                  index::Resolution resolution) {
+  bool taken = recipe.inherit_run_exports;
+  for (const recipe::Recipe* base = recipe.inherited.get(); base != nullptr && taken;
+       taken = base->inherit_run_exports, base = base->inherited.get()) {
+    index::Request request = HostRequestOf(*base);
+    const index::Request own = HostRequestOf(recipe);
+    AppendNew(own.ignore_by_name, request.ignore_by_name);
+    AppendNew(own.ignore_from_package, request.ignore_from_package);
+    request.subdir = recipe.subdir;
+    PTPKG_TRY(const index::Resolution inherited, index::Resolve(candidates, request),
+              fmt::format("while resolving the requirements of the staging output '{}'", base->name));
+    AppendNew(inherited.run_exports, resolution.run_exports);
+    AppendNew(inherited.run_constrains, resolution.run_constrains);
+  }
+  return resolution;
+}
 
 bool RequiresToRun(const recipe::Recipe& recipe, const std::string& name) {
   const auto& run = recipe.requirements.run;
@@ -44,6 +89,29 @@ std::vector<index::Candidate> DependenciesOf(const std::vector<index::Candidate>
   }
   auto resolved = index::Resolve(candidates, request);
   return resolved ? std::move(resolved->packages) : std::vector<index::Candidate>();
+}
+
+Result<PlannedPackages> PlannedPackages::Read(Env& env, const AbsPath& output) {
+  AbsPath channel = publish::OutputFolder::CondaRootOf(output);
+  PTPKG_TRY(std::vector<index::Candidate> candidates, index::ReadChannel(env, channel, kBuildPlatform));
+  return PlannedPackages(std::move(channel), std::move(candidates));
+}
+
+void PlannedPackages::Approve(const std::string& packed, PackageApprovals approvals) {
+  approvals_.insert_or_assign(packed, std::move(approvals));
+}
+
+std::set<std::string> PlannedPackages::Require(graph::Node& node,
+                                               const std::vector<index::Candidate>& packages) const {
+  SetPackages(node, packages, channel_);
+  std::set<std::string> unpublished;
+  for (const index::Candidate& package : packages) {
+    const auto found = approvals_.find(package.planned_by);
+    if (found == approvals_.end()) continue;
+    node.after.insert(found->second.own.begin(), found->second.own.end());
+    unpublished.insert(found->second.unpublished.begin(), found->second.unpublished.end());
+  }
+  return unpublished;
 }
 
 std::vector<graph::Node>::iterator InsertAfterNeeds(graph::Node node, graph::Plan& plan) {

@@ -62,6 +62,13 @@ Result<void> CheckSources(const BuildRequest& request, const std::vector<recipe:
   return Ok();
 }
 
+std::optional<AbsPath> SourceOverride(const BuildRequest& request, const recipe::Recipe& recipe) {
+  for (const auto& [name, path] : request.sources) {
+    if (source::OverrideApplies(recipe, name)) return path;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& recipes) {

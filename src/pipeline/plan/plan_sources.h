@@ -4,6 +4,7 @@
 // files are compared with the key. URLs that the recipe declares are in the packages, and so in the keys of
 // the nodes that write packages.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "recipe/recipe.h"
 
 namespace ptpkg::pipeline {
+
+/// The directory that --source gives `recipe`; nullopt: none.
+std::optional<AbsPath> SourceOverride(const BuildRequest& request, const recipe::Recipe& recipe);
 
 /// Puts the repositories of --source into `recipes` and into the staging outputs that they inherit from, and
 /// resolves all git sources to commits. A repository on this machine is shown by the URL that the recipe

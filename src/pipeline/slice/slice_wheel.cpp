@@ -56,28 +56,40 @@ Result<void> RequireSound(const Report& report) {
   return Ok();
 }
 
+/// The wheel to slice.
+struct SlicedWheel {
+  AbsPath path;
+  wheel::FileName name;
+  std::vector<std::string> local;  ///< The local version.
+};
+
+/// What was found when the wheel was read.
+struct WheelBaseline {
+  std::shared_ptr<const verify::ZipScan> seen = {};  ///< Shared with the checks of slices; set if they run.
+  std::vector<Finding> findings = {};
+};
+
+/// `cuda`: SliceRun::cuda, "": by the local version. The level is not known yet.
+Result<VariantFacts> VariantFactsOf(const std::vector<std::string>& local, const std::string& cuda) {
+  VariantFacts facts;
+  facts.cuda = CudaOfLocal(local);
+  if (!cuda.empty()) {
+    PTPKG_TRY(facts.cuda, ParseCuda(cuda));
+    facts.labels_cuda = facts.cuda != CudaOfLocal(local);
+  }
+  return facts;
+}
+
 class WheelSource final : public SliceSource {
  public:
-  WheelSource(Env& env, const AbsPath& wheel, wheel::FileName name, const SliceSourceOptions& options)
-      : env_(env), wheel_(wheel), name_(std::move(name)), variant_(options.variant), check_(options.check) {}
-
-  /// "": by the local version.
-  Result<void> SetCuda(const std::string& cuda) {
-    PTPKG_TRY(const wheel::Version version, wheel::ParseVersion(name_.version));
-    local_ = version.local;
-    facts_.cuda = CudaOfLocal(local_);
-    if (!cuda.empty()) {
-      PTPKG_TRY(facts_.cuda, ParseCuda(cuda));
-      facts_.labels_cuda = facts_.cuda != CudaOfLocal(local_);
-    }
-    return Ok();
-  }
+  WheelSource(Env& env, SlicedWheel wheel, VariantFacts facts, const SliceSourceOptions& options)
+      : env_(env), wheel_(std::move(wheel)), facts_(std::move(facts)), options_(options) {}
 
   /// Every member is read once: for its GPU code, and to know what is wrong with the wheel already.
   Result<std::vector<UnpackedFile>> Unpack(const AbsPath& folder) override {
     std::mutex mutex;
     std::set<std::string> unpacked;
-    verify::CheckOptions options{.keep_seen = check_};
+    verify::CheckOptions options{.keep_seen = options_.check};
     options.on_file = [&](const RelPath& path, File& content) -> Result<void> {
       PTPKG_TRY(const bool wanted, MayHoldCode(content));
       if (!wanted) return Ok();
@@ -86,11 +98,10 @@ class WheelSource final : public SliceSource {
       unpacked.insert(path.str());
       return Ok();
     };
-    PTPKG_TRY(const verify::Examination examined, verify::ExamineArtifact(env_, wheel_, options));
+    PTPKG_TRY(const verify::Examination examined, verify::ExamineArtifact(env_, wheel_.path, options));
     PTPKG_CHECK(RequireSound(examined.report));
-    if (variant_) facts_.level = HighestLevel(examined.files);
-    seen_ = examined.seen;
-    findings_ = examined.report.findings;
+    if (options_.variant) facts_.level = HighestLevel(examined.files);
+    baseline_ = {.seen = examined.seen, .findings = examined.report.findings};
     std::vector<UnpackedFile> files;
     for (const TreeEntry& entry : examined.entries) {
       if (!unpacked.contains(entry.path.str())) continue;
@@ -104,7 +115,7 @@ class WheelSource final : public SliceSource {
   }
 
   Result<std::string> VendorLicence() override {
-    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_.path));
     std::vector<std::pair<std::string, std::string>> licences;
     for (const archive::ZipReader::Member& member : zip.members()) {
       const std::size_t slash = std::min(member.name.find('/'), member.name.size() - 1);
@@ -118,7 +129,7 @@ class WheelSource final : public SliceSource {
   }
 
   Result<RelPath> NameOf(const versions::GpuSlice& slice) override {
-    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice)));
+    PTPKG_TRY(const wheel::Retagging plan, wheel::PlanRetag(env_, wheel_.path, RequestFor(slice)));
     return RelPath::Parse(plan.name.str());
   }
 
@@ -131,7 +142,7 @@ class WheelSource final : public SliceSource {
   Result<StagedSlice> Stage(Env& env, const versions::GpuSlice& slice, const std::vector<SlicedEntry>& files,
                             const AbsPath& folder) override {
     wheel::NewContent content;
-    if (variant_) content.documents = Documents(VariantOf(slice, facts_));
+    if (options_.variant) content.documents = Documents(VariantOf(slice, facts_));
     PTPKG_TRY(const std::optional<std::string> note, ReadNote());
     if (note) content.documents[std::string(kPackageNoteName)] = *note;
     for (const SlicedEntry& file : files) {
@@ -142,16 +153,16 @@ class WheelSource final : public SliceSource {
                                .size_bytes = file.size_bytes,
                                .shared = file.shared});
     }
-    PTPKG_TRY(wheel::Retagging plan, wheel::PlanRetag(env_, wheel_, RequestFor(slice), content));
+    PTPKG_TRY(wheel::Retagging plan, wheel::PlanRetag(env_, wheel_.path, RequestFor(slice), content));
     plan.edits.deflate.cache = cache_.get();
     return StageEdited(env, plan, folder);
   }
 
   /// Other variants have their fallback elsewhere.
   Result<std::optional<RelPath>> FallbackName() override {
-    const bool is_whole = name_.variant.empty() || name_.variant == wheel::kNullVariant;
-    if (!variant_ || !is_whole) return std::optional<RelPath>();
-    wheel::FileName name = name_;
+    const bool is_whole = wheel_.name.variant.empty() || wheel_.name.variant == wheel::kNullVariant;
+    if (!options_.variant || !is_whole) return std::optional<RelPath>();
+    wheel::FileName name = wheel_.name;
     name.variant = wheel::kNullVariant;
     PTPKG_TRY(RelPath path, RelPath::Parse(name.str()));
     return std::optional(std::move(path));
@@ -159,7 +170,7 @@ class WheelSource final : public SliceSource {
 
   Result<StagedSlice> StageFallback(const AbsPath& folder) override {
     PTPKG_TRY(const wheel::Retagging plan,
-              wheel::PlanRetag(env_, wheel_, {.variant = std::string(wheel::kNullVariant)},
+              wheel::PlanRetag(env_, wheel_.path, {.variant = std::string(wheel::kNullVariant)},
                                {.documents = Documents(NullVariantOf(facts_))}));
     return StageEdited(env_, plan, folder);
   }
@@ -167,12 +178,13 @@ class WheelSource final : public SliceSource {
  private:
   Result<StagedSlice> StageEdited(Env& env, const wheel::Retagging& plan, const AbsPath& folder) const {
     StagedSlice staged{.file = folder / plan.name.str()};
-    PTPKG_CHECK(archive::WriteEditedZip(env, wheel_, staged.file, ExistingFilePolicy::kRefuse, plan.edits));
-    if (!check_) return staged;
+    PTPKG_CHECK(
+        archive::WriteEditedZip(env, wheel_.path, staged.file, ExistingFilePolicy::kRefuse, plan.edits));
+    if (!options_.check) return staged;
     RegressionCheck judgement = RegressionCheckForSlice(
-        BaselineFindings(findings_, OldAndNewNames(wheel_.Name(), plan.name, plan.edits)));
+        BaselineFindings(baseline_.findings, OldAndNewNames(wheel_.path.Name(), plan.name, plan.edits)));
     verify::KnownContent& known = judgement.options.known;
-    known.zip = seen_;
+    known.zip = baseline_.seen;
     for (const archive::Entry& entry : plan.edits.added) {
       if (entry.file) known.files.emplace(entry.name.str(), *entry.file);
     }
@@ -182,7 +194,7 @@ class WheelSource final : public SliceSource {
 
   /// Result of NoteOfSlice for the wheel's note.
   [[nodiscard]] Result<std::optional<std::string>> ReadNote() const {
-    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_));
+    PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, wheel_.path));
     // The directory may be spelled in another way than the file name.
     const std::string end = fmt::format(".dist-info/{}", kPackageNoteName);
     for (const archive::ZipReader::Member& member : zip.members()) {
@@ -201,20 +213,16 @@ class WheelSource final : public SliceSource {
 
   /// "cu130.sm90" of "cu130", of "cu130.sm80.sm90" too; or the label of the variant.
   [[nodiscard]] wheel::RetagRequest RequestFor(const versions::GpuSlice& slice) const {
-    if (variant_) return {.variant = VariantLabel(slice, facts_)};
-    const std::string before = versions::WithoutLabel(Join(local_, "."), '.');
+    if (options_.variant) return {.variant = VariantLabel(slice, facts_)};
+    const std::string before = versions::WithoutLabel(Join(wheel_.local, "."), '.');
     return {.local = before.empty() ? slice.Label() : before + "." + slice.Label()};
   }
 
   Env& env_;
-  AbsPath wheel_;
-  wheel::FileName name_;
-  bool variant_;
-  bool check_;
+  SlicedWheel wheel_;
   VariantFacts facts_;
-  std::shared_ptr<const verify::ZipScan> seen_;   // shared with the checks of slices
-  std::vector<Finding> findings_;                 // of the wheel
-  std::vector<std::string> local_;                // of the version
+  SliceSourceOptions options_;
+  WheelBaseline baseline_;                        // set by Unpack
   std::unique_ptr<archive::DeflateCache> cache_;  // of several slices
 };
 
@@ -227,9 +235,11 @@ Result<std::unique_ptr<SliceSource>> MakeWheelSource(Env& env, const AbsPath& wh
     return Error(ErrorCode::kUsage, fmt::format("'{}' is a variant wheel", wheel.str()))
         .WithHint("slice it with --variant, or slice the wheel that it was made from");
   }
-  auto source = std::make_unique<WheelSource>(env, wheel, std::move(name), options);
-  PTPKG_CHECK(source->SetCuda(options.cuda));
-  return std::unique_ptr<SliceSource>(std::move(source));
+  PTPKG_TRY(wheel::Version version, wheel::ParseVersion(name.version));
+  PTPKG_TRY(VariantFacts facts, VariantFactsOf(version.local, options.cuda));
+  SlicedWheel sliced{.path = wheel, .name = std::move(name), .local = std::move(version.local)};
+  return std::unique_ptr<SliceSource>(
+      std::make_unique<WheelSource>(env, std::move(sliced), std::move(facts), options));
 }
 
 }  // namespace ptpkg::pipeline
