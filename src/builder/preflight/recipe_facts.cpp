@@ -50,213 +50,234 @@ std::optional<std::int64_t> NumberOf(std::string_view name) {
   return number;
 }
 
-class RecipeFacts {
- public:
-  RecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts)
-      : env_(env), input_(input), recipe_(input.recipe), facts_(facts) {}
+/// Replaces the facts of the same names.
+void MergeFacts(Facts from, Facts& facts) {
+  for (auto& [name, value] : from) facts.insert_or_assign(name, std::move(value));
+}
 
-  Result<void> Add() {
-    AddEmptyRecipeFacts(facts_);
-    AddRecipe();
-    PTPKG_CHECK(AddTools());
-    PTPKG_CHECK(AddToolkit());
-    AddArchitectures();
-    AddNeeds();
-    AddSubmodules();
-    return env_.cancel.Check();
+/// Version facts of PyTorch: those that its build gives to itself.
+Facts TorchVersionFacts(const recipe::Recipe& recipe) {
+  if (recipe.staging || !IsTorch(recipe.name)) return {};
+  std::map<std::string, std::string> script_env = recipe.script.env;
+  SetTorchVersion(recipe, script_env);
+  const std::optional<std::string> made = ComposeTorchVersion(script_env);
+  return {{"version_made", made ? Value(*made) : Value()},
+          {"version_made_differs", Value(made && !IsVersionOfRecipe(*made, recipe.version))},
+          {"build_number_invalid", Value(!made && script_env.contains("PYTORCH_BUILD_NUMBER"))}};
+}
+
+/// Facts that the recipe alone gives.
+Facts WrittenFacts(const RecipeFactsInput& input) {
+  const recipe::Recipe& recipe = input.recipe;
+  Value::List names;
+  for (const versions::MatchSpec& spec : recipe.requirements.build) names.emplace_back(spec.name);
+  Value::List magma;
+  for (const versions::MatchSpec& spec : recipe.requirements.host) {
+    if (spec.name != "magma" && spec.name != "libmagma") continue;
+    const std::string version = ToolVersion(spec.version);
+    if (!version.empty()) magma.emplace_back(version);
   }
+  Value::List given;
+  for (const auto& [name, value] : recipe.script.env) given.emplace_back(name);
+  Facts facts = TorchVersionFacts(recipe);
+  facts["subject"] = Value(input.subject.empty() ? recipe.FileStem() : input.subject);
+  facts["package"] = Value(recipe.name);
+  facts["version"] = Value(recipe.version);
+  facts["build_requirements"] = Value(std::move(names));
+  facts["host_magma"] = Value(std::move(magma));
+  facts["script"] = Value(input.script);
+  facts["script_variables"] = Value(std::move(given));
+  return facts;
+}
 
- private:
-  void AddRecipe() {
-    facts_["subject"] = Value(input_.subject.empty() ? recipe_.FileStem() : input_.subject);
-    facts_["package"] = Value(recipe_.name);
-    facts_["version"] = Value(recipe_.version);
-    Value::List names;
-    for (const versions::MatchSpec& spec : recipe_.requirements.build) names.emplace_back(spec.name);
-    facts_["build_requirements"] = Value(std::move(names));
-    Value::List magma;
-    for (const versions::MatchSpec& spec : recipe_.requirements.host) {
-      if (spec.name != "magma" && spec.name != "libmagma") continue;
-      const std::string version = ToolVersion(spec.version);
-      if (!version.empty()) magma.emplace_back(version);
-    }
-    facts_["host_magma"] = Value(std::move(magma));
-    facts_["script"] = Value(input_.script);
-    Value::List given;
-    for (const auto& [name, value] : recipe_.script.env) given.emplace_back(name);
-    facts_["script_variables"] = Value(std::move(given));
-    AddVersionMade();
-  }
+struct ProgramFacts {
+  Facts versions;                    ///< Of the programs that were found.
+  std::optional<AbsPath> nvcc = {};  ///< The program.
+};
 
-  void AddVersionMade() {
-    if (recipe_.staging || !IsTorch(recipe_.name)) return;
-    std::map<std::string, std::string> script_env = recipe_.script.env;
-    SetTorchVersion(recipe_, script_env);
-    const std::optional<std::string> made = ComposeTorchVersion(script_env);
-    facts_["version_made"] = made ? Value(*made) : Value();
-    facts_["version_made_differs"] = Value(made && !IsVersionOfRecipe(*made, recipe_.version));
-    facts_["build_number_invalid"] = Value(!made && script_env.contains("PYTORCH_BUILD_NUMBER"));
-  }
-
-  Result<void> AddTools() {
-    for (const Tool& tool : input_.host.tools.tools) PTPKG_CHECK(AddProgram(tool.path));
-    if (const std::optional<Python>& python = input_.host.tools.python) {
-      facts_["python"] = Value(python->version);
-      PTPKG_TRY(const Python asked, ProbePython(env_, python->executable, {"numpy", "setuptools"}));
-      for (const auto& [name, version] : asked.packages) facts_[name] = Value(version);
-    }
-    if (input_.host.wheels) {
-      for (const WheelPin& pin : input_.host.wheels->wheels.pins) {
-        const auto fact = facts_.find(pin.name);
-        if (fact != facts_.end() && kOfWheels.contains(pin.name)) fact->second = Value(pin.version);
-      }
-    }
-    PTPKG_TRY(const auto detected, DetectVersions(env_, input_.host));
-    const auto toolkit = detected.find("cuda_toolkit");
-    if (toolkit != detected.end()) facts_["nvcc"] = Value(toolkit->second);
-    return Ok();
-  }
-
-  Result<void> AddProgram(const AbsPath& path) {
+/// Versions of the machine's programs. The first of several programs that give one fact counts.
+Result<ProgramFacts> VersionsOfPrograms(Env& env, const std::vector<Tool>& tools) {
+  ProgramFacts found;
+  for (const Tool& tool : tools) {
     for (const auto& [fact, program] : kPrograms) {
       // "g++-12" is one too.
-      const bool is = path.Name() == program || path.Name().starts_with(std::string(program) + "-");
-      if (!is || !facts_.at(std::string(fact)).IsNone()) continue;
-      const auto version = ProgramVersion(env_, path);
+      const bool is = tool.path.Name() == program || tool.path.Name().starts_with(std::string(program) + "-");
+      if (!is || found.versions.contains(std::string(fact))) continue;
+      const auto version = ProgramVersion(env, tool.path);
       if (!version && version.error().code() == ErrorCode::kCancelled) return version.error();
-      if (version && !version->empty()) facts_[std::string(fact)] = Value(*version);
-      if (program == "nvcc") nvcc_ = path;
-    }
-    return Ok();
-  }
-
-  Result<void> AddToolkit() {
-    facts_["nvcc_gxx"] = facts_.at("gxx");
-    if (!nvcc_) return Ok();
-    const auto toolkit = ReadCudaToolkit(env_, *nvcc_);
-    if (!toolkit) return Ok();
-    AddCudnn({toolkit->root / "lib64", AbsPath::Literal("/usr/lib/x86_64-linux-gnu"),
-              AbsPath::Literal("/usr/lib/aarch64-linux-gnu")});
-    AddForeignParts(*toolkit);
-    if (!toolkit->host_compiler) return Ok();
-    PTPKG_TRY(const std::string version, ProgramVersion(env_, *toolkit->host_compiler));
-    facts_["nvcc_gxx"] = version.empty() ? Value() : Value(version);
-    facts_["nvcc_gxx_missing"] = Value(version.empty());
-    return Ok();
-  }
-
-  /// cuDNN counts where the recipe requires it: another one may lie in /usr/lib.
-  void AddForeignParts(const CudaToolkit& toolkit) {
-    const std::string* const nvcc = facts_.at("nvcc").AsText();
-    if (nvcc == nullptr) return;
-    Value::List foreign;
-    for (std::string& part : ForeignCudaParts(env_, toolkit, *nvcc)) foreign.emplace_back(std::move(part));
-    facts_["foreign_cuda_parts"] = Value(std::move(foreign));
-    for (const AbsPath& header : input_.host.tools.headers) {
-      if (header.Name() != "cudnn_version.h") continue;
-      const auto cudnn = ForeignCudnn(env_, toolkit, header, *nvcc);
-      if (cudnn) facts_["foreign_cudnn"] = Value(*cudnn);
+      if (version && !version->empty()) found.versions[std::string(fact)] = Value(*version);
+      if (program == "nvcc") found.nvcc = tool.path;
     }
   }
+  return found;
+}
 
-  void AddCudnn(const std::vector<AbsPath>& folders) {
-    for (const AbsPath& folder : folders) {
-      const auto names = env_.fs.ListDir(folder);
-      if (!names) continue;
-      const auto versioned = std::find_if(names->begin(), names->end(), [](const std::string& name) {
-        return name.starts_with("libcudnn.so.");
-      });
-      if (versioned == names->end()) continue;
-      const bool linked = std::find(names->begin(), names->end(), "libcudnn.so") != names->end();
-      if (!linked) facts_["cudnn_without_link"] = Value((folder / *versioned).str());
-      return;  // what CMake finds first
+/// Versions of Python and of packages that it, or the Python index, brings; of the toolkit of either.
+Result<Facts> PackageFacts(Env& env, const HostPlan& host) {
+  Facts facts;
+  if (const std::optional<Python>& python = host.tools.python) {
+    facts["python"] = Value(python->version);
+    PTPKG_TRY(const Python asked, ProbePython(env, python->executable, {"numpy", "setuptools"}));
+    for (const auto& [name, version] : asked.packages) facts[name] = Value(version);
+  }
+  if (host.wheels) {
+    for (const WheelPin& pin : host.wheels->wheels.pins) {
+      if (kOfWheels.contains(pin.name)) facts[pin.name] = Value(pin.version);
     }
   }
+  PTPKG_TRY(const auto detected, DetectVersions(env, host));
+  const auto toolkit = detected.find("cuda_toolkit");
+  if (toolkit != detected.end()) facts["nvcc"] = Value(toolkit->second);
+  return facts;
+}
 
-  void AddArchitectures() {
-    std::vector<std::string> lists = recipe_.ptpkg.device_code;
-    for (const char* name : {"TORCH_CUDA_ARCH_LIST", "CMAKE_CUDA_ARCHITECTURES", "CUDAARCHS"}) {
-      const auto found = recipe_.script.env.find(name);
-      if (lists.empty() && found != recipe_.script.env.end()) lists.push_back(found->second);
-    }
-    versions::DeviceArchitectures all;
-    for (const std::string& list : lists) {
-      const std::size_t glob = list.find('=');
-      const auto parsed = versions::ParseDeviceArchitectures(
-          glob == std::string::npos ? std::string_view(list) : std::string_view(list).substr(glob + 1));
-      if (!parsed) continue;  // "any", "native": nothing to compare
-      // The machine's GPUs are known by CUDA's numbers: names of AMD have none.
-      const auto add = [](const versions::ArchitectureNames& from, versions::ArchitectureNames& to) {
-        for (const std::string& name : from) {
-          if (NumberOf(name)) to.insert(name);
-        }
-      };
-      add(parsed->sass, all.sass);
-      add(parsed->ptx, all.ptx);
-    }
-    Value::List numbers;
-    for (const auto* names : {&all.sass, &all.ptx}) {
-      for (const std::string& name : *names) {
-        const auto number = NumberOf(name);
-        if (number && std::find(numbers.begin(), numbers.end(), Value(*number)) == numbers.end())
-          numbers.emplace_back(*number);
+/// Parts of another CUDA than `nvcc`, its version. cuDNN counts where the recipe requires it, among
+/// `headers`: another one may lie in /usr/lib.
+Facts ForeignPartFacts(Env& env, const CudaToolkit& toolkit, const std::string& nvcc,
+                       const std::vector<AbsPath>& headers) {
+  Facts facts;
+  Value::List foreign;
+  for (std::string& part : ForeignCudaParts(env, toolkit, nvcc)) foreign.emplace_back(std::move(part));
+  facts["foreign_cuda_parts"] = Value(std::move(foreign));
+  for (const AbsPath& header : headers) {
+    if (header.Name() != "cudnn_version.h") continue;
+    const auto cudnn = ForeignCudnn(env, toolkit, header, nvcc);
+    if (cudnn) facts["foreign_cudnn"] = Value(*cudnn);
+  }
+  return facts;
+}
+
+/// The first cuDNN, which CMake finds, if it lacks the link that linkers need.
+std::optional<AbsPath> CudnnWithoutLink(Fs& fs, const std::vector<AbsPath>& folders) {
+  for (const AbsPath& folder : folders) {
+    const auto names = fs.ListDir(folder);
+    if (!names) continue;
+    const auto versioned = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+      return name.starts_with("libcudnn.so.");
+    });
+    if (versioned == names->end()) continue;
+    const bool linked = std::find(names->begin(), names->end(), "libcudnn.so") != names->end();
+    return linked ? std::nullopt : std::optional(folder / *versioned);
+  }
+  return std::nullopt;
+}
+
+/// Facts about the toolkit of `nvcc`. `known`: facts so far, with the version of nvcc. `headers`: those that
+/// the recipe requires.
+Result<Facts> ToolkitFacts(Env& env, const AbsPath& nvcc, const Facts& known,
+                           const std::vector<AbsPath>& headers) {
+  const auto toolkit = ReadCudaToolkit(env, nvcc);
+  if (!toolkit) return Facts{};
+  Facts facts;
+  const std::optional<AbsPath> cudnn =
+      CudnnWithoutLink(env.fs, {toolkit->root / "lib64", AbsPath::Literal("/usr/lib/x86_64-linux-gnu"),
+                                AbsPath::Literal("/usr/lib/aarch64-linux-gnu")});
+  if (cudnn) facts["cudnn_without_link"] = Value(cudnn->str());
+  if (const std::string* version = known.at("nvcc").AsText()) {
+    MergeFacts(ForeignPartFacts(env, *toolkit, *version, headers), facts);
+  }
+  if (!toolkit->host_compiler) return facts;
+  PTPKG_TRY(const std::string version, ProgramVersion(env, *toolkit->host_compiler));
+  facts["nvcc_gxx"] = version.empty() ? Value() : Value(version);
+  facts["nvcc_gxx_missing"] = Value(version.empty());
+  return facts;
+}
+
+/// The architectures that the recipe asks for. Those without a number are left out: the machine's GPUs are
+/// known by CUDA's numbers, and names of AMD have none.
+versions::DeviceArchitectures RequestedArchitectures(const recipe::Recipe& recipe) {
+  std::vector<std::string> lists = recipe.ptpkg.device_code;
+  for (const char* name : {"TORCH_CUDA_ARCH_LIST", "CMAKE_CUDA_ARCHITECTURES", "CUDAARCHS"}) {
+    const auto found = recipe.script.env.find(name);
+    if (lists.empty() && found != recipe.script.env.end()) lists.push_back(found->second);
+  }
+  versions::DeviceArchitectures all;
+  for (const std::string& list : lists) {
+    const std::size_t glob = list.find('=');
+    const auto parsed = versions::ParseDeviceArchitectures(
+        glob == std::string::npos ? std::string_view(list) : std::string_view(list).substr(glob + 1));
+    if (!parsed) continue;  // "any", "native": nothing to compare
+    const auto add = [](const versions::ArchitectureNames& from, versions::ArchitectureNames& to) {
+      for (const std::string& name : from) {
+        if (NumberOf(name)) to.insert(name);
+      }
+    };
+    add(parsed->sass, all.sass);
+    add(parsed->ptx, all.ptx);
+  }
+  return all;
+}
+
+/// Their numbers, each once.
+Value::List NumbersOf(const versions::DeviceArchitectures& architectures) {
+  Value::List numbers;
+  for (const auto* names : {&architectures.sass, &architectures.ptx}) {
+    for (const std::string& name : *names) {
+      const auto number = NumberOf(name);
+      if (number && std::find(numbers.begin(), numbers.end(), Value(*number)) == numbers.end()) {
+        numbers.emplace_back(*number);
       }
     }
-    if (!numbers.empty()) AddUnserved(all);
-    facts_["architectures"] = Value(std::move(numbers));
   }
+  return numbers;
+}
 
-  /// Machine code runs on devices of the same major number and a minor one that is not less; PTX on later
-  /// ones; code with a suffix is left out: it is for one chip or family.
-  void AddUnserved(const versions::DeviceArchitectures& asked) {
-    Value::List unserved;
-    for (const Value& gpu : *facts_.at("gpus").AsList()) {
-      std::string digits = *gpu.AsText();
-      std::erase(digits, '.');
-      const std::int64_t device = NumberOf("sm_" + digits).value_or(0);
-      const auto runs = [&](const std::string& name) {
-        const std::int64_t number = NumberOf(name).value_or(0);
-        return name.starts_with("sm_") ? number / 10 == device / 10 && number <= device : number <= device;
-      };
-      const bool served = std::any_of(asked.sass.begin(), asked.sass.end(), runs) ||
-                          std::any_of(asked.ptx.begin(), asked.ptx.end(), runs);
-      if (!served) unserved.push_back(gpu);
-    }
-    facts_["unserved_gpus"] = Value(std::move(unserved));
+/// Those of `gpus` that the code does not run on. Machine code runs on devices of the same major number and a
+/// minor one that is not less; PTX on later ones; code with a suffix is left out: it is for one chip or
+/// family.
+Value::List UnservedGpus(const Value::List& gpus, const versions::DeviceArchitectures& asked) {
+  Value::List unserved;
+  for (const Value& gpu : gpus) {
+    std::string digits = *gpu.AsText();
+    std::erase(digits, '.');
+    const std::int64_t device = NumberOf("sm_" + digits).value_or(0);
+    const auto runs = [&](const std::string& name) {
+      const std::int64_t number = NumberOf(name).value_or(0);
+      return name.starts_with("sm_") ? number / 10 == device / 10 && number <= device : number <= device;
+    };
+    const bool served = std::any_of(asked.sass.begin(), asked.sass.end(), runs) ||
+                        std::any_of(asked.ptx.begin(), asked.ptx.end(), runs);
+    if (!served) unserved.push_back(gpu);
   }
+  return unserved;
+}
 
-  void AddNeeds() {
-    const std::uint64_t bytes = MemoryPerJob(recipe_, input_.memory_per_job);
-    if (bytes > 0) facts_["memory_per_job_gib"] = InGiB(bytes);
-    const bool cuda = !facts_.at("nvcc").IsNone();
-    const double torch = cuda ? kDiskOfTorchWithCuda : kDiskOfTorch;
-    facts_["needed_disk_gib"] = Value(IsTorch(recipe_.name) ? torch : kDiskOfAny);
+/// `known`: facts so far, with the machine's GPUs.
+Facts ArchitectureFacts(const recipe::Recipe& recipe, const Facts& known) {
+  const versions::DeviceArchitectures asked = RequestedArchitectures(recipe);
+  Value::List numbers = NumbersOf(asked);
+  Facts facts;
+  if (!numbers.empty()) facts["unserved_gpus"] = Value(UnservedGpus(*known.at("gpus").AsList(), asked));
+  facts["architectures"] = Value(std::move(numbers));
+  return facts;
+}
+
+Facts NeedFacts(const RecipeFactsInput& input, bool cuda) {
+  Facts facts;
+  const std::uint64_t bytes = MemoryPerJob(input.recipe, input.memory_per_job);
+  if (bytes > 0) facts["memory_per_job_gib"] = InGiB(bytes);
+  const double torch = cuda ? kDiskOfTorchWithCuda : kDiskOfTorch;
+  facts["needed_disk_gib"] = Value(IsTorch(input.recipe.name) ? torch : kDiskOfAny);
+  return facts;
+}
+
+/// Submodules of `source` without content; nullopt if it has none. Reads .gitmodules like `git submodule`:
+/// "path = third_party/fmt".
+std::optional<Value::List> EmptySubmodules(Fs& fs, const AbsPath& source) {
+  const auto text = ReadFile(fs, source / ".gitmodules");
+  if (!text) return std::nullopt;
+  Value::List empty;
+  for (const std::string& line : SplitLines(*text)) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string::npos || Trim(line.substr(0, equals)) != "path") continue;
+    const std::string path(Trim(line.substr(equals + 1)));
+    const auto below = RelPath::Parse(path);
+    if (!below) continue;
+    const auto names = fs.ListDir(source / *below);
+    if (names && names->empty()) empty.emplace_back(path);
   }
-
-  /// Like `git submodule`: "path = third_party/fmt".
-  void AddSubmodules() {
-    if (!input_.source) return;
-    const auto text = ReadFile(env_.fs, *input_.source / ".gitmodules");
-    if (!text) return;
-    Value::List empty;
-    for (const std::string& line : SplitLines(*text)) {
-      const std::size_t equals = line.find('=');
-      if (equals == std::string::npos || Trim(line.substr(0, equals)) != "path") continue;
-      const std::string path(Trim(line.substr(equals + 1)));
-      const auto below = RelPath::Parse(path);
-      if (!below) continue;
-      const auto names = env_.fs.ListDir(*input_.source / *below);
-      if (names && names->empty()) empty.emplace_back(path);
-    }
-    facts_["empty_submodules"] = Value(std::move(empty));
-  }
-
-  Env& env_;
-  const RecipeFactsInput& input_;
-  const recipe::Recipe& recipe_;
-  Facts& facts_;
-  std::optional<AbsPath> nvcc_;
-};
+  return empty;
+}
 
 }  // namespace
 
@@ -277,7 +298,24 @@ void AddEmptyRecipeFacts(Facts& facts) {
 }
 
 Result<void> AddRecipeFacts(Env& env, const RecipeFactsInput& input, Facts& facts) {
-  return RecipeFacts(env, input, facts).Add();
+  AddEmptyRecipeFacts(facts);
+  MergeFacts(WrittenFacts(input), facts);
+  PTPKG_TRY(ProgramFacts programs, VersionsOfPrograms(env, input.host.tools.tools));
+  MergeFacts(std::move(programs.versions), facts);
+  PTPKG_TRY(Facts packages, PackageFacts(env, input.host));
+  MergeFacts(std::move(packages), facts);
+  facts["nvcc_gxx"] = facts.at("gxx");
+  if (programs.nvcc) {
+    PTPKG_TRY(Facts toolkit, ToolkitFacts(env, *programs.nvcc, facts, input.host.tools.headers));
+    MergeFacts(std::move(toolkit), facts);
+  }
+  MergeFacts(ArchitectureFacts(input.recipe, facts), facts);
+  MergeFacts(NeedFacts(input, !facts.at("nvcc").IsNone()), facts);
+  if (input.source) {
+    std::optional<Value::List> empty = EmptySubmodules(env.fs, *input.source);
+    if (empty) facts["empty_submodules"] = Value(*std::move(empty));
+  }
+  return env.cancel.Check();
 }
 
 }  // namespace ptpkg::builder

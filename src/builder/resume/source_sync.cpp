@@ -86,172 +86,196 @@ void SyncRecord::RereadAllSources() {
 namespace {
 
 /// A file of an origin.
-struct Found {
+struct SourceFile {
   RelPath path;  ///< In the copy.
   AbsPath from;
   FileStat stat;
   std::string link_target;
 };
 
+/// Everything that the origins hold.
+struct SourceListing {
+  std::vector<SourceFile> files;       ///< By path, each path once.
+  std::vector<RelPath> empty_folders;  ///< In the copy.
+};
+
 bool SameStat(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.size_bytes == b.size_bytes && a.mtime_ns == b.mtime_ns && a.mode == b.mode;
 }
 
-class Syncer {
+Error HardLinkedSourceError(const RelPath& path) {
+  return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe contain '{}'", path.str()))
+      .WithHint("set target_directory for one of them");
+}
+
+Result<void> AddOrigin(Env& env, const SyncOrigin& origin, SourceListing& listing) {
+  PTPKG_TRY(
+      std::vector<source::WalkEntry> entries,
+      source::Walk(
+          env, origin.folder,
+          {.sources_only = true, .no_run_files = true, .empty_folders = true, .left_out = origin.left_out}));
+  for (source::WalkEntry& entry : entries) {
+    RelPath path = entry.path;
+    if (!origin.below.empty()) {
+      PTPKG_TRY(path, RelPath::Parse(origin.below + "/" + path.str()));
+    }
+    if (entry.stat.kind == FileKind::kDirectory) {
+      listing.empty_folders.push_back(std::move(path));
+      continue;
+    }
+    SourceFile one{
+        .path = std::move(path), .from = origin.folder / entry.path, .stat = entry.stat, .link_target = {}};
+    if (entry.stat.kind != FileKind::kRegular) {
+      PTPKG_TRY(const TreeEntry checked, source::CheckEntry(env, origin.folder, std::move(entry)));
+      one.link_target = checked.link_target;
+    }
+    listing.files.push_back(std::move(one));
+  }
+  return Ok();
+}
+
+/// Errors: kInvalidInput for a file that two origins hold.
+Result<SourceListing> ListSources(Env& env, const std::vector<SyncOrigin>& origins) {
+  SourceListing listing;
+  for (const SyncOrigin& origin : origins) PTPKG_CHECK(AddOrigin(env, origin, listing));
+  std::vector<SourceFile>& files = listing.files;
+  // Each origin's are sorted already, and most recipes have one.
+  if (origins.size() > 1) {
+    std::sort(files.begin(), files.end(),
+              [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  }
+  const auto twice = std::adjacent_find(
+      files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path == b.path; });
+  if (twice != files.end()) return HardLinkedSourceError(twice->path);
+  return listing;
+}
+
+bool IsAsRecorded(const SourceFile& one, const SyncRecord& record) {
+  const auto before = record.files.find(one.path);
+  return before != record.files.end() && before->second.kind == one.stat.kind &&
+         before->second.executable == source::IsExecutable(one.stat) &&
+         before->second.size_bytes == one.stat.size_bytes && before->second.mtime_ns == one.stat.mtime_ns;
+}
+
+Result<bool> HasRecordedContent(Env& env, const SourceFile& one, const SyncRecord& record) {
+  PTPKG_CHECK(env.cancel.Check());
+  const auto before = record.files.find(one.path);
+  if (before == record.files.end() || before->second.kind != one.stat.kind ||
+      before->second.executable != source::IsExecutable(one.stat)) {
+    return false;
+  }
+  if (one.stat.kind == FileKind::kSymlink) return HashText(one.link_target) == before->second.digest;
+  if (before->second.size_bytes != one.stat.size_bytes) return false;
+  PTPKG_TRY(const Digests digests, HashFile(env.fs, one.from));
+  return digests.sha256 == before->second.digest;
+}
+
+/// Files that are not as recorded, by path.
+struct SourceChanges {
+  std::vector<const SourceFile*> changed;  ///< To copy.
+  std::vector<const SourceFile*> retimed;  ///< The time is new, and nothing else.
+};
+
+Result<SourceChanges> FindChanges(Env& env, const std::vector<SourceFile>& files, const SyncRecord& record) {
+  std::vector<const SourceFile*> doubtful;
+  for (const SourceFile& one : files) {
+    if (!IsAsRecorded(one, record)) doubtful.push_back(&one);
+  }
+  std::vector<char> differs(doubtful.size(), 1);
+  const auto compare = [&](std::size_t i) -> Result<void> {
+    PTPKG_TRY(const bool same, HasRecordedContent(env, *doubtful[i], record));
+    differs[i] = same ? 0 : 1;
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(env.jobs, doubtful.size(), compare));
+  SourceChanges changes;
+  for (std::size_t i = 0; i < doubtful.size(); ++i) {
+    (differs[i] == 0 ? changes.retimed : changes.changed).push_back(doubtful[i]);
+  }
+  return changes;
+}
+
+/// Recorded paths that no origin has any more.
+std::vector<RelPath> GonePaths(const std::vector<SourceFile>& files, const SyncRecord& record) {
+  std::vector<RelPath> gone;
+  auto there = files.begin();
+  for (const auto& [path, file] : record.files) {
+    while (there != files.end() && there->path < path) ++there;
+    if (there == files.end() || there->path != path) gone.push_back(path);
+  }
+  return gone;
+}
+
+/// True if the copy gets a file that the record does not have. Errors: kInvalidInput for one that another
+/// source has brought.
+Result<bool> AddsFiles(const SyncRequest& request, const std::vector<const SourceFile*>& changed,
+                       const SyncRecord& record) {
+  bool adds = false;
+  for (const SourceFile* one : changed) {
+    if (record.files.contains(one->path)) continue;
+    if (request.is_taken && request.is_taken(one->path)) return HardLinkedSourceError(one->path);
+    adds = true;
+  }
+  return adds;
+}
+
+SyncRecord::File RecordOf(const FileStat& stat, const Sha256& digest, std::int64_t started_ns) {
+  const bool young = stat.mtime_ns > started_ns - kTickNs;
+  return SyncRecord::File{.kind = stat.kind,
+                          .executable = source::IsExecutable(stat),
+                          .size_bytes = stat.size_bytes,
+                          .mtime_ns = young ? SyncRecord::kUnsure : stat.mtime_ns,
+                          .digest = digest};
+}
+
+/// Makes and removes places for files in the copy. A place is reached through directories alone, because a
+/// symlink made by a build may lead anywhere. Remembers the directories that are such.
+class CopyPlaces {
  public:
-  Syncer(Env& env, const SyncRequest& request, SyncRecord& record)
-      : env_(env), request_(request), record_(record), started_ns_(NowNs(env)) {}
+  /// Both are borrowed.
+  CopyPlaces(Fs& fs, const AbsPath& copy) : fs_(fs), copy_(copy) {}
 
-  Result<SyncOutcome> Run() {
-    PTPKG_CHECK(List());
-    PTPKG_TRY(const std::vector<Found*> changed, FindChanged());
-    SyncOutcome outcome;
-    outcome.removed = Gone();
-    bool added = false;
-    for (const Found* one : changed) {
-      if (record_.files.contains(one->path)) continue;
-      if (request_.is_taken && request_.is_taken(one->path)) return HardLinkedSourceError(one->path);
-      added = true;
-    }
-    const bool others = added || !outcome.removed.empty();
-    if (others && request_.before_other_files) PTPKG_CHECK(request_.before_other_files());
-    // From here on until the end the copy is neither: a run that is killed has to be made good. A new file
-    // is recorded before it is there, because its source may be gone when the next run looks.
-    for (const Found* one : changed) record_.Distrust(one->path);
-    if (!request_.first && !(changed.empty() && outcome.removed.empty())) PTPKG_CHECK(WriteRecord());
-    for (const RelPath& path : outcome.removed) PTPKG_CHECK(RemoveOne(path));
-    for (const RelPath& path : outcome.removed) record_.files.erase(path);
-    for (const Found* one : changed) PTPKG_CHECK(MakePlace(*one));
-    PTPKG_CHECK(CopyAll(changed));
-    PTPKG_CHECK(MakeEmptyFolders());
-    if (touched_ || request_.first || !(changed.empty() && outcome.removed.empty()))
-      PTPKG_CHECK(WriteRecord());
-    for (const Found* one : changed) outcome.copied.push_back(one->path);
-    return outcome;
-  }
-
- private:
-  Result<void> WriteRecord() { return record_.Write(env_.fs, request_.record_file); }
-
-  /// Everything of the origins, by its place in the copy.
-  Result<void> List() {
-    for (const SyncOrigin& origin : request_.origins) {
-      PTPKG_TRY(std::vector<source::WalkEntry> entries, source::Walk(env_, origin.folder,
-                                                                     {.sources_only = true,
-                                                                      .no_run_files = true,
-                                                                      .empty_folders = true,
-                                                                      .left_out = origin.left_out}));
-      for (source::WalkEntry& entry : entries) {
-        RelPath path = entry.path;
-        if (!origin.below.empty()) {
-          PTPKG_TRY(path, RelPath::Parse(origin.below + "/" + path.str()));
-        }
-        if (entry.stat.kind == FileKind::kDirectory) {
-          empty_folders_.push_back(std::move(path));
-          continue;
-        }
-        Found one{.path = std::move(path),
-                  .from = origin.folder / entry.path,
-                  .stat = entry.stat,
-                  .link_target = {}};
-        if (entry.stat.kind != FileKind::kRegular) {
-          PTPKG_TRY(const TreeEntry checked, source::CheckEntry(env_, origin.folder, std::move(entry)));
-          one.link_target = checked.link_target;
-        }
-        found_.push_back(std::move(one));
-      }
-    }
-    // Each origin's are sorted already, and most recipes have one.
-    if (request_.origins.size() > 1) {
-      std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.path < b.path; });
-    }
-    const auto twice = std::adjacent_find(found_.begin(), found_.end(),
-                                          [](const Found& a, const Found& b) { return a.path == b.path; });
-    return twice == found_.end() ? Ok() : Result<void>(HardLinkedSourceError(twice->path));
-  }
-
-  /// Nothing records them: one that is gone in the source stays in the copy.
-  Result<void> MakeEmptyFolders() {
-    for (const RelPath& path : empty_folders_) {
-      PTPKG_TRY(const bool there, Exists(env_.fs, request_.copy / path));
-      if (!there) PTPKG_CHECK(env_.fs.MakeDirs(request_.copy / path));
+  /// Removes the file, and directories that are empty then. One that the build has taken away is gone.
+  Result<void> Remove(const RelPath& path) {
+    std::string folder = path.ParentText();
+    PTPKG_TRY(const bool real, IsReal(folder));
+    if (!real) return Ok();
+    const AbsPath place = copy_ / path;
+    const auto stat = fs_.Lstat(place);
+    if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
+    if (stat && stat->kind != FileKind::kDirectory) PTPKG_CHECK(fs_.Remove(place));
+    while (!folder.empty()) {
+      PTPKG_TRY(const std::vector<std::string> left, fs_.ListDir(copy_ / folder));
+      if (!left.empty()) return Ok();
+      PTPKG_CHECK(fs_.Remove(copy_ / folder));
+      real_.clear();
+      const std::size_t slash = folder.rfind('/');
+      folder = slash == std::string::npos ? "" : folder.substr(0, slash);
     }
     return Ok();
   }
 
-  /// Recorded paths that no origin has any more.
-  std::vector<RelPath> Gone() {
-    std::vector<RelPath> gone;
-    auto there = found_.begin();
-    for (const auto& [path, file] : record_.files) {
-      while (there != found_.end() && there->path < path) ++there;
-      if (there == found_.end() || there->path != path) gone.push_back(path);
+  /// Makes the directories of the file, and room for it. `refuse`: a file there is another source's.
+  Result<void> Make(const RelPath& path, bool refuse) {
+    std::string folder;
+    for (const std::string& name : Split(path.ParentText(), '/')) {
+      if (name.empty()) continue;
+      folder += (folder.empty() ? "" : "/") + name;
+      PTPKG_TRY(const bool real, IsReal(folder));
+      if (real) continue;
+      PTPKG_TRY(const bool there, Exists(fs_, copy_ / folder));
+      if (there) return PlaceTaken(path, folder);
+      PTPKG_CHECK(fs_.MakeDir(copy_ / folder));
+      real_.insert_or_assign(folder, true);
     }
-    return gone;
+    const auto stat = fs_.Lstat(copy_ / path);
+    if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
+    if (refuse) return HardLinkedSourceError(path);
+    if (stat->kind == FileKind::kDirectory) return PlaceTaken(path, path.str());
+    return fs_.Remove(copy_ / path);
   }
 
-  static Error HardLinkedSourceError(const RelPath& path) {
-    return Error(ErrorCode::kInvalidInput, fmt::format("two sources of the recipe contain '{}'", path.str()))
-        .WithHint("set target_directory for one of them");
-  }
-
-  /// Files to copy. The record of a file with nothing but a new time takes that time.
-  Result<std::vector<Found*>> FindChanged() {
-    std::vector<Found*> doubtful;
-    for (Found& one : found_) {
-      if (!IsAsRecorded(one)) doubtful.push_back(&one);
-    }
-    std::vector<char> differs(doubtful.size(), 1);
-    const auto compare = [&](std::size_t i) -> Result<void> {
-      PTPKG_TRY(const bool same, HasRecordedContent(*doubtful[i]));
-      differs[i] = same ? 0 : 1;
-      return Ok();
-    };
-    PTPKG_CHECK(ParallelFor(env_.jobs, doubtful.size(), compare));
-    std::vector<Found*> changed;
-    for (std::size_t i = 0; i < doubtful.size(); ++i) {
-      if (differs[i] == 0) {
-        Record(*doubtful[i], record_.files.at(doubtful[i]->path).digest);
-        touched_ = true;
-      } else {
-        changed.push_back(doubtful[i]);
-      }
-    }
-    return changed;
-  }
-
-  [[nodiscard]] bool IsAsRecorded(const Found& one) const {
-    const auto before = record_.files.find(one.path);
-    return before != record_.files.end() && before->second.kind == one.stat.kind &&
-           before->second.executable == source::IsExecutable(one.stat) &&
-           before->second.size_bytes == one.stat.size_bytes && before->second.mtime_ns == one.stat.mtime_ns;
-  }
-
-  Result<bool> HasRecordedContent(const Found& one) {
-    PTPKG_CHECK(env_.cancel.Check());
-    const auto before = record_.files.find(one.path);
-    if (before == record_.files.end() || before->second.kind != one.stat.kind ||
-        before->second.executable != source::IsExecutable(one.stat)) {
-      return false;
-    }
-    if (one.stat.kind == FileKind::kSymlink) return HashText(one.link_target) == before->second.digest;
-    if (before->second.size_bytes != one.stat.size_bytes) return false;
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, one.from));
-    return digests.sha256 == before->second.digest;
-  }
-
-  void Record(const Found& one, const Sha256& digest) {
-    const bool young = one.stat.mtime_ns > started_ns_ - kTickNs;
-    record_.files.insert_or_assign(
-        one.path, SyncRecord::File{.kind = one.stat.kind,
-                                   .executable = source::IsExecutable(one.stat),
-                                   .size_bytes = one.stat.size_bytes,
-                                   .mtime_ns = young ? SyncRecord::kUnsure : one.stat.mtime_ns,
-                                   .digest = digest});
-  }
-
-  /// True if `folder` of the copy is reached through directories alone: a symlink made by a build
-  /// may lead anywhere.
+ private:
   Result<bool> IsReal(const std::string& folder) {
     if (folder.empty()) return true;
     const auto known = real_.find(folder);
@@ -259,32 +283,12 @@ class Syncer {
     const std::size_t slash = folder.rfind('/');
     PTPKG_TRY(bool real, IsReal(slash == std::string::npos ? "" : folder.substr(0, slash)));
     if (real) {
-      const auto stat = env_.fs.Lstat(request_.copy / folder);
+      const auto stat = fs_.Lstat(copy_ / folder);
       if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
       real = stat && stat->kind == FileKind::kDirectory;
     }
     real_.emplace(folder, real);
     return real;
-  }
-
-  Result<void> RemoveOne(const RelPath& path) {
-    PTPKG_CHECK(env_.cancel.Check());
-    std::string folder = path.ParentText();
-    PTPKG_TRY(const bool real, IsReal(folder));
-    if (!real) return Ok();  // the build has taken it away
-    const AbsPath place = request_.copy / path;
-    const auto stat = env_.fs.Lstat(place);
-    if (!stat && stat.error().code() != ErrorCode::kNotFound) return stat.error();
-    if (stat && stat->kind != FileKind::kDirectory) PTPKG_CHECK(env_.fs.Remove(place));
-    while (!folder.empty()) {
-      PTPKG_TRY(const std::vector<std::string> left, env_.fs.ListDir(request_.copy / folder));
-      if (!left.empty()) return Ok();
-      PTPKG_CHECK(env_.fs.Remove(request_.copy / folder));
-      real_.clear();
-      const std::size_t slash = folder.rfind('/');
-      folder = slash == std::string::npos ? "" : folder.substr(0, slash);
-    }
-    return Ok();
   }
 
   static Error PlaceTaken(const RelPath& path, const std::string& by) {
@@ -294,80 +298,107 @@ class Syncer {
         .WithHint("rename one of them, or start over with --fresh");
   }
 
-  /// Makes the directories of `one`, and room for it.
-  Result<void> MakePlace(const Found& one) {
-    std::string folder;
-    for (const std::string& name : Split(one.path.ParentText(), '/')) {
-      if (name.empty()) continue;
-      folder += (folder.empty() ? "" : "/") + name;
-      PTPKG_TRY(const bool real, IsReal(folder));
-      if (real) continue;
-      PTPKG_TRY(const bool there, Exists(env_.fs, request_.copy / folder));
-      if (there) return PlaceTaken(one.path, folder);
-      PTPKG_CHECK(env_.fs.MakeDir(request_.copy / folder));
-      real_.insert_or_assign(folder, true);
-    }
-    const auto stat = env_.fs.Lstat(request_.copy / one.path);
-    if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
-    if (request_.first && !request_.replaces) return HardLinkedSourceError(one.path);
-    if (stat->kind == FileKind::kDirectory) return PlaceTaken(one.path, one.path.str());
-    return env_.fs.Remove(request_.copy / one.path);
-  }
-
-  Result<void> CopyAll(const std::vector<Found*>& changed) {
-    if (changed.empty()) return Ok();
-    Task task(env_.reporter,
-              TaskInfo{.stage = "source", .subject = std::string(request_.origins.front().folder.Name())});
-    std::vector<Sha256> digests(changed.size());
-    const auto copy = [&](std::size_t i) -> Result<void> {
-      PTPKG_CHECK(env_.cancel.Check());
-      PTPKG_TRY(digests[i], CopyOne(*changed[i]));
-      task.Advance(changed[i]->stat.size_bytes);
-      return Ok();
-    };
-    PTPKG_CHECK(ParallelFor(env_.jobs, changed.size(), copy));
-    for (std::size_t i = 0; i < changed.size(); ++i) Record(*changed[i], digests[i]);
-    task.Done("copied");
-    return Ok();
-  }
-
-  /// Copies `one` as it was for a moment, which its stat tells afterwards.
-  Result<Sha256> CopyOne(Found& one) {
-    const AbsPath to = request_.copy / one.path;
-    if (one.stat.kind == FileKind::kSymlink) {
-      PTPKG_CHECK(env_.fs.CreateSymlink(one.link_target, to));
-      return HashText(one.link_target);
-    }
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      if (attempt > 0) PTPKG_CHECK(env_.fs.Remove(to));
-      PTPKG_CHECK(env_.fs.CopyFile(one.from, to), "while copying changed sources");
-      PTPKG_TRY(const Digests digests, HashFile(env_.fs, to));
-      PTPKG_TRY(const FileStat after, env_.fs.Lstat(one.from));
-      const bool same = SameStat(one.stat, after) && digests.size_bytes == after.size_bytes;
-      one.stat = after;
-      if (!same) continue;
-      if ((after.mode & 0200U) == 0) PTPKG_CHECK(env_.fs.SetMode(to, (after.mode & 0777U) | 0200U));
-      if (!request_.first) PTPKG_CHECK(env_.fs.SetMtime(to, NowNs(env_)));
-      return digests.sha256;
-    }
-    return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was copied", one.from.str()))
-        .WithHint("run the command again when no other program writes to the sources");
-  }
-
-  Env& env_;
-  const SyncRequest& request_;
-  SyncRecord& record_;
-  std::int64_t started_ns_;
-  bool touched_ = false;                // the record has changed, though no file has
-  std::vector<Found> found_;            // by path
-  std::vector<RelPath> empty_folders_;  // in the copy
+  Fs& fs_;
+  const AbsPath& copy_;
   std::map<std::string, bool> real_;
 };
+
+/// A file of the copy.
+struct CopiedFile {
+  FileStat stat;  ///< Of the source, when it was copied.
+  Sha256 digest;
+};
+
+/// Copies `one` as it was for a moment, which its stat tells afterwards.
+Result<CopiedFile> CopyOne(Env& env, const SyncRequest& request, const SourceFile& one) {
+  const AbsPath to = request.copy / one.path;
+  if (one.stat.kind == FileKind::kSymlink) {
+    PTPKG_CHECK(env.fs.CreateSymlink(one.link_target, to));
+    return CopiedFile{.stat = one.stat, .digest = HashText(one.link_target)};
+  }
+  FileStat before = one.stat;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (attempt > 0) PTPKG_CHECK(env.fs.Remove(to));
+    PTPKG_CHECK(env.fs.CopyFile(one.from, to), "while copying changed sources");
+    PTPKG_TRY(const Digests digests, HashFile(env.fs, to));
+    PTPKG_TRY(const FileStat after, env.fs.Lstat(one.from));
+    const bool same = SameStat(before, after) && digests.size_bytes == after.size_bytes;
+    before = after;
+    if (!same) continue;
+    if ((after.mode & 0200U) == 0) PTPKG_CHECK(env.fs.SetMode(to, (after.mode & 0777U) | 0200U));
+    if (!request.first) PTPKG_CHECK(env.fs.SetMtime(to, NowNs(env)));
+    return CopiedFile{.stat = after, .digest = digests.sha256};
+  }
+  return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was copied", one.from.str()))
+      .WithHint("run the command again when no other program writes to the sources");
+}
+
+/// Copies all of `changed` into places that are made. One result for each.
+Result<std::vector<CopiedFile>> CopyAll(Env& env, const SyncRequest& request,
+                                        const std::vector<const SourceFile*>& changed) {
+  std::vector<CopiedFile> copied(changed.size());
+  if (changed.empty()) return copied;
+  Task task(env.reporter,
+            TaskInfo{.stage = "source", .subject = std::string(request.origins.front().folder.Name())});
+  const auto copy = [&](std::size_t i) -> Result<void> {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_TRY(copied[i], CopyOne(env, request, *changed[i]));
+    task.Advance(copied[i].stat.size_bytes);
+    return Ok();
+  };
+  PTPKG_CHECK(ParallelFor(env.jobs, changed.size(), copy));
+  task.Done("copied");
+  return copied;
+}
+
+/// Nothing records them: one that is gone in the source stays in the copy.
+Result<void> MakeEmptyFolders(Fs& fs, const AbsPath& copy, const std::vector<RelPath>& folders) {
+  for (const RelPath& path : folders) {
+    PTPKG_TRY(const bool there, Exists(fs, copy / path));
+    if (!there) PTPKG_CHECK(fs.MakeDirs(copy / path));
+  }
+  return Ok();
+}
 
 }  // namespace
 
 Result<SyncOutcome> SyncSources(Env& env, const SyncRequest& request, SyncRecord& record) {
-  return Syncer(env, request, record).Run();
+  const std::int64_t started_ns = NowNs(env);
+  PTPKG_TRY(const SourceListing listing, ListSources(env, request.origins));
+  PTPKG_TRY(const SourceChanges changes, FindChanges(env, listing.files, record));
+  for (const SourceFile* one : changes.retimed) {
+    SyncRecord::File& recorded = record.files.at(one->path);
+    recorded = RecordOf(one->stat, recorded.digest, started_ns);
+  }
+  const std::vector<const SourceFile*>& changed = changes.changed;
+  SyncOutcome outcome;
+  outcome.removed = GonePaths(listing.files, record);
+  PTPKG_TRY(const bool adds, AddsFiles(request, changed, record));
+  const bool others = adds || !outcome.removed.empty();
+  if (others && request.before_other_files) PTPKG_CHECK(request.before_other_files());
+  // From here on until the end the copy is neither: a run that is killed has to be made good. A new file
+  // is recorded before it is there, because its source may be gone when the next run looks.
+  for (const SourceFile* one : changed) record.Distrust(one->path);
+  const bool differs = !changed.empty() || !outcome.removed.empty();
+  if (!request.first && differs) PTPKG_CHECK(record.Write(env.fs, request.record_file));
+  CopyPlaces places(env.fs, request.copy);
+  for (const RelPath& path : outcome.removed) {
+    PTPKG_CHECK(env.cancel.Check());
+    PTPKG_CHECK(places.Remove(path));
+  }
+  for (const RelPath& path : outcome.removed) record.files.erase(path);
+  const bool refuse = request.first && !request.replaces;
+  for (const SourceFile* one : changed) PTPKG_CHECK(places.Make(one->path, refuse));
+  PTPKG_TRY(const std::vector<CopiedFile> copied, CopyAll(env, request, changed));
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    record.files.insert_or_assign(changed[i]->path, RecordOf(copied[i].stat, copied[i].digest, started_ns));
+  }
+  PTPKG_CHECK(MakeEmptyFolders(env.fs, request.copy, listing.empty_folders));
+  if (!changes.retimed.empty() || request.first || differs) {
+    PTPKG_CHECK(record.Write(env.fs, request.record_file));
+  }
+  for (const SourceFile* one : changed) outcome.copied.push_back(one->path);
+  return outcome;
 }
 
 Result<std::size_t> DistrustFilesWrittenSince(Env& env, const AbsPath& copy,
