@@ -86,9 +86,29 @@ bool HasName(const Option& option, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-class LineParser {
+/// An option and CLI11's object for it.
+struct BoundOption {
+  const Option* option;
+  CLI::Option* parsed;
+};
+
+CLI::Option* AddTo(CLI::App& app, const std::string& names, bool* target) {
+  return app.add_flag(names, *target)
+      ->disable_flag_override()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+CLI::Option* AddTo(CLI::App& app, const std::string& names, Number target) {
+  return app.add_option(names, *target.value);
+}
+template <class Text>
+CLI::Option* AddTo(CLI::App& app, const std::string& names, Text* target) {
+  return app.add_option(names, *target);
+}
+
+/// A program's options in CLI11's parser: the common ones at once, those of a verb when the line names it.
+class BoundProgram {
  public:
-  LineParser(const Program& program, std::size_t help_width)
+  BoundProgram(const Program& program, std::size_t help_width)
       : program_(program), app_(program.summary, program.name), help_width_(help_width) {
     app_.require_subcommand(0, 1);
     app_.fallthrough();
@@ -102,79 +122,31 @@ class LineParser {
     }
   }
 
-  Result<ParsedLine> Run(const std::vector<std::string>& words, const SettingsOf& settings) {
-    try {
-      return Parse(words, settings);
-    } catch (const CLI::ParseError& failure) {
-      // Help comes before any complaint about the rest of the line.
-      if (WantsHelp()) return ParsedLine{.verb = Chosen(), .help = std::string(Trim(app_.help()))};
-      return refusal_ ? *refusal_ : Explain(failure);
-    }
+  [[nodiscard]] CLI::App& app() { return app_; }
+  [[nodiscard]] const CLI::App& app() const { return app_; }
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const std::vector<BoundOption>& options() const { return bound_; }
+  /// The last value that CheckValue() refused, in our words.
+  [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
+
+  /// The option called `name`; null if none that is bound has that name.
+  [[nodiscard]] const BoundOption* Find(const std::string& name) const {
+    const auto found =
+        std::ranges::find_if(bound_, [&](const BoundOption& bound) { return HasName(*bound.option, name); });
+    return found == bound_.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] bool IsGiven(const std::string& name) const {
+    const BoundOption* bound = Find(name);
+    return bound != nullptr && bound->parsed->count() > 0;
+  }
+  /// The verb that the line names; null if there is none.
+  [[nodiscard]] const Verb* ChosenVerb() const {
+    const auto chosen = app_.get_subcommands();
+    return chosen.empty() ? nullptr : FindVerb(program_, chosen.front()->get_name());
   }
 
  private:
-  struct Bound {
-    const Option* option;
-    CLI::Option* parsed;
-  };
-
-  Result<ParsedLine> Parse(const std::vector<std::string>& words, const SettingsOf& settings) {
-    PTPKG_TRY(std::vector<std::string> spelled, Spelled(words));
-    std::ranges::reverse(spelled);  // the order that CLI11 takes a vector in
-    const bool complete = Take(std::move(spelled), settings != nullptr);
-    for (const Bound& bound : bound_) {
-      if (bound.option->given != nullptr && bound.parsed->count() > 0)
-        bound.option->given->insert(bound.option->LongName());
-    }
-    const Verb* verb = Chosen();
-    std::vector<Setting> stored;
-    if (verb != nullptr && settings) {
-      PTPKG_TRY(stored, settings(*verb, Positional()));
-    }
-    if (!complete || !stored.empty()) TakeSettings(*verb, stored);
-    return ParsedLine{.verb = verb};
-  }
-
-  /// False where the line lacks something that settings may bring.
-  bool Take(std::vector<std::string> words, bool may_lack) {
-    try {
-      app_.parse(std::move(words));
-      return true;
-    } catch (const CLI::RequiredError&) {
-      if (!may_lack || Chosen() == nullptr || HasUnknownWords()) throw;  // allowed: rethrown in the adapter
-    } catch (const CLI::RequiresError&) {
-      if (!may_lack || Chosen() == nullptr || HasUnknownWords()) throw;  // allowed: rethrown in the adapter
-    }
-    return false;
-  }
-
-  [[nodiscard]] bool HasUnknownWords() const { return app_.remaining_size(/*recurse=*/true) > 0; }
-
-  void TakeSettings(const Verb& verb, const std::vector<Setting>& settings) {
-    const auto is_set = [&](const std::string& name) {
-      const Bound* bound = FindBound(name);
-      return (bound != nullptr && bound->parsed->count() > 0) ||
-             std::ranges::any_of(settings, [&](const Setting& setting) { return setting.option == name; });
-    };
-    std::vector<CLI::ConfigItem> items;
-    for (const Setting& setting : settings) {
-      const Option* own = FindOption(verb.options, setting.option);
-      const Option* option = own != nullptr ? own : FindOption(program_.common, setting.option);
-      if (option == nullptr || (!option->needs.empty() && !is_set(option->needs))) continue;
-      if (option->IsFlag() && setting.values.front() != "true") continue;  // so it is without a setting
-      CLI::ConfigItem item;
-      if (own != nullptr) item.parents = {verb.name};
-      item.name = setting.option.substr(2);
-      item.inputs = setting.values;
-      items.push_back(std::move(item));
-    }
-    // CLI11 keeps it, and hands it to the verb.
-    app_.config_formatter(std::make_shared<StoredSettings>(std::move(items)));
-    std::istringstream nothing;
-    app_.parse_from_stream(nothing);
-  }
-
-  /// Our words for what CheckValue() refuses are kept here; CLI11 has to be told of a failure only.
+  /// CLI11 only has to be told of a failure; refusal_ has our words for it.
   CLI::Validator ValidatorOf(const Option& option) {
     const auto check = [this, &option](const std::string& text) -> std::string {
       const auto checked = CheckValue(option, text);
@@ -187,7 +159,7 @@ class LineParser {
 
   void Bind(CLI::App& app, const Option& option) {
     CLI::Option* parsed =
-        std::visit([&](auto target) { return Add(app, option.names, target); }, option.target);
+        std::visit([&](auto target) { return AddTo(app, option.names, target); }, option.target);
     parsed->description(OptionText(option))->option_text(OptionHead(option));
     if (!option.group.empty()) parsed->group(option.group);
     if (!option.IsFlag()) parsed->check(ValidatorOf(option))->allow_extra_args(false);
@@ -200,128 +172,172 @@ class LineParser {
     bound_.push_back({.option = &option, .parsed = parsed});
   }
 
-  static CLI::Option* Add(CLI::App& app, const std::string& names, bool* target) {
-    return app.add_flag(names, *target)
-        ->disable_flag_override()
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  }
-  static CLI::Option* Add(CLI::App& app, const std::string& names, Number target) {
-    return app.add_option(names, *target.value);
-  }
-  template <class Text>
-  static CLI::Option* Add(CLI::App& app, const std::string& names, Text* target) {
-    return app.add_option(names, *target);
-  }
-
   void BindVerb(CLI::App& app, const Verb& verb) {
     app.footer(HelpFooter(program_, &verb, help_width_));
     for (const Option& option : verb.options) Bind(app, option);
     for (const Option& option : verb.options) {
       if (option.needs.empty()) continue;
-      FindBound(option.LongName())->parsed->needs(FindBound(option.needs)->parsed);
+      Find(option.LongName())->parsed->needs(Find(option.needs)->parsed);
     }
-  }
-
-  /// CLI11 takes "=x" of "-o=x" for the value, and the next word for the value of "--option=".
-  [[nodiscard]] Result<std::vector<std::string>> Spelled(std::vector<std::string> words) const {
-    const auto named = std::ranges::find_if(
-        words, [&](const std::string& word) { return FindVerb(program_, word) != nullptr; });
-    const Verb* verb = named == words.end() ? nullptr : FindVerb(program_, *named);
-    for (std::string& word : words) {
-      if (word == "--") break;
-      const std::size_t equals = word.find('=');
-      if (equals == std::string::npos || !word.starts_with('-')) continue;
-      const std::string name = word.substr(0, equals);
-      const Option* option = verb == nullptr ? nullptr : FindOption(verb->options, name);
-      if (option == nullptr) option = FindOption(program_.common, name);
-      if (option == nullptr) continue;
-      if (equals + 1 == word.size())
-        return option->IsFlag() ? TakesNoValue(*option) : EmptyValue(*option, "");
-      word.replace(0, equals, option->LongName());
-    }
-    return words;
-  }
-
-  [[nodiscard]] bool WantsHelp() const {
-    const auto chosen = app_.get_subcommands();
-    const CLI::App* app = chosen.empty() ? &app_ : chosen.front();
-    return app_.get_help_ptr()->count() > 0 || app->get_help_ptr()->count() > 0;
-  }
-
-  [[nodiscard]] const Verb* Chosen() const {
-    const auto chosen = app_.get_subcommands();
-    return chosen.empty() ? nullptr : FindVerb(program_, chosen.front()->get_name());
-  }
-
-  [[nodiscard]] std::vector<std::string> Positional() const {
-    std::vector<std::string> words;
-    for (const Bound& bound : bound_) {
-      if (!bound.option->IsPositional()) continue;
-      words.insert(words.end(), bound.parsed->results().begin(), bound.parsed->results().end());
-    }
-    return words;
-  }
-
-  [[nodiscard]] const Bound* FindBound(const std::string& name) const {
-    const auto found =
-        std::ranges::find_if(bound_, [&](const Bound& bound) { return HasName(*bound.option, name); });
-    return found == bound_.end() ? nullptr : &*found;
-  }
-
-  [[nodiscard]] Error Usage(std::string message) const {
-    return Error(ErrorCode::kUsage, std::move(message))
-        .WithHint(fmt::format("see '{} --help'", CommandName(program_, Chosen())));
-  }
-
-  /// CLI11's words for it name the option in front: "--output: 1 required TEXT missing".
-  [[nodiscard]] Error Explain(const CLI::ParseError& failure) const {
-    // An unknown word explains the failure better than what is missing because of it.
-    std::vector<std::string> rest = app_.remaining(/*recurse=*/true);
-    std::erase(rest, "--");
-    if (!rest.empty()) return UnknownWord(rest.front());
-    const std::string text = failure.what();
-    const std::string name = text.substr(0, text.find_first_of(": "));
-    const Bound* bound = FindBound(name);
-    if (failure.get_name() == "ArgumentMismatch") return Mismatch(name);
-    if (failure.get_name() == "RequiresError" && bound != nullptr)
-      return Usage(fmt::format("'{}' needs '{}' too", name, bound->option->needs));
-    if (failure.get_name() == "RequiredError" && bound != nullptr)
-      return Usage(
-          fmt::format("'{}' needs {}: {}", CommandName(program_, Chosen()), name, bound->option->help));
-    return Usage(ReplaceAll(text, "\n", "; "));
-  }
-
-  /// Too many values, too few, or one for a flag, which CLI11 names without its dashes.
-  [[nodiscard]] Error Mismatch(const std::string& name) const {
-    for (const std::string& flag : {"--" + name, "-" + name}) {
-      if (const Bound* bound = FindBound(flag); bound != nullptr) return TakesNoValue(*bound->option);
-    }
-    const Bound* bound = FindBound(name);
-    if (bound != nullptr && bound->parsed->count() > 1)
-      return Usage(fmt::format("'{}' is given twice", name));
-    return Error(ErrorCode::kUsage, fmt::format("'{}' needs a value", name))
-        .WithHint(fmt::format("a value that begins with '-' is written '{}=VALUE'", name));
-  }
-
-  [[nodiscard]] Error UnknownWord(const std::string& word) const {
-    const Verb* verb = Chosen();
-    if (word.starts_with('-')) return UnknownOption(program_, verb, word);
-    if (verb == nullptr) return UnknownVerb(program_, word);
-    const auto last =
-        std::ranges::find_if(verb->options.rbegin(), verb->options.rend(), &Option::IsPositional);
-    if (last == verb->options.rend())
-      return Usage(
-          fmt::format("'{}' takes no argument; '{}' is too many", CommandName(program_, verb), word));
-    return Usage(
-        fmt::format("'{}' takes one {}; '{}' is too many", CommandName(program_, verb), last->names, word));
   }
 
   const Program& program_;
   CLI::App app_;
   std::size_t help_width_;
-  std::vector<Bound> bound_;
+  std::vector<BoundOption> bound_;
   std::optional<Error> refusal_;
 };
+
+/// The words as CLI11 needs them: it takes "=x" of "-o=x" for the value, and the next word for the value of
+/// "--option=".
+Result<std::vector<std::string>> Spelled(const Program& program, std::vector<std::string> words) {
+  const auto named = std::ranges::find_if(
+      words, [&](const std::string& word) { return FindVerb(program, word) != nullptr; });
+  const Verb* verb = named == words.end() ? nullptr : FindVerb(program, *named);
+  for (std::string& word : words) {
+    if (word == "--") break;
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || !word.starts_with('-')) continue;
+    const std::string name = word.substr(0, equals);
+    const Option* option = verb == nullptr ? nullptr : FindOption(verb->options, name);
+    if (option == nullptr) option = FindOption(program.common, name);
+    if (option == nullptr) continue;
+    if (equals + 1 == word.size()) return option->IsFlag() ? TakesNoValue(*option) : EmptyValue(*option, "");
+    word.replace(0, equals, option->LongName());
+  }
+  return words;
+}
+
+/// Parses the words of the line. False where it lacks something that settings may bring.
+bool TakeWords(BoundProgram& line, std::vector<std::string> words, bool may_lack) {
+  const auto must_fail = [&] {
+    const bool has_unknown_words = line.app().remaining_size(/*recurse=*/true) > 0;
+    return !may_lack || line.ChosenVerb() == nullptr || has_unknown_words;
+  };
+  try {
+    line.app().parse(std::move(words));
+    return true;
+  } catch (const CLI::RequiredError&) {
+    if (must_fail()) throw;  // allowed: rethrown in the adapter
+  } catch (const CLI::RequiresError&) {
+    if (must_fail()) throw;  // allowed: rethrown in the adapter
+  }
+  return false;
+}
+
+/// The settings that apply to `verb`, as CLI11's configuration.
+std::vector<CLI::ConfigItem> ConfigItemsOf(const BoundProgram& line, const Verb& verb,
+                                           const std::vector<Setting>& settings) {
+  const auto is_set = [&](const std::string& name) {
+    return line.IsGiven(name) ||
+           std::ranges::any_of(settings, [&](const Setting& setting) { return setting.option == name; });
+  };
+  std::vector<CLI::ConfigItem> items;
+  for (const Setting& setting : settings) {
+    const Option* own = FindOption(verb.options, setting.option);
+    const Option* option = own != nullptr ? own : FindOption(line.program().common, setting.option);
+    if (option == nullptr || (!option->needs.empty() && !is_set(option->needs))) continue;
+    if (option->IsFlag() && setting.values.front() != "true") continue;  // so it is without a setting
+    CLI::ConfigItem item;
+    if (own != nullptr) item.parents = {verb.name};
+    item.name = setting.option.substr(2);
+    item.inputs = setting.values;
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+/// Parses what the line lacks, and checks requirements again.
+void TakeSettings(BoundProgram& line, std::vector<CLI::ConfigItem> items) {
+  // CLI11 keeps it, and hands it to the verb.
+  line.app().config_formatter(std::make_shared<StoredSettings>(std::move(items)));
+  std::istringstream nothing;
+  line.app().parse_from_stream(nothing);
+}
+
+std::vector<std::string> PositionalWords(const BoundProgram& line) {
+  std::vector<std::string> words;
+  for (const BoundOption& bound : line.options()) {
+    if (!bound.option->IsPositional()) continue;
+    words.insert(words.end(), bound.parsed->results().begin(), bound.parsed->results().end());
+  }
+  return words;
+}
+
+/// Throws CLI::ParseError.
+Result<ParsedLine> ParseWords(BoundProgram& line, const std::vector<std::string>& words,
+                              const SettingsOf& settings) {
+  PTPKG_TRY(std::vector<std::string> spelled, Spelled(line.program(), words));
+  std::ranges::reverse(spelled);  // the order that CLI11 takes a vector in
+  const bool complete = TakeWords(line, std::move(spelled), settings != nullptr);
+  for (const BoundOption& bound : line.options()) {
+    if (bound.option->given != nullptr && bound.parsed->count() > 0)
+      bound.option->given->insert(bound.option->LongName());
+  }
+  const Verb* verb = line.ChosenVerb();
+  std::vector<Setting> stored;
+  if (verb != nullptr && settings) {
+    PTPKG_TRY(stored, settings(*verb, PositionalWords(line)));
+  }
+  if (!complete || !stored.empty()) TakeSettings(line, ConfigItemsOf(line, *verb, stored));
+  return ParsedLine{.verb = verb};
+}
+
+bool WantsHelp(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App* verb = chosen.empty() ? &app : chosen.front();
+  return app.get_help_ptr()->count() > 0 || verb->get_help_ptr()->count() > 0;
+}
+
+Error UsageError(const BoundProgram& line, std::string message) {
+  return Error(ErrorCode::kUsage, std::move(message))
+      .WithHint(fmt::format("see '{} --help'", CommandName(line.program(), line.ChosenVerb())));
+}
+
+/// Too many values, too few, or one for a flag, which CLI11 names without its dashes.
+Error ExplainMismatch(const BoundProgram& line, const std::string& name) {
+  for (const std::string& flag : {"--" + name, "-" + name}) {
+    if (const BoundOption* bound = line.Find(flag); bound != nullptr) return TakesNoValue(*bound->option);
+  }
+  const BoundOption* bound = line.Find(name);
+  if (bound != nullptr && bound->parsed->count() > 1)
+    return UsageError(line, fmt::format("'{}' is given twice", name));
+  return Error(ErrorCode::kUsage, fmt::format("'{}' needs a value", name))
+      .WithHint(fmt::format("a value that begins with '-' is written '{}=VALUE'", name));
+}
+
+Error ExplainUnknownWord(const BoundProgram& line, const std::string& word) {
+  const Program& program = line.program();
+  const Verb* verb = line.ChosenVerb();
+  if (word.starts_with('-')) return UnknownOption(program, verb, word);
+  if (verb == nullptr) return UnknownVerb(program, word);
+  const auto last = std::ranges::find_if(verb->options.rbegin(), verb->options.rend(), &Option::IsPositional);
+  if (last == verb->options.rend()) {
+    return UsageError(
+        line, fmt::format("'{}' takes no argument; '{}' is too many", CommandName(program, verb), word));
+  }
+  return UsageError(line, fmt::format("'{}' takes one {}; '{}' is too many", CommandName(program, verb),
+                                      last->names, word));
+}
+
+/// CLI11's words for it name the option in front: "--output: 1 required TEXT missing".
+Error ExplainFailure(const BoundProgram& line, const CLI::ParseError& failure) {
+  // An unknown word explains the failure better than what is missing because of it.
+  std::vector<std::string> rest = line.app().remaining(/*recurse=*/true);
+  std::erase(rest, "--");
+  if (!rest.empty()) return ExplainUnknownWord(line, rest.front());
+  const std::string text = failure.what();
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  const BoundOption* bound = line.Find(name);
+  if (failure.get_name() == "ArgumentMismatch") return ExplainMismatch(line, name);
+  if (failure.get_name() == "RequiresError" && bound != nullptr)
+    return UsageError(line, fmt::format("'{}' needs '{}' too", name, bound->option->needs));
+  if (failure.get_name() == "RequiredError" && bound != nullptr) {
+    return UsageError(line, fmt::format("'{}' needs {}: {}", CommandName(line.program(), line.ChosenVerb()),
+                                        name, bound->option->help));
+  }
+  return UsageError(line, ReplaceAll(text, "\n", "; "));
+}
 
 }  // namespace
 
@@ -358,7 +374,15 @@ Result<void> CheckValue(const Option& option, const std::string& text) {
 
 Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<std::string>& words,
                                     const ParseOptions& options) {
-  return LineParser(program, options.help_width).Run(words, options.settings);
+  BoundProgram line(program, options.help_width);
+  try {
+    return ParseWords(line, words, options.settings);
+  } catch (const CLI::ParseError& failure) {
+    // Help comes before any complaint about the rest of the line.
+    if (WantsHelp(line.app()))
+      return ParsedLine{.verb = line.ChosenVerb(), .help = std::string(Trim(line.app().help()))};
+    return line.refusal() ? *line.refusal() : ExplainFailure(line, failure);
+  }
 }
 
 }  // namespace ptpkg::cli

@@ -95,6 +95,78 @@ Json ReleaseDocument(const CondaFacts& facts) {
   return document;
 }
 
+/// Announces the file. `label`: "" for the server's default.
+Json StageDocument(const Upload& upload, const std::string& label) {
+  const CondaFacts& facts = *upload.conda;
+  Json labels = Json::array();
+  if (!label.empty()) labels.push_back(label);
+  return {{"distribution_type", "conda"},
+          {"description", nullptr},
+          {"attrs", FileAttributes(facts)},
+          {"dependencies", Dependencies(*facts.index)},
+          {"channels", labels},
+          {"sha256", upload.digests.sha256.Hex()}};
+}
+
+Request PostOf(std::string url, const Json& document) {
+  return AnacondaApi::JsonRequest("POST", std::move(url), document);
+}
+
+/// The server's file is in no channel of this label. To put it there is another verb: what a label shows is
+/// somebody's decision, and no part of sending a file.
+Result<void> CheckLabel(const AnacondaPlace& place, const Upload& upload, const AnacondaFile& file) {
+  const std::string wanted = place.label.empty() ? kMainLabel : place.label;
+  if (!file.tells_labels || file.HasLabel(wanted)) return Ok();
+  const bool usual = place.api == kAnacondaOrg;
+  return Error(ErrorCode::kRefused, fmt::format("'{}' is already at {}, with {} instead of '{}'",
+                                                upload.ChannelPath(), place.api, file.LabelWords(), wanted))
+      .WithHint(fmt::format("add the label: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
+                            upload.file.str(), place.owner, place.owner, wanted,
+                            usual ? "" : " --server " + place.api));
+}
+
+/// `document`: the server's answer about a package or a release. False too if it does not list its files.
+bool ListsNoFiles(const Json& document) {
+  const Json* content = &document;
+  for (const char* key : {"distributions", "files"}) {
+    if (document.is_object() && document.contains(key)) content = &document[key];
+  }
+  return content != &document && content->empty();
+}
+
+/// `staged`: the server's answer to StageDocument.
+Result<Json> IdOf(const Json& staged) {
+  if (staged.is_object() && staged.contains("dist_id")) return staged["dist_id"];
+  return Error(ErrorCode::kNetwork, "the server returned no 'dist_id' for the file");
+}
+
+/// Sends the file to the storage that the server names, which gets no token: the form's fields say who sends.
+/// `staged`: as IdOf.
+Result<void> SendToStorage(Env& env, const Upload& upload, const Json& staged,
+                           const std::function<void(std::uint64_t)>& on_sent) {
+  PTPKG_TRY(const std::string url, JsonString(staged, "post_url", "answer of the server"));
+  Form form{.file_field = "file"};
+  const Json fields = staged.value("form_data", Json::object());
+  for (const auto& [name, value] : fields.items()) {
+    if (!value.is_string()) continue;
+    form.fields.emplace_back(name, value.get<std::string>());
+  }
+  form.fields.emplace_back("Content-Length", std::to_string(upload.digests.size_bytes));
+  form.fields.emplace_back("Content-MD5", Base64(std::as_bytes(std::span(upload.digests.md5.bytes))));
+  FormBody body = MakeFormBody(form, upload);
+  PTPKG_TRY(const std::string origin, OriginOf(url));
+  Exchange storage(env, origin, {});
+  PTPKG_TRY(const HttpAnswer answer, storage.Send({.method = "POST",
+                                                   .url = url,
+                                                   .headers = {{"Content-Type", body.content_type}},
+                                                   .body = std::move(body.body),
+                                                   .repeat = Repeat::kOnce,
+                                                   .on_sent = on_sent}));
+  if (answer.status == 201) return Ok();
+  // Anything else, 2xx too, is not what the storage says of a whole object.
+  return AnswerError(answer, fmt::format("uploading '{}'", upload.Name()));
+}
+
 class Anaconda final : public Remote {
  public:
   Anaconda(AnacondaPlace place, std::unique_ptr<AnacondaApi> api)
@@ -134,7 +206,7 @@ class Anaconda final : public Remote {
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
     PTPKG_TRY(const std::optional<AnacondaFile> file, api_->Find(place_.owner, upload.Id()));
     if (!file) return std::optional<RemoteFile>();
-    if (file->sha256 == upload.digests.sha256.Hex()) PTPKG_CHECK(CheckLabel(upload, *file));
+    if (file->sha256 == upload.digests.sha256.Hex()) PTPKG_CHECK(CheckLabel(place_, upload, *file));
     // Entries of its first years have an MD5 alone.
     return std::optional(
         RemoteFile{.sha256 = file->sha256, .words = file->sha256.empty() ? "unknown sha256" : ""});
@@ -152,7 +224,7 @@ class Anaconda final : public Remote {
     }
     PTPKG_CHECK(MakePackageAndRelease(upload));
     PTPKG_TRY(const Json staged, Stage(upload));
-    PTPKG_CHECK(Store(upload, staged, on_sent));
+    PTPKG_CHECK(SendToStorage(exchange_.env(), upload, staged, on_sent));
     return Commit(upload, staged);
   }
 
@@ -166,12 +238,7 @@ class Anaconda final : public Remote {
       PTPKG_TRY(const HttpAnswer there, exchange_.Send({.url = url}));
       if (there.status != 200) continue;
       PTPKG_TRY(const Json document, ParseJson(there.body, "answer of the server"));
-      const Json* content = &document;
-      for (const char* key : {"distributions", "files"}) {
-        if (document.is_object() && document.contains(key)) content = &document[key];
-      }
-      // Somebody else's file in it: it stays. So does what does not say what it holds.
-      if (content == &document || !content->empty()) continue;
+      if (!ListsNoFiles(document)) continue;  // it stays for somebody else's file
       PTPKG_TRY(const HttpAnswer gone, exchange_.Send({.method = "DELETE", .url = url}));
       static_cast<void>(gone);
     }
@@ -197,24 +264,6 @@ class Anaconda final : public Remote {
     if (!answer && answer.error().code() == ErrorCode::kNotFound)
       return Error(ErrorCode::kNetwork, answer.error().message());
     return answer;
-  }
-
-  static Request PostOf(std::string url, const Json& document) {
-    return AnacondaApi::JsonRequest("POST", std::move(url), document);
-  }
-
-  /// The server's file is in no channel of this label. To put it there is another verb: what a label shows is
-  /// somebody's decision, and no part of sending a file.
-  [[nodiscard]] Result<void> CheckLabel(const Upload& upload, const AnacondaFile& file) const {
-    const std::string wanted = place_.label.empty() ? kMainLabel : place_.label;
-    if (!file.tells_labels || file.HasLabel(wanted)) return Ok();
-    const bool usual = place_.api == kAnacondaOrg;
-    return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' is already at {}, with {} instead of '{}'", upload.ChannelPath(),
-                             place_.api, file.LabelWords(), wanted))
-        .WithHint(fmt::format("add the label: ptpkg promote {} --from anaconda:{} --to anaconda:{}/{}{}",
-                              upload.file.str(), place_.owner, place_.owner, wanted,
-                              usual ? "" : " --server " + place_.api));
   }
 
   /// GET; where there is none, POST. Of two that make it at once, one gets a conflict, and it is there.
@@ -243,44 +292,10 @@ class Anaconda final : public Remote {
   }
 
   Result<Json> Stage(const Upload& upload) {
-    const CondaFacts& facts = *upload.conda;
-    Json labels = Json::array();
-    if (!place_.label.empty()) labels.push_back(place_.label);
-    const Json document = {{"distribution_type", "conda"},
-                           {"description", nullptr},
-                           {"attrs", FileAttributes(facts)},
-                           {"dependencies", Dependencies(*facts.index)},
-                           {"channels", labels},
-                           {"sha256", upload.digests.sha256.Hex()}};
-    PTPKG_TRY(const HttpAnswer answer, ExpectInRelease(PostOf(DistUrl("stage", upload), document),
-                                                       fmt::format("announcing '{}'", upload.ChannelPath())));
+    PTPKG_TRY(const HttpAnswer answer,
+              ExpectInRelease(PostOf(DistUrl("stage", upload), StageDocument(upload, place_.label)),
+                              fmt::format("announcing '{}'", upload.ChannelPath())));
     return ParseJson(answer.body, "answer of the server");
-  }
-
-  /// To the storage that the server names, which gets no token: the form's fields say who sends.
-  Result<void> Store(const Upload& upload, const Json& staged,
-                     const std::function<void(std::uint64_t)>& on_sent) {
-    PTPKG_TRY(const std::string url, JsonString(staged, "post_url", "answer of the server"));
-    Form form{.file_field = "file"};
-    const Json fields = staged.value("form_data", Json::object());
-    for (const auto& [name, value] : fields.items()) {
-      if (!value.is_string()) continue;
-      form.fields.emplace_back(name, value.get<std::string>());
-    }
-    form.fields.emplace_back("Content-Length", std::to_string(upload.digests.size_bytes));
-    form.fields.emplace_back("Content-MD5", Base64(std::as_bytes(std::span(upload.digests.md5.bytes))));
-    FormBody body = MakeFormBody(form, upload);
-    PTPKG_TRY(const std::string origin, OriginOf(url));
-    Exchange storage(exchange_.env(), origin, {});
-    PTPKG_TRY(const HttpAnswer answer, storage.Send({.method = "POST",
-                                                     .url = url,
-                                                     .headers = {{"Content-Type", body.content_type}},
-                                                     .body = std::move(body.body),
-                                                     .repeat = Repeat::kOnce,
-                                                     .on_sent = on_sent}));
-    if (answer.status == 201) return Ok();
-    // Anything else, 2xx too, is not what the storage says of a whole object.
-    return AnswerError(answer, fmt::format("uploading '{}'", upload.Name()));
   }
 
   Result<void> Commit(const Upload& upload, const Json& staged) {
@@ -289,11 +304,6 @@ class Anaconda final : public Remote {
                                                        fmt::format("completing '{}'", upload.ChannelPath())));
     static_cast<void>(answer);
     return Ok();
-  }
-
-  static Result<Json> IdOf(const Json& staged) {
-    if (staged.is_object() && staged.contains("dist_id")) return staged["dist_id"];
-    return Error(ErrorCode::kNetwork, "the server returned no 'dist_id' for the file");
   }
 
   AnacondaPlace place_;

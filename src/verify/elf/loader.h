@@ -4,26 +4,15 @@
 // tests/e2e/elf/ld_so*.py compares with ld.so itself. Omits directories that glibc 2.37 no longer searches:
 // those named after processors outside glibc-hwcaps ("haswell", "tls").
 
-#include <map>
-#include <optional>
+#include <cstdint>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <vector>
 
-#include "elf/load/isa_level.h"
-#include "elf/load/loader_compatibility.h"
 #include "verify/elf/elf_tree_map.h"
+#include "verify/elf/loader_lookup.h"
 
 namespace ptpkg::verify {
-
-/// A machine as far as the search depends on it.
-struct LoaderMachine {
-  std::string lib;                               ///< Value of $LIB; "" where no file uses $LIB.
-  std::string platform;                          ///< Value of $PLATFORM.
-  elf::IsaLevel isa = elf::IsaLevel::kBaseline;  ///< Which directories of glibc-hwcaps are searched.
-
-  auto operator<=>(const LoaderMachine&) const = default;
-};
 
 enum class LoadEnd : std::uint8_t {
   kFound,
@@ -58,7 +47,7 @@ inline constexpr std::uint64_t kMaxLoadRequests = 100'000'000;
 class Loader {
  public:
   Loader(Env& env, const ElfTree& tree, std::uint64_t max_requests = kMaxLoadRequests)
-      : env_(env), tree_(tree), max_requests_(max_requests) {}
+      : env_(env), tree_(tree), max_requests_(max_requests), lookup_(env, tree) {}
 
   /// Everything that a process beginning with member `entry` requests, in ld.so's order. A missing or refused
   /// name does not end it. Errors: kIo, kCancelled, kInvalidInput when all calls together request more than
@@ -66,53 +55,11 @@ class Loader {
   Result<std::vector<Load>> Run(std::size_t entry, const LoaderMachine& machine);
 
  private:
-  struct Object;
-  struct Process;
-  /// A directory that ld.so looks into.
-  struct Folder {
-    std::string path;        ///< In the tree, without links.
-    bool named = true;       ///< In the search path; false for one of its subdirectories.
-    std::string entry = {};  ///< Entry of the search path, as written.
-  };
-  /// Entry at a place where ld.so looks.
-  struct Candidate {
-    enum class Kind : std::uint8_t { kNone, kLoop, kFolder, kFile, kElsewhere };
-    Kind kind = Kind::kNone;
-    std::string path = {};
-    const TreeNode* node = nullptr;
-  };
-  struct Hit {
-    Candidate file;
-    std::string origin;  ///< Directory that it was found in.
-    elf::LoaderCompatibility fit;
-    LoadRule rule = {};
-  };
-
-  Result<Load> Request(Process& process, std::size_t loader, const std::string& needed);
-  Result<std::optional<Hit>> Search(Process& process, std::size_t loader, const std::string& name,
-                                    std::vector<std::string>& passed_over);
-  Result<std::optional<Hit>> SearchFolders(const Process& process, const std::vector<Folder>& folders,
-                                           const std::string& name, std::vector<std::string>& passed_over);
-  Result<std::optional<Hit>> OpenPath(const Process& process, const std::string& path,
-                                      std::vector<std::string>& passed_over);
-  Result<elf::LoaderCompatibility> Judge(const Candidate& candidate, const elf::Host& host);
-  Result<elf::LoaderCompatibility> ContentCompatibility(const std::string& path, const elf::Host& host);
-
-  const std::vector<Folder>& FoldersOf(const Process& process, std::size_t object,
-                                       const elf::SearchPath& path);
-  /// REQUIRES: `folder` is a directory of the tree.
-  const Candidate& LookUp(const std::string& folder, const std::string& name);
-  /// The part of an absolute path below the tree's root; nullopt if it is elsewhere.
-  [[nodiscard]] std::optional<std::string> PathInTree(std::string_view expanded) const;
-
   Env& env_;
   const ElfTree& tree_;
   const std::uint64_t max_requests_;
   std::uint64_t requests_ = 0;
-  std::map<std::pair<std::string, std::string>, Candidate> candidates_;
-  std::map<std::pair<std::string, elf::Host>, elf::LoaderCompatibility> fits_;
-  /// By member, $ORIGIN and machine.
-  std::map<std::tuple<std::size_t, std::string, LoaderMachine>, std::vector<Folder>> folders_;
+  LoaderLookup lookup_;
 };
 
 }  // namespace ptpkg::verify

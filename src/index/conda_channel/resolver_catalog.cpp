@@ -1,0 +1,82 @@
+#include "index/conda_channel/resolver_catalog.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+#include "versions/gpu_slice.h"
+
+namespace ptpkg::index {
+namespace {
+
+/// A package for some GPUs (docs/slices.md).
+bool IsSlice(const Candidate& candidate) {
+  // Asked in every comparison: what costs no memory comes first.
+  return std::any_of(
+             candidate.depends.begin(), candidate.depends.end(),
+             [](const std::string& depends) { return depends.starts_with(versions::kCudaArchPackage); }) &&
+         versions::WithoutLabel(candidate.build, '_') != candidate.build;
+}
+
+/// Newer first. A slice has a build number that puts it before its package where it is installed; what is
+/// built with it is for all GPUs.
+bool ComesBefore(const Candidate& left, const Candidate& right) {
+  const auto version = versions::CompareVersions(left.version, right.version);
+  if (version != std::strong_ordering::equal) return version > 0;
+  if (IsSlice(left) != IsSlice(right)) return IsSlice(right);
+  if (left.build_number != right.build_number) return left.build_number > right.build_number;
+  if (left.build != right.build) return left.build > right.build;
+  // "1.0" and "1.0.0" are equal versions, but not the same package.
+  if (left.version != right.version) return left.version > right.version;
+  if (left.format != right.format) return left.format == ArtifactFormat::kConda;
+  return left.subdir != "noarch" && right.subdir == "noarch";
+}
+
+}  // namespace
+
+std::string Want::str() const { return fmt::format("'{}' (required by {})", spec.str(), asker); }
+
+Result<Want> ReadWant(const versions::MatchSpec& spec, const std::string& asker, bool demands) {
+  PTPKG_TRY(versions::Constraint constraint, versions::Constraint::Of(spec),
+            fmt::format("while reading {}", asker));
+  return Want{.spec = spec, .constraint = std::move(constraint), .asker = asker, .demands = demands};
+}
+
+Catalog::Catalog(const std::vector<Candidate>& candidates, const std::string& subdir) {
+  std::set<std::string> planned;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.planned_by.empty()) planned.insert(candidate.Stem());
+  }
+  for (const Candidate& candidate : candidates) {
+    const bool fits = subdir == "noarch" || candidate.subdir == subdir || candidate.subdir == "noarch";
+    const bool superseded = candidate.planned_by.empty() && planned.contains(candidate.Stem());
+    if (fits && !superseded)
+      names_[candidate.name].push_back({.candidate = &candidate, .choice = {}, .wants = {}});
+  }
+  for (auto& [name, packages] : names_) {
+    std::stable_sort(packages.begin(), packages.end(),
+                     [](const CatalogPackage& left, const CatalogPackage& right) {
+                       return ComesBefore(*left.candidate, *right.candidate);
+                     });
+    // If there are two formats, the first, .conda, stays.
+    const auto same = [](const CatalogPackage& left, const CatalogPackage& right) {
+      return left.candidate->Stem() == right.candidate->Stem();
+    };
+    packages.erase(std::unique(packages.begin(), packages.end(), same), packages.end());
+    for (CatalogPackage& package : packages) {
+      package.choice = {versions::Version::AnyText(package.candidate->version), package.candidate->build};
+    }
+  }
+}
+
+std::vector<CatalogPackage>* Catalog::Find(const std::string& name) {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : &found->second;
+}
+
+const std::vector<CatalogPackage>* Catalog::Find(const std::string& name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : &found->second;
+}
+
+}  // namespace ptpkg::index
