@@ -261,7 +261,7 @@ class GrowthPlanner {
     if (layout_.moves_headers && !layout_.extends) KeepBias();
     if (!slots_.room) return Ok();
     PTPKG_TRY(block_bytes_, ReadExact(file_, slots_.room->begin, slots_.room->end - slots_.room->begin,
-                                      "what follows the program headers"));
+                                      "the bytes behind the program headers"));
     return Ok();
   }
   /// Sections that get another place wherever the program headers find theirs, by index.

@@ -315,8 +315,8 @@ class CompactPlanner {
       take(segment.offset, segment.vaddr, segment.file_size);
       is_named = is_named && (segment.file_size == 0 || IsInMovedSection(segment.offset));
     }
-    if (!is_named) return "no section header tells what stands behind the program headers";
-    if (!is_mapped) return "what stands behind the program headers is mapped from elsewhere";
+    if (!is_named) return "no section header covers the bytes behind the program headers";
+    if (!is_mapped) return "the bytes behind the program headers are mapped from elsewhere";
     layout_.block_bytes = end - room.begin;
     if (layout_.block_bytes == 0) return "";
     auto host = layout_.parts.end();
@@ -325,7 +325,7 @@ class CompactPlanner {
       if (host == layout_.parts.end() || GainOf(*host) < GainOf(*part)) host = part;
     }
     if (host == layout_.parts.end())
-      return "what stands behind the program headers would become writable, or unreadable";
+      return "the bytes behind the program headers would become writable, or unreadable";
     layout_.block_part = static_cast<std::size_t>(host - layout_.parts.begin());
     const std::uint64_t past = Up(host->Address(host->packed.size_bytes), kMovedAlign);
     layout_.block_at = past + room.vaddr % kMovedAlign - host->header->addr;
@@ -362,7 +362,7 @@ class CompactPlanner {
       if (part != nullptr) return fmt::format("a symbol of .dynsym lies in {}", part->sliced->name);
       const bool is_in_section = symbol.section != 0 && symbol.section < kFirstReservedIndex;
       const bool moves = layout_.block_bytes != 0 && is_in_section && IsInRoom(symbol.value);
-      return moves ? "a symbol of .dynsym lies in what stands behind the program headers" : "";
+      return moves ? "a symbol of .dynsym lies in the bytes behind the program headers" : "";
     });
   }
 
@@ -425,8 +425,8 @@ class CompactPlanner {
                            symbol.value);
       }
       if (symbol.size != 0 && symbol.size != container->size_bytes) {
-        return fmt::format("a symbol of .symtab has {} bytes of {}, not those of its container ({})",
-                           symbol.size, part->sliced->name, container->size_bytes);
+        return fmt::format("a symbol of .symtab has {} bytes of {}, but its container has {}", symbol.size,
+                           part->sliced->name, container->size_bytes);
       }
       if (Moves(*part, *container)) {
         replacements_.push_back(

@@ -206,7 +206,8 @@ class LayoutCheck {
                     is_here |= is_in_section && is_in(old_.image.sections[section], symbol.value);
                   for (const auto& [section, containers] : smaller_)
                     is_here |= is_in_section && is_in(old_.image.sections[section], symbol.value);
-                  return is_here ? fmt::format("symbol {} of .dynsym lies in what moved", symbol.number) : "";
+                  return is_here ? fmt::format("symbol {} of .dynsym lies in the moved bytes", symbol.number)
+                                 : "";
                 }));
       if (!why.empty()) return SliceDiffers(why);
     }
@@ -389,7 +390,8 @@ class LayoutCheck {
     for (const Segment& old : old_.image.segments) {
       if (const std::uint64_t delta = DeltaOf(old); delta != 0) take(old.vaddr + delta, old.file_size);
     }
-    if (!is_behind) return SliceDiffers("what moved lies on containers, or passes the end of their section");
+    if (!is_behind)
+      return SliceDiffers("the moved bytes lie on containers, or pass the end of their section");
     return end;
   }
 
