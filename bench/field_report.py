@@ -104,7 +104,7 @@ def prove_unresolved(wheel: Wheel, finding: dict) -> str | None:
         return f"ld.so: `{name} => not found`; {required}"
     allowed = [line for line in (REPOSITORY / "src/verify/data/system_libraries.txt").read_text().splitlines() if not line.startswith("#")]
     if found and not pathlib.Path(found).is_relative_to(wheel.root) and not any(fnmatch.fnmatch(name, glob) for glob in allowed):
-        return f"ld.so: `{name}` is not in the wheel (this machine has it); on no manylinux list; {required}"
+        return f"ld.so: `{name}` is not in the wheel (this machine has it), on no manylinux list; {required}"
     return None
 
 

@@ -115,7 +115,7 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   PTPKG_TRY(NodeResult result, make(files));
   PTPKG_ASSERT(result.files.entries.empty() || result.files.root == files);
   const Json body = {{"value", result.value}, {"files", TreeToJson(result.files)}};
-  PTPKG_CHECK(CheckUtf8(body, "what is kept of a node"));
+  PTPKG_CHECK(CheckUtf8(body, "the stored result of a node"));
   PTPKG_CHECK(WriteFile(env_->fs, attempt.path() / "result.json",
                         DumpJson({{"digest", HashText(body.dump()).Hex()}, {"body", body}})));
   // Held before it has its name, so that nobody who cleans the store can come between.

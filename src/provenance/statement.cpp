@@ -75,7 +75,7 @@ std::string SubjectMismatch(const Statement& statement, const Subject& file) {
   const Subject& subject = statement.subjects.front();
   if (subject.name != file.name) return fmt::format("is about '{}', not '{}'", subject.name, file.name);
   if (subject.sha256 == file.sha256) return "";
-  return fmt::format("is about another '{}': its sha256 is {}, that of the file is {}", file.name,
+  return fmt::format("is about another '{}': its sha256 is {}, the file's is {}", file.name,
                      subject.sha256.empty() ? "unknown" : subject.sha256, file.sha256);
 }
 

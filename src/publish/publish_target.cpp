@@ -33,7 +33,7 @@ constexpr std::array kForms = {
     TargetForm{"artifactory", "REPOSITORY", "conda repository on the Artifactory server --server"},
     TargetForm{"pypi", "NAME", "pypi, testpypi, or a section of ~/.pypirc"},
     TargetForm{"s3", "//BUCKET[/PREFIX]", "channel and index in a bucket on AWS or --server"},
-    TargetForm{"file", "///DIR", "output directory like that of 'ptpkg build --output'"},
+    TargetForm{"file", "///DIR", "directory laid out like 'ptpkg build --output'"},
 };
 
 struct KnownIndex {

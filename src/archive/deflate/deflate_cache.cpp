@@ -12,7 +12,8 @@ Result<std::unique_ptr<DeflateCache>> DeflateCache::Create(Env& env, const AbsPa
 Result<std::string> DeflateCache::Read(const Place& place) const {
   std::string deflated(place.size_bytes, '\0');
   PTPKG_TRY(const std::size_t got, file_->ReadAt(place.offset, std::as_writable_bytes(std::span(deflated))));
-  if (got != deflated.size()) return Error(ErrorCode::kIo, "a scratch file is shorter than what was written");
+  if (got != deflated.size())
+    return Error(ErrorCode::kIo, "a scratch file is shorter than the data written to it");
   return deflated;
 }
 

@@ -97,7 +97,7 @@ JobChoice ChooseJobs(const JobRequest& request) {
   }
   choice.told = fmt::format("{}: {}", Plural(static_cast<std::uint64_t>(choice.jobs), "job"),
                             request.given ? fmt::format("--jobs {}", of_run) : Cores(request.machine));
-  if (request.granted < of_run) choice.told += fmt::format(", of which {} for this build", request.granted);
+  if (request.granted < of_run) choice.told += fmt::format(", {} for this build", request.granted);
   if (!memory.empty() && !request.given) choice.told += ", " + memory;
   return choice;
 }

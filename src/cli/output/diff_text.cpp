@@ -162,7 +162,7 @@ class DiffText {
     AddMetadata(document["metadata"]);
     AddFiles(document);
     const Json& sizes = document["sizes"];
-    AddSizes("size by folder (old, new, difference)", ChangedSizes(sizes["folders"], "name"));
+    AddSizes("size by directory (old, new, difference)", ChangedSizes(sizes["folders"], "name"));
     AddSizes("sections of ELF files", ChangedSizes(sizes["sections"], "kind"));
     AddSizes("GPU code", ChangedSizes(sizes["device_code"], "architecture"));
     if (!document["packing"].empty()) {

@@ -161,7 +161,7 @@ class Page {
       add(file, files[path]);
     }
     const std::uint64_t whole = Count(document_, "unpacked_bytes");
-    Add(SizeTable("size by folder", Largest(folders, whole, options_.rows)));
+    Add(SizeTable("size by directory", Largest(folders, whole, options_.rows)));
     Add(SizeTable("size by kind", Largest(kinds, whole, options_.rows)));
     Add(SizeTable("largest files", Largest(files, whole, options_.rows)));
   }

@@ -194,8 +194,8 @@ Verb CheckVerb() {
               "into errors and ignores all other wheel-* findings. LIST of --device-code is "
               "'8.0;9.0+PTX', or 'GLOB=LIST' for some files.\n"
               "\n"
-              "--fix drops RPATH entries that are absolute, relative, empty, repeated or dead, sets "
-              "WHEEL's tags and build from the file name, rewrites RECORD and normalizes names.\n"
+              "With --fix, ptpkg drops RPATH entries that are absolute, relative, empty, repeated or dead, "
+              "sets WHEEL's tags and build from the file name, rewrites RECORD and normalizes names.\n"
               "\n"
               "Exit codes: 0 no errors, 1 errors found, 2 wrong command line, 3 not an artifact or "
               "not a public key, 4 no such file. Other files are still checked.",

@@ -156,7 +156,7 @@ Verb DevVerb() {
               "The first run prepares sources and host prefix and runs the build script. Later "
               "runs copy changed files of local sources, run the script again (or "
               "extra.ptpkg.dev.script) and then the tests in the prefix, with $PREFIX/lib in "
-              "LD_LIBRARY_PATH. Nothing is packed. Exit codes are those of build, and 1 when a test "
+              "LD_LIBRARY_PATH. Nothing is packed. Exit codes: the same as build, and 1 if a test "
               "fails.",
           .examples = {"ptpkg dev recipes/pytorch --source pytorch=../pytorch",
                        "ptpkg dev fixtures/toytorch --select python=3.11 --select toy_backend=cpu"},
@@ -179,10 +179,10 @@ Verb ShellVerb() {
       .options = std::move(options),
       .notes =
           "The shell opens in the newest directory of 'ptpkg dev' or of a failed or interrupted "
-          "build, else in one that --keep-work kept, else in a new one, prepared up to the build "
-          "script. --source, --env and --output only apply to a new one. It gets the "
-          "script's environment; with --json, ptpkg prints the name of its file and runs nothing. "
-          "The exit code is that of COMMAND.",
+          "build. If there is none, it opens in one that --keep-work kept, else in a new one, "
+          "prepared up to the build script. Only a new one uses --source, --env and --output. The "
+          "shell gets the script's environment; with --json, ptpkg prints the name of its file and "
+          "runs nothing. 'ptpkg shell' exits with the exit code of COMMAND.",
       .examples = {"ptpkg shell recipes/pytorch", "ptpkg shell recipes/pytorch -- ninja -C build -t deps"},
       .run = [flags](Context& context) { return RunShell(context, *flags); }};
 }

@@ -136,7 +136,7 @@ Verb InspectVerb() {
             .help = "Add a dependency to the declared ones; may be repeated",
             .target = &request.dependencies}},
       .notes =
-          "Sizes are those of the unpacked files. Findings of ptpkg check are shown and do not "
+          "All sizes are unpacked sizes. Findings of ptpkg check are shown and do not "
           "change the exit code. --json lists all files, sections and libraries. --quick skips ELF "
           "files, GPU code and findings.",
       .examples = {"ptpkg inspect dist/wheels/*.whl --html wheels.html",

@@ -267,9 +267,9 @@ Verb RelinkVerb() {
       .options = std::move(options),
       .notes = "Without an option, absolute RPATH entries become relative. Built-in layouts: " +
                Join(pipeline::LayoutNames(), ", ") +
-               ".\n\n--verify quick reads a file again, auto also compares its tables by LIEF if it grew, "
-               "deep compares all symbols, versions and notes by LIEF and the code byte by byte. With "
-               "--writer lief, every address can move.\n\n"
+               ".\n\n--verify quick reads a file again. With auto, LIEF also compares its tables if it grew. "
+               "With deep, LIEF compares all symbols, versions and notes, and ptpkg the code byte by byte. "
+               "With --writer lief, every address can move.\n\n"
                "The program patchelf beside ptpkg has patchelf's command line.",
       .examples = {"ptpkg relink site-packages --layout pytorch-conda --plan",
                    "ptpkg relink lib/libtoy.so --set-rpath '$ORIGIN/../lib'"},

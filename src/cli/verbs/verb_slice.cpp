@@ -230,9 +230,8 @@ Verb SliceVerb() {
               "Names: the wheel toy-1.0+cu130 becomes toy-1.0+cu130.sm90, the conda package "
               "toy-1.0-h1_0 becomes toy-1.0-h1_0_sm90, a library goes to sm90/.\n"
               "\n"
-              "Exit codes: 0 done, 1 a slice has an error that the artifact does not have, 2 wrong "
-              "command line, 3 damaged artifact, 4 no such file, 6 a file could not be read or "
-              "written, 7 no code for a GPU, an existing file, or a changed input.",
+              "Exit codes: 0 done, 1 new errors in a slice, 2 wrong command line, 3 damaged artifact, 4 no "
+              "such file, 6 read or write error, 7 no code for a GPU, existing file, or changed input.",
           .examples = {"ptpkg slice torch-2.15.0+cu130-*.whl --gpu 9.0 --gpu 8.0+8.6 -o slices",
                        "ptpkg slice dist/conda/linux-64/toy-1.0-h1_0.conda --all-archs --ptx keep",
                        "ptpkg slice torch-2.15.0+cu130-*.whl --all-archs --dry-run --html slices.html",

@@ -154,7 +154,7 @@ Result<void> CheckPayload(File& file, const Image& image) {
   const std::uint64_t end = EndOfNamedBytes(image);
   for (std::uint64_t at = end; at < image.file_size; at += kPayloadBytes) {
     PTPKG_TRY(const auto bytes, ReadExact(file, at, std::min(kPayloadBytes, image.file_size - at),
-                                          "what follows the ELF file"));
+                                          "the bytes behind the ELF file"));
     const bool is_padding =
         std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
     if (is_padding) continue;

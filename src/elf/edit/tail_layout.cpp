@@ -151,7 +151,7 @@ Result<TailHeaders> ChooseHeaders(const GrowingFile& growing, const TailMoves& m
   if (headers.slots.moves_headers && !place.extends) headers.place = WithBias(image, place);
   if (const std::optional<HeaderRoom>& room = headers.slots.room) {
     PTPKG_TRY(headers.block_bytes,
-              ReadExact(file, room->begin, room->end - room->begin, "what follows the program headers"));
+              ReadExact(file, room->begin, room->end - room->begin, "the bytes behind the program headers"));
   }
   return headers;
 }

@@ -155,7 +155,7 @@ Result<void> ReadDynamic(File& file, Image& image) {
             image.OffsetOf(range->vaddr, range->size_bytes, "the dynamic section"));
   if (mapped != range->offset) {
     return CorruptImage(
-        fmt::format("the dynamic section is declared to be at file offset {}, but its address is that of {}",
+        fmt::format("the dynamic section is declared to be at file offset {}, but its address maps to {}",
                     range->offset, mapped));
   }
   DynamicTable table;

@@ -47,7 +47,7 @@ Obstacle FollowContainer(const CompactPart& part, const TableSymbol& symbol, Con
                        symbol.value);
   }
   if (symbol.size != 0 && symbol.size != container->size_bytes) {
-    return fmt::format("a symbol of .symtab has {} bytes of {}, not those of its container ({})", symbol.size,
+    return fmt::format("a symbol of .symtab has {} bytes of {}, but its container has {}", symbol.size,
                        part.sliced->name, container->size_bytes);
   }
   if (part.Moves(*container)) {
@@ -220,7 +220,7 @@ Result<Obstacle> FindMovedExport(File& file, const Image& image, const CompactLa
     if (part != nullptr) return fmt::format("a symbol of .dynsym lies in {}", part->sliced->name);
     const bool is_in_section = symbol.section != 0 && symbol.section < kFirstReservedIndex;
     const bool moves = layout.block_bytes != 0 && is_in_section && IsInRoom(layout.room, symbol.value);
-    return moves ? "a symbol of .dynsym lies in what stands behind the program headers" : "";
+    return moves ? "a symbol of .dynsym lies in the bytes behind the program headers" : "";
   });
 }
 

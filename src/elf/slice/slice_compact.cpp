@@ -73,8 +73,8 @@ MovedBytes MeasureBlock(const Image& image, const HeaderRoom& room) {
     take(segment.offset, segment.vaddr, segment.file_size);
     is_named = is_named && (segment.file_size == 0 || IsInMovedSection(image, room, segment.offset));
   }
-  if (!is_named) return {.why_not = "no section header tells what stands behind the program headers"};
-  if (!is_mapped) return {.why_not = "what stands behind the program headers is mapped from elsewhere"};
+  if (!is_named) return {.why_not = "no section header covers the bytes behind the program headers"};
+  if (!is_mapped) return {.why_not = "the bytes behind the program headers are mapped from elsewhere"};
   return {.size_bytes = end - room.begin};
 }
 
@@ -99,7 +99,7 @@ Obstacle PlaceBlock(const Image& image, CompactLayout& layout) {
     if (host == layout.parts.end() || host->Gain() < part->Gain()) host = part;
   }
   if (host == layout.parts.end())
-    return "what stands behind the program headers would become writable, or unreadable";
+    return "the bytes behind the program headers would become writable, or unreadable";
   layout.block_part = static_cast<std::size_t>(host - layout.parts.begin());
   const std::uint64_t past = Up(host->Address(host->packed.size_bytes), kMovedAlign);
   layout.block_at = past + room.vaddr % kMovedAlign - host->header->addr;

@@ -79,7 +79,7 @@ Result<void> CheckUnnamedBytes(const OpenImage& original, const OpenImage& slice
     ranges.Add({.original = old[i].begin - same,
                 .sliced = now[i].begin - same,
                 .size_bytes = same,
-                .what = "what no header names"});
+                .what = "a part that no header names"});
     PTPKG_CHECK(RequireZeros(sliced.file, now[i].begin - new_gaps[i], now[i].begin - same));
   }
   return Ok();

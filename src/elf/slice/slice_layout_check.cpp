@@ -200,7 +200,7 @@ Result<void> CheckExports(const SlicePair& files, const DeviceSections& device, 
             is_here |= is_in_section && is_in(sections[section], symbol.value);
           for (const ContainerMoves* smaller : device.smaller)
             is_here |= is_in_section && is_in(sections[smaller->section], symbol.value);
-          return is_here ? fmt::format("symbol {} of .dynsym lies in what moved", symbol.number) : "";
+          return is_here ? fmt::format("symbol {} of .dynsym lies in the moved bytes", symbol.number) : "";
         }));
     if (!why.empty()) return SliceDiffers(why);
   }

@@ -117,7 +117,7 @@ Result<std::uint64_t> EndOfCode(const SlicePair& files, const MovedContent& move
     const std::uint64_t growth = moved.GrowthOf(files.old.image, old);
     if (growth != 0) take(old.vaddr + growth, old.file_size);
   }
-  if (!is_behind) return SliceDiffers("what moved lies on containers, or passes the end of their section");
+  if (!is_behind) return SliceDiffers("the moved bytes lie on containers, or pass the end of their section");
   return end;
 }
 

@@ -119,8 +119,10 @@ class SliceComparison {
       return left->offset < right->offset;
     });
     const auto add = [&](std::uint64_t begin, std::uint64_t end) {
-      ranges_.Add(
-          {.original = begin, .sliced = begin, .size_bytes = end - begin, .what = "what is no device code"});
+      ranges_.Add({.original = begin,
+                   .sliced = begin,
+                   .size_bytes = end - begin,
+                   .what = "a part without device code"});
     };
     std::uint64_t at = 0;
     for (const FoundSection* section : sections) {

@@ -71,7 +71,7 @@ Result<void> WriteAndRead(Bytes bytes, std::uint64_t offset, File& target, Scrat
   PTPKG_TRY(const std::size_t back, target.ReadAt(offset, found.bytes().first(bytes.size())));
   if (AsText(found.First(back)) == AsText(bytes)) return Ok();
   return Error(ErrorCode::kIo,
-               fmt::format("what was written at file offset {} reads as something else", offset))
+               fmt::format("the data written at file offset {} reads as something else", offset))
       .WithHint("another program may have changed the file; else check the machine's memory and disk");
 }
 

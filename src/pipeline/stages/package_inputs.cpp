@@ -114,7 +114,7 @@ Result<builder::RecipeFolder> ReadRecipeFolder(Env& env, const graph::NodeRun& r
   PTPKG_TRY(const AbsPath root, run.Place("recipe"));
   PTPKG_TRY(const Json listed, run.Input("recipe folder"));
   builder::RecipeFolder folder;
-  PTPKG_TRY(folder.tree, TreeFromJson(listed, root, "the recipe folder of a plan"));
+  PTPKG_TRY(folder.tree, TreeFromJson(listed, root, "the recipe directory of a plan"));
   for (const TreeEntry& entry : folder.tree.entries) {
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const bool same, IsAsListed(env, root / entry.path, entry),

@@ -185,8 +185,8 @@ void S3Bucket::GiveUpConditions() {
 void S3Bucket::WarnOfConditions() {
   if (has_warned_.exchange(true)) return;
   env().reporter.Warn(fmt::format(
-      "{} has no conditional writes: what two runs write at the same time is read back after two seconds and "
-      "mended, which helps only if neither is slower than that; so publish from one place at a time",
+      "{} has no conditional writes: ptpkg reads its writes back after two seconds and repairs lost ones, "
+      "which helps only if no run is slower; so publish from one place at a time",
       Title()));
 }
 
@@ -272,7 +272,7 @@ Error S3Bucket::ErrorOf(const HttpAnswer& answer, const std::string& doing) cons
   const bool elsewhere =
       answer.status / 100 == 3 || code == "AuthorizationHeaderMalformed" || answer.status == 400;
   if (elsewhere && !region.empty() && region != place_.region) {
-    return Error(ErrorCode::kRefused, fmt::format("bucket '{}' is in the region '{}', and '{}' was asked",
+    return Error(ErrorCode::kRefused, fmt::format("bucket '{}' is in the region '{}', not '{}'",
                                                   place_.bucket, region, place_.region))
         .WithHint(fmt::format("set AWS_REGION={}", region));
   }

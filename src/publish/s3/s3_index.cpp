@@ -175,7 +175,7 @@ class IndexWriter {
 
   [[nodiscard]] Error NoIndex(const std::string& path, const Error& why) const {
     return Error(ErrorCode::kRefused,
-                 fmt::format("'{}' of {} is no index: {}", path, bucket_.Title(), why.message()))
+                 fmt::format("'{}' of {} is not an index: {}", path, bucket_.Title(), why.message()))
         .WithHint("ptpkg did not change it: publish to another prefix, or repair it");
   }
 
@@ -432,7 +432,7 @@ Result<std::optional<Json>> ReadProjectPage(S3Bucket& bucket, const ArtifactId& 
   if (!there) return std::optional<Json>();
   auto page = ParseJson(there->text, path);
   if (page && page->is_object()) return std::optional(*std::move(page));
-  return Error(ErrorCode::kRefused, fmt::format("'{}' of {} is no index", path, bucket.Title()))
+  return Error(ErrorCode::kRefused, fmt::format("'{}' of {} is not an index", path, bucket.Title()))
       .WithHint("ptpkg did not change it: repair it");
 }
 

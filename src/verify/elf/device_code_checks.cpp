@@ -73,7 +73,7 @@ void CheckDeviceCode(const std::vector<FileDeviceCode>& files, const versions::D
     const std::string differences = Differences(ArchitecturesOf(file.code), *asked);
     if (differences.empty()) continue;
     findings.push_back({"device-code-mismatch", Severity::kError, file.file, differences,
-                        "compile for the requested architectures, or request those of this file"});
+                        "compile for the requested architectures, or request this file's architectures"});
   }
   const std::vector<std::string> without = request.UnmatchedGlobs(with_code);
   for (const std::string& glob : without) {

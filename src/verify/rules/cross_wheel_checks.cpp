@@ -105,7 +105,7 @@ void Compare(const Compared& subject, const std::set<std::string>& here, const s
   if (!less.empty()) how += fmt::format("{}only there: {}", how.empty() ? "" : "; ", ShownLines(less));
   findings.push_back(
       {std::string(subject.id), Severity::kWarning, subject.file,
-       fmt::format("{} differs from that of '{}': {}", subject.what, subject.first, how),
+       fmt::format("{} differs from '{}': {}", subject.what, subject.first, how),
        "use the same metadata for all wheels of a version, with markers for platform-specific requirements"});
 }
 

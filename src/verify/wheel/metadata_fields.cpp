@@ -345,7 +345,7 @@ std::string ClassifierProblem(std::string_view classifier) {
     at = kClassifiersText.find(line, at + 1);
   }
   const std::string_view release = kClassifiersText.substr(0, kClassifiersText.find('\n'));
-  return fmt::format("is not among those of {}", Trim(release.substr(1)));
+  return fmt::format("is not a classifier of {}", Trim(release.substr(1)));
 }
 
 std::string MetadataVersionNeeded(const wheel::CoreMetadata& metadata) {

@@ -69,7 +69,7 @@ class Inspect(harness.Case):
         self.assertEqual(module["needed"][0]["files"], [{"path": "toytorch/lib/libtoytorch_python.so", "rule": "RUNPATH $ORIGIN/lib"}])
         text = self.ptpkg("inspect", self.wheel, "--graph").stdout
         self.assertIn("libtoytorch_python.so: toytorch/lib/libtoytorch_python.so by RUNPATH $ORIGIN/lib", text)
-        self.assertIn("size by folder", text)
+        self.assertIn("size by directory", text)
         self.assertNotIn("RUNPATH", self.ptpkg("inspect", self.wheel).stdout)
 
     def test_stages_of_the_build_that_made_it(self):

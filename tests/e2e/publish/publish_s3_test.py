@@ -363,7 +363,7 @@ class Refusals(Case):
         with self.bucket() as bucket:
             self.moto.ask("PUT", "/channel/team/conda/linux-64/repodata.json", b"mine", Content_Type="text/plain")
             said = self.publish_to(bucket, *self.both, exit_code=7)
-            self.assertEqual(said.count("is no index"), 1)
+            self.assertEqual(said.count("is not an index"), 1)
             self.assertEqual(bucket.server.read("team/conda/linux-64/repodata.json"), b"mine")
 
 

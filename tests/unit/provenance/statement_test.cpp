@@ -68,7 +68,7 @@ TEST(SubjectMismatch, TellsWhatDiffers) {
   EXPECT_THAT(SubjectMismatch(of({{.name = "other.whl", .sha256 = kDigest}}), file),
               HasSubstr("'other.whl', not"));
   EXPECT_THAT(SubjectMismatch(of({{.name = "toy.whl", .sha256 = "bb"}}), file),
-              HasSubstr("its sha256 is bb, that of"));
+              HasSubstr("its sha256 is bb, the file's"));
   EXPECT_THAT(SubjectMismatch(of({{.name = "toy.whl", .sha256 = ""}}), file), HasSubstr("unknown"));
 }
 

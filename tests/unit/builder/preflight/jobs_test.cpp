@@ -63,7 +63,7 @@ TEST(ChooseJobs, NodesSideBySideShareTheMemory) {
       ChooseJobs({.granted = 4, .of_run = 8, .bytes_per_job = 2 * kGb, .machine = machine});
   EXPECT_EQ(choice.jobs, 3);
   EXPECT_EQ(choice.free_bytes, 6 * kGb);
-  EXPECT_EQ(choice.told, "3 jobs: 8 cores, of which 4 for this build, memory for 3");
+  EXPECT_EQ(choice.told, "3 jobs: 8 cores, 4 for this build, memory for 3");
 }
 
 TEST(ChooseJobs, TheUsersNumberIsKept) {

@@ -76,7 +76,7 @@ TEST(DiffText, SizesAreBounded) {
     document["sizes"]["folders"].push_back({{"name", name}, {"old_bytes", 0}, {"new_bytes", bytes}});
   }
   EXPECT_THAT(DiffLines(document, {.rows = 1}),
-              ElementsAre("size by folder (old, new, difference)", "  0 B  3 B  +3 B  total",
+              ElementsAre("size by directory (old, new, difference)", "  0 B  3 B  +3 B  total",
                           "  … and 2 more", "--rows 3 shows all rows, --json more details"));
 }
 

@@ -112,7 +112,7 @@ std::vector<Damage> Damages() {
       {"load sizes", [](auto& e, auto& b) { PokeWord(b, e.codec(), 64 + kPhdr + 40, 1); },
        "sizes or addresses that contradict"},
       {"dynamic elsewhere", [](auto& e, auto& b) { PokeWord(b, e.codec(), 64 + 2 * kPhdr + 8, 8); },
-       "declared to be at file offset 8, but its address is that of"},
+       "declared to be at file offset 8, but its address maps to"},
       {"dynamic unmapped", [](auto& e, auto& b) { PokeWord(b, e.codec(), 64 + 2 * kPhdr + 16, 0x7fff0000); },
        "lies in no loadable segment"},
       {"dynamic huge", [](auto& e, auto& b) { PokeWord(b, e.codec(), 64 + 2 * kPhdr + 32, 1U << 30U); },

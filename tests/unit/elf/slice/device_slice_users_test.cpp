@@ -197,7 +197,7 @@ TEST(DeviceSliceUsers, WhatStandsBehindTheProgramHeadersMovesUnlessItIsUsed) {
     const std::uint64_t symbol = used.library.places.dynamic_symbols + 24;
     PokeU16(used.bytes, kHostCodec, symbol + 6, 1);
     PokeWord(used.bytes, kHostCodec, symbol + 8, note);
-    EXPECT_THAT(used.WhyNot(), HasSubstr("a symbol of .dynsym lies in what stands behind"));
+    EXPECT_THAT(used.WhyNot(), HasSubstr("a symbol of .dynsym lies in the bytes behind"));
   }
   const std::uint64_t relocation = UsedLibrary(false).library.places.relocations;
   struct Row {

@@ -201,7 +201,7 @@ TEST(VerifySlice, FindsSymbolsOfOtherFilesInWhatMoved) {
     std::string after = sliced;
     PokeWord(after, kHostCodec, place + 24 + 8, value);
     EXPECT_THAT(Verify(before, after, CompactFor({90})),
-                FailsWith(ErrorCode::kInternal, HasSubstr("symbol 1 of .dynsym lies in what moved")));
+                FailsWith(ErrorCode::kInternal, HasSubstr("symbol 1 of .dynsym lies in the moved bytes")));
   }
 }
 

@@ -260,7 +260,7 @@ TEST_F(S3IndexTest, AnIndexThatIsNoneIsLeftAlone) {
   for (const char* text : {"no JSON", "[]", R"({"packages.conda": []})"}) {
     s3_.objects[Repodata()].text = text;
     const auto completed = CompleteIndexes(*bucket_, {&package});
-    EXPECT_THAT(completed, FailsWith(ErrorCode::kRefused, HasSubstr("is no index")));
+    EXPECT_THAT(completed, FailsWith(ErrorCode::kRefused, HasSubstr("is not an index")));
     EXPECT_EQ(There(Repodata()), text);
   }
 }

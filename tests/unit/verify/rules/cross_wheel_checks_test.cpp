@@ -77,7 +77,7 @@ TEST_F(MatrixTest, RequirementsDiffer) {
   Add("linux_x86_64", "Requires-Dist: nccl\nRequires-Dist: c\nRequires-Python: >=3.10\n");
   Add("linux_aarch64", "Requires-Dist: c\nRequires-Dist: d>1\nRequires-Python: >=3.11\nProvides-Extra: e\n");
   EXPECT_THAT(Differences("x86_64"),
-              ElementsAre("wheel-matrix-requirements: Requires-Dist differs from that of "
+              ElementsAre("wheel-matrix-requirements: Requires-Dist differs from "
                           "'toy-1.0-py3-none-linux_aarch64.whl': only here: 'nccl'; only there: 'd>1'",
                           HasSubstr("Provides-Extra differs"),
                           HasSubstr("only here: '>=3.10'; only there: '>=3.11'")));

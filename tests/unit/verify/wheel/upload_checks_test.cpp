@@ -100,7 +100,7 @@ TEST(MetadataFields, Classifiers) {
             "is no longer accepted");
   for (const char* const unknown :
        {"", "Topic", "Typing :: Typ", "Private :: Do Not Upload", "# trove-classifiers"})
-    EXPECT_THAT(ClassifierProblem(unknown), HasSubstr("is not among those of trove-classifiers 20"))
+    EXPECT_THAT(ClassifierProblem(unknown), HasSubstr("is not a classifier of trove-classifiers 20"))
         << unknown;
   EXPECT_EQ(ClassifierProblem("Typing :: Typed\nTopic"), "has several lines");
 }
