@@ -1,3 +1,11 @@
+// Holds the content of one member where reading it costs least.
+//
+// Three places: a stored member is read in place from the archive, a deflated one that fits goes to memory,
+// and any other one goes to a file. Its name is removed right after it was opened, so the content
+// disappears with the process. The content is hashed while it passes, when it is still in the cache.
+//
+// The buffer of the declared size is allocated before a byte is read. Therefore IsPlainDeflate comes first:
+// it refuses a size that no stream of that length can have.
 #include "archive/member_content.h"
 
 #include <algorithm>

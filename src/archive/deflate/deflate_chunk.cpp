@@ -1,3 +1,12 @@
+// Deflates one chunk so that chunks join into one raw deflate stream
+// (docs/decisions/0003-own-zip-writer.md).
+//
+// libdeflate writes complete streams only. To continue a stream after one of them, its last block must lose
+// the flag BFINAL, and the next chunk must begin at a byte boundary. An empty stored block brings the
+// stream there, since the length field of a stored block is byte-aligned. The positions of the last block
+// and of the end come from ScanDeflate, because libdeflate does not report them.
+//
+// Compressors are lent out: one per thread that deflates at the same time, and reused later.
 #include "archive/deflate/deflate_chunk.h"
 
 #include <libdeflate.h>
