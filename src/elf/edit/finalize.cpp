@@ -1,3 +1,12 @@
+// Turns the wanted dynamic section into final entries, once the places of strings and tables are known.
+//
+// Entries with a string get its offset, and the tags of moved tables get new addresses. DT_MIPS_RLD_MAP_REL
+// holds a distance from its own entry, so it changes whenever the entry or its table moves.
+//
+// When the last version requirement goes, the section header of .gnu.version_r stays, since removing it
+// would renumber all sections. It becomes plain data instead, under a name without ".gnu". Symbols that
+// required a dropped version become global and unversioned. patchelf leaves both, and ld.so then aborts
+// (docs/formats/patchelf.md).
 #include "elf/edit/finalize.h"
 
 #include <algorithm>
@@ -71,6 +80,7 @@ Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& 
     section.link = section.info = 0;
     section.entry_size = 0;
     PTPKG_TRY(const bool has_known_name, IsNamedGnu(file, image, section));
+    // The tail of the same string is a name too: ".version_r". No byte of the name table changes.
     if (has_known_name) section.name += static_cast<std::uint32_t>(kGnuPrefix.size());
     retired[*index] = section;
     return Ok();

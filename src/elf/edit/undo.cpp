@@ -1,3 +1,16 @@
+// The undo record of an edit in place: old bytes, kept at the end of the edited file itself.
+//
+// The file is the best place: whoever may write it may write the record, whoever opens it finds the record,
+// and a move or copy takes it along. Loaders ignore it. The layout and the order of writes are in
+// docs/formats/elf-search-path.md.
+//
+// Order: a closing block marked "begun", then the ranges, then the block again with their digest. Each
+// block write lies within one page and is atomic, so a killed process leaves no record, a begun one
+// (nothing was edited yet), or a complete one. Cutting the file at its new size ends the edit.
+//
+// Invariants: ranges are restored from last to first, because writes may overlap in a damaged file. A
+// rollback is allowed only if each byte is the old one or one that the edit writes, else another program
+// changed the file.
 #include "elf/edit/undo.h"
 
 #include <algorithm>
@@ -178,6 +191,7 @@ Result<UndoRecord> MakeUndo(File& file, const EditPlan& plan) {
   for (const PlannedWrite& write : plan.writes) {
     if (write.offset >= plan.old_size) continue;
     PTPKG_TRY(const auto before, ReadExact(file, write.offset, write.bytes.size(), "the bytes to change"));
+    // New bytes that are all zero are not stored: erasing a copied string table would double the record.
     const bool clears = std::all_of(write.bytes.begin(), write.bytes.end(),
                                     [](std::byte byte) { return byte == std::byte{0}; });
     record.ranges.push_back({.offset = write.offset,
