@@ -10,6 +10,7 @@
 //
 // Tars have no random access. The caller's thread reads one content after the other, and the workers hash
 // and visit them. Before a content that does not fit, all submitted work is drained.
+
 #include "archive/archive_member_pass.h"
 
 #include <algorithm>

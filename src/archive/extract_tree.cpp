@@ -7,6 +7,7 @@
 //
 // Hard links become copies of a file of the same archive, and the copy counts as unpacked bytes. Only the
 // executable bit of modes is kept.
+
 #include "archive/extract_tree.h"
 
 #include <cerrno>

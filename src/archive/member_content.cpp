@@ -6,6 +6,7 @@
 //
 // The buffer of the declared size is allocated before a byte is read. Therefore IsPlainDeflate comes first:
 // it refuses a size that no stream of that length can have.
+
 #include "archive/member_content.h"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 //
 // Bytes are counted by all threads together against two limits: a total, and a ratio to the packed size
 // that shows decompression bombs.
+
 #include "archive/member_names.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 //
 // libzstd's public API does not give the window size of a frame, so the header is parsed here before the
 // frame is decoded. Hence the input buffer must hold a whole header at the start of each frame.
+
 #include "archive/codec/decoder.h"
 
 #include <algorithm>

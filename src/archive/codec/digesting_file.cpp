@@ -8,6 +8,7 @@
 // Invariants: [0, hashed_) is in the hash and never changes. A write is either an append at end_ or a
 // rewrite that lies completely in [hashed_, end_). Anything else is a bug of the caller, and would give a
 // digest of bytes that are not in the file.
+
 #include "archive/codec/digesting_file.h"
 
 #include <algorithm>

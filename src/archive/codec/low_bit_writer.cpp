@@ -5,6 +5,7 @@
 // position from 0 to 7, and 7 waiting bits plus 56 still fit into a word. No byte needs a branch of its
 // own. Fewer than 56 bits at the end of a range go through Put. Buffers have 8 spare bytes, because loads
 // and stores always move whole words.
+
 #include "archive/codec/low_bit_writer.h"
 
 #include <algorithm>

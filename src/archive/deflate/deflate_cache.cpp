@@ -6,6 +6,7 @@
 //
 // Invariant: a key with an empty place always has a running maker. The guard settles the key on every way
 // out of the function, including an error and an exception, or the waiting threads would hang.
+
 #include "archive/deflate/deflate_cache.h"
 
 #include "archive/member_content.h"

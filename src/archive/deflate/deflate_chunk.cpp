@@ -7,6 +7,7 @@
 // and of the end come from ScanDeflate, because libdeflate does not report them.
 //
 // Compressors are lent out: one per thread that deflates at the same time, and reused later.
+
 #include "archive/deflate/deflate_chunk.h"
 
 #include <libdeflate.h>

@@ -7,6 +7,7 @@
 //
 // Invariants: the decision follows from the content of the piece alone, in integer arithmetic, so that
 // every machine writes the same bytes. Above level 6 the user asked for size, so nothing is skipped.
+
 #include "archive/deflate/deflate_runs.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 //
 // Invariant: the walker's tables judge codes and block headers here too, so zlib's rules hold. Distances
 // are not compared with the content, since there is none. Source: RFC 1951, sections 3.2.3 to 3.2.7.
+
 #include "archive/deflate/deflate_scan.h"
 
 #include "archive/deflate/deflate_walk.h"

@@ -11,6 +11,7 @@
 //
 // Behind the end of its input the reader supplies zero bits and counts them. A caller may look ahead freely
 // and asks overrun() before it trusts a symbol.
+
 #include "archive/deflate/deflate_walk.h"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 // Invariants: it accepts exactly the streams that zlib inflates to their end (fuzz/fuzz_inflate.cpp). Room
 // for kStepRoomBytes is left before every step, because CopyMatch may write beyond the end of a match. The
 // last 32 KiB of content stay in front of the fresh content, because matches reach back so far.
+
 #include "archive/deflate/inflate.h"
 
 #include <algorithm>

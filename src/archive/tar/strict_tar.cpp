@@ -8,6 +8,7 @@
 // Invariant: the position of the next header must be the same for every reader. Therefore a PAX `size`
 // overrides the header's field for the next member only, and a size that cannot be read is an error.
 // Source: POSIX.1-2017 pax, and GNU tar's base-256 sizes.
+
 #include "archive/tar/strict_tar.h"
 
 #include <algorithm>

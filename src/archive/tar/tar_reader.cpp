@@ -2,6 +2,7 @@
 //
 // Names must arrive byte for byte, so every call into libarchive runs in the "C" locale of its thread
 // (PlainLocale). The process's locale stays unchanged, since other threads use it.
+
 #include "archive/tar/tar_reader.h"
 
 #include <archive.h>

@@ -7,6 +7,7 @@
 //
 // Invariant: the decision follows from name, link target and size alone. TarSize runs the same headers into
 // a counter and must agree with the real archive to the byte, because the zstd frame states the size.
+
 #include "archive/tar/tar_writer.h"
 
 #include <algorithm>

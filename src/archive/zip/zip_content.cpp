@@ -8,6 +8,7 @@
 // Invariants: declared sizes are checked against the limits before a byte is unpacked. Each member must
 // give exactly its declared size and CRC. Opening compares every local header with the central directory,
 // so an archive never has two readings.
+
 #include "archive/zip/zip_content.h"
 
 #include <fmt/core.h>

@@ -7,6 +7,7 @@
 //
 // ZIP64 fields replace plain fields that hold the maximum, and both forms must agree if both hold a value.
 // Source: APPNOTE 6.3.10, 4.3.7 to 4.3.16 and 4.5.3. docs/formats/zip.md lists the refusals of each reader.
+
 #include "archive/zip/zip_directory.h"
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 //
 // Invariant: `pending` follows the written bytes, and a collected copy follows `pending`. Whatever appends
 // must settle the copy first. Source: APPNOTE 6.3.10, section numbers below.
+
 #include "archive/zip/zip_writer.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 //
 // Section sizes come from the file. The sum of all device sections must not exceed the file's size, or
 // overlapping sections could be walked again and again.
+
 #include "elf/device/device_code.h"
 
 #include <fmt/core.h>

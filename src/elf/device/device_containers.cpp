@@ -8,6 +8,7 @@
 //
 // Zeros between containers can take hundreds of megabytes in a library that was sliced in place. They are
 // skipped by holes of the file where it has some, and else compared in large steps.
+
 #include "elf/device/device_containers.h"
 
 #include <algorithm>

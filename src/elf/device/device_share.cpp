@@ -5,6 +5,7 @@
 // relocatable code for ten architectures: it would make the library look complete for GPUs that its own
 // code does not run on. So relocatable PTX counts only from containers without machine code for other
 // architectures than the embedded one.
+
 #include <algorithm>
 
 #include "elf/device/device_code.h"

@@ -7,6 +7,7 @@
 //
 // Relocations of an unsupported kind count as a reference, since they could be one. A range with a
 // reference stays where it is: the edit takes another way or is refused.
+
 #include "elf/edit/address_users.h"
 
 #include <algorithm>

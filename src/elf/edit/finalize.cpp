@@ -7,6 +7,7 @@
 // would renumber all sections. It becomes plain data instead, under a name without ".gnu". Symbols that
 // required a dropped version become global and unversioned. patchelf leaves both, and ld.so then aborts
 // (docs/formats/patchelf.md).
+
 #include "elf/edit/finalize.h"
 
 #include <algorithm>

@@ -9,6 +9,7 @@
 // only if each part in it can move, one segment maps all of it, no other dynamic entry points into it, and
 // its notes are of known kinds. Unknown notes may hold distances from themselves, such as Crashpad's. The
 // new table must lie within one page, so that one atomic write switches to it.
+
 #include "elf/edit/header_room.h"
 
 #include <algorithm>

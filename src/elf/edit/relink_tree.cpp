@@ -7,6 +7,7 @@
 //
 // An interrupted edit counts as a change even if the plan has nothing to write: the file must get its old
 // content back.
+
 #include "elf/edit/relink_tree.h"
 
 #include <algorithm>

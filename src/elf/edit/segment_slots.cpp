@@ -10,6 +10,7 @@
 // Invariants: a merge never joins a writable segment, since that would change rights. It takes the pair
 // that makes the fewest bytes executable. No PT_LOAD may stay without sections: binutils writes such a
 // segment at an offset that ld.so refuses, so EmptiedFinder drops it.
+
 #include "elf/edit/segment_slots.h"
 
 #include <algorithm>

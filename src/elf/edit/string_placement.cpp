@@ -7,6 +7,7 @@
 //
 // A superseded string is erased unless something else uses it: old build paths must not survive, even in
 // unused bytes.
+
 #include "elf/edit/string_placement.h"
 
 #include <algorithm>

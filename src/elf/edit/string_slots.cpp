@@ -8,6 +8,7 @@
 // header, DT_HASH, the end of the last chain of DT_GNU_HASH, or MIPS' own tag: the largest answer counts.
 // If nothing gives a number, every string counts as used. Alpha and 64-bit s390 have a DT_HASH of 8-byte
 // words, which is not read.
+
 #include "elf/edit/string_slots.h"
 
 #include <algorithm>

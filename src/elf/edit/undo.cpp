@@ -11,6 +11,7 @@
 // Invariants: ranges are restored from last to first, because writes may overlap in a damaged file. A
 // rollback is allowed only if each byte is the old one or one that the edit writes, else another program
 // changed the file.
+
 #include "elf/edit/undo.h"
 
 #include <algorithm>

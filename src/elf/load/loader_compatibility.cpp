@@ -4,6 +4,7 @@
 // Two outcomes differ: a file of another class or processor is passed over, and the search continues with
 // the next directory. Any other defect ends the process, although a good file may follow later in the path.
 // A check that took the first good file would call a broken package sound.
+
 #include "elf/load/loader_compatibility.h"
 
 #include <algorithm>

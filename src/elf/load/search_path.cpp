@@ -6,6 +6,7 @@
 // RelocatableEntries keeps what works after the package moves: entries below the build prefix become
 // relative to $ORIGIN, entries that begin with $ORIGIN stay, and other absolute entries stay only if the
 // user lists them.
+
 #include "elf/load/search_path.h"
 
 #include <algorithm>

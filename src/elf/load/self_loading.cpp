@@ -1,6 +1,7 @@
 // Recognises files that relocate themselves: dynamic loaders and static position-independent programs. They
 // abort at their start when they find a search path, so an edit must not touch them. A loader can have any
 // file name. It needs no library and defines a symbol by which debuggers find the list of loaded files.
+
 #include "elf/load/self_loading.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Walks the members of static archives: GNU and BSD forms of `ar`.
+//
+// A header has a name of 16 bytes and a decimal size. Longer names are in a table ("//", GNU) or in the
+// first bytes of the member itself (BSD, "#1/length"). Tables of symbols or names belong to the archive and
+// are not visited. Thin archives hold only names of other files and are refused.
+//
+// Each member is shown as a file of its own, a range of the archive, so that ELF readers need no other code
+// for it.
+
 #include "elf/read/static_archive.h"
 
 #include <algorithm>
