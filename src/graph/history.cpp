@@ -1,3 +1,9 @@
+// Remembers the inputs of each node's last run, only to explain a later run ("'script' changed").
+//
+// The file name is a digest of the node's id, because ids contain '/' and have any length. A record that is
+// missing or unreadable costs only the explanation, so its errors become warnings and never stop a build.
+// Whether a node runs follows from its key alone.
+
 #include "graph/history.h"
 
 #include <fmt/format.h>
