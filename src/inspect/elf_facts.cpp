@@ -1,3 +1,7 @@
+// Collects the facts of one ELF file, part by part. Damage in one part is noted there and does not hide the
+// others: `ptpkg inspect` exists for files that are broken, too. Long section lists are shortened, with one
+// sum for each kind of section.
+
 #include "inspect/elf_facts.h"
 
 #include <map>

@@ -1,3 +1,12 @@
+// Reads the content of an ELF file as digests by kind of section, and compares two such contents.
+//
+// Tables of names and offsets, such as .dynamic and .dynstr, do not count by their bytes: a longer search
+// path moves bytes in all of them. Their meaning is compared instead. Embedded paths are collected on the
+// way, from read-only data and debug sections.
+//
+// Sections that overlap could make a small file read for hours, so files whose sections sum up to more than
+// the file are not read.
+
 #include "inspect/elf_parts.h"
 
 #include <algorithm>
@@ -15,7 +24,7 @@ constexpr std::size_t kLongestPath = 1024;
 constexpr std::size_t kMostPathBytes = 4U << 20U;
 constexpr std::size_t kMostTexts = 1000;
 
-/// Tables of names and offsets are compared as what they mean: an entry of a search path moves bytes in all
+/// Tables of names and offsets are compared by their meaning: an entry of a search path moves bytes in all
 /// of them.
 bool CountsByMeaning(const elf::NamedSection& section) {
   switch (section.type) {

@@ -1,3 +1,13 @@
+// Line diff by Myers' algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), within limits.
+//
+// Equal lines get equal numbers, so that comparing lines is comparing integers. Common lines at both ends
+// are cut off first. The frontier before each number of edits is stored, and walking back through them
+// marks the changed lines. This takes memory for the square of the edits, hence kMostEdits. Steps come from
+// a budget that all texts of a comparison share.
+//
+// Beyond these limits all lines in the middle count as changed: a coarse answer, but a correct one. Only a
+// limited number of lines is shown, and the rest is counted.
+
 #include "inspect/text_diff.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Parses publishing targets (`anaconda:OWNER`, `s3://BUCKET/PREFIX`, …) and makes the client for each.
+//
+// One table lists the forms, and help texts come from it. A path in place of a target is an error with the
+// right URL as a hint. URLs with a query or fragment are refused without showing them, since a query may
+// hold a token. The check URL of an index is required, because ptpkg compares digests instead of skipping
+// names that exist.
+
 #include "publish/publish_target.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Judges from the headers of an answer whether an object has the wanted content. Size first, then a SHA-256
+// checksum of the whole, then the ETag, which is the MD5 of the content in the plain case. Multipart
+// uploads and encryption by SSE-KMS give other ETags, so a different one proves nothing: the content is
+// unknown, and the caller reads it.
+
 #include "publish/s3/s3_object.h"
 
 #include <algorithm>
