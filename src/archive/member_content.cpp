@@ -131,6 +131,7 @@ Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index
   MemberContent member = std::move(sink).Finish();
   if (!stays) return member;
   PTPKG_TRY(const zip::LocalRecord local, zip::ReadLocal(zip.file(), record.offset, zip.name()));
+  // The content was streamed once above, for its CRC and digest, and stays in the archive.
   member.file =
       std::make_unique<RangeFile>(zip.file(), FileStat{.size_bytes = record.size_bytes}, local.data_offset);
   return member;

@@ -52,6 +52,7 @@ Result<std::string> History::Compare(const Node& node, const NodeKey& key) {
   for (const auto& [name, digest] : before.items()) {
     if (!key.digests.contains(name)) changed.push_back("'" + name + "'");
   }
+  // The key was the same, so only the stored result can be the reason.
   if (changed.empty()) return std::string("inputs unchanged, result missing or damaged");
   return fmt::format("{} changed", fmt::join(changed, ", "));
 }

@@ -194,6 +194,7 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
     plan.nodes.push_back(std::move(node));
   }
   PTPKG_CHECK(CheckPlan(plan), fmt::format("while reading {}", where));
+  // Keys are never taken from a plan: they are computed, and a stated one must agree.
   const std::vector<NodeKey> keys = KeysOf(plan);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     PTPKG_TRY(const std::string stated, JsonString(json["nodes"][i], "key", where));

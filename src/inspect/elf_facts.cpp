@@ -50,6 +50,7 @@ std::vector<elf::NamedSection> ShownSections(const std::vector<elf::NamedSection
   constexpr std::size_t kMost = 1000;
   if (sections.size() <= kMost) return sections;
   std::vector<elf::NamedSection> shown(sections.begin(), sections.begin() + kMost);
+  // One nameless sum for each kind keeps the total right.
   std::map<elf::SectionKind, elf::NamedSection> rest;
   for (std::size_t i = kMost; i < sections.size(); ++i) {
     const auto [place, fresh] = rest.try_emplace(sections[i].kind, sections[i]);

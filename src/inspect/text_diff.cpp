@@ -96,6 +96,7 @@ std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before,
              before[static_cast<std::size_t>(x)] == after[static_cast<std::size_t>(x - k)]) {
         ++x;
       }
+      // At least one step for each diagonal, so that texts without common lines end too.
       const auto steps = static_cast<std::uint64_t>(x - std::min(x, frontier.At(from))) + 1;
       if (steps > steps_left) return std::nullopt;
       steps_left -= steps;
@@ -180,6 +181,7 @@ std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_v
   std::size_t first = 0;
   while (first < shorter && before.numbers[first] == after.numbers[first]) ++first;
   std::size_t last = 0;
+  // The common end must not overlap the common beginning.
   while (last < shorter - first && before.numbers.end()[-1 - static_cast<std::ptrdiff_t>(last)] ==
                                        after.numbers.end()[-1 - static_cast<std::ptrdiff_t>(last)]) {
     ++last;

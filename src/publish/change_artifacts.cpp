@@ -184,6 +184,7 @@ class Changer {
       const RemoteStatus& standing = standings_[i];
       const bool other = standing.sha256 != change.sha256;
       if (change.action == Action::kRemove) {
+        // Another file under the name means that ours is gone, which is what was wanted.
         if (standing.state == ChangeState::kAbsent || other) return true;
       } else if (standing.state == ChangeState::kAbsent || other) {
         return Error(ErrorCode::kAlreadyExists, fmt::format("another client keeps changing '{}' at {}",

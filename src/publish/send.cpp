@@ -198,6 +198,7 @@ class Sender {
       PTPKG_TRY(const std::optional<RemoteFile> there, remote_.Find(uploads_[i]));
       outcome.remote_sha256 = there ? there->sha256 : "";
       if (there && there->sha256 == outcome.sha256) return true;
+      // The old file is still shown: the index may be behind, so this is not a conflict yet.
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
         outcome.result = UploadResult::kConflict;

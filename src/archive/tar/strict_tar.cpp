@@ -109,6 +109,7 @@ Result<void> StrictTar::TakeHeader() {
   if (*size > 0 && std::string_view("123456").find(kind) != std::string_view::npos) {
     return Refused(name, "has content but is not a file; readers continue at different offsets");
   }
+  // Content is padded to whole blocks, and the next header follows the padding.
   content_left_ = (*size + kBlock - 1) / kBlock * kBlock;
   pax_kind_ = kind == 'x' || kind == 'g' ? kind : '\0';
   pax_bytes_ = *size;

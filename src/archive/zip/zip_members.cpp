@@ -240,6 +240,8 @@ class MembersWriter {
       PTPKG_TRY(sink_, writer_.Begin({.name = entry.name,
                                       .mode = chunk.source->mode(),
                                       .method = packed.method,
+                                      // Reserved by the size before deflating: the packed size is not known
+                                      // yet.
                                       .zip64 = size_bytes >= kZip64From}));
       hasher_ = std::make_unique<HashingSink>(nullptr);
       crc32_ = 0;

@@ -58,6 +58,7 @@ Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, Devi
     if (section.type == kSectionNobits || section.name >= names.size()) continue;
     std::string_view name = names.substr(section.name, kLongestName);
     name = name.substr(0, name.find('\0'));
+    // Ignoring it would report an object without code for GPUs that it supports.
     if (name == kPackagerSection && section.size != 0) {
       return Error(ErrorCode::kUnsupported,
                    fmt::format("section {}: ptpkg does not read code of LLVM's offload packager",

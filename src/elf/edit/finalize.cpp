@@ -106,6 +106,7 @@ Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& im
   constexpr std::uint16_t kHidden = 0x8000;
   PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(*versym, *count * 2, "the symbol version table"));
   PTPKG_TRY(const auto old, ReadExact(file, offset, *count * 2, "the symbol version table"));
+  // The hidden bit is not part of the version index (VERSYM_HIDDEN).
   for (std::size_t at = 0; at < old.size(); at += 2) {
     const std::uint16_t index = image.codec.U16(old, at);
     if (!state.dropped_versions.contains(static_cast<std::uint16_t>(index & ~kHidden))) continue;

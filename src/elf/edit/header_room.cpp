@@ -58,6 +58,7 @@ class RoomFinder {
 
   std::optional<HeaderRoom> Run() {
     if (image_.sections.empty() || room_.end > kAtomicBlock) return std::nullopt;
+    // Each part that the block takes can touch another one: repeat until its end stays.
     for (std::uint64_t seen_end = 0; seen_end != room_.end;) {
       seen_end = room_.end;
       if (!TakeSections() || !TakeSegments()) return std::nullopt;

@@ -67,6 +67,7 @@ Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
   }
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_CHECK(file->Lock());
+  // Read again under the lock: the edit may have ended since the look above.
   PTPKG_TRY(const auto record, ReadOwnUndo(*file, path));
   if (!record) return false;
   PTPKG_CHECK(RollBack(*file, *record));

@@ -27,6 +27,7 @@ namespace {
 constexpr std::string_view kMagic = "ptpkg-undo 3\n";
 constexpr std::uint64_t kMaxBodyBytes = 1U << 30U;
 constexpr std::size_t kBlockBytes = 512;
+// A block of fixed size at a page boundary: its place follows from the file's size alone.
 // The text takes the first half: a write that is cut in its middle, as the fault tests do, is whole all the
 // same.
 constexpr std::size_t kBlockTextBytes = kBlockBytes / 2;
@@ -220,6 +221,7 @@ Result<void> AppendUndo(File& file, const UndoRecord& record) {
 
 Result<std::optional<UndoRecord>> ReadUndo(File& file) {
   PTPKG_TRY(const FileStat stat, file.Stat());
+  // Cheap test first: nearly all files end at a place where no record can be.
   const std::uint64_t size_in_page = stat.size_bytes % kAtomicBlock;
   if (size_in_page < kBlockTextBytes || size_in_page > kBlockBytes) return std::optional<UndoRecord>();
   const std::uint64_t block = stat.size_bytes - size_in_page;

@@ -99,6 +99,7 @@ std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entr
                                             const std::vector<std::string>& kept) {
   std::vector<std::string> fit;
   const auto keep = [&fit](std::string entry) {
+    // Two build paths can become the same relative one.
     if (std::find(fit.begin(), fit.end(), entry) == fit.end()) fit.push_back(std::move(entry));
   };
   for (const std::string& entry : entries) {

@@ -176,6 +176,7 @@ Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target, int job
   PTPKG_TRY(const std::vector<Step> steps, StepsOf(file, plan));
   PTPKG_CHECK(
       ParallelFor(jobs, steps.size(), [&](std::size_t i) { return WriteStep(sliced, steps[i], target); }));
+  // The original was read until here, so it must not have changed until here.
   return CheckPlanned(file, plan);
 }
 

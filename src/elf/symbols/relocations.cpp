@@ -142,6 +142,7 @@ class RelocationWalk {
         for (bits >>= 1U; bits != 0; bits >>= 1U, place += word_) {
           if (bits % 2 == 1) PTPKG_CHECK(TakeWord(place));
         }
+        // A bitmap covers one word fewer than it has bits, since the lowest bit marks it as a bitmap.
         next += (8 * word_ - 1) * word_;
       }
     }

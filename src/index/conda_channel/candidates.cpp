@@ -131,6 +131,7 @@ class FolderReader {
     if (!read) {
       const ErrorCode code = read.error().code();
       if (code == ErrorCode::kNotFound) return std::optional<Candidate>();
+      // The disk or the user ended the run: the package itself may be fine.
       if (code == ErrorCode::kIo || code == ErrorCode::kCancelled) return std::move(read).error();
       candidate.damage = read.error().message();
     }

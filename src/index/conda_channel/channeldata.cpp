@@ -48,6 +48,7 @@ std::vector<const CondaRecord*> NewestBuilds(const CondaRecords& records) {
     const auto dist = conda::DistName::Parse(file_name);
     if (!dist) continue;
     const bool legacy = dist->format == ArtifactFormat::kTarBz2;
+    // Both formats hold the same build.
     if (legacy && records.count(dist->Stem() + ".conda") != 0) continue;
     const CondaRecord*& best = newest[{dist->name, dist->version}];
     if (best == nullptr || Integer(best->repodata, "timestamp") < Integer(record.repodata, "timestamp")) {

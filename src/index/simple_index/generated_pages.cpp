@@ -75,6 +75,7 @@ bool IsGeneratedProjectPage(Env& env, const AbsPath& page) {
   const Json* const files = json ? ObjectsOf(*json, "files") : nullptr;
   if (files == nullptr || files->empty()) return false;
   const Result<std::string> name = JsonString(*json, "name", "");
+  // All entries must have the key: a page that somebody extended by hand is kept.
   return name && *name == page.Parent().Name() &&
          std::all_of(files->begin(), files->end(),
                      [](const Json& file) { return file.contains(kWheelDirectoryKey); });

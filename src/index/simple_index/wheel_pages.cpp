@@ -208,6 +208,7 @@ Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files
     } else {
       Json& known = (*list)[place->second];
       Json entry = EntryOf(file);
+      // Same name, same bytes: the yank of an earlier run stays valid.
       if (known.contains("yanked") && DigestOf(known) == file.sha256.Hex()) entry["yanked"] = known["yanked"];
       known = std::move(entry);
     }

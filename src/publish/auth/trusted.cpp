@@ -115,6 +115,7 @@ Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& s
                           .url = origin + "/api/oidc/mint_token",
                           .headers = {{"Content-Type", "application/json"}},
                           .body = {.before = Json({{"token", identity.Reveal()}}).dump()}}));
+  // The server does not offer trusted publishing: keyring is tried next.
   if (answer.status == 404) return std::optional<Secret>();
   if (answer.status != 200)
     return AnswerError(answer, "requesting a token for this CI job (trusted publishing)");

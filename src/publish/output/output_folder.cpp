@@ -396,6 +396,7 @@ bool OutputFolder::UndoMoves(const std::vector<Move>& moves) {
 Result<void> OutputFolder::StageFiles(std::vector<PublishItem>& items) {
   PTPKG_CHECK(RemoveTree(env_->fs, IncomingRoot()));
   PTPKG_CHECK(env_->fs.MakeDirs(IncomingRoot()));
+  // The mode that new files get here, by the umask: results in the store may have another one.
   const AbsPath probe = IncomingRoot() / "mode";
   PTPKG_CHECK(WriteFile(env_->fs, probe, ""));
   PTPKG_TRY(const FileStat fresh, env_->fs.Lstat(probe));

@@ -214,6 +214,7 @@ Result<long> S3Bucket::TryCondition(const S3Condition& condition) {
 
 Result<void> S3Bucket::ProbeConditions() {
   if (has_probed_) return Ok();
+  // Two refusals are needed: a second creation, and a write for an ETag that nothing has.
   // 409: somebody else writes it at this moment.
   const auto refused = [](long status) { return status == 412 || status == 409 || status == 404; };
   PTPKG_TRY(long anew, TryCondition({.nothing = true}));

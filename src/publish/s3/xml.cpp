@@ -1,6 +1,6 @@
-// Reads the XML of S3 answers with pugixml, which is more tolerant than XML. Such answers never have document
-// types, CDATA, unknown entities, several roots or deep nesting, so these are refused. pugixml would skip
-// some of them silently, so the flags below make it show them. Namespace prefixes are dropped.
+// Reads the XML of S3 answers with pugixml, which is more tolerant than XML. Such answers never have
+// document types, CDATA, unknown entities or several roots, so these are refused. Otherwise pugixml would
+// skip some of them silently, hence the flags below. Namespace prefixes are dropped.
 
 #include "publish/s3/xml.h"
 
