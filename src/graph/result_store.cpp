@@ -140,6 +140,7 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
       PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
       if (other) return *std::move(other);
     }
+    // A directory cannot replace another one that has files, so the old one must give up its name first.
     PTPKG_CHECK(MoveAside(final_path), "while moving an old result aside");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);

@@ -200,6 +200,7 @@ std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfConte
   for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
     const KindContent& old_content = before.kinds.at(kind);
     const KindContent& new_content = after.kinds.at(kind);
+    // A kind that could not be read on one side is not a difference.
     if (!old_content.digest || !new_content.digest || *old_content.digest == *new_content.digest) continue;
     parts.push_back({.part = std::string(elf::SectionKindName(static_cast<elf::SectionKind>(kind))),
                      .old_bytes = old_content.size_bytes,
@@ -218,6 +219,7 @@ std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfConte
   if (!old_damage.empty() || !new_damage.empty()) {
     parts.push_back({.part = "unreadable", .old_texts = old_damage, .new_texts = new_damage});
   }
+  // The files differ, and everything else was equal.
   if (parts.empty()) parts.push_back({.part = "headers"});
   return parts;
 }

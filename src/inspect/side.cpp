@@ -66,6 +66,7 @@ void FillHardLinks(SideFiles& files) {
     for (SideFile* link : chain) {
       const std::size_t index = link->index;
       *link = *end;
+      // The link keeps its own place in the archive.
       link->index = index;
     }
   }

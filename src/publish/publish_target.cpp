@@ -265,6 +265,7 @@ Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) 
   std::optional<TargetText> to;
   if (!options.to.empty()) {
     PTPKG_TRY(to, ParseTarget(options.to, "--to"));
+    // A server can only copy within itself.
     if (to->kind != from.kind) {
       return Error(ErrorCode::kRefused,
                    fmt::format("{} and {} are on different servers", options.from, options.to))

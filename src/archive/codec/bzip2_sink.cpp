@@ -190,6 +190,7 @@ class Bzip2Sink final : public CodecSink {
     const auto* const data = reinterpret_cast<const unsigned char*>(bytes.data());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const unsigned char byte = data[i];
+      // A run of more than 255 bytes begins anew, because its count is one byte.
       if (byte == run_byte_ && run_length_ != 0 && run_length_ < kMaxRun) {
         ++run_length_;
         continue;
@@ -206,6 +207,7 @@ class Bzip2Sink final : public CodecSink {
   Result<void> Finish() override {
     PutRun();
     if (used_ != 0) PTPKG_CHECK(SendBlock());
+    // All blocks must be out before the trailer: the combined CRC needs each of them, in order.
     PTPKG_CHECK(workers_.Drain());
     PutHeaderOnce();
     bits_.Put(kEndMagic, 48);

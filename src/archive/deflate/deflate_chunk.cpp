@@ -56,6 +56,7 @@ Result<std::string> DeflatePool::Deflate(Bytes raw, ChunkPlace place) {
   out.resize(written);
   if (place == ChunkPlace::kLast) return out;
 
+  // Another chunk follows, so this one must neither be the last nor end inside a byte.
   PTPKG_TRY(const DeflateLayout layout, ScanDeflate(out));
   const auto flag_byte = (layout.last_block_bit / 8);
   const auto flag = static_cast<unsigned char>(1U << (layout.last_block_bit % 8));

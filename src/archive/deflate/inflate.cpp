@@ -83,6 +83,7 @@ class InflateSource final : public ByteSource {
   }
 
   bool Header() {
+    // The end shows only here: content of the last block may still be in the buffer.
     if (was_last_) {
       phase_ = Phase::kDone;
       return true;

@@ -173,6 +173,7 @@ Result<void> ZipContent::StreamByLibzip(std::size_t index,
     PTPKG_CHECK(use(sized));
   }
   const std::lock_guard lock(mutex_);
+  // Only a handle without an error goes back.
   idle_.push_back(std::move(handle));
   return Ok();
 }

@@ -129,6 +129,7 @@ Result<void> WriteInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, con
                           Verification verification) {
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
   const bool keeps_record = !IsSingleAtomicWrite(plan);
+  // The complete record is in the file before the first byte of the edit.
   if (keeps_record) PTPKG_CHECK(AppendUndo(*file, undo));
   PTPKG_CHECK(WriteAndVerify(*file, path, plan, verification));
   // The cut is the end of the transaction: until here, the next edit would roll back.

@@ -156,6 +156,7 @@ class SlotFinder {
     const bool fits = first.vaddr - first.offset == second.vaddr - second.offset && second.offset >= end &&
                       second.offset - end <= kLargestGap && first.file_size == first.memory_size &&
                       second.file_size == second.memory_size;
+    // A segment with more memory than file content ends in zeros, which cannot be in the middle.
     if (is_writable || !fits) return false;
     return std::none_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
       return HasBytes(section) && section.offset < second.offset && end < section.offset + section.size;

@@ -114,6 +114,7 @@ Result<std::uint64_t> CountByGnuHash(File& file, const Image& image, std::uint64
 
 Result<std::optional<std::uint64_t>> CountDynamicSymbols(File& file, const Image& image) {
   std::optional<std::uint64_t> count;
+  // The largest answer is the safe one: a symbol too many costs a little work, one too few a damaged name.
   const auto at_least = [&count](std::uint64_t n) { count = std::max(count.value_or(0), n); };
   const auto symtab = image.dynamic->Find(kDtSymtab);
   if (!symtab) return std::optional<std::uint64_t>(0);

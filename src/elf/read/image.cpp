@@ -169,6 +169,7 @@ Result<void> ReadDynamic(File& file, Image& image) {
   }
   DynamicTable table;
   const std::size_t record = image.codec.DynamicEntrySize();
+  // Entries behind the first DT_NULL are room for later edits.
   table.capacity = range->size_bytes / record;
   table.range = {.offset = mapped, .vaddr = range->vaddr, .size_bytes = table.capacity * record};
   PTPKG_TRY(const auto bytes, ReadExact(file, mapped, table.range.size_bytes, "the dynamic section"));

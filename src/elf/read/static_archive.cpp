@@ -139,6 +139,7 @@ class Walk {
     PTPKG_TRY(const auto bytes, ReadExact(archive_, member.begin, *size, "the name of a member"));
     std::string name(AsText(bytes));
     name.resize(std::min(name.size(), name.find('\0')));
+    // The name counts as a part of the member's size.
     member.begin += *size;
     member.size_bytes -= *size;
     member.is_table = name.starts_with("__.SYMDEF");

@@ -55,6 +55,7 @@ class SlicePlanner {
       return Error(ErrorCode::kInvalidInput, "the file has no device code")
           .WithHint("sections .nv_fatbin and __nv_relfatbin of ELF files and static archives are sliced");
     }
+    // Judged for the whole file: a GPU may have its code in another section or member.
     PTPKG_CHECK(CheckCoverage());
     PTPKG_TRY(plan_.pieces, Assemble(plan_.old_size, std::move(replacements_)));
     plan_.new_size = SizeOf(plan_.pieces);

@@ -72,6 +72,7 @@ class HeaderPlan {
       AddCut(i, segment, segments);
     }
     for (Segment& segment : segments) {
+      // PT_PHDR describes the table itself, whose length has changed.
       if (segment.type != kSegmentPhdr) continue;
       segment.file_size = segments.size() * image_.codec.SegmentSize();
       segment.memory_size = segment.file_size;

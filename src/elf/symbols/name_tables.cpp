@@ -155,6 +155,7 @@ class Extractor {
       codec_.EncodeSegment(segments[i],
                            bytes.subspan(headers + i * codec_.SegmentSize(), codec_.SegmentSize()));
     }
+    // The entry stays, with another tag: .dynamic keeps its length and the order of its other entries.
     ClearTags(bytes.subspan(PlaceOf(loads, image_.dynamic->range.vaddr)));
     WriteSymbolSection(loads, bytes.subspan(sections_at + codec_.SectionSize()));
     PTPKG_CHECK(WriteHeader(bytes, segments.size(), sections_at));

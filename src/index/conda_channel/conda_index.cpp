@@ -101,6 +101,7 @@ class SubdirReader {
     const AbsPath path = folder_ / file_name;
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(path));
     const auto old = cached.find(file_name);
+    // Size and time show a replaced package without reading it.
     if (old != cached.end() && old->second.size_bytes == stat.size_bytes &&
         old->second.mtime_ns == stat.mtime_ns) {
       return old->second;

@@ -364,6 +364,7 @@ class Indexing {
     PTPKG_TRY(above.names, env_.fs.ListDir(root_));
     PTPKG_TRY(std::vector<WheelFolder> folders, BackendFolders(env_, root_, above.names));
     const bool had_roots = std::any_of(folders.begin(), folders.end(), HasIndex);
+    // Backend indexes of an earlier run are kept up to date without the option.
     const bool roots = options.roots || had_roots;
     if (!roots) folders.clear();
     DropRemovedWheels(above, options.without);

@@ -271,6 +271,7 @@ Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
     const auto there = next ? OriginOf(*next) : Result<std::string>(next.error());
     if (!there) return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to an invalid URL", origin_));
     PTPKG_TRY(const std::string here, OriginOf(url));
+    // The caller sees the redirect itself: for a simple index it means that this index has nothing.
     if (request.stays_at_server && AuthorityOf(*there) != AuthorityOf(here)) return answer;
     url = *next;
   }

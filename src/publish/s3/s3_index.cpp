@@ -101,6 +101,7 @@ class IndexWriter {
       if (outcome == Outcome::kNothingToWrite) return Ok();
       wrote_ = true;
       if (lost_ == kMostLost) return KeepsNothing(bucket_, last_write_.first);
+      // After a write of our own the next round follows at once, to see whether it stayed.
       if (outcome == Outcome::kWritten && lost_ == 0) continue;
       outrun = std::min(outrun + 1, kLongestPause);
       PTPKG_CHECK(WaitBeforeRetry(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
@@ -143,6 +144,7 @@ class IndexWriter {
       }
       PTPKG_CHECK(written);
     }
+    // Derived files are compared in every round, since another run may have written older ones after us.
     std::vector<std::string> written;
     if (changes) written.push_back(index.path);
     PTPKG_TRY(const std::vector<DerivedFile> derived, index.derive(document, text));

@@ -74,6 +74,7 @@ class ServerStore final : public Store {
       return RemoteStatus{.state = ChangeState::kToDo, .sha256 = *here};
     }
     // The server would replace it without a word.
+    // After an interrupted move the source is gone: the digest found before is the one to expect.
     const std::string wanted = here ? *here : change.sha256;
     if (*there != wanted) {
       return Error(ErrorCode::kAlreadyExists,
