@@ -1,5 +1,5 @@
 // Checks the section headers: the loader ignores them, but strip, objcopy, patchelf and debuggers use them.
-// The checks are those of patchelf 0.19. Also finds bytes that two parts claim, and the end of all bytes
+// The checks follow patchelf 0.19. Also finds bytes that two parts claim, and the end of all bytes
 // that any header names. Whatever lies behind that end is a payload.
 
 #include "elf/read/section_table.h"
