@@ -1,3 +1,16 @@
+// Visits every member of an archive once, in parallel, with a bound on the memory that contents take.
+//
+// Zips: the largest member that fits into the free memory starts first, so that one long member does not
+// run alone at the end. A member that passes through a file costs no memory. A member above the bound never
+// counts as held, so a worker that finds no fitting member can wait: some running member holds memory and
+// frees it later.
+//
+// Errors: after a failure at index i only members before i still start, and the error of the lowest index
+// is returned. So the outcome does not depend on the number of threads.
+//
+// Tars have no random access. The caller's thread reads one content after the other, and the workers hash
+// and visit them. Before a content that does not fit, all submitted work is drained.
+
 #include "archive/archive_member_pass.h"
 
 #include <algorithm>
@@ -31,6 +44,7 @@ Result<bool> SourceEqualsFile(Env& env, ByteSource& source, File& content, ByteS
     // At the end one byte more: nothing may follow.
     const std::size_t ask = std::max<std::size_t>(got, 1);
     PTPKG_TRY(const std::size_t held, content.ReadAt(offset, wanted.bytes().first(ask)));
+    // An early end on one side shows as a shorter read here, so the sizes need no comparison beforehand.
     if (held != got || AsText(given.First(got)) != AsText(wanted.First(got))) return false;
     if (got == 0) return true;
     if (hasher != nullptr) PTPKG_CHECK(hasher->Write(given.First(got)));
@@ -123,6 +137,7 @@ class MemorySchedule {
   /// No member from `index` on begins any more; the error of the lowest one counts.
   void Fail(std::size_t index, Error error) {
     const std::lock_guard lock(mutex_);
+    // A later failure must not hide an earlier one: the reported error would depend on timing.
     if (index >= failed_at_) return;
     failed_at_ = index;
     failure_ = std::move(error);
@@ -239,6 +254,7 @@ Result<bool> ZipMembers::HasSameStoredBytes(std::size_t index, const ZipMembers&
   const ZipContent& theirs = *other.state_->zip;
   const zip::CentralRecord& record = mine.directory().records[state_->records[index]];
   const zip::CentralRecord& model = theirs.directory().records[other.state_->records[other_index]];
+  // Cheap comparison first: the directories tell most pairs apart without a read.
   const bool may_be = record.method == model.method && record.size_bytes == model.size_bytes &&
                       record.stored_bytes == model.stored_bytes && record.crc32 == model.crc32 &&
                       ((record.flags | model.flags) & zip::kFlagEncrypted) == 0;
@@ -309,6 +325,7 @@ struct StreamPass::State {
       PTPKG_CHECK(count(got));
       filled += got;
     }
+    // One byte beyond the declared size shows a content that is too long.
     std::byte more{};
     PTPKG_TRY(const std::size_t got, content.Read(MutableBytes(&more, 1)));
     if (got != 0) return wrong_size();
@@ -334,6 +351,7 @@ Result<void> StreamPass::Add(const ArchiveMember& member, ByteSource& content) {
   const bool has_content = member.kind == FileKind::kRegular && member.link_target.empty();
   const std::uint64_t size_bytes = has_content ? member.size_bytes : 0;
   const std::uint64_t cost = size_bytes > state.options.memory_bytes ? 0 : size_bytes;
+  // `held` falls only when results come out, in order and on this thread. So all of them come out first.
   if (cost > state.options.memory_bytes - state.held) PTPKG_CHECK(state.workers.Drain());
   std::shared_ptr<File> file;  // shared with the copies of the task
   if (has_content) {

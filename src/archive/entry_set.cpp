@@ -1,3 +1,9 @@
+// The members of an archive that is being made, in byte-wise order of their names.
+//
+// Refused here, before anything is packed: names that some file system or reader cannot have, duplicates,
+// and a file that is also a directory of other members. The order and the normalised modes make equal
+// content give equal archives.
+
 #include "archive/entry_set.h"
 
 #include <algorithm>
@@ -50,6 +56,7 @@ Result<void> EntrySet::Add(Entry entry) {
       return refuse(fmt::format("is below '{}', which is a file", name.substr(0, slash)));
     }
   }
+  // Both directions are needed: the file can come before or after the members below it.
   const auto below = entries_.lower_bound(name + "/");
   if (below != entries_.end() && below->first.starts_with(name + "/")) {
     return refuse(fmt::format("is a file, but '{}' lies below it", below->first));

@@ -1,3 +1,13 @@
+// Writes the members of an archive, treated as hostile input, below a destination.
+//
+// Invariant: no write passes through a symlink. Symlinks are therefore created last, after every file is
+// written and after MemberNames has followed each one, so no member can lead a later one out of the tree.
+// Directories are checked with lstat, because the destination may have held links before. Files are created
+// exclusively, so an existing file is never overwritten.
+//
+// Hard links become copies of a file of the same archive, and the copy counts as unpacked bytes. Only the
+// executable bit of modes is kept.
+
 #include "archive/extract_tree.h"
 
 #include <cerrno>
@@ -121,6 +131,7 @@ Result<std::optional<std::string>> ExtractTree::LinkOnDisk(const std::string& pa
 }
 
 Result<void> ExtractTree::Finish() {
+  // The root goes first: links are checked and made at their final places.
   if (strip_single_root_) PTPKG_CHECK(StripSingleRoot());
   PTPKG_CHECK(names_.CheckLinks([this](const std::string& path) { return LinkOnDisk(path); }));
   for (const auto& [name, target] : names_.links()) {

@@ -1,3 +1,12 @@
+// Holds the content of one member where reading it costs least.
+//
+// Three places: a stored member is read in place from the archive, a deflated one that fits goes to memory,
+// and any other one goes to a file. Its name is removed right after it was opened, so the content
+// disappears with the process. The content is hashed while it passes, when it is still in the cache.
+//
+// The buffer of the declared size is allocated before a byte is read. Therefore IsPlainDeflate comes first:
+// it refuses a size that no stream of that length can have.
+
 #include "archive/member_content.h"
 
 #include <algorithm>
@@ -122,6 +131,7 @@ Result<MemberContent> ReadZipMember(Env& env, ZipContent& zip, std::size_t index
   MemberContent member = std::move(sink).Finish();
   if (!stays) return member;
   PTPKG_TRY(const zip::LocalRecord local, zip::ReadLocal(zip.file(), record.offset, zip.name()));
+  // The content was streamed once above, for its CRC and digest, and stays in the archive.
   member.file =
       std::make_unique<RangeFile>(zip.file(), FileStat{.size_bytes = record.size_bytes}, local.data_offset);
   return member;

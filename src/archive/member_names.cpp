@@ -1,3 +1,16 @@
+// Decides which member names of a hostile archive are acceptable, and where its symlinks lead.
+//
+// Each path of the tree has one kind: file, symlink or directory. A name that occurs twice, or that lies
+// below a file or symlink, is refused, because extraction order would decide about the result. Implied
+// parent directories count against the limit too.
+//
+// Symlinks are judged only after all names are known. A link's text alone is not enough: `a/b/..` is not
+// `a` when b is a link. EscapesTree walks components like the kernel (path_resolution(7)) with a stack of
+// real directories, replaces each link by its target, and stops after 40 links.
+//
+// Bytes are counted by all threads together against two limits: a total, and a ratio to the packed size
+// that shows decompression bombs.
+
 #include "archive/member_names.h"
 
 #include <algorithm>
@@ -51,6 +64,7 @@ Result<std::string> MemberNames::Normalize(std::string_view raw_name) const {
     name += part;
   }
   std::string judged = name;
+  // Everything else about the name is still judged, as if the control characters were ordinary.
   if (options_.control_characters) std::replace_if(judged.begin(), judged.end(), IsControl, '_');
   if (const auto problem = NameProblem(judged)) return Refuse(raw_name, *problem);
   return name;
@@ -124,6 +138,7 @@ Result<std::optional<RelPath>> MemberNames::AddSymlink(std::string_view raw_name
     return Refuse(raw_name, fmt::format("links to the absolute path '{}'", Printable(target)));
   PTPKG_TRY(std::optional<RelPath> name, AddFile(raw_name));
   if (!name.has_value()) return name;
+  // AddFile has noted it as a file, and a later hard link must not take it for one.
   files_.erase(name->str());
   links_.emplace(name->str(), target);
   return name;
@@ -146,6 +161,7 @@ Result<std::optional<MemberNames::HardLink>> MemberNames::AddHardLink(std::strin
 Result<void> MemberNames::CountBytes(std::uint64_t bytes) {
   if (task_ != nullptr) task_->Advance(bytes);
   const std::uint64_t total = bytes_.fetch_add(bytes) + bytes;
+  // The second test catches a sum that wrapped around.
   if (total > options_.limits.max_bytes || bytes > options_.limits.max_bytes) {
     return Error(ErrorCode::kCorrupt,
                  fmt::format("'{}' unpacks to more than {} bytes", archive_, options_.limits.max_bytes));
@@ -171,6 +187,7 @@ std::optional<std::string> MemberNames::StripSingleRoot() {
       std::any_of(links_.begin(), links_.end(), link_elsewhere)) {
     return std::nullopt;
   }
+  // A single file at the top is not a root directory.
   if (!root.has_value() || !folders_.contains(*root)) return std::nullopt;
   std::map<std::string, std::string> links;
   for (const auto& [name, target] : links_) links.emplace(DropComponents(name, 1), target);

@@ -1,3 +1,9 @@
+// Remembers the inputs of each node's last run, only to explain a later run ("'script' changed").
+//
+// The file name is a digest of the node's id, because ids contain '/' and have any length. A record that is
+// missing or unreadable costs only the explanation, so its errors become warnings and never stop a build.
+// Whether a node runs follows from its key alone.
+
 #include "graph/history.h"
 
 #include <fmt/format.h>
@@ -46,6 +52,7 @@ Result<std::string> History::Compare(const Node& node, const NodeKey& key) {
   for (const auto& [name, digest] : before.items()) {
     if (!key.digests.contains(name)) changed.push_back("'" + name + "'");
   }
+  // The key was the same, so only the stored result can be the reason.
   if (changed.empty()) return std::string("inputs unchanged, result missing or damaged");
   return fmt::format("{} changed", fmt::join(changed, ", "));
 }

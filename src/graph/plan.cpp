@@ -1,3 +1,14 @@
+// The build plan as data: nodes in an order in which each comes after its needs, and their keys.
+//
+// A key is a digest of the stage, its version, the inputs, and the keys of all needed nodes. So a change
+// anywhere above reaches every node below it, and nothing else does. Fields of an input that is an object
+// are digested one by one, which lets `--explain` name the changed field. Places and options are not part
+// of the key, because they never change the result.
+//
+// A plan can come from a file that somebody else wrote. Hence CheckNames, since stages and subjects become
+// paths below the cache, and hence the comparison of stated keys with computed ones. Credentials in options
+// are dropped from the written plan.
+
 #include "graph/plan.h"
 
 #include <fmt/core.h>
@@ -19,6 +30,7 @@ std::string DigestOf(const Json& value) { return HashText(value.dump()).Hex(); }
 
 NodeKey KeyOf(const Node& node, const std::map<std::string, std::string>& keys) {
   NodeKey result;
+  // Named "ptpkg", so that --explain shows a new version of the stage as a change of the program.
   result.digests.emplace("ptpkg", DigestOf(node.version));
   for (const auto& [name, value] : node.inputs.items()) {
     if (!value.is_object()) {
@@ -182,6 +194,7 @@ Result<Plan> PlanFromJson(const Json& json, std::string_view where) {
     plan.nodes.push_back(std::move(node));
   }
   PTPKG_CHECK(CheckPlan(plan), fmt::format("while reading {}", where));
+  // Keys are never taken from a plan: they are computed, and a stated one must agree.
   const std::vector<NodeKey> keys = KeysOf(plan);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     PTPKG_TRY(const std::string stated, JsonString(json["nodes"][i], "key", where));

@@ -1,3 +1,14 @@
+// Stores results of nodes under their keys, shared by runs that can be killed at any moment.
+//
+// A result is made in a scratch directory next to its final place and appears by one rename, so a name in
+// the store always leads to a complete result. If two runs make the same key, the second rename fails, and
+// the second run takes the first result: equal keys mean equal content.
+//
+// A result in use has a shared lease, and cleaning takes an exclusive one (docs/decisions/0009-leases.md).
+// The lease is taken before the result has its name, so no cleaner can come between. Reading compares the
+// digest of result.json, and path, mode, size and digest of every file, with the record. A damaged result
+// is dropped and made again: the store is a cache, and no error of it may stop a build.
+
 #include "graph/result_store.h"
 
 #include <algorithm>
@@ -19,7 +30,7 @@ Error Damaged(const AbsPath& folder, std::string_view what) {
   return {ErrorCode::kCorrupt, fmt::format("the stored result '{}' is damaged: {}", folder.str(), what)};
 }
 
-/// The first difference between what was put and what lies there now; "" if there is none.
+/// The first difference between the recorded and the present files. "" if there is none.
 std::string FirstDifference(const StagedTree& recorded, const StagedTree& found) {
   const std::size_t common = std::min(recorded.entries.size(), found.entries.size());
   for (std::size_t i = 0; i < common; ++i) {
@@ -98,7 +109,7 @@ Result<std::optional<NodeResult>> Store::Take(const std::string& stage, const st
   Result<NodeResult> result = Read(folder);
   if (result) return std::optional(*std::move(result));
   if (result.error().code() == ErrorCode::kCancelled) return std::move(result).error();
-  // A disk that cannot give a file back is no reason to stop either: the node can be run.
+  // A disk that cannot read a file should not stop the run: the node can run again.
   env_->reporter.Warn(fmt::format("{}; building it again", result.error().message()));
   PTPKG_CHECK(Drop(stage, key), "while removing a damaged result");
   return std::optional<NodeResult>();
@@ -129,6 +140,7 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
       PTPKG_TRY(std::optional<NodeResult> other, Take(stage, key));
       if (other) return *std::move(other);
     }
+    // A directory cannot replace another one that has files, so the old one must give up its name first.
     PTPKG_CHECK(MoveAside(final_path), "while moving an old result aside");
     PTPKG_TRY([[maybe_unused]] const bool held_again, Hold(attempt.path(), final_path));
     renamed = env_->fs.Rename(attempt.path(), final_path);
@@ -149,8 +161,8 @@ Result<void> Store::RemoveAbandoned() {
   return Ok();
 }
 
-/// Whoever reads what is there keeps the files that he has open, and finds ours under the name: of a damaged
-/// result the same but whole.
+/// Readers of the old result keep their open files, and find ours under the name. For a damaged result that
+/// is the same content, but whole.
 Result<void> Store::MoveAside(const AbsPath& folder) {
   Result<void> renamed = env_->fs.Rename(folder, folder.Parent() / NewScratchFolderName("replaced"));
   if (!renamed && renamed.error().code() == ErrorCode::kNotFound) return Ok();
@@ -163,6 +175,7 @@ Result<void> Store::Drop(const std::string& stage, const std::string& key) {
   PTPKG_TRY(const bool there, Exists(env_->fs, folder));
   if (!there) return Ok();
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env_->fs, folder, LockKind::kExclusive));
+  // Another run uses the damaged result: whoever makes it anew moves it aside.
   if (!lease) return Ok();
   return (*std::move(lease)).Remove();
 }

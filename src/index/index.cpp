@@ -1,4 +1,10 @@
-// Chooses the kind of index by what a directory holds. Layer: index.
+// Chooses the kind of index by the content of a directory. Layer: index.
+//
+// Wheels at the top, directories of backends, or pages of an earlier run make a simple index, and subdirs
+// with packages make a conda channel. A directory with both is refused, since neither client could use all
+// of it. Pages of an earlier run count even without wheels: the last wheel may be gone, and its pages must
+// go too.
+
 #include "index/index.h"
 
 #include <algorithm>

@@ -1,4 +1,7 @@
-// Compare, write beside, rename. Layer: index.
+// Compare, write to a temporary file, rename. Layer: index.
+//
+// A file with the same content is not written, so a run without changes keeps all times. Sizes are compared
+// before contents.
 
 #include "index/index_files.h"
 
@@ -47,7 +50,7 @@ Result<void> IndexFiles::Write(const AbsPath& path, std::string_view text) {
 
 Result<void> IndexFiles::WriteWithZst(const AbsPath& path, std::string_view text) {
   PTPKG_TRY(const std::string packed, ZstOf(text));
-  // First: a client that sees the new .json next finds no older .zst beside it.
+  // The .zst comes first: a client that sees the new .json next does not find an older .zst.
   PTPKG_TRY(const AbsPath zst, AbsPath::Parse(path.str() + ".zst"));
   PTPKG_CHECK(Write(zst, packed));
   return Write(path, text);

@@ -1,3 +1,14 @@
+// Compares two artifacts and describes the differences as one JSON document.
+//
+// Equal digests of the whole files end the comparison at once. Otherwise both are read once, files are
+// paired (inspect/file_pairs.cpp), and each pair is compared at the level that explains most: ELF files by
+// kind of section, texts line by line, other files by digest. If nothing of this differs, packing does:
+// format, order of members, or compression.
+//
+// Texts are read in a second pass, only for pairs that need them, and up to a total size: texts of all
+// files would not fit into memory. Line comparisons share one budget of steps, which bounds the time.
+// Sections of a damaged ELF file count on neither side, or its partner would seem to have grown.
+
 #include "inspect/comparison.h"
 
 #include <algorithm>
@@ -168,7 +179,8 @@ Json FolderSizes(const Side& before, const Side& after) {
   return list;
 }
 
-/// True if the file's sections count: if one side cannot read them, those of the other would seem to be more.
+/// True if the file's sections count. If one side's sections cannot be read, the other side's would seem to
+/// be an addition.
 bool CountsSections(const SideFiles& others, const std::string& path, const SideFile& file) {
   const auto readable = [](const SideFile& one) {
     return !one.elf || one.elf->facts.damage.sections.empty();
@@ -292,6 +304,7 @@ Result<Comparison> CompareArtifacts(Env& env, const AbsPath& before, const AbsPa
   PTPKG_TRY(const Json changes, FileChanges(env, old_side, new_side, unchanged));
   Json metadata = MetadataChanges(old_side.listing.metadata, new_side.listing.metadata);
   Json packing = PackingChanges(old_side, new_side);
+  // The bytes differ, but nothing that this module compares: say so instead of claiming equality.
   if (!identical && changes.empty() && metadata.empty() && packing.empty()) packing.push_back("other");
   const Json sections = identical ? Json() : SectionSizes(old_side.files, new_side.files);
   const Json device_code = identical ? Json() : DeviceCodeSizes(old_side.files, new_side.files);

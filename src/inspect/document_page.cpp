@@ -1,3 +1,10 @@
+// Makes one HTML file from a document, without a server and without requests
+// (docs/decisions/0017-html-page.md).
+//
+// The document is deflated and embedded as base64, and the page's script unpacks it. A plain table serves
+// readers without scripts. The content security policy names script and style by digest and lets nothing be
+// loaded or sent. So text from an artifact cannot run, even if an escape were forgotten.
+
 #include "inspect/document_page.h"
 
 #include <array>

@@ -1,3 +1,9 @@
+// Describes entries of .dynamic so that two builds of the same library compare equal.
+//
+// Addresses move with every change of the code, so an address entry counts by its presence alone. Entries
+// that another part of the comparison shows, such as NEEDED, are left out. Unknown tags follow the gABI's
+// rule: even tags are addresses, odd ones values, with the exceptions named below.
+
 #include "inspect/dynamic_entries.h"
 
 #include <algorithm>
@@ -91,7 +97,7 @@ Meaning MeaningOfOther(std::uint64_t tag, std::uint16_t machine) {
   return tag % 2 == 0 ? Meaning::kAddress : Meaning::kValue;
 }
 
-/// "" for what is told elsewhere.
+/// "" for entries that other parts of the comparison show.
 Result<std::string> TextOf(File& file, const elf::Image& image, const elf::DynamicEntry& entry) {
   const auto* const known =
       std::find_if(kTags.begin(), kTags.end(), [&](const KnownTag& one) { return one.tag == entry.tag; });

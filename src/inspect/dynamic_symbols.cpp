@@ -1,3 +1,10 @@
+// Hashes dynamic symbols by meaning: name, type, binding, visibility and size, but not address or place in
+// .dynstr.
+//
+// A longer search path moves every string behind it, and with that the bytes of .dynsym, although no symbol
+// changed. So the hash takes names and not offsets. Lists of exported and needed names are kept next to it,
+// up to a limit of memory. Beyond the limit only the hash counts, and the lists are marked as incomplete.
+
 #include "inspect/dynamic_symbols.h"
 
 #include <algorithm>

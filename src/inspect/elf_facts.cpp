@@ -1,3 +1,7 @@
+// Collects the facts of one ELF file, part by part. Damage in one part is noted there and does not hide the
+// others: `ptpkg inspect` exists for files that are broken, too. Long section lists are shortened, with one
+// sum for each kind of section.
+
 #include "inspect/elf_facts.h"
 
 #include <map>
@@ -46,6 +50,7 @@ std::vector<elf::NamedSection> ShownSections(const std::vector<elf::NamedSection
   constexpr std::size_t kMost = 1000;
   if (sections.size() <= kMost) return sections;
   std::vector<elf::NamedSection> shown(sections.begin(), sections.begin() + kMost);
+  // One nameless sum for each kind keeps the total right.
   std::map<elf::SectionKind, elf::NamedSection> rest;
   for (std::size_t i = kMost; i < sections.size(); ++i) {
     const auto [place, fresh] = rest.try_emplace(sections[i].kind, sections[i]);

@@ -1,3 +1,12 @@
+// Reads the content of an ELF file as digests by kind of section, and compares two such contents.
+//
+// Tables of names and offsets, such as .dynamic and .dynstr, do not count by their bytes: a longer search
+// path moves bytes in all of them. Their meaning is compared instead. Embedded paths are collected on the
+// way, from read-only data and debug sections.
+//
+// Sections that overlap could make a small file read for hours, so files whose sections sum up to more than
+// the file are not read.
+
 #include "inspect/elf_parts.h"
 
 #include <algorithm>
@@ -15,7 +24,7 @@ constexpr std::size_t kLongestPath = 1024;
 constexpr std::size_t kMostPathBytes = 4U << 20U;
 constexpr std::size_t kMostTexts = 1000;
 
-/// Tables of names and offsets are compared as what they mean: an entry of a search path moves bytes in all
+/// Tables of names and offsets are compared by their meaning: an entry of a search path moves bytes in all
 /// of them.
 bool CountsByMeaning(const elf::NamedSection& section) {
   switch (section.type) {
@@ -191,6 +200,7 @@ std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfConte
   for (std::size_t kind = 0; kind < elf::kSectionKinds; ++kind) {
     const KindContent& old_content = before.kinds.at(kind);
     const KindContent& new_content = after.kinds.at(kind);
+    // A kind that could not be read on one side is not a difference.
     if (!old_content.digest || !new_content.digest || *old_content.digest == *new_content.digest) continue;
     parts.push_back({.part = std::string(elf::SectionKindName(static_cast<elf::SectionKind>(kind))),
                      .old_bytes = old_content.size_bytes,
@@ -209,6 +219,7 @@ std::vector<ElfPart> CompareElfContents(const ElfContent& before, const ElfConte
   if (!old_damage.empty() || !new_damage.empty()) {
     parts.push_back({.part = "unreadable", .old_texts = old_damage, .new_texts = new_damage});
   }
+  // The files differ, and everything else was equal.
   if (parts.empty()) parts.push_back({.part = "headers"});
   return parts;
 }

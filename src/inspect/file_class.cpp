@@ -1,3 +1,8 @@
+// Classifies files by name alone, for listings without contents. Metadata comes first, because a .json
+// below .dist-info is metadata and not text. A name with a version after ".so" is a library, and a name
+// such as "libx.so.md" is not. Content corrects the class later: ELF files are recognised by their first
+// bytes.
+
 #include "inspect/file_class.h"
 
 #include <algorithm>

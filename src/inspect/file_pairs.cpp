@@ -1,3 +1,16 @@
+// Pairs the files of two artifacts, also those with other names.
+//
+// Equal paths first. Then a row of rules, each for the files that are left:
+// 1. The same installed path: conda and wheels place the same file differently.
+// 2. The same content.
+// 3. The same installed path without the hash in the name, such as auditwheel's.
+// 4. The same SONAME or library name.
+// 5. The same file name.
+//
+// Rules 1, 3 and 5 pair only if each side has exactly one candidate. Among several candidates of rules 2
+// and 4, the longest common end of the paths decides. Quadratic work is limited: very many equal files are
+// paired in their order.
+
 #include "inspect/file_pairs.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Describes one artifact as a JSON document: the listing, and per ELF file the results of the checks.
+//
+// --quick stops after the listing, which needs only directories of the archive. Otherwise
+// verify::ExamineArtifact reads every file once, and this module takes its facts along in the same pass. A
+// plain zip's top directory is not part of the examined paths, so it is put in front of them at the end:
+// all paths of the document are those in the archive.
+
 #include "inspect/inspection.h"
 
 #include <algorithm>
@@ -21,7 +28,7 @@ Json NullWithout(const std::optional<std::string>& text) { return text ? Json(*t
 
 std::string ModeText(std::uint32_t mode) { return fmt::format("0{:03o}", mode); }
 
-/// Key by key: of 13,000 files, lists of pairs cost an eighth of all the time of --quick.
+/// Key by key: for 13,000 files, lists of pairs cost an eighth of all the time of --quick.
 Json ListedFileToJson(const ListedFile& file) {
   Json object = Json::object();
   object["path"] = file.path;
@@ -49,7 +56,7 @@ std::string FolderOfEntries(const Listing& listing, const std::vector<TreeEntry>
   return listed.ends_with("/" + first) ? listed.substr(0, listed.size() - first.size()) : std::string();
 }
 
-/// The listing with what the content tells: modes, targets of links, ELF files by their first bytes.
+/// The listing, completed from the content: modes, targets of links, ELF files by their first bytes.
 /// `folder`: FolderOfEntries.
 std::vector<ListedFile> FilesOf(const Listing& listing, const std::vector<TreeEntry>& entries,
                                 const std::string& folder, const FactsByPath& facts) {
@@ -201,8 +208,8 @@ Json DeviceCodeList(const verify::Examination& examination) {
   return list;
 }
 
-/// Puts `folder` in front of the paths of files that the examination gives below it: all are those of the
-/// archive then.
+/// Puts `folder` in front of the paths that the examination gives below it: then all paths are paths in the
+/// archive.
 void PutBelow(const std::string& folder, Json& document) {
   if (folder.empty()) return;
   const auto put = [&](Json& path) { path = folder + path.get<std::string>(); };

@@ -1,3 +1,10 @@
+// Lists the files of an artifact without unpacking them, from zip directories or info/paths.json.
+//
+// Metadata of wheels is read one document at a time. A document with a defect costs a warning and its own
+// facts, and not the listing: somebody inspects the wheel because something is wrong with it. RECORD is not
+// read here, since the checks judge it. If the name of the .dist-info directory does not match, the only
+// such directory counts.
+
 #include "inspect/listing.h"
 
 #include <algorithm>
@@ -39,14 +46,14 @@ void ListZip(const archive::ZipReader& zip, Listing& listing) {
   SortByPath(listing.files);
 }
 
-/// The reasons why a document is no artifact of its kind, not why the machine fails.
+/// True if the document itself is wrong, and not the machine.
 bool IsAtFault(const Error& error) {
   constexpr std::array<ErrorCode, 3> kCodes = {ErrorCode::kInvalidInput, ErrorCode::kUnsupported,
                                                ErrorCode::kCorrupt};
   return std::find(kCodes.begin(), kCodes.end(), error.code()) != kCodes.end();
 }
 
-/// Reads what a wheel says of itself, each document for itself: RECORD, which the checks judge, says nothing.
+/// Reads the wheel's own metadata, one document at a time. RECORD is left to the checks.
 class WheelDocumentReader {
  public:
   WheelDocumentReader(Env& env, const AbsPath& wheel, const archive::ZipReader& zip)

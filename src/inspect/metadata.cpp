@@ -1,3 +1,8 @@
+// Brings the metadata of wheels and conda packages into one form. Fields of an unexpected type count as
+// absent, because the checks report them. Old wheels have whole license texts in License, hence only its
+// first line is taken, and the newer License-Expression has precedence. A wheel without METADATA gets name
+// and version from its file name.
+
 #include "inspect/metadata.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,7 @@
+// Plain HTML tables of a document, for browsers without scripts. The shape of the JSON decides: a list of
+// objects becomes a table, its columns are the keys of all shown rows, and values that do not fit one cell
+// are left out. All text goes through Escaped, since names in an artifact can contain markup.
+
 #include "inspect/plain_tables.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Reads one side of a comparison: digests, ELF contents and device code of every file, in one parallel
+// pass.
+//
+// Hard links of a tar come without content. They are filled in afterwards from the end of their chain,
+// whose length is limited by the number of files. Errors of the disk end the pass, while damaged device
+// code of a single file only means that there is none to compare.
+
 #include "inspect/side.h"
 
 #include <mutex>
@@ -8,7 +15,7 @@
 namespace ptpkg::inspect {
 namespace {
 
-/// Device code that cannot be told is none here: `ptpkg check` says what is wrong with it.
+/// Unreadable device code counts as none: `ptpkg check` reports the defect.
 Result<std::optional<elf::DeviceCode>> DeviceCodeOf(File& content) {
   auto code = elf::ReadDeviceCode(content);
   if (code) return *std::move(code);
@@ -43,7 +50,7 @@ Result<SideFile> ReadSideFile(const archive::PassedMember& passed) {
   return file;
 }
 
-/// Hard links of a tar come without content: they are what the end of their chain is.
+/// Hard links of a tar come without content: they get the content at the end of their chain.
 void FillHardLinks(SideFiles& files) {
   const auto is_hard_link = [](const SideFile& file) { return !file.is_link && !file.target.empty(); };
   for (auto& [path, file] : files) {
@@ -59,12 +66,13 @@ void FillHardLinks(SideFiles& files) {
     for (SideFile* link : chain) {
       const std::size_t index = link->index;
       *link = *end;
+      // The link keeps its own place in the archive.
       link->index = index;
     }
   }
 }
 
-/// Visits every file, or those of `only`.
+/// Visits every file, or only the files in `only`.
 Result<void> VisitFiles(Env& env, const Side& side, const std::set<std::string>* only,
                         const archive::VisitMember& visit) {
   archive::PassOptions options{.hash = only == nullptr};

@@ -1,3 +1,13 @@
+// Line diff by Myers' algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), within limits.
+//
+// Equal lines get equal numbers, so that comparing lines is comparing integers. Common lines at both ends
+// are cut off first. The frontier before each number of edits is stored, and walking back through them
+// marks the changed lines. This takes memory for the square of the edits, hence kMostEdits. Steps come from
+// a budget that all texts of a comparison share.
+//
+// Beyond these limits all lines in the middle count as changed: a coarse answer, but a correct one. Only a
+// limited number of lines is shown, and the rest is counted.
+
 #include "inspect/text_diff.h"
 
 #include <algorithm>
@@ -86,6 +96,7 @@ std::optional<std::vector<Frontier>> ShortestScript(std::span<const int> before,
              before[static_cast<std::size_t>(x)] == after[static_cast<std::size_t>(x - k)]) {
         ++x;
       }
+      // At least one step for each diagonal, so that texts without common lines end too.
       const auto steps = static_cast<std::uint64_t>(x - std::min(x, frontier.At(from))) + 1;
       if (steps > steps_left) return std::nullopt;
       steps_left -= steps;
@@ -170,6 +181,7 @@ std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_v
   std::size_t first = 0;
   while (first < shorter && before.numbers[first] == after.numbers[first]) ++first;
   std::size_t last = 0;
+  // The common end must not overlap the common beginning.
   while (last < shorter - first && before.numbers.end()[-1 - static_cast<std::ptrdiff_t>(last)] ==
                                        after.numbers.end()[-1 - static_cast<std::ptrdiff_t>(last)]) {
     ++last;

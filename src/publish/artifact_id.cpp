@@ -1,3 +1,7 @@
+// Parses names such as linux-64/toy-1.0-0.conda, toy-1.0-py3-none-any.whl and cu130/toy-….whl. The part
+// before the slash decides what the name can be: a subdir of a channel, or the directory of a backend. Both
+// lists are closed, so a mistyped directory is an error and not a package that does not exist.
+
 #include "publish/artifact_id.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,17 @@
+// Promotes, moves, yanks and removes published artifacts.
+//
+// 1. Check every change against the rules of the store, without a request.
+// 2. Log in, and look up every artifact. One that is missing, or has another digest than expected, ends the
+//    run before anything changed.
+// 3. Edit the index: rows of removed files go before the files, so that no reader finds a dead link.
+// 4. Make the changes in parallel. Each has its own outcome, and one failure does not end the others.
+// 5. Clean up, and warn of files that stay without an index entry.
+//
+// Invariants: after step 2 each change is bound to the digest found there: another file of the same name is
+// never changed. A request with an unknown outcome is never repeated blindly. The store is queried first
+// (docs/decisions/0015-publishing.md). A store that agreed may show the change some seconds later, so it is
+// queried again for a while.
+
 #include "publish/change_artifacts.h"
 
 #include <fmt/core.h>
@@ -26,6 +40,7 @@ class Changer {
     PTPKG_CHECK(CheckAll());
     PTPKG_CHECK(store_.LogIn());
     PTPKG_CHECK(QueryAll());
+    // An index entry can outlive its file, when an earlier run was interrupted.
     // Missing files may be listed all the same.
     std::vector<Change> left;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -138,7 +153,7 @@ class Changer {
     }
   }
 
-  /// After a try whose end is not known the store is asked before the next one.
+  /// After a try with an unknown result, the store is queried before the next one.
   Result<void> ApplyWithRetry(std::size_t i) {
     for (int attempt = 1;; ++attempt) {
       Result<void> made = store_.Make(changes_[i], standings_[i]);
@@ -169,6 +184,7 @@ class Changer {
       const RemoteStatus& standing = standings_[i];
       const bool other = standing.sha256 != change.sha256;
       if (change.action == Action::kRemove) {
+        // Another file under the name means that ours is gone, which is what was wanted.
         if (standing.state == ChangeState::kAbsent || other) return true;
       } else if (standing.state == ChangeState::kAbsent || other) {
         return Error(ErrorCode::kAlreadyExists, fmt::format("another client keeps changing '{}' at {}",

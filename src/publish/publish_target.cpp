@@ -1,3 +1,10 @@
+// Parses publishing targets (`anaconda:OWNER`, `s3://BUCKET/PREFIX`, …) and makes the client for each.
+//
+// One table lists the forms, and help texts come from it. A path in place of a target is an error with the
+// right URL as a hint. URLs with a query or fragment are refused without showing them, since a query may
+// hold a token. The check URL of an index is required, because ptpkg compares digests instead of skipping
+// names that exist.
+
 #include "publish/publish_target.h"
 
 #include <algorithm>
@@ -258,6 +265,7 @@ Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) 
   std::optional<TargetText> to;
   if (!options.to.empty()) {
     PTPKG_TRY(to, ParseTarget(options.to, "--to"));
+    // A server can only copy within itself.
     if (to->kind != from.kind) {
       return Error(ErrorCode::kRefused,
                    fmt::format("{} and {} are on different servers", options.from, options.to))

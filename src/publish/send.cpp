@@ -1,3 +1,16 @@
+// Sends artifacts to a server, and judges the result by the server's digests afterwards.
+//
+// 1. Log in, and look up every artifact. The same digest is success without a request, another digest is a
+//    conflict, and any conflict ends the run before the first upload.
+// 2. Ask for room for all bytes together.
+// 3. Send in parallel. Every outcome is read back: success means that the server shows this digest.
+// 4. Complete the index. Without it, no reader finds the artifacts, so all count as failed.
+// 5. Roll back what a failed upload created, last of all: another upload of the run may use it.
+//
+// A lost answer leaves it open whether the file arrived, so the server is queried before the next try.
+// docs/decisions/0015-publishing.md compares other clients. Replacing with --force remembers the replaced
+// digest: if that one is still shown, the index is behind, and any third digest is a conflict.
+
 #include "publish/send.h"
 
 #include <algorithm>
@@ -143,7 +156,7 @@ class Sender {
         fmt::format("cannot roll back the upload of '{}': {}", upload.Name(), cleaned.error().message()));
   }
 
-  /// After a try whose end is not known the server is asked before the next one.
+  /// After a try with an unknown result, the server is queried before the next one.
   Result<void> SendWithRetry(std::size_t i, Task& task) {
     std::uint64_t told = 0;
     const auto on_sent = [&](std::uint64_t bytes) {
@@ -185,6 +198,7 @@ class Sender {
       PTPKG_TRY(const std::optional<RemoteFile> there, remote_.Find(uploads_[i]));
       outcome.remote_sha256 = there ? there->sha256 : "";
       if (there && there->sha256 == outcome.sha256) return true;
+      // The old file is still shown: the index may be behind, so this is not a conflict yet.
       const bool old = there && replaced_[i] && there->sha256 == replaced_[i]->sha256;
       if (there && !old) {
         outcome.result = UploadResult::kConflict;
@@ -211,7 +225,7 @@ class Sender {
   const std::vector<Upload>& uploads_;
   const SendOptions& options_;
   std::vector<SendOutcome> outcomes_;
-  std::vector<std::optional<RemoteFile>> replaced_;  // what is to go, as long as it is there
+  std::vector<std::optional<RemoteFile>> replaced_;  // the file to replace, while the server shows it
 };
 
 }  // namespace

@@ -1,3 +1,7 @@
+// Reads an artifact that is to be published, with the facts that servers need. Digests that the manifest of
+// an output directory gives are taken as they were verified there. Servers answer with digests, so a file
+// that changed unnoticed is still found when the answer is compared.
+
 #include "publish/upload.h"
 
 #include <fmt/core.h>

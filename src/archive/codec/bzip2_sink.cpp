@@ -1,5 +1,15 @@
-// One bzip2 stream whose blocks are compressed in parallel, byte for byte what libbz2 writes serially.
-// The rules are in docs/formats/bzip2.md; the source of each is libbz2 1.0.8, compress.c and bzlib.c.
+// One bzip2 stream whose blocks are compressed in parallel, byte for byte what libbz2 writes serially. The
+// rules are in docs/formats/bzip2.md, and each comes from libbz2 1.0.8, compress.c and bzlib.c.
+//
+// Idea: the block boundaries of libbz2 depend only on its first run-length coding, so one cheap pass over
+// the input finds them. Each block travels to a worker in this coded form. The worker expands it into
+// libbz2, which codes it again in the same way and closes a stream of exactly one block. Header and trailer
+// of that stream are cut off, and the bits between them are appended, at any bit offset, to the output.
+//
+// Invariants: one stream in total, because rattler stops after the first one without an error. Blocks are
+// emitted in input order, because the combined CRC depends on the order. A block that ended later than
+// libbz2's would become two in the worker's stream. One that ended earlier would give other bytes than
+// bzip2.
 
 #include <array>
 #include <bzlib.h>
@@ -43,6 +53,7 @@ class BitWriter {
     text_.reserve(text_.size() + whole + 1);
     for (std::size_t i = 0; i < whole; ++i) {
       const auto byte = static_cast<unsigned char>(block.bytes[i]);
+      // `filled_` bits wait in `current_`: each whole byte of the block completes one byte of the output.
       const unsigned joined = current_ << 8U | byte;
       text_ += static_cast<char>(joined >> filled_);
       current_ = joined & ((1U << filled_) - 1U);
@@ -179,6 +190,7 @@ class Bzip2Sink final : public CodecSink {
     const auto* const data = reinterpret_cast<const unsigned char*>(bytes.data());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const unsigned char byte = data[i];
+      // A run of more than 255 bytes begins anew, because its count is one byte.
       if (byte == run_byte_ && run_length_ != 0 && run_length_ < kMaxRun) {
         ++run_length_;
         continue;
@@ -195,6 +207,7 @@ class Bzip2Sink final : public CodecSink {
   Result<void> Finish() override {
     PutRun();
     if (used_ != 0) PTPKG_CHECK(SendBlock());
+    // All blocks must be out before the trailer: the combined CRC needs each of them, in order.
     PTPKG_CHECK(workers_.Drain());
     PutHeaderOnce();
     bits_.Put(kEndMagic, 48);

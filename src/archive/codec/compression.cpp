@@ -1,3 +1,7 @@
+// The named levels of compression and the libdeflate level of each. The table is indexed by the enumerator,
+// so both must keep the same order. Levels above 6 give up the shortcuts for incompressible pieces
+// (archive/deflate/deflate_runs.cpp).
+
 #include "archive/codec/compression.h"
 
 #include <array>

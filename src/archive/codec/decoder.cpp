@@ -1,4 +1,12 @@
-// libbz2 and libzstd decoders behind ByteSource. Layer: archive.
+// Decodes bzip2 and zstd streams behind ByteSource, and notes facts about the packed form. Layer: archive.
+//
+// A file can hold several streams (bzip2) or frames (zstd) one after the other. Both decoders continue with
+// the next one, count them, and report an end in the middle of a stream as damage: a truncated download
+// must not pass for a short content.
+//
+// libzstd's public API does not give the window size of a frame, so the header is parsed here before the
+// frame is decoded. Hence the input buffer must hold a whole header at the start of each frame.
+
 #include "archive/codec/decoder.h"
 
 #include <algorithm>
@@ -25,6 +33,7 @@ class InputBuffer {
   /// Reads until `wanted` bytes lie ready or the source ends.
   Result<void> Fill(std::size_t wanted) {
     if (end_ - begin_ >= wanted || at_end_) return Ok();
+    // A header must be contiguous, so the rest moves to the front before more is read.
     std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(begin_),
               bytes_.begin() + static_cast<std::ptrdiff_t>(end_), bytes_.begin());
     end_ -= begin_;
@@ -171,6 +180,7 @@ class ZstdSource final : public DecodingSource {
     input_.Consume(in.pos);
     facts_.packed_bytes += in.pos;
     if (ZSTD_isError(status) != 0) return DamagedData("zstd", ZSTD_getErrorName(status));
+    // A return value of 0 means that a frame is decoded and flushed completely.
     // A full output buffer may leave decoded bytes inside the context when the input is used up.
     output_pending_ = out.pos == out.size;
     if (status == 0) in_frame_ = false;

@@ -1,3 +1,14 @@
+// Hashes a file in one pass although the writer goes back to complete headers.
+//
+// A zip writer appends header and content of a member, then rewrites the header with sizes and CRC. Bytes
+// therefore become final only when the next append follows a rewrite. Until then they wait in the window,
+// unhashed. A stretch above the window limit is dropped from memory and read back from the file once it is
+// final.
+//
+// Invariants: [0, hashed_) is in the hash and never changes. A write is either an append at end_ or a
+// rewrite that lies completely in [hashed_, end_). Anything else is a bug of the caller, and would give a
+// digest of bytes that are not in the file.
+
 #include "archive/codec/digesting_file.h"
 
 #include <algorithm>
@@ -18,6 +29,7 @@ Result<void> DigestingFile::WriteAt(std::uint64_t offset, Bytes bytes) {
                  fmt::format("write of {} bytes at {} into a file hashed up to {} and written up to {}",
                              bytes.size(), offset, hashed_, end_));
   }
+  // The first append after a rewrite: the writer is done with everything before it.
   if (offset == end_ && completed_) PTPKG_CHECK(Settle());
   PTPKG_CHECK(file_.WriteAt(offset, bytes));
   if (offset < end_) {

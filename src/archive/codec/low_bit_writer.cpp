@@ -1,3 +1,11 @@
+// Copies bit ranges to another bit offset, for deflate blocks that keep their bits but move by a few
+// positions.
+//
+// The common case takes groups of 56 bits: an unaligned load of 8 bytes holds 56 bits at every start
+// position from 0 to 7, and 7 waiting bits plus 56 still fit into a word. No byte needs a branch of its
+// own. Fewer than 56 bits at the end of a range go through Put. Buffers have 8 spare bytes, because loads
+// and stores always move whole words.
+
 #include "archive/codec/low_bit_writer.h"
 
 #include <algorithm>
@@ -25,6 +33,7 @@ Result<void> LowBitWriter::Put(std::uint64_t value, unsigned count) {
 }
 
 std::uint64_t LowBitWriter::PutGroups(const char* piece, std::uint64_t first, BitRange bits) {
+  // Eight spare bytes: each store writes a whole word, though only seven bytes count.
   const std::size_t kept = bytes_.size();
   const std::uint64_t groups = (bits.end - bits.begin) / kGroupBits;
   bytes_.resize(kept + groups * (kGroupBits / 8) + 8);

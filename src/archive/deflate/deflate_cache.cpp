@@ -1,3 +1,12 @@
+// Deflates a chunk that several slices share only once.
+//
+// A key enters the map before its chunk exists, with an empty place: other threads that want the chunk wait
+// instead of deflating it too. When the maker is done, it publishes the place, or erases the key if the
+// chunk was not kept. Then one of the waiting threads makes the chunk itself.
+//
+// Invariant: a key with an empty place always has a running maker. The guard settles the key on every way
+// out of the function, including an error and an exception, or the waiting threads would hang.
+
 #include "archive/deflate/deflate_cache.h"
 
 #include "archive/member_content.h"
@@ -21,6 +30,7 @@ Result<std::string> DeflateCache::Read(const Place& place) const {
 DeflateCache::Place DeflateCache::Keep(const std::string& deflated) {
   Place place;
   {
+    // Only the range is reserved under the lock. The write itself can overlap with others.
     const std::lock_guard lock(mutex_);
     if (deflated.size() > kMostBytes - end_) return {};
     place = {.offset = end_, .size_bytes = deflated.size()};
@@ -42,6 +52,7 @@ Result<std::string> DeflateCache::FindOrMake(const Key& key,
     if (found != places_.end()) {
       const Place place = found->second;
       lock.unlock();
+      // The cache saves time only: a chunk that cannot be read back is made again.
       Result<std::string> known = Read(place);
       return known ? std::move(known) : make();
     }

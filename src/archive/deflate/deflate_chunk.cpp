@@ -1,3 +1,13 @@
+// Deflates one chunk so that chunks join into one raw deflate stream
+// (docs/decisions/0003-own-zip-writer.md).
+//
+// libdeflate writes complete streams only. To continue a stream after one of them, its last block must lose
+// the flag BFINAL, and the next chunk must begin at a byte boundary. An empty stored block brings the
+// stream there, since the length field of a stored block is byte-aligned. The positions of the last block
+// and of the end come from ScanDeflate, because libdeflate does not report them.
+//
+// Compressors are lent out: one per thread that deflates at the same time, and reused later.
+
 #include "archive/deflate/deflate_chunk.h"
 
 #include <libdeflate.h>
@@ -46,6 +56,7 @@ Result<std::string> DeflatePool::Deflate(Bytes raw, ChunkPlace place) {
   out.resize(written);
   if (place == ChunkPlace::kLast) return out;
 
+  // Another chunk follows, so this one must neither be the last nor end inside a byte.
   PTPKG_TRY(const DeflateLayout layout, ScanDeflate(out));
   const auto flag_byte = (layout.last_block_bit / 8);
   const auto flag = static_cast<unsigned char>(1U << (layout.last_block_bit % 8));

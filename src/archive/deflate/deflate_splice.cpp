@@ -1,10 +1,15 @@
-// Idea: the old stream is inflated once, block by block. A block is copied bit for bit unless its content is
-// edited or one of its matches copies bytes that an edit changes ("tainted"). A tainted block is inflated a
-// second time from the 32 KiB before it, edited, and deflated again in pieces of limited size.
-// Invariants: copied blocks stay valid because deflate blocks do not depend on their bit offset, and their
-// matches reach back only to bytes that did not change; only the first bit (BFINAL) of a block is rewritten,
-// and the length of stored blocks is aligned again. New blocks never refer to bytes before them, so they fit
-// behind any history. Memory is bounded by window and piece.
+// Idea: the old stream is inflated once, block by block. A block is copied bit for bit unless its content
+// is edited or one of its matches copies bytes that an edit changes ("tainted"). A tainted block is
+// inflated a second time from the 32 KiB before it, edited, and deflated again in pieces of limited size.
+//
+// Invariants:
+// - Copied blocks stay valid. Deflate blocks do not depend on their bit offset, and their matches reach
+//   back only to bytes that did not change.
+// - Only the first bit (BFINAL) of a copied block is rewritten, and the length of a stored block is aligned
+//   again.
+// - New blocks never refer to bytes before them, so they fit behind any history.
+// - Memory is bounded by window and piece, whatever the block sizes.
+//
 // Source: RFC 1951, sections 3.2.3 to 3.2.6.
 
 #include "archive/deflate/deflate_splice.h"
@@ -117,7 +122,8 @@ class Inflater {
  public:
   using OnContent = std::function<Result<void>(std::uint64_t offset, std::string_view bytes)>;
 
-  /// `history`: the content before `offset`, as much as a match can reach. `changes`: null where nobody asks.
+  /// `history`: the content before `offset`, as much as a match can reach. `changes`: null if nobody needs
+  /// to know about tainted blocks.
   Inflater(std::string_view history, std::uint64_t offset, const Changes* changes, OnContent on_content)
       : begin_(offset - history.size()),
         pos_(history.size()),
@@ -171,6 +177,7 @@ class Inflater {
   void Watch(unsigned length, unsigned distance) {
     const std::uint64_t at = begin_ + pos_;
     const std::uint64_t from = at - distance;
+    // A match may overlap its own output: only the part before `at` existed when it began.
     tainted_ = tainted_ || changes_->Touch(from, std::min(at, from + length));
     const std::uint64_t reach = at - std::min<std::uint64_t>(at, deflate::kWindowBytes);
     watched_from_ = changes_->NextFrom(reach);
@@ -179,7 +186,7 @@ class Inflater {
   std::vector<char> buffer_ = std::vector<char>(deflate::kWindowBytes + kFreshBytes + kStepBytes);
   std::uint64_t begin_;         // of the buffer, in the content
   std::size_t pos_;             // in the buffer
-  std::size_t fresh_;           // what is before it was given to on_content_
+  std::size_t fresh_;           // on_content_ got everything before it
   std::uint64_t watched_from_;  // matches before this place reach no edit
   bool tainted_ = false;
   const Changes* changes_;
@@ -202,6 +209,7 @@ class Splicer {
     deflate::Walker<Inflater> walker(reader, content);
     while (true) {
       const std::uint64_t begin = content.offset();
+      // The copy is needed before the walk: the window moves on while the block is inflated.
       const std::string history(content.history());
       PTPKG_TRY(const deflate::Block block, walker.NextBlock());
       const bool tainted = content.TakeTainted() || changes_.Touch(begin, content.offset());
@@ -230,6 +238,7 @@ class Splicer {
   /// `base`: where in `file` the stream of the block begins.
   Result<void> CopyBlock(File& file, std::uint64_t base, const deflate::Block& block, bool is_last) {
     PTPKG_CHECK(writer_.Put(is_last ? 1 : 0, 1));
+    // Everything after BFINAL is copied. Only stored blocks contain padding that depends on the bit offset.
     if (!block.is_stored) return writer_.Copy(file, base, {block.begin_bit + 1, block.end_bit});
     PTPKG_CHECK(writer_.Put(0, 2));
     PTPKG_CHECK(writer_.Align());

@@ -1,3 +1,17 @@
+// Reads the structure of deflate streams: bits, prefix codes, block headers. Source: RFC 1951, 3.2.2 to
+// 3.2.7.
+//
+// Prefix codes are looked up in a table of the next few bits. A code that is longer than the table's index
+// leads to a canonical search, which compares the code with the first code of each length (3.2.2). Deflate
+// packs codes with their first bit lowest, so table indices hold reversed codes.
+//
+// Invariant: a stream is accepted if and only if zlib inflates it, because pip and Python use zlib. Hence
+// zlib's limits of 286 and 30 codes, its rule for incomplete codes, and the required end-of-block code.
+// libdeflate takes more. fuzz/fuzz_inflate.cpp compares with zlib.
+//
+// Behind the end of its input the reader supplies zero bits and counts them. A caller may look ahead freely
+// and asks overrun() before it trusts a symbol.
+
 #include "archive/deflate/deflate_walk.h"
 
 #include <algorithm>
@@ -58,7 +72,7 @@ std::size_t Reversed(unsigned code, unsigned length) {
   return all >> (16 - length);
 }
 
-/// False for what zlib refuses.
+/// False for lengths that zlib refuses.
 bool ReadLengths(BitReader& reader, const PrefixTable<7>& table, std::span<std::uint8_t> lengths) {
   for (std::size_t i = 0; i < lengths.size();) {
     reader.Refill();
@@ -130,7 +144,7 @@ bool BitReader::Load() {
 
 std::string_view BitReader::TakeBytes(std::size_t count) {
   const std::uint64_t at = position() / 8;
-  // Zeros in front of the end stand for what could not be read.
+  // Zeros in front of the end replace bytes that could not be read.
   if (at >= total_bytes_ || failure_ || zeros_ > window_.filled / 8) return {};
   window_.next -= window_.filled / 8 - zeros_;  // the zeros are the last that were taken
   window_.bits = 0;
@@ -163,6 +177,7 @@ bool PrefixTable<kTableBits>::Build(std::span<const std::uint8_t> lengths, Alpha
   unsigned total = 0;
   for (unsigned length = 1; length <= kMaxCodeBits; ++length) {
     code = (code + count_[length - 1]) << 1U;
+    // More codes of this length than the shorter ones leave room for.
     if (code + count_[length] > (1U << length)) return false;
     next[length] = code;
     place[length] = total;
@@ -170,9 +185,12 @@ bool PrefixTable<kTableBits>::Build(std::span<const std::uint8_t> lengths, Alpha
     place_[length] = static_cast<std::uint16_t>(total);
     total += count_[length];
   }
+  // zlib's rule: a code must be complete. Exceptions are a code without symbols, and a single symbol of one
+  // bit, which RFC 1951 (3.2.7) describes for distances.
   const bool complete = code + count_[kMaxCodeBits] == (1U << kMaxCodeBits);
   const bool single = total == 1 && count_[1] == 1 && alphabet != Alphabet::kCodeLengths;
   if (!complete && total != 0 && !single) return false;
+  // Entries that no code fills would otherwise keep the symbols of the block before.
   if (!complete) table_.fill(Symbol());
   const SymbolList& symbols = SymbolsOf(alphabet);
   for (unsigned symbol = 0; symbol < lengths.size(); ++symbol) {

@@ -1,6 +1,9 @@
-// Unpacks tars through libarchive: one of its readers undoes the compression, a second one reads the tar.
-// Two, so that the compressed stream can be read to its end, where its checksum stands, after the tar's own
-// end.
+// Unpacks tars through libarchive: one of its readers undoes the compression, a second one reads the tar. A
+// single reader would stop at the tar's end mark, before the end of the compressed stream with its
+// checksum. So the rest of the stream is drained here after the last member.
+//
+// Members go to ExtractTree, which judges names, links and sizes. Errors of the source travel around
+// libarchive, whose callbacks can only return an error number.
 
 #include <archive.h>
 #include <archive_entry.h>

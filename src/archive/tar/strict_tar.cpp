@@ -1,3 +1,14 @@
+// Refuses tars that two readers can unpack differently, while the bytes pass to the real reader.
+//
+// This is a second, minimal parser next to libarchive: it follows headers and sizes only, and keeps PAX
+// records. It stops at features about which readers disagree, namely sparse files, unknown types, global
+// PAX names or sizes, content behind links, and data after the end mark. Otherwise ptpkg would check one
+// tree, and an installer could unpack another one.
+//
+// Invariant: the position of the next header must be the same for every reader. Therefore a PAX `size`
+// overrides the header's field for the next member only, and a size that cannot be read is an error.
+// Source: POSIX.1-2017 pax, and GNU tar's base-256 sizes.
+
 #include "archive/tar/strict_tar.h"
 
 #include <algorithm>
@@ -47,6 +58,7 @@ Result<std::size_t> StrictTar::Read(MutableBytes buffer) {
 
 Result<void> StrictTar::Take(Bytes bytes) {
   while (!bytes.empty()) {
+    // GNU tar pads to a record of 10 KiB with zeros, so zeros after the end mark are fine.
     if (ended_) {
       const bool rest =
           std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
@@ -88,6 +100,8 @@ Result<void> StrictTar::TakeHeader() {
                                      static_cast<unsigned char>(kind)));
   }
   const std::optional<std::uint64_t> own_size = SizeOf(header.substr(124, 12));
+  // Header-only members carry their own size. A PAX size meant for the real member stays valid until it
+  // comes.
   const bool extends = std::string_view("xgLK").find(kind) != std::string_view::npos;
   const std::optional<std::uint64_t> size = extends || !size_ ? own_size : size_;
   if (!size || *size > kMaxSize) return Refused(name, "has no readable size");
@@ -95,6 +109,7 @@ Result<void> StrictTar::TakeHeader() {
   if (*size > 0 && std::string_view("123456").find(kind) != std::string_view::npos) {
     return Refused(name, "has content but is not a file; readers continue at different offsets");
   }
+  // Content is padded to whole blocks, and the next header follows the padding.
   content_left_ = (*size + kBlock - 1) / kBlock * kBlock;
   pax_kind_ = kind == 'x' || kind == 'g' ? kind : '\0';
   pax_bytes_ = *size;

@@ -1,4 +1,8 @@
 // libarchive's tar reader over a ByteSource. Layer: archive.
+//
+// Names must arrive byte for byte, so every call into libarchive runs in the "C" locale of its thread
+// (PlainLocale). The process's locale stays unchanged, since other threads use it.
+
 #include "archive/tar/tar_reader.h"
 
 #include <archive.h>
@@ -13,8 +17,8 @@ namespace {
 constexpr std::size_t kBlockBytes = 256U << 10U;
 
 /// libarchive converts the names of PAX headers to the charset of the thread's locale, and brings them into
-/// composed form on the way: "e" and an accent become one character, another name on Linux. What it cannot
-/// convert, as nothing but ASCII in the "C" locale, it hands over byte for byte, with a warning.
+/// composed form on the way: "e" and an accent become one character, another name on Linux. In the "C"
+/// locale it can convert ASCII only. All other names come byte for byte, with a warning.
 class PlainLocale {
  public:
   PlainLocale() : locale_(newlocale(LC_CTYPE_MASK, "C", nullptr)) {
@@ -66,7 +70,7 @@ struct TarReader::State final : public ByteSource {
     return static_cast<la_ssize_t>(*count);
   }
 
-  /// The error of the source if that is what stopped libarchive, else what libarchive says.
+  /// The source's error if it stopped libarchive, else libarchive's own text.
   Error Failure(std::string_view doing) {
     if (source_error) return *source_error;
     return {ErrorCode::kCorrupt,
@@ -97,7 +101,7 @@ Result<TarReader> TarReader::Open(ByteSource& source) {
   if (state->handle == nullptr || archive_read_support_format_tar(state->handle.get()) != ARCHIVE_OK) {
     return Error(ErrorCode::kInternal, "libarchive could not start a tar reader");
   }
-  // A tar of nothing but end blocks is the payload of a package without files.
+  // A tar that holds only end blocks is the payload of a package without files.
   archive_read_support_format_empty(state->handle.get());
   if (archive_read_open(state->handle.get(), state.get(), nullptr, &State::OnRead, nullptr) != ARCHIVE_OK) {
     return state->Failure("its beginning");

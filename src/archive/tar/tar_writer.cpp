@@ -1,3 +1,13 @@
+// Writes tars in one canonical form (docs/formats/tar.md): plain ustar headers, and a PAX header only for a
+// member that ustar cannot hold.
+//
+// libarchive's PAX writer converts names by the process's locale, which must not change bytes. The option
+// hdrcharset=BINARY prevents that, but gives every member a PAX header. So two writers share one sink:
+// FitsUstar picks the writer for each member, and only the ustar writer closes the archive.
+//
+// Invariant: the decision follows from name, link target and size alone. TarSize runs the same headers into
+// a counter and must agree with the real archive to the byte, because the zstd frame states the size.
+
 #include "archive/tar/tar_writer.h"
 
 #include <algorithm>

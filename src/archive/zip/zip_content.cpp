@@ -1,3 +1,14 @@
+// Reads zip members with our own inflater, and lets libzip read the rest.
+//
+// Plain stored and deflated members take the fast way. Encrypted members, other methods and impossible
+// sizes go to libzip. It also says what is wrong with a member that our reader refuses. Some readers take
+// streams that zlib refuses, for example without a last block: such a member is refused with an explanation
+// of ours.
+//
+// Invariants: declared sizes are checked against the limits before a byte is unpacked. Each member must
+// give exactly its declared size and CRC. Opening compares every local header with the central directory,
+// so an archive never has two readings.
+
 #include "archive/zip/zip_content.h"
 
 #include <fmt/core.h>
@@ -137,6 +148,7 @@ Result<void> ZipContent::Stream(std::size_t index, const std::function<Result<vo
   }
   CheckedSource checked(*content, record.crc32);
   Result<void> used = use(checked);
+  // An error of `use` itself, such as a full disk, does not mean that the archive is damaged.
   if (!checked.is_damaged()) return used;
   // A machine without libzip has no other words than ours.
   Result<void> by_libzip = StreamByLibzip(index, ReadAll);
@@ -161,6 +173,7 @@ Result<void> ZipContent::StreamByLibzip(std::size_t index,
     PTPKG_CHECK(use(sized));
   }
   const std::lock_guard lock(mutex_);
+  // Only a handle without an error goes back.
   idle_.push_back(std::move(handle));
   return Ok();
 }

@@ -1,3 +1,13 @@
+// Reads both directories of a zip and refuses an archive that two readers could read differently.
+//
+// Python, libzip, Go and streaming readers find the directory in different ways. Each difference is a way
+// to show one content to a check and another one to an installer. So there must be one end record at the
+// end of the file, one directory right before it, and a local header for each member that agrees with it.
+// No two members may share bytes.
+//
+// ZIP64 fields replace plain fields that hold the maximum, and both forms must agree if both hold a value.
+// Source: APPNOTE 6.3.10, 4.3.7 to 4.3.16 and 4.5.3. docs/formats/zip.md lists the refusals of each reader.
+
 #include "archive/zip/zip_directory.h"
 
 #include <algorithm>
@@ -81,6 +91,7 @@ Result<std::optional<EndRecord>> ReadEnd64(File& file, std::string_view end, std
   if (Get64(large, 4) != kEnd64Bytes - 12) {
     return Damaged(archive, "the ZIP64 end record has an extensible data sector");
   }
+  // Python ignores the locator's offset and looks right before it: both must lead to the same place.
   if (at != locator_offset - kEnd64Bytes) {
     return Damaged(archive, "there are bytes between the ZIP64 end record and its locator");
   }
@@ -289,6 +300,7 @@ Result<Directory> ReadDirectory(File& file, std::string_view archive) {
             ReadRange(file, end.offset, static_cast<std::size_t>(end.size_bytes), archive));
   std::string_view rest = text;
   directory.records.reserve(
+      // The count comes from the file: it must not make us reserve more than the directory can hold.
       std::min({std::uint64_t{end.count}, end.size_bytes / kCentralBytes, limits::kMembers}));
   while (!rest.empty()) {
     PTPKG_TRY(CentralRecord record, ParseCentral(rest, archive));

@@ -1,3 +1,9 @@
+// Gives libzip a File to read from, and turns its errors into ours.
+//
+// libzip asks for bytes through one callback with a command number. An error of File cannot pass through
+// it, so it is kept in io_error and takes precedence over libzip's text. The state is on the heap, because
+// libzip keeps its address while Handle may move. A handle belongs to one thread at a time.
+
 #include "archive/zip/zip_handle.h"
 
 #include <cstdlib>

@@ -1,4 +1,13 @@
 // The parallel half of the zip writer: reads, hashes and deflates chunks, writes them in order.
+//
+// Three steps form a pipeline. The first, serial one cuts entries into chunks. The second, parallel one
+// reads and deflates. The third, serial one writes in order, so only a few chunks are in memory at a time.
+// A file of one chunk is hashed in the parallel step. The hash of a larger one must run in order, in the
+// last step.
+//
+// Invariants: cuts and methods follow from size, content and shared ranges, never from timing or thread
+// count. The method of a chunked file is decided before its first chunk, because the local header comes
+// first. A file that grows or shrinks during packing is an error, since its sizes are already promised.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -33,7 +42,7 @@ Result<void> ReadExactly(const Entry& entry, File& file, std::uint64_t offset, M
 /// One entry on its way; shared by the chunks that it is cut into.
 class Source {
  public:
-  /// Size and mode of the member; for a symlink, those of its target.
+  /// Size and mode of the member, or of the target if it is a symlink.
   struct Shape {
     std::uint64_t size_bytes = 0;
     std::uint32_t mode = 0644;
@@ -162,6 +171,7 @@ class MembersWriter {
       current_ = std::make_shared<Source>(entry, shape);  // each of its chunks holds it
       offset_ = 0;
     }
+    // Shared ranges get chunks of their own, so that slices find them in the cache.
     // A file of one chunk has no cuts.
     const bool is_cut = current_->size_bytes() > options_.chunk_bytes;
     const std::uint64_t end = is_cut ? current_->NextCut(offset_) : current_->size_bytes();
@@ -230,6 +240,8 @@ class MembersWriter {
       PTPKG_TRY(sink_, writer_.Begin({.name = entry.name,
                                       .mode = chunk.source->mode(),
                                       .method = packed.method,
+                                      // Reserved by the size before deflating: the packed size is not known
+                                      // yet.
                                       .zip64 = size_bytes >= kZip64From}));
       hasher_ = std::make_unique<HashingSink>(nullptr);
       crc32_ = 0;

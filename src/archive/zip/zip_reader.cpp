@@ -42,6 +42,7 @@ Result<ZipReader> ZipReader::Open(Fs& fs, const AbsPath& archive) {
   state->members.reserve(records.size());
   state->index.reserve(records.size());
   for (const zip::CentralRecord& record : records) {
+    // Readers differ in which of two equal names they take.
     if (!state->index.emplace(record.name, state->members.size()).second) {
       return Error(ErrorCode::kCorrupt,
                    fmt::format("'{}': member '{}' occurs twice", archive.str(), Printable(record.name)));

@@ -1,3 +1,17 @@
+// Writes the zip container: local headers, the central directory and the end records (docs/formats/zip.md).
+// libdeflate or the caller makes the contents. docs/decisions/0003-own-zip-writer.md explains why no
+// library does this.
+//
+// Sizes and CRC are unknown when a member begins, and a data descriptor behind the content would be refused
+// by PyPI. So the header is rewritten when the member ends. A ZIP64 field cannot be added then, so the
+// caller reserves it in advance. Small members are completed while they are still in the buffer.
+//
+// Copied members are not read: adjacent ranges of the same source collect into one and go through
+// CopyRange, where the kernel can share blocks.
+//
+// Invariant: `pending` follows the written bytes, and a collected copy follows `pending`. Whatever appends
+// must settle the copy first. Source: APPNOTE 6.3.10, section numbers below.
+
 #include "archive/zip/zip_writer.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Reads the amounts of GPU code in an ELF file or static archive (docs/formats/device-code.md).
+//
+// Three kinds of sections hold code: embedded containers, relocatable containers, and single entries of AMD
+// bundles in objects that are not linked yet. Each kind has its own walker, and all of them add to the same
+// sums. Only headers and tables are read, so that a library of gigabytes costs a few reads.
+//
+// Section sizes come from the file. The sum of all device sections must not exceed the file's size, or
+// overlapping sections could be walked again and again.
+
 #include "elf/device/device_code.h"
 
 #include <fmt/core.h>
@@ -9,7 +18,7 @@
 namespace ptpkg::elf {
 namespace {
 
-/// The member in front of what is wrong with it.
+/// The member's name in front of the error.
 Error InMember(const std::string& name, const Error& error) {
   return Error(error.code(), fmt::format("member '{}': {}", name, error.message())).WithHint(error.hint());
 }
@@ -27,7 +36,7 @@ struct SectionKind {
   SectionWalker walk;
 };
 
-/// Calls `take` with what each container of the sections of that kind holds.
+/// Calls `take` with the amounts of each container in the sections of that kind.
 Result<void> ForEachDeviceCodeStats(File& file, const Image& image, std::string_view names,
                                     const SectionKind& kind,
                                     const std::function<void(const DeviceCodeStats&)>& take) {
@@ -49,6 +58,7 @@ Result<void> AddUnlinkedEntries(const Image& image, std::string_view names, Devi
     if (section.type == kSectionNobits || section.name >= names.size()) continue;
     std::string_view name = names.substr(section.name, kLongestName);
     name = name.substr(0, name.find('\0'));
+    // Ignoring it would report an object without code for GPUs that it supports.
     if (name == kPackagerSection && section.size != 0) {
       return Error(ErrorCode::kUnsupported,
                    fmt::format("section {}: ptpkg does not read code of LLVM's offload packager",

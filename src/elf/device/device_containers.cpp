@@ -1,3 +1,14 @@
+// Walks the containers of NVIDIA's GPU code that fatbinary writes. docs/formats/device-code.md has the
+// fields, compared with cuobjdump.
+//
+// A section is a row of containers with zeros between them. Each container and each element states its
+// size, so the walk never looks into a payload. Every size is compared with the room that is left before it
+// is used. An unknown version is unsupported, and anything else that does not fit is an error: a guess
+// would miscount the code that `ptpkg slice` removes.
+//
+// Zeros between containers can take hundreds of megabytes in a library that was sliced in place. They are
+// skipped by holes of the file where it has some, and else compared in large steps.
+
 #include "elf/device/device_containers.h"
 
 #include <algorithm>
@@ -117,6 +128,7 @@ class SectionWalk {
       return Broken(at, fmt::format("an element of {} + {} bytes, where {} are left in its container", header,
                                     payload, end - at));
     }
+    // A hostile container of many empty elements must not fill the memory.
     if (container.elements.size() == kMaxDeviceElements)
       return Broken(at, fmt::format("a container of more than {} elements", kMaxDeviceElements));
     DeviceElement element{
@@ -165,7 +177,7 @@ Result<std::vector<std::size_t>> FindDeviceSections(const Image& image, std::str
   return found;
 }
 
-/// Linkers align containers, and tools that take code out of a library leave zeros where it was.
+/// Linkers align containers, and tools that remove code from a library leave zeros in its place.
 Result<std::uint64_t> SkipZeros(File& file, std::string_view name, std::uint64_t begin, std::uint64_t at,
                                 std::uint64_t size) {
   for (std::uint64_t chunk = 16; at < size; chunk = std::min<std::uint64_t>(chunk * 4, 1U << 16U)) {

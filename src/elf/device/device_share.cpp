@@ -1,4 +1,11 @@
-// Sums over device code. Layer: elf; apart from what reads it, which needs the libraries that unpack bundles.
+// Sums over device code. Layer: elf. Apart from the readers, which need the libraries that unpack bundles.
+//
+// EffectiveCode decides which code counts. In a linked file the embedded code counts, plus PTX that the
+// device linker left for the driver. A library linked with libcudadevrt.a also holds that archive's
+// relocatable code for ten architectures: it would make the library look complete for GPUs that its own
+// code does not run on. So relocatable PTX counts only from containers without machine code for other
+// architectures than the embedded one.
+
 #include <algorithm>
 
 #include "elf/device/device_code.h"

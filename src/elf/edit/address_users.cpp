@@ -1,3 +1,13 @@
+// Looks for anything that refers to an address range, before bytes there move.
+//
+// The loader's own tables are corrected by the edit. Other readers would keep the old address: dynamic
+// symbols, relocations that write or point there, and code. Code is searched for distances to the range
+// (FindCodeReference), on machines whose instructions ptpkg reads. In a program with fixed addresses, the
+// linker also stores plain addresses, so every aligned word of its data counts.
+//
+// Relocations of an unsupported kind count as a reference, since they could be one. A range with a
+// reference stays where it is: the edit takes another way or is refused.
+
 #include "elf/edit/address_users.h"
 
 #include <algorithm>
@@ -23,6 +33,7 @@ class AddressReferenceSearch {
 
   Result<std::string> Run() {
     PTPKG_TRY(std::string why, FindSymbol());
+    // Without the machine's type of relative relocation, a relocation's target is unknown.
     if (!why.empty() || !RelativeType(image_)) return why;
     PTPKG_TRY(why, FindRelocation());
     if (!why.empty()) return why;

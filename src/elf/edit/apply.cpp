@@ -1,4 +1,16 @@
-// ApplyEdit and EditFile (declared in elf/edit/edit.h).
+// ApplyEdit and EditFile (declared in elf/edit/edit.h). Carries out a planned edit so that a killed process
+// leaves the old or the new file, never a third one.
+//
+// In place: lock, compare the file with the plan, append an undo record, write, verify, cut the record off.
+// A plan that is one write within one page needs no record, because such a write is atomic. A failure rolls
+// back at once, and a killed process is rolled back by the next edit (elf/edit/undo.cpp).
+//
+// By copy: files with other hard links, without write permission for the owner, or running as a program are
+// copied, edited and renamed over their name. Owner, attributes and mode follow before the rename.
+//
+// Verification reads the written file again with our reader, and for grown files with LIEF, which shares no
+// code with the editor. docs/formats/elf-search-path.md has the depths. Nothing is synced: the promise
+// covers the death of the process, not of the machine.
 
 #include <algorithm>
 #include <cerrno>
@@ -38,7 +50,7 @@ Result<void> WriteAll(File& file, const EditPlan& plan) {
   return Ok();
 }
 
-/// The quick verification: the file says what was planned, and is sound.
+/// The quick verification: a fresh read of the file gives the planned facts, and its segments are sound.
 Result<void> Verify(File& file, const EditPlan& plan) {
   PTPKG_TRY(const auto image, ReadImage(file), "while verifying the written file");
   if (!image) return Error(ErrorCode::kInternal, "the file is no longer an ELF file");
@@ -86,6 +98,8 @@ Result<void> WriteAndVerify(File& file, const AbsPath& path, const EditPlan& pla
   const Depth depth = DepthOf(plan, verification);
   std::optional<DeepState> before;
   if (depth != Depth::kQuick) {
+    // The state before must be read before the first write, or the comparison would compare the result with
+    // itself.
     PTPKG_TRY(before, ReadDeepState(file, path, plan, depth));
   }
   PTPKG_CHECK(WriteAll(file, plan));
@@ -115,8 +129,10 @@ Result<void> WriteInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, con
                           Verification verification) {
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
   const bool keeps_record = !IsSingleAtomicWrite(plan);
+  // The complete record is in the file before the first byte of the edit.
   if (keeps_record) PTPKG_CHECK(AppendUndo(*file, undo));
   PTPKG_CHECK(WriteAndVerify(*file, path, plan, verification));
+  // The cut is the end of the transaction: until here, the next edit would roll back.
   if (keeps_record) PTPKG_CHECK(file->Truncate(plan.new_size));
   return file->Close();
 }
@@ -164,6 +180,7 @@ Result<void> EditCopy(Fs& fs, const AbsPath& path, const EditPlan& plan, const M
   if (!scratch) return NeedsFolder(std::move(scratch).error(), path);
   const AbsPath copy = scratch->path() / path.Name();
   PTPKG_CHECK(fs.CopyFile(path, copy));
+  // After the copy, so that a change during the copy shows too.
   PTPKG_TRY(const FileStat original, fs.Lstat(path));
   if (!plan.IsFor(original)) return ConcurrentChangeError();
   PTPKG_CHECK(fs.SetMode(copy, (original.mode & 0777) | kOwnerWrite));
@@ -192,7 +209,7 @@ Result<void> TryLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) {
   return file->Close();
 }
 
-/// LIEF's writer changes some files more than it was asked to: that is its limit, and no fault of the file.
+/// LIEF's writer changes more in some files than the edit: the file is sound, so the error names the limit.
 Result<void> WriteCopyByLief(Fs& fs, const AbsPath& copy, const EditPlan& plan) {
   auto written = TryLief(fs, copy, plan);
   if (written ||
@@ -240,6 +257,7 @@ Result<EditPlan> EditFile(Fs& fs, const AbsPath& path, const Edits& edits, const
     return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not an ELF file", path.str()));
   }
   PTPKG_TRY(EditPlan plan, PlanEdit(*opened.file, *image, edits), frame);
+  // Releases the shared lock of the reader, for which ApplyEdit's exclusive one would wait.
   opened.file.reset();
   PTPKG_CHECK(ApplyEdit(fs, path, plan, options), frame);
   return plan;

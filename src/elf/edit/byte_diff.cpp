@@ -1,3 +1,8 @@
+// Reduces a write to the bytes that differ, and encodes tables for such writes.
+//
+// A shorter write is more often inside one page of 4 KiB, where it is atomic. An edit whose bytes are all
+// equal disappears here, and with it the need to open the file for writing.
+
 #include "elf/edit/byte_diff.h"
 
 #include "support/assert.h"

@@ -1,4 +1,14 @@
 // PlanEdit: decides the tier, and lists the writes of an edit in place (declared in elf/edit/edit.h).
+//
+// The cheapest tier that holds the new state wins: nothing, in place, a spare dynamic entry, or growth of
+// the file (elf/edit/grow_file.cpp). In place means that strings, entries, version records, interpreter and
+// stack header all fit where they are now. Then only the bytes that differ are written, so an edit without
+// effect writes nothing and keeps the time stamp.
+//
+// Refused here, before any write: growth that strip would destroy later, and growth of a file with a
+// payload behind its end. PyInstaller and self-extracting archives look for the payload at the end of the
+// file. At last the plan compares the file's stamp, because a file that changed during planning needs a new
+// plan.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -75,6 +85,7 @@ class InPlace {
     std::string text = *state_.interpreter;
     text.resize(interp.file_size, '\0');
     PTPKG_CHECK(Put(interp.offset, AsBytes(text)));
+    // The segment shrinks to the name, while its old bytes behind the name become NULs.
     const std::uint64_t size = state_.interpreter->size() + 1;
     for (Segment& segment : segments) {
       if (segment.type == kSegmentInterp) segment.file_size = segment.memory_size = size;
@@ -149,7 +160,7 @@ Result<void> CheckInterpreter(const Image& image) {
   return Corrupt("the interpreter's name lies in the program headers");
 }
 
-/// Behind what headers name, padding may stand, and nothing else.
+/// Only padding may follow the last byte that headers name.
 Result<void> CheckPayload(File& file, const Image& image) {
   const std::uint64_t end = EndOfNamedBytes(image);
   for (std::uint64_t at = end; at < image.file_size; at += kPayloadBytes) {

@@ -1,4 +1,8 @@
-// ResolveEdits. Layer: elf.
+// ResolveEdits: turns options of the command line into edits of one file. Layer: elf.
+//
+// Relative requests (add, shrink) need the file's present path, hence each file gets edits of its own.
+// Requests that do not fit a file are dropped: a SONAME is only for libraries, and a search path only for
+// files with a dynamic section.
 
 #include "elf/edit/edit_request.h"
 

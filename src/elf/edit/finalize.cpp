@@ -1,3 +1,13 @@
+// Turns the wanted dynamic section into final entries, once the places of strings and tables are known.
+//
+// Entries with a string get its offset, and the tags of moved tables get new addresses. DT_MIPS_RLD_MAP_REL
+// holds a distance from its own entry, so it changes whenever the entry or its table moves.
+//
+// When the last version requirement goes, the section header of .gnu.version_r stays, since removing it
+// would renumber all sections. It becomes plain data instead, under a name without ".gnu". Symbols that
+// required a dropped version become global and unversioned. patchelf leaves both, and ld.so then aborts
+// (docs/formats/patchelf.md).
+
 #include "elf/edit/finalize.h"
 
 #include <algorithm>
@@ -71,6 +81,7 @@ Result<std::map<std::size_t, Section>> RetiredSections(File& file, const Image& 
     section.link = section.info = 0;
     section.entry_size = 0;
     PTPKG_TRY(const bool has_known_name, IsNamedGnu(file, image, section));
+    // The tail of the same string is a name too: ".version_r". No byte of the name table changes.
     if (has_known_name) section.name += static_cast<std::uint32_t>(kGnuPrefix.size());
     retired[*index] = section;
     return Ok();
@@ -95,6 +106,7 @@ Result<std::vector<PlannedWrite>> PlanVersionIndices(File& file, const Image& im
   constexpr std::uint16_t kHidden = 0x8000;
   PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(*versym, *count * 2, "the symbol version table"));
   PTPKG_TRY(const auto old, ReadExact(file, offset, *count * 2, "the symbol version table"));
+  // The hidden bit is not part of the version index (VERSYM_HIDDEN).
   for (std::size_t at = 0; at < old.size(); at += 2) {
     const std::uint16_t index = image.codec.U16(old, at);
     if (!state.dropped_versions.contains(static_cast<std::uint16_t>(index & ~kHidden))) continue;

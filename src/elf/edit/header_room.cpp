@@ -1,3 +1,15 @@
+// Finds room to lengthen the program headers in their place, by moving the block that follows them.
+//
+// Program headers have to stay in front: strip and objcopy put them there without a look at the bytes that
+// they overwrite. Libraries of GNU ld have no free slot, but notes, hash tables and .dynsym follow the
+// headers. These may move, since only the loader finds them, through headers and dynamic entries that the
+// edit corrects.
+//
+// The block starts behind the headers and grows until it cuts no section or segment in two. It qualifies
+// only if each part in it can move, one segment maps all of it, no other dynamic entry points into it, and
+// its notes are of known kinds. Unknown notes may hold distances from themselves, such as Crashpad's. The
+// new table must lie within one page, so that one atomic write switches to it.
+
 #include "elf/edit/header_room.h"
 
 #include <algorithm>
@@ -46,6 +58,7 @@ class RoomFinder {
 
   std::optional<HeaderRoom> Run() {
     if (image_.sections.empty() || room_.end > kAtomicBlock) return std::nullopt;
+    // Each part that the block takes can touch another one: repeat until its end stays.
     for (std::uint64_t seen_end = 0; seen_end != room_.end;) {
       seen_end = room_.end;
       if (!TakeSections() || !TakeSegments()) return std::nullopt;
@@ -77,7 +90,7 @@ class RoomFinder {
     });
   }
 
-  /// Makes the block hold all of what it touches. False if that cannot move.
+  /// Extends the block to the end of the range that it touches. False if the range cannot move.
   bool Take(std::uint64_t offset, std::uint64_t size, bool is_movable) {
     if (!Touches(offset, size)) return true;
     const bool is_in_file = offset <= image_.file_size && size <= image_.file_size - offset;
@@ -91,7 +104,7 @@ class RoomFinder {
   [[nodiscard]] bool AllPointersFollow() const {
     const MappedRange& dynamic = image_.dynamic->range;
     const std::uint64_t headers =
-        room_.vaddr - room_.begin;  // what points into the headers would change as well
+        room_.vaddr - room_.begin;  // a pointer into the headers would change as well
     if (Touches(dynamic.offset, dynamic.size_bytes) ||
         Touches(image_.strings.offset, image_.strings.size_bytes))
       return false;

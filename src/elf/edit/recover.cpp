@@ -1,4 +1,10 @@
-// RecoverEdit and OpenRecovered (declared in elf/edit/edit.h).
+// RecoverEdit and OpenRecovered (declared in elf/edit/edit.h). Handles files whose edit was interrupted:
+// they end with an undo record.
+//
+// A running edit has a record too, so the record is read again under the lock before anybody acts on it.
+// Writers take the exclusive lock and restore the old content. Readers take a shared lock and see a view of
+// the old content, without writing. A record that does not match the file's bytes is refused: something
+// else wrote the file since, and a rollback would mix two contents.
 
 #include <chrono>
 #include <fmt/core.h>
@@ -37,8 +43,8 @@ Result<bool> MayHaveUndo(File& file) {
   return record.error();
 }
 
-/// Readers do not wait for each other. An edit takes at most seconds (6 s for 448 MB, deeply verified); a
-/// process that was stopped, or another program's lock, must not hold us for ever.
+/// Readers do not wait for each other. An edit takes seconds at most (6 s for 448 MB, deeply verified). A
+/// stopped process, or another program's lock, must not block us without end.
 Result<void> HoldForReading(File& file, const AbsPath& path) {
   constexpr std::chrono::milliseconds kPause{10};
   constexpr int kTurns = 6000;  // a minute
@@ -61,6 +67,7 @@ Result<bool> RecoverEdit(Fs& fs, const AbsPath& path) {
   }
   PTPKG_TRY(const auto file, fs.Open(path, OpenMode::kReadWrite));
   PTPKG_CHECK(file->Lock());
+  // Read again under the lock: the edit may have ended since the look above.
   PTPKG_TRY(const auto record, ReadOwnUndo(*file, path));
   if (!record) return false;
   PTPKG_CHECK(RollBack(*file, *record));

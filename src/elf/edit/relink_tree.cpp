@@ -1,3 +1,13 @@
+// Plans and applies search-path edits for all ELF files of a directory.
+//
+// Planning writes nothing, so that the plan can be printed. For each file a rule decides, or its present
+// path is made relative to the build prefix. Applying recovers and plans every file again, and refuses a
+// file whose state differs from the printed one. Files are independent and run in parallel. Loaders and
+// static position-independent programs are skipped on request, because they abort with a search path.
+//
+// An interrupted edit counts as a change even if the plan has nothing to write: the file must get its old
+// content back.
+
 #include "elf/edit/relink_tree.h"
 
 #include <algorithm>
@@ -103,7 +113,7 @@ class TreePlanner {
   }
 
  private:
-  /// nullopt: the file is none of this plan's.
+  /// nullopt: the plan does not concern this file.
   Result<std::optional<Edits>> EditsOf(const RelPath& file, const Image& image, const LinkFacts& facts) {
     if (options_.edits) {
       PTPKG_TRY(Edits edits, ResolveEdits(env_.fs, *options_.edits, image, facts));
@@ -208,6 +218,7 @@ Result<void> ApplyRelink(Env& env, StagedTree& tree, const std::vector<FileChang
     }
     const AbsPath path = tree.root / change.file;
     PTPKG_CHECK(ApplyOne(env, path, change, options), Frame(change.file));
+    // A tree that was listed without digests gets none.
     if (entry->sha256 == Sha256{}) {
       PTPKG_TRY(const FileStat stat, env.fs.Lstat(path), Frame(change.file));
       entry->size_bytes = stat.size_bytes;

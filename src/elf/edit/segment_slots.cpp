@@ -1,3 +1,16 @@
+// Finds slots in the program header table for the segments that an edit adds.
+//
+// The ways are tried from harmless to costly (docs/formats/elf-search-path.md compares them):
+// 1. Unused or emptied slots.
+// 2. The slot of PT_PHDR in a library: only the loader of a program reads it.
+// 3. The block behind the table moves (elf/edit/header_room.cpp).
+// 4. Two neighbouring PT_LOADs become one.
+// 5. The table moves to the end. strip silently destroys such a file, so PlanEdit refuses it by default.
+//
+// Invariants: a merge never joins a writable segment, since that would change rights. It takes the pair
+// that makes the fewest bytes executable. No PT_LOAD may stay without sections: binutils writes such a
+// segment at an offset that ld.so refuses, so EmptiedFinder drops it.
+
 #include "elf/edit/segment_slots.h"
 
 #include <algorithm>
@@ -102,6 +115,7 @@ class SlotFinder {
     const std::vector<Segment> before = slots_.kept;
     while (Missing() != 0) {
       if (MergeOne()) continue;
+      // A merge that does not suffice would make bytes executable for nothing.
       slots_.kept = before;
       return false;
     }
@@ -142,6 +156,7 @@ class SlotFinder {
     const bool fits = first.vaddr - first.offset == second.vaddr - second.offset && second.offset >= end &&
                       second.offset - end <= kLargestGap && first.file_size == first.memory_size &&
                       second.file_size == second.memory_size;
+    // A segment with more memory than file content ends in zeros, which cannot be in the middle.
     if (is_writable || !fits) return false;
     return std::none_of(image_.sections.begin(), image_.sections.end(), [&](const Section& section) {
       return HasBytes(section) && section.offset < second.offset && end < section.offset + section.size;
@@ -188,8 +203,8 @@ class EmptiedFinder {
     return loses;
   }
 
-  /// Neither another segment nor .dynamic leads there, and what stands beside the sections that move
-  /// (patchelf leaves old section headers there) is padding or has no user.
+  /// Neither another segment nor .dynamic leads there. The bytes next to the moved sections are padding or
+  /// have no user: patchelf leaves old section headers there.
   Result<bool> MapsNothingElse(const Segment& load) {
     for (const Segment& other : image_.segments) {
       const bool may_stay = other.type == kSegmentLoad || other.type == kSegmentGnuRelro ||

@@ -1,3 +1,13 @@
+// Decides where each new string of .dynstr goes.
+//
+// In this order: over the string that it replaces, where equal text is already in the table (also the tail
+// of a longer string), in spare NULs at the end, behind the end. The order matters: all reused slots are
+// chosen and all released strings are blanked before other places are searched. Otherwise FindString could
+// return text that this same edit erases, and `avoid_` lists these ranges.
+//
+// A superseded string is erased unless something else uses it: old build paths must not survive, even in
+// unused bytes.
+
 #include "elf/edit/string_placement.h"
 
 #include <algorithm>
@@ -44,6 +54,7 @@ class Placer {
       placement_.offsets[index] = slot.offset;
       // A slot at the table's end may have grown into the spare room.
       spare_begin_ = std::max(spare_begin_, slot.offset + wish.text.size() + 1);
+      // Taken: no later wish may use it, and BlankReleasedStrings leaves it alone.
       slot.shared = true;
       return true;
     }

@@ -1,3 +1,14 @@
+// Finds out which strings of .dynstr may be overwritten, and how much room they have.
+//
+// Linkers merge strings by their tails, so a string may be the end of another one, or contain the start of
+// a symbol's name. A slot is free only if the byte before it is NUL and no symbol, dynamic entry or version
+// record points into it. A use in the NULs behind it shortens the room instead.
+//
+// All symbols must be known for that, and ELF has no field with their number. It comes from the section
+// header, DT_HASH, the end of the last chain of DT_GNU_HASH, or MIPS' own tag: the largest answer counts.
+// If nothing gives a number, every string counts as used. Alpha and 64-bit s390 have a DT_HASH of 8-byte
+// words, which is not read.
+
 #include "elf/edit/string_slots.h"
 
 #include <algorithm>
@@ -103,6 +114,7 @@ Result<std::uint64_t> CountByGnuHash(File& file, const Image& image, std::uint64
 
 Result<std::optional<std::uint64_t>> CountDynamicSymbols(File& file, const Image& image) {
   std::optional<std::uint64_t> count;
+  // The largest answer is the safe one: a symbol too many costs a little work, one too few a damaged name.
   const auto at_least = [&count](std::uint64_t n) { count = std::max(count.value_or(0), n); };
   const auto symtab = image.dynamic->Find(kDtSymtab);
   if (!symtab) return std::optional<std::uint64_t>(0);

@@ -1,3 +1,17 @@
+// The undo record of an edit in place: old bytes, kept at the end of the edited file itself.
+//
+// The file is the best place: whoever may write it may write the record, whoever opens it finds the record,
+// and a move or copy takes it along. Loaders ignore it. The layout and the order of writes are in
+// docs/formats/elf-search-path.md.
+//
+// Order: a closing block marked "begun", then the ranges, then the block again with their digest. Each
+// block write lies within one page and is atomic, so a killed process leaves no record, a begun one
+// (nothing was edited yet), or a complete one. Cutting the file at its new size ends the edit.
+//
+// Invariants: ranges are restored from last to first, because writes may overlap in a damaged file. A
+// rollback is allowed only if each byte is the old one or one that the edit writes, else another program
+// changed the file.
+
 #include "elf/edit/undo.h"
 
 #include <algorithm>
@@ -13,6 +27,7 @@ namespace {
 constexpr std::string_view kMagic = "ptpkg-undo 3\n";
 constexpr std::uint64_t kMaxBodyBytes = 1U << 30U;
 constexpr std::size_t kBlockBytes = 512;
+// A block of fixed size at a page boundary: its place follows from the file's size alone.
 // The text takes the first half: a write that is cut in its middle, as the fault tests do, is whole all the
 // same.
 constexpr std::size_t kBlockTextBytes = kBlockBytes / 2;
@@ -178,6 +193,7 @@ Result<UndoRecord> MakeUndo(File& file, const EditPlan& plan) {
   for (const PlannedWrite& write : plan.writes) {
     if (write.offset >= plan.old_size) continue;
     PTPKG_TRY(const auto before, ReadExact(file, write.offset, write.bytes.size(), "the bytes to change"));
+    // New bytes that are all zero are not stored: erasing a copied string table would double the record.
     const bool clears = std::all_of(write.bytes.begin(), write.bytes.end(),
                                     [](std::byte byte) { return byte == std::byte{0}; });
     record.ranges.push_back({.offset = write.offset,
@@ -205,6 +221,7 @@ Result<void> AppendUndo(File& file, const UndoRecord& record) {
 
 Result<std::optional<UndoRecord>> ReadUndo(File& file) {
   PTPKG_TRY(const FileStat stat, file.Stat());
+  // Cheap test first: nearly all files end at a place where no record can be.
   const std::uint64_t size_in_page = stat.size_bytes % kAtomicBlock;
   if (size_in_page < kBlockTextBytes || size_in_page > kBlockBytes) return std::optional<UndoRecord>();
   const std::uint64_t block = stat.size_bytes - size_in_page;

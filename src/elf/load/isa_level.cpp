@@ -1,3 +1,8 @@
+// Reads the x86-64 level that a file requires from its property note (GNU_PROPERTY_X86_ISA_1_NEEDED, x86-64
+// psABI). glibc's loader refuses a file above the processor's level. PT_GNU_PROPERTY leads to the note
+// directly, and without it all note segments are searched. A note of any size may come from a hostile file:
+// large segments are skipped.
+
 #include "elf/load/isa_level.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Repeats the checks that glibc's loader makes on a candidate library, in its order and with its words
+// (elf/dl-load.c, open_verify).
+//
+// Two outcomes differ: a file of another class or processor is passed over, and the search continues with
+// the next directory. Any other defect ends the process, although a good file may follow later in the path.
+// A check that took the first good file would call a broken package sound.
+
 #include "elf/load/loader_compatibility.h"
 
 #include <algorithm>

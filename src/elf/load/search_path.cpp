@@ -1,3 +1,12 @@
+// Splits, expands and relocates search paths like ld.so.
+//
+// A token counts only if no identifier character follows it, or if it is in braces: `$LIBRARY` is not
+// `$LIB`. An empty path has no entries, while an empty entry inside a path is the working directory.
+//
+// RelocatableEntries keeps what works after the package moves: entries below the build prefix become
+// relative to $ORIGIN, entries that begin with $ORIGIN stay, and other absolute entries stay only if the
+// user lists them.
+
 #include "elf/load/search_path.h"
 
 #include <algorithm>
@@ -90,6 +99,7 @@ std::vector<std::string> RelocatableEntries(const std::vector<std::string>& entr
                                             const std::vector<std::string>& kept) {
   std::vector<std::string> fit;
   const auto keep = [&fit](std::string entry) {
+    // Two build paths can become the same relative one.
     if (std::find(fit.begin(), fit.end(), entry) == fit.end()) fit.push_back(std::move(entry));
   };
   for (const std::string& entry : entries) {

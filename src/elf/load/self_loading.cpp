@@ -1,3 +1,7 @@
+// Recognises files that relocate themselves: dynamic loaders and static position-independent programs. They
+// abort at their start when they find a search path, so an edit must not touch them. A loader can have any
+// file name. It needs no library and defines a symbol by which debuggers find the list of loaded files.
+
 #include "elf/load/self_loading.h"
 
 #include <algorithm>
@@ -9,7 +13,7 @@ namespace ptpkg::elf {
 namespace {
 
 /// Lets debuggers find the list of loaded files: each loader defines one of these, and nothing else does.
-/// glibc: elf/rtld.c; musl: ldso/dynlink.c; FreeBSD: libexec/rtld-elf/rtld.c.
+/// Sources: glibc, elf/rtld.c. musl, ldso/dynlink.c. FreeBSD, libexec/rtld-elf/rtld.c.
 constexpr std::array<std::string_view, 3> kLoaderSymbols = {"_r_debug", "_dl_debug_addr", "r_debug_state"};
 
 constexpr std::uint64_t kMostSymbols = 1U << 20U;  // a loader has hundreds

@@ -1,3 +1,7 @@
+// Drops search-path entries that serve no library, with patchelf's rules for `--shrink-rpath`. Each needed
+// name counts for the first entry that has it, so later entries with the same library go. Entries that are
+// not absolute, such as $ORIGIN, stay. A file of another machine does not count as the library.
+
 #include "elf/load/shrink.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Encodes and decodes the records of ELF files: both classes, both byte orders (gABI, chapters 4 and 5).
+//
+// Fields are read byte by byte at computed offsets, not through structs of <elf.h>: a 64-bit little-endian
+// host must edit big-endian and 32-bit files too. Encoding touches only fields that Codec knows, so that
+// other bytes of a header, such as e_ident and e_entry, keep their values.
+
 #include "elf/read/format.h"
 
 #include "support/assert.h"

@@ -1,3 +1,13 @@
+// Reads the headers and the dynamic section of an ELF file, and nothing else, whatever the file's size.
+//
+// Every offset, size and count comes from a file that may be hostile or truncated. Each is compared with
+// the file's size before memory is allocated for it, and sums are tested so that they cannot wrap around.
+// The loader uses addresses and program headers, so those are authoritative, and section headers serve
+// where nothing else tells (debug companions, linker scripts without PT_DYNAMIC).
+//
+// Invariants that edits rely on: .dynamic ends with DT_NULL within its segment, its offset and address
+// agree, and .dynstr overlaps no header table. Otherwise one write of an edit would change two tables.
+
 #include "elf/read/image.h"
 
 #include <algorithm>
@@ -96,9 +106,8 @@ Result<void> CheckApart(const Image& image, const MappedRange& dynamic, const Ma
   return Ok();
 }
 
-/// A debug companion (objcopy --only-keep-debug, eu-strip -f) has the headers of the program it belongs to,
-/// but its code and its dynamic section have no bytes; eu-strip leaves segments that pass the end of the
-/// file.
+/// Debug companions of objcopy --only-keep-debug and eu-strip -f have the headers of their program, but no
+/// bytes of code. eu-strip leaves segments that pass the end of the file.
 bool IsDebugCompanion(const Image& image) {
   constexpr std::uint64_t kInstructions = 4;  // SHF_EXECINSTR
   bool has_code = false;
@@ -160,6 +169,7 @@ Result<void> ReadDynamic(File& file, Image& image) {
   }
   DynamicTable table;
   const std::size_t record = image.codec.DynamicEntrySize();
+  // Entries behind the first DT_NULL are room for later edits.
   table.capacity = range->size_bytes / record;
   table.range = {.offset = mapped, .vaddr = range->vaddr, .size_bytes = table.capacity * record};
   PTPKG_TRY(const auto bytes, ReadExact(file, mapped, table.range.size_bytes, "the dynamic section"));
@@ -227,10 +237,9 @@ std::optional<std::size_t> Image::FindSection(std::uint32_t type, std::uint64_t 
 
 Result<std::vector<std::byte>> ReadExact(File& file, std::uint64_t offset, std::uint64_t size_bytes,
                                          std::string_view what) {
-  // Most reads are of one record, for which the file need not be asked how long it is.
+  // Most reads are of one record: for those the file's size is not needed first.
   constexpr std::uint64_t kRecordBytes = 4096;
-  constexpr std::uint64_t kFarthest = 1ULL
-                                      << 62U;  // what no pread(2) takes is corrupt, no failure of reading
+  constexpr std::uint64_t kFarthest = 1ULL << 62U;  // an offset that pread(2) refuses is corrupt input
   if (size_bytes <= kRecordBytes && offset < kFarthest) {
     std::vector<std::byte> bytes(size_bytes);
     PTPKG_TRY(const std::size_t got, file.ReadAt(offset, bytes));

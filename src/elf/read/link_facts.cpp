@@ -1,4 +1,12 @@
 // The strings and version records behind the dynamic section (declared in elf/read/image.h).
+//
+// Version records form chains of relative offsets, with a count next to them. ld.so follows the chain and
+// does not count. A file in which the two disagree has two readings and is refused. Chains may also share
+// records, so that a small file could be followed for hours: the total of followed records is limited by
+// the file's size.
+//
+// Source: gABI, LSB "Symbol Versioning" for Verneed, Vernaux, Verdef and Verdaux. The sizes of these
+// records are the same in both classes.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -201,7 +209,7 @@ Result<std::vector<std::uint64_t>> ReadVersionDefinitionNames(File& file, const 
       PTPKG_CHECK(CountRecord(image, kAux, followed));
       PTPKG_TRY(const auto entry, ReadExact(file, aux, kAux, "a version definition's name"));
       names.push_back(image.codec.U32(entry, 0));
-      // The loader reads the first of them alone.
+      // The loader reads only the first name, so the last record's step is not judged.
       if (k + 1 < count) {
         PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 4), kAux, false));
       }

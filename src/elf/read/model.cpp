@@ -1,3 +1,13 @@
+// Compares a file before and after an edit, for deep verification.
+//
+// The edit may change names, search path and version requirements as planned, and nothing else: symbols,
+// notes and code must be the same. Code is hashed by its sections. Without section headers, the executable
+// segments are hashed, which may contain headers and names: planned writes are then cleared from both
+// hashes.
+//
+// LIEF's writer moves everything behind the program headers by one distance. For its files a symbol may
+// move, but only by the distance of the first one that moved.
+
 #include "elf/read/model.h"
 
 #include <algorithm>
@@ -58,6 +68,7 @@ Result<void> CompareSymbols(const Model& before, const Model& after, bool versio
   const std::uint64_t move = addresses == Addresses::kMayMove ? FirstMove(before, after) : 0;
   for (std::size_t i = 0; i < before.symbols.size(); ++i) {
     ModelSymbol now = after.symbols[i];
+    // With fewer version requirements, symbols of the removed ones become unversioned as planned.
     if (!versions) now.version = before.symbols[i].version;
     if (now.value == before.symbols[i].value + move) now.value = before.symbols[i].value;
     if (now != before.symbols[i])

@@ -1,6 +1,7 @@
-// The only file that includes LIEF: the judge, and the other writer. Written against the API that 0.12 and
-// later versions share: no tag or note enumerators, which 0.15 renamed; subclasses are told apart by their
-// type.
+// The only file that includes LIEF: the second reader that verifies edits, and the other writer. Written
+// against the API that 0.12 and later versions share. It uses no tag or note enumerators, which 0.15
+// renamed, and tells subclasses apart by their type. LIEF can throw on damaged input, so every call is
+// inside a try block.
 
 #include <LIEF/ELF.hpp>
 #include <LIEF/logging.hpp>
@@ -66,7 +67,7 @@ void Silence() {
   static_cast<void>(kDone);
 }
 
-/// The model of what `parse` returns; `what` names it in errors.
+/// The model of the binary that `parse` returns. `what` names the file in errors.
 template <class Parse>
 Result<Model> Judge(std::string_view what, Parse parse) {
   Silence();
@@ -178,7 +179,7 @@ Result<Model> ReadModelOfTables(File& file, const Image& image) {
   if (!image.dynamic) return Model();
   PTPKG_TRY(const std::vector<std::uint8_t> tables, ExtractNameTables(file, image));
   PTPKG_TRY(Model model, Judge("the tables of the file", [&] { return ParseTables(tables); }));
-  // A judge that sees nothing would find every edit right.
+  // A reader that finds no symbols would call every edit right.
   PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
   if (model.symbols.size() != count.value_or(0)) {
     return Error(ErrorCode::kCorrupt, fmt::format("LIEF reads {} dynamic symbols where the file has {}",

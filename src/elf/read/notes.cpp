@@ -1,3 +1,8 @@
+// Walks the notes of a file: segments first, sections only in objects, which have no segments. Notes are
+// aligned to 4 bytes, except those in segments of alignment 8 (GNU properties): the alignment decides where
+// the next note begins. A note that passes the end of its place is damage, and places above kMaxNoteBytes
+// are skipped. Source: gABI, "Note Section".
+
 #include "elf/read/notes.h"
 
 #include <fmt/core.h>

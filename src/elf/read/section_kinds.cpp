@@ -1,3 +1,9 @@
+// Groups sections by purpose: code, data, device code, symbols, debug, unwind, relocations.
+//
+// Names come before types and flags, because device code, debug information and unwind tables look like
+// plain data otherwise. Sections of a name may come from a hostile file, so names are cut and sizes are
+// compared with the file.
+
 #include "elf/read/section_kinds.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Checks the section headers: the loader ignores them, but strip, objcopy, patchelf and debuggers use them.
+// The checks follow patchelf 0.19. Also finds bytes that two parts claim, and the end of all bytes
+// that any header names. Whatever lies behind that end is a payload.
+
 #include "elf/read/section_table.h"
 
 #include <algorithm>
@@ -68,6 +72,7 @@ Result<void> CheckDynamicParts(File& file, const Image& image) {
 Result<std::string> ReadSectionNames(File& file, const Image& image) {
   constexpr std::string_view kWhat = "section names";
   std::uint64_t index = image.header.section_names_index;
+  // gABI: an index from 0xff00 on does not fit e_shstrndx, and sh_link of section 0 holds it.
   if (index == kEscapedIndex && image.sections[0].link != 0) index = image.sections[0].link;
   if (index >= image.sections.size()) {
     return Corrupt(fmt::format("{}: string table index out of bounds ({} of {} sections)", kWhat, index,

@@ -1,4 +1,6 @@
-// CheckSegments (declared in elf/edit/edit.h).
+// CheckSegments (declared in elf/edit/edit.h): the loader's own rules for segments, tested before and after
+// an edit. PT_LOADs must ascend without overlap, with addresses congruent to offsets modulo their
+// alignment. The dynamic section and the program headers must be inside one of them.
 
 #include <algorithm>
 #include <fmt/core.h>

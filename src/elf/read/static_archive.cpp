@@ -1,3 +1,12 @@
+// Walks the members of static archives: GNU and BSD forms of `ar`.
+//
+// A header has a name of 16 bytes and a decimal size. Longer names are in a table ("//", GNU) or in the
+// first bytes of the member itself (BSD, "#1/length"). Tables of symbols or names belong to the archive and
+// are not visited. Thin archives hold only names of other files and are refused.
+//
+// Each member is shown as a file of its own, a range of the archive, so that ELF readers need no other code
+// for it.
+
 #include "elf/read/static_archive.h"
 
 #include <algorithm>
@@ -130,6 +139,7 @@ class Walk {
     PTPKG_TRY(const auto bytes, ReadExact(archive_, member.begin, *size, "the name of a member"));
     std::string name(AsText(bytes));
     name.resize(std::min(name.size(), name.find('\0')));
+    // The name counts as a part of the member's size.
     member.begin += *size;
     member.size_bytes -= *size;
     member.is_table = name.starts_with("__.SYMDEF");

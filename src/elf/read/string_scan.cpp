@@ -1,3 +1,10 @@
+// Finds names of libraries in read-only data, as candidates for dlopen.
+//
+// A name is a run of file-name characters that contains ".so" and stands alone: a NUL or a slash before it,
+// a NUL behind it. A pattern like "libfoo.so.%d" counts with its beginning. Only .rodata is read, or
+// read-only segments of a file without section headers. Windows of 1 MiB overlap by two longest names, so
+// no name is lost at a border and none is found with its beginning cut off.
+
 #include "elf/read/string_scan.h"
 
 #include <algorithm>
@@ -42,8 +49,8 @@ std::string_view NameAround(std::string_view window, std::size_t mark, bool star
 }
 
 void ScanWindow(std::string_view window, bool starts, std::set<std::string, std::less<>>& names) {
-  // A name cut by the window's end is whole in the next one, which repeats the last kOverlap bytes; one that
-  // begins where that repetition begins was whole in this one, since it is at most half as long.
+  // A name cut by the window's end is whole in the next window, which repeats the last kOverlap bytes. A
+  // name at the begin of that repetition was whole in this window, since it is at most half as long.
   for (std::size_t at = window.find(kMark); at != std::string_view::npos; at = window.find(kMark, at + 1)) {
     const std::string_view name = NameAround(window, at, starts);
     if (!name.empty() && names.size() < kMaxNames) names.emplace(name);
@@ -64,8 +71,8 @@ Result<void> ScanRange(File& file, const DataRange& range, std::set<std::string,
   return Ok();
 }
 
-/// Empty for a file whose names cannot be told: unlike ReadSectionNames, which judges the file, this looks
-/// only.
+/// Empty for a file without readable section names. ReadSectionNames reports these as defects, while this
+/// search only skips them.
 Result<std::vector<std::byte>> SectionNamesOrNone(File& file, const Image& image) {
   std::uint64_t index = image.header.section_names_index;
   if (index == kEscapedIndex) index = image.sections.front().link;

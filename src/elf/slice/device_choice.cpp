@@ -1,3 +1,10 @@
+// Decides which elements of a container the wanted GPUs need.
+//
+// For each GPU: the machine code of the highest number that runs on it, in all its variants, or else the
+// highest PTX that the driver can compile for it. A container without code for one of the GPUs stays whole,
+// and the report names it. Source: NVIDIA's programming guide, "Binary Compatibility".
+// docs/formats/device-code.md has the table of code and GPUs.
+
 #include "elf/slice/device_choice.h"
 
 #include <algorithm>
@@ -7,8 +14,8 @@
 namespace ptpkg::elf {
 namespace {
 
-// Compute capabilities of Tegra chips, whose machine code is apart from that of other chips of the same
-// major number (NVIDIA's programming guide, "Binary Compatibility").
+// Compute capabilities of Tegra chips. Their machine code runs on no other chip of the same major number
+// (NVIDIA's programming guide, "Binary Compatibility").
 constexpr std::array<std::uint32_t, 7> kTegra = {32, 53, 62, 72, 87, 101, 110};
 
 bool IsTegra(std::uint32_t number) { return std::find(kTegra.begin(), kTegra.end(), number) != kTegra.end(); }
@@ -45,7 +52,7 @@ bool RunsOn(DeviceCodeKind kind, const DeviceArchitecture& code, std::uint32_t g
   if (kind == DeviceCodeKind::kOther || code.IsAmd()) return false;
   if (code.suffix == 'a') return code.number == gpu;
   if (kind == DeviceCodeKind::kPtx && code.suffix != 'f') return code.number <= gpu;
-  // Left are machine code and the PTX of a family, which is compiled to what only its chips have.
+  // Machine code and the PTX of a family are left: such PTX is compiled for features of these chips alone.
   if (IsTegra(code.number) || IsTegra(gpu)) return code.number == gpu;
   return IsLaterOfItsMajor(gpu, code.number);
 }

@@ -1,3 +1,14 @@
+// Plans a slice: a copy of a library, program or archive with only the GPU code that some GPUs need.
+//
+// The plan is a list of pieces: ranges of the original, new bytes, zeros. Nothing is written here. Each
+// container is judged alone (elf/slice/device_choice.cpp) and becomes smaller. In place, zeros follow the
+// kept elements, and no address changes. In the compact form the file becomes smaller too
+// (elf/slice/slice_compact.cpp), section by section where that is safe.
+//
+// Refused: a GPU for which no container has code, and device sections that share bytes with anything else,
+// since a slice would damage the other part. Members of an archive count as not linked: a later link may
+// take any of them.
+
 #include "elf/slice/device_slice.h"
 
 #include <algorithm>
@@ -44,6 +55,7 @@ class SlicePlanner {
       return Error(ErrorCode::kInvalidInput, "the file has no device code")
           .WithHint("sections .nv_fatbin and __nv_relfatbin of ELF files and static archives are sliced");
     }
+    // Judged for the whole file: a GPU may have its code in another section or member.
     PTPKG_CHECK(CheckCoverage());
     PTPKG_TRY(plan_.pieces, Assemble(plan_.old_size, std::move(replacements_)));
     plan_.new_size = SizeOf(plan_.pieces);
@@ -61,10 +73,11 @@ class SlicePlanner {
     });
   }
 
-  /// `place`: {} of a file that is no member.
+  /// `place`: {} for a file that is not a member.
   Result<void> TakeElf(File& file, const MemberPlace& place) {
     PTPKG_TRY(const std::optional<Image> image, ReadImage(file));
     if (!image || image->sections.empty() || image->header.section_names_index == 0) return Ok();
+    // An interrupted edit left an undo record at the end, which a slice would copy as content.
     if (place.name.empty()) PTPKG_CHECK(CheckFinished(file));
     PTPKG_TRY(const std::string names, ReadSectionNames(file, *image));
     std::vector<SlicedSection> sections;
@@ -156,7 +169,7 @@ class SlicePlanner {
     }
     std::sort(ranges.begin(), ranges.end(),
               [](const UsedRange& left, const UsedRange& right) { return left.begin < right.begin; });
-    std::uint64_t end = 0;         // of what came before
+    std::uint64_t end = 0;         // of the ranges before
     std::uint64_t device_end = 0;  // of the device code that came before
     for (const UsedRange& range : ranges) {
       if (range.begin < device_end || (range.is_device && range.begin < end)) {
@@ -203,7 +216,7 @@ class SlicePlanner {
     }
   }
 
-  /// `replacement`: of the member, by its own offsets.
+  /// `replacement`: in the member, by the member's own offsets.
   void Add(const MemberPlace& place, Replacement replacement) {
     replacement.offset += place.offset;
     for (SlicePiece& piece : replacement.pieces) {
@@ -224,7 +237,7 @@ class SlicePlanner {
 
   const SliceRequest& request_;
   SlicePlan plan_;
-  DeviceCodeStats judged_;  // what counts as the code of the file
+  DeviceCodeStats judged_;  // the code that counts for the file
   std::vector<Replacement> replacements_;
   std::size_t containers_ = 0;
 };

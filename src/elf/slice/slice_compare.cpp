@@ -1,3 +1,10 @@
+// Compares a slice with its original, byte range by byte range, in parallel.
+//
+// Ranges are collected first, neighbours are joined, and work is cut into units of 4 MiB, so that all
+// threads have work, whatever the sizes of the ranges. A range that the slice takes unchanged from the
+// original by its own pieces needs no read. Words that the slice is expected to change are put into the
+// original's bytes before the comparison, so the rest is compared with memcmp.
+
 #include "elf/slice/slice_compare.h"
 
 #include <algorithm>
@@ -69,6 +76,7 @@ RangeComparison::RangeComparison(File& original, File& sliced)
 
 bool RangeComparison::IsEqualByItsSource(const ComparedRange& range) const {
   if (unwritten_ == nullptr) return false;
+  // A word that begins up to seven bytes before the range reaches into it.
   const auto word = expected_.lower_bound(range.original - std::min(range.original, kExpectedBytes - 1));
   const bool changes = word != expected_.end() && word->first < range.original + range.size_bytes;
   return !changes && unwritten_->IsTakenFrom(original_, range.original, range.sliced, range.size_bytes);

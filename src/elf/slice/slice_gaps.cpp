@@ -1,3 +1,9 @@
+// Checks bytes that no header names: between sections, and between the headers and the first section.
+//
+// Such bytes move with the part behind them. In front of each part, the shorter of the old and new gap must
+// be equal in both files, and additional bytes of a longer new gap must be zero. So no byte of the original
+// can hide in a gap of the slice, except at its own place.
+
 #include "elf/slice/slice_gaps.h"
 
 #include <algorithm>
@@ -33,7 +39,7 @@ std::vector<Named> NamedParts(const Image& image) {
   return parts;
 }
 
-/// The bytes before each part up to what stands in front of it; 0 where parts overlap.
+/// The bytes between each part and the part before it. 0 where parts overlap.
 std::vector<std::uint64_t> GapsBefore(const std::vector<Named>& parts) {
   std::vector<std::size_t> order(parts.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,3 +1,13 @@
+// Computes the headers of a compact slice: ELF header, program headers, section headers, dynamic entries.
+//
+// Sections of containers keep their address and lose their end. Everything behind them moves to a smaller
+// file offset, while its address stays: the load segment is cut in two at the gap, and the rest becomes a
+// segment of its own. Each cut needs a slot in the program header table. If the table is full, the block
+// behind it moves into the room that the containers left, and dynamic entries and symbols follow.
+//
+// Invariant: the shift of each part is a multiple of the largest page, so that offset and address of every
+// segment stay congruent.
+
 #include "elf/slice/slice_headers.h"
 
 #include <algorithm>
@@ -26,8 +36,8 @@ class HeaderPlan {
   }
 
  private:
-  /// The new file offset of what the original has at `old`. Something without bytes may lie within a section:
-  /// there it moves no further than to the section's new end.
+  /// The new file offset of a byte or header that the original has at `old`. Something without bytes may
+  /// lie within a section: there it moves no further than to the section's new end.
   [[nodiscard]] std::uint64_t NewPlace(std::uint64_t old) const {
     std::uint64_t offset = old;
     for (const CompactPart& part : layout_.parts) {
@@ -62,6 +72,7 @@ class HeaderPlan {
       AddCut(i, segment, segments);
     }
     for (Segment& segment : segments) {
+      // PT_PHDR describes the table itself, whose length has changed.
       if (segment.type != kSegmentPhdr) continue;
       segment.file_size = segments.size() * image_.codec.SegmentSize();
       segment.memory_size = segment.file_size;

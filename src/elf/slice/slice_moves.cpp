@@ -1,3 +1,7 @@
+// Follows what moves in a compact slice: containers, symbols of containers, and sections without bytes. A
+// symbol at the end of the section is `__stop_…` and moves with the end. A section without bytes has no
+// content to compare, so its offset must lie between the moves of its neighbours.
+
 #include "elf/slice/slice_moves.h"
 
 #include <algorithm>

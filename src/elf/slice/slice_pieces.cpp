@@ -1,3 +1,9 @@
+// Builds a slice from pieces: copies of original ranges, new bytes, zeros. Replacements are sorted by
+// offset, and the original fills the space between them. Two replacements that overlap show that two parts
+// of the file claim the same bytes: the file is refused, because each order of the replacements would
+// damage one of them. Neighbouring copies are joined, so that the writer and the comparison handle long
+// ranges.
+
 #include "elf/slice/slice_pieces.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Compares a slice with its original before anybody uses it, from a second read of both files.
+//
+// The check shares the choice of elements with the planner, but finds sections and containers again in both
+// files. In each container the header may differ in its size alone, and each kept element must be equal.
+// Outside of device code, a slice in place must equal the original byte for byte. A compact slice is
+// compared by its layout (elf/slice/slice_layout_check.cpp): headers, sections, and bytes between them.
+
 #include "elf/slice/slice_verify.h"
 
 #include <algorithm>
@@ -88,7 +95,7 @@ class SliceComparison {
     if (before.header_bytes != after.header_bytes || choice.kept.size() != after.elements.size())
       return SliceDiffers(
           fmt::format("{} has {} elements instead of {}", name(), after.elements.size(), choice.kept.size()));
-    // The size alone is new. What the elements add up to is what the walk insists on.
+    // The size alone is new, and the walk has compared it with the sum of the elements.
     add(before.offset, after.offset, kContainerSizeAt);
     constexpr std::uint64_t kBehindSize = kContainerSizeAt + 8;
     add(before.offset + kBehindSize, after.offset + kBehindSize, before.header_bytes - kBehindSize);

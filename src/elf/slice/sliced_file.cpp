@@ -1,4 +1,12 @@
-// Also MakeSlicedFile and WriteSlice (declared in elf/slice/device_slice.h).
+// Shows a planned slice as a file without writing it, and writes it (MakeSlicedFile and WriteSlice,
+// declared in elf/slice/device_slice.h).
+//
+// A read is mapped to the pieces of the plan, so the checks can read the slice before it exists. Writing
+// skips zeros and the original's holes, and makes holes of long runs of zeros, so a slice in place takes
+// less disk. Each piece is read back and compared right after it was written, while it is still in the
+// cache.
+//
+// The original's stamp is compared before and after, because its bytes are read until the end.
 
 #include "elf/slice/sliced_file.h"
 
@@ -13,7 +21,7 @@ namespace {
 
 /// Bytes written and read back at once: both copies stay in a core's cache.
 constexpr std::uint64_t kWrittenAtOnce = 1U << 20U;
-/// So many zeros on such a boundary become a hole.
+/// A block of this size and alignment that is all zeros becomes a hole.
 constexpr std::uint64_t kLeastHole = 64U << 10U;
 
 Error Changed() { return {ErrorCode::kRefused, "the file changed since its slice was planned"}; }
@@ -75,13 +83,13 @@ Result<void> WriteAndRead(Bytes bytes, std::uint64_t offset, File& target, Scrat
       .WithHint("another program may have changed the file; else check the machine's memory and disk");
 }
 
-/// Writes the step but for what becomes holes.
+/// Writes the step, except for blocks that become holes.
 Result<void> WriteStep(File& sliced, const Step& step, File& target) {
   ScratchBuffer wanted(step.size_bytes);
   PTPKG_TRY(const std::size_t got, sliced.ReadAt(step.offset, wanted.bytes()));
   if (got != step.size_bytes) return Changed();
   ScratchBuffer found(step.size_bytes);
-  std::uint64_t begin = 0;  // of what is to be written
+  std::uint64_t begin = 0;  // of the bytes to write
   for (std::uint64_t at = 0; at < step.size_bytes;) {
     const std::uint64_t next = std::min(step.size_bytes, at + kLeastHole - (step.offset + at) % kLeastHole);
     if (next - at == kLeastHole && IsZero(Bytes(wanted.bytes()).subspan(at, kLeastHole))) {
@@ -168,6 +176,7 @@ Result<void> WriteSlice(File& file, const SlicePlan& plan, File& target, int job
   PTPKG_TRY(const std::vector<Step> steps, StepsOf(file, plan));
   PTPKG_CHECK(
       ParallelFor(jobs, steps.size(), [&](std::size_t i) { return WriteStep(sliced, steps[i], target); }));
+  // The original was read until here, so it must not have changed until here.
   return CheckPlanned(file, plan);
 }
 

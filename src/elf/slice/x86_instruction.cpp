@@ -1,3 +1,14 @@
+// Finds the length, the displacement and the immediate of x86 instructions, without their meaning.
+//
+// Needed to tell addresses in code from other bytes: a four-byte value counts as an address only where an
+// instruction has such a field. The length of an instruction follows from prefixes, the opcode map and
+// ModRM alone, so a table of forms for each opcode suffices. VEX and EVEX instructions need only the map,
+// since their immediate has one byte or none. Source: Intel's Software Developer's Manual, volume 2,
+// appendix A.
+//
+// Invariant: an instruction that the table does not know is "not decoded", never guessed: a wrong length
+// would shift all that follow.
+
 #include "elf/slice/x86_instruction.h"
 
 #include <algorithm>
@@ -115,7 +126,8 @@ class Decoder {
     if (!is_64_bit_ && has_short_addresses_) return std::nullopt;
     const unsigned opcode = Next();
     Tail tail;
-    // In 32-bit mode these three load or compare with memory; of a vector prefix the next byte is a register.
+    // In 32-bit mode these opcodes are also les, lds and bound, whose operand is in memory. A vector prefix
+    // continues with two set bits there, which would be a register operand.
     const bool is_vector = is_64_bit_ || Peek() >= 0xc0;
     if (opcode == 0xc5 && is_vector) {
       Next();

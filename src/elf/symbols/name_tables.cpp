@@ -1,3 +1,13 @@
+// Builds a small ELF file from the tables of a large one, so that LIEF can verify it quickly.
+//
+// LIEF reads whole files: 3.5 s and 0.7 GB for a library of 448 MB, and 0.1 s and 50 MB for its tables
+// alone. The small file holds .dynamic, .dynstr, .dynsym, hash and version tables, notes and the
+// interpreter's name, byte for byte and at their addresses, one PT_LOAD for each run. Dynamic entries that
+// lead elsewhere get an unknown tag, so that LIEF does not follow them to missing bytes.
+//
+// A section header for .dynsym gives the number of symbols, which a GNU hash table without exports does not
+// give.
+
 #include "elf/symbols/name_tables.h"
 
 #include <algorithm>
@@ -82,6 +92,7 @@ class Extractor {
       const std::uint64_t bucket_bytes = std::uint64_t{codec_.U32(head, 0)} * 4;
       PTPKG_TRY(const auto buckets,
                 ReadExact(file_, offset + 16 + filter, bucket_bytes, "the GNU hash table"));
+      // Chains cover the symbols from `first` on.
       // A library that exports nothing has no chains, whatever `first` says.
       const bool is_empty =
           std::all_of(buckets.begin(), buckets.end(), [](std::byte byte) { return byte == std::byte{0}; });
@@ -144,6 +155,7 @@ class Extractor {
       codec_.EncodeSegment(segments[i],
                            bytes.subspan(headers + i * codec_.SegmentSize(), codec_.SegmentSize()));
     }
+    // The entry stays, with another tag: .dynamic keeps its length and the order of its other entries.
     ClearTags(bytes.subspan(PlaceOf(loads, image_.dynamic->range.vaddr)));
     WriteSymbolSection(loads, bytes.subspan(sections_at + codec_.SectionSize()));
     PTPKG_CHECK(WriteHeader(bytes, segments.size(), sections_at));

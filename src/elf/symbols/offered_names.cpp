@@ -1,3 +1,13 @@
+// Collects the names that a library exports, the way ld.so finds them: through its hash table.
+//
+// A symbol that the table does not lead to is invisible to ld.so even if .dynsym defines it. So for
+// DT_GNU_HASH each chain entry is tested like a lookup: it must pass the Bloom filter and belong to its
+// bucket. Table entries drop the lowest bit of the hash for the end of the chain, so both values are tried.
+// A table that leads outside of the symbols is damaged.
+//
+// The first entry must have the hash of the symbol that the head names. Source: glibc, elf/dl-lookup.c
+// (do_lookup_x) and dl_new_hash.
+
 #include "elf/symbols/offered_names.h"
 
 #include <algorithm>

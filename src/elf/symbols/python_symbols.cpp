@@ -1,3 +1,7 @@
+// Finds symbols of Python's C API that a file defines or needs. The string table is searched first for any
+// name that begins like one: most libraries have none, and then no symbol is read. Weak undefined symbols
+// do not count as needed, because the file loads without them.
+
 #include "elf/symbols/python_symbols.h"
 
 #include <algorithm>

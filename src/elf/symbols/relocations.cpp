@@ -1,3 +1,12 @@
+// Visits all dynamic relocations: REL, RELA, the PLT's table, and packed RELR words.
+//
+// A relative relocation holds an address. With RELA the address is in the entry, and with REL and RELR it
+// is the word that is relocated. Both forms are shown alike, with the file offset of the value, so that an
+// edit can change it. The PLT's table can also lie inside the main table, and is then visited once.
+//
+// Packed relocations of Android are refused: a reader that overlooked them would miss references. Places of
+// RELR must ascend. Source: gABI, "Relocation".
+
 #include "elf/symbols/relocations.h"
 
 #include <algorithm>
@@ -133,6 +142,7 @@ class RelocationWalk {
         for (bits >>= 1U; bits != 0; bits >>= 1U, place += word_) {
           if (bits % 2 == 1) PTPKG_CHECK(TakeWord(place));
         }
+        // A bitmap covers one word fewer than it has bits, since the lowest bit marks it as a bitmap.
         next += (8 * word_ - 1) * word_;
       }
     }

@@ -1,3 +1,10 @@
+// Reads symbols in batches from .symtab and .dynsym. The classes differ in the order of a record's fields.
+// The loader's address leads to .dynsym, since section headers may be missing or wrong. CountDynamicSymbols
+// gives its length.
+//
+// PlanSymbolValues moves the values of symbols whose section moves: debuggers and profilers use .symtab,
+// the loader does not.
+
 #include "elf/symbols/symbol_table.h"
 
 #include <algorithm>

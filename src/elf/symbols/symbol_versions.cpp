@@ -1,3 +1,8 @@
+// Lists required and defined symbol versions, and the symbols that are bound to them. The index in
+// DT_VERSYM connects a symbol with a version, and its highest bit (hidden) is not part of the index. The
+// search for examples ends as soon as each version has enough of them, because large libraries have tens of
+// thousands of symbols.
+
 #include "elf/symbols/symbol_versions.h"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+// Lists the packages of the output channel as candidates for the local resolver, without unpacking them
+// again.
+//
+// Facts come from the cheapest source that is still valid:
+// 1. The record cache, if size and time of the file match.
+// 2. repodata.json and run_exports.json, if the file is not newer and has the stated size. Both are needed,
+//    because run exports are requirements too.
+// 3. The package itself.
+//
+// A damaged package stays in the list with its damage, so that a recipe which needs it gets that error and
+// not "no such package". A file that disappears while the directory is read is simply absent.
+
 #include "index/conda_channel/candidates.h"
 
 #include <algorithm>
@@ -119,6 +131,7 @@ class FolderReader {
     if (!read) {
       const ErrorCode code = read.error().code();
       if (code == ErrorCode::kNotFound) return std::optional<Candidate>();
+      // The disk or the user ended the run: the package itself may be fine.
       if (code == ErrorCode::kIo || code == ErrorCode::kCancelled) return std::move(read).error();
       candidate.damage = read.error().message();
     }

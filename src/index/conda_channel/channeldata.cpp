@@ -1,4 +1,9 @@
-// channeldata.json. Layer: index.
+// Makes channeldata.json: one entry for each package name, over all subdirs (CEP 38).
+//
+// The rules follow conda-index (_update_channeldata). The newest build of each version counts. Texts come
+// from the highest version, and flags such as text_prefix are set if any version sets them. A .tar.bz2 next
+// to a .conda of the same name is the same package and is ignored.
+
 #include "index/conda_channel/channeldata.h"
 
 #include <array>
@@ -43,6 +48,7 @@ std::vector<const CondaRecord*> NewestBuilds(const CondaRecords& records) {
     const auto dist = conda::DistName::Parse(file_name);
     if (!dist) continue;
     const bool legacy = dist->format == ArtifactFormat::kTarBz2;
+    // Both formats hold the same build.
     if (legacy && records.count(dist->Stem() + ".conda") != 0) continue;
     const CondaRecord*& best = newest[{dist->name, dist->version}];
     if (best == nullptr || Integer(best->repodata, "timestamp") < Integer(record.repodata, "timestamp")) {

@@ -1,3 +1,7 @@
+// Builds repodata.json and run_exports.json, and adds or removes single rows in documents that others
+// wrote. A row with another digest than the expected one stays: another publisher may have replaced the
+// package under its name. Unknown keys of a document stay.
+
 #include "index/conda_channel/conda_documents.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,12 @@
 // Index files of a conda channel. Layer: index. Source: CEP 36; conda-index 0.13 index_subdir.
+//
+// All packages are read before anything is written, so a failure leaves the old index complete. Records
+// come from a cache by size and time: reading a package means opening its archive and hashing it. Packages
+// are read in parallel and merged in the order of their names, so the files do not depend on timing. A
+// damaged package is skipped with a warning, and the channel stays usable.
+//
+// noarch exists in any case, even without packages, because conda clients always ask for it.
+
 #include <algorithm>
 #include <fmt/core.h>
 
@@ -53,7 +61,7 @@ class SubdirReader {
   SubdirReader(Env& env, const AbsPath& root, const SubdirContent& content, const KnownDigests& known)
       : env_(env), folder_(root / content.subdir), content_(content), known_(known) {}
 
-  /// Adds to `summary` what is in the index and what is left out.
+  /// Adds the indexed and the skipped packages to `summary`.
   Result<CondaRecords> Run(IndexSummary& summary) {
     PTPKG_TRY(const CondaRecords cached, ReadCache());
     std::vector<Reading<CondaRecord>> readings(content_.packages.size());
@@ -93,6 +101,7 @@ class SubdirReader {
     const AbsPath path = folder_ / file_name;
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(path));
     const auto old = cached.find(file_name);
+    // Size and time show a replaced package without reading it.
     if (old != cached.end() && old->second.size_bytes == stat.size_bytes &&
         old->second.mtime_ns == stat.mtime_ns) {
       return old->second;
@@ -126,7 +135,7 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
   for (const SubdirContent& content : subdirs) {
     PTPKG_TRY(all[content.subdir], SubdirReader(env, root, content, digests).Run(summary), frame);
   }
-  // Nothing is written before everything was read.
+  // All is read before the first write, so a failure leaves the old index.
   IndexFiles files(env);
   for (const auto& [subdir, records] : all) {
     Json repodata = EmptyRepodata(subdir);

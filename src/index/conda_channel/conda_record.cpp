@@ -1,4 +1,11 @@
 // One row of repodata.json. Layer: index.
+//
+// The row is info/index.json without keys that conda-index drops, plus digests and size. Name, version,
+// build and subdir must match the file's name and directory: a client installs what the row says, but
+// downloads by the name. The cache also keeps what channeldata.json needs from about.json and paths.json,
+// so an unchanged package is never opened again. A cache of another version, or a damaged one, counts as
+// empty.
+
 #include "index/conda_channel/conda_record.h"
 
 #include <array>
@@ -116,6 +123,7 @@ Result<CondaRecord> ReadCondaRecord(Env& env, const AbsPath& package, const std:
   PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, package));
   PTPKG_CHECK(CheckLocation(info.index, package, subdir));
   Digests known = digests.value_or(Digests{});
+  // The caller's digests are of a file that it wrote: another size shows that they are of another file.
   if (!digests || digests->size_bytes != stat.size_bytes) {
     PTPKG_TRY(known, HashFile(env.fs, package, {.md5 = true}));
   }

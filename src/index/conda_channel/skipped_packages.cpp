@@ -1,3 +1,7 @@
+// Decides whether an error belongs to one package or to the run. Damage of a package skips it. A file that
+// no longer exists was removed in the meantime, and is absent without a warning. Errors of the disk end the
+// run, since an index without these packages would be wrong.
+
 #include "index/conda_channel/skipped_packages.h"
 
 #include <fmt/core.h>

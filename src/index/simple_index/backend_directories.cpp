@@ -1,3 +1,10 @@
+// Derives the backend of a wheel from its local version: `2.8.0+cu128` belongs to cu128.
+//
+// The names match uv's --torch-backend and the directories below download.pytorch.org/whl. A number after
+// `rocm` has two or three parts of at most two digits: a longer part is a date, as in
+// 2.9.0+rocm6.4.20250612, and ends the name. A wheel without a local version is listed for all backends,
+// unless its project has wheels for some: then it is in none.
+
 #include "index/simple_index/backend_directories.h"
 
 #include <algorithm>

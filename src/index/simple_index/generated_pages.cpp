@@ -1,3 +1,10 @@
+// Tells pages that ptpkg generated from pages of others, before they are replaced or removed.
+//
+// A directory named `cpu` or `simple/torch` can belong to somebody else. A project page is ours if it has
+// the right name and every file entry carries ptpkg's own key. A root page is ours if it has such a key, or
+// lists a project whose page is ours. Links are never followed, and an unreadable page counts as foreign,
+// so it stays.
+
 #include "index/simple_index/generated_pages.h"
 
 #include <algorithm>
@@ -14,7 +21,7 @@ bool IsRegular(Env& env, const AbsPath& path) {
   return stat && stat->kind == FileKind::kRegular;
 }
 
-/// nullopt unless `path` is a file with an object that says which API it is of.
+/// nullopt unless `path` is a file with an object that states its API version.
 std::optional<Json> ReadPage(Env& env, const AbsPath& path) {
   if (!IsRegular(env, path)) return std::nullopt;
   const Result<std::string> text = ReadFile(env.fs, path);
@@ -35,7 +42,7 @@ const Json* ObjectsOf(const Json& page, const char* key) {
   return objects ? &*list : nullptr;
 }
 
-/// `projects`: those whose pages are ours.
+/// `projects`: names of projects with pages of ours.
 bool IsGeneratedRootPage(Env& env, const AbsPath& path, const std::set<std::string>& projects) {
   const std::optional<Json> page = ReadPage(env, path);
   const Json* const listed = page ? ObjectsOf(*page, "projects") : nullptr;
@@ -68,6 +75,7 @@ bool IsGeneratedProjectPage(Env& env, const AbsPath& page) {
   const Json* const files = json ? ObjectsOf(*json, "files") : nullptr;
   if (files == nullptr || files->empty()) return false;
   const Result<std::string> name = JsonString(*json, "name", "");
+  // All entries must have the key: a page that somebody extended by hand is kept.
   return name && *name == page.Parent().Name() &&
          std::all_of(files->begin(), files->end(),
                      [](const Json& file) { return file.contains(kWheelDirectoryKey); });

@@ -1,3 +1,17 @@
+// Indexes a directory of wheels as a simple index, with one more index for each backend if asked.
+//
+// Order of a run: list, read all wheels in parallel, decide about all places, and only then write. Wheels
+// of the last run with the same size, time and zip directory keep their digest. Other wheels are tested by
+// StrictZipProblems: if zip readers disagree about a wheel, it stays out of the index.
+//
+// Writes go from the leaves to the root: metadata files, variant documents, project pages, root page. A
+// client therefore never finds a link to something that does not exist yet. Removal goes the other way: the
+// page that links goes first.
+//
+// Invariants: pages and directories of others are neither changed nor removed (generated_pages.cpp
+// recognises them). A yank stays as long as the file has the same digest. One bad wheel is skipped with a
+// warning and does not stop the run.
+
 #include "index/simple_index/simple_index_pages.h"
 
 #include <algorithm>
@@ -57,7 +71,7 @@ struct WheelOnDisk {
   wheel::WheelInfo info;
 };
 
-/// A directory of wheels, and where the pages of the last run tell of them.
+/// A directory of wheels, and the pages of its last run.
 struct WheelFolder {
   AbsPath path;
   std::string backend;  ///< "" = the directory that is indexed.
@@ -72,7 +86,7 @@ struct WheelFolder {
   }
 };
 
-/// A wheel in which one installer finds other files than another is none for an index. Errors: kCorrupt.
+/// An index must not list a wheel in which one installer finds other files than another. Errors: kCorrupt.
 Result<void> CheckReadersAgree(Env& env, const AbsPath& wheel) {
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(wheel, OpenMode::kRead));
   PTPKG_TRY(const std::vector<archive::ZipProblem> problems, archive::StrictZipProblems(*file));
@@ -91,7 +105,7 @@ std::optional<Sha256> KnownDigest(const HashedWheel* cached, const HashedWheel& 
   return same ? std::optional(cached->sha256) : std::nullopt;
 }
 
-/// The digest of `path`, of which all but that is in `seen`. `cached`: KnownDigest.
+/// The digest of `path`. `seen` has all other facts about it. `cached`: KnownDigest.
 Result<Sha256> DigestOfWheel(Env& env, const AbsPath& path, const WheelFolder& folder,
                              const HashedWheel& seen, const std::optional<Sha256>& cached) {
   const auto written = std::find_if(folder.known.begin(), folder.known.end(), [&](const Artifact& artifact) {
@@ -316,8 +330,8 @@ Projects ByProject(const std::vector<IndexedWheel>& wheels) {
   return projects;
 }
 
-/// A root is written through no link, and over no page of somebody else. `known`: what lies at `path`; null
-/// if that is no directory. `way_out`: what to do about it.
+/// A root is never written through a link, or over a page of somebody else. `known`: the directory at
+/// `path`, null if something else is there. `way_out`: the hint for the user.
 Result<void> CheckRootPlace(Env& env, const AbsPath& path, const WheelFolder* known,
                             const std::string& way_out) {
   if (known != nullptr && HasIndex(*known)) return Ok();
@@ -350,6 +364,7 @@ class Indexing {
     PTPKG_TRY(above.names, env_.fs.ListDir(root_));
     PTPKG_TRY(std::vector<WheelFolder> folders, BackendFolders(env_, root_, above.names));
     const bool had_roots = std::any_of(folders.begin(), folders.end(), HasIndex);
+    // Backend indexes of an earlier run are kept up to date without the option.
     const bool roots = options.roots || had_roots;
     if (!roots) folders.clear();
     DropRemovedWheels(above, options.without);
@@ -398,7 +413,8 @@ class Indexing {
     return Ok();
   }
 
-  /// Documents of versions without variant wheels. What is none stays.
+  /// Removes documents of versions without variant wheels. A file of that name that is not such a document
+  /// stays.
   Result<void> RemoveStaleVariants(const WheelFolder& folder) {
     for (const std::string& name : folder.names) {
       if (!IsVariantsFileName(name)) continue;

@@ -1,3 +1,7 @@
+// Caches digests of wheels between runs. A digest is valid while size, time and the digest of the zip's
+// central directory are the same. The directory holds the CRC of each member, so it shows another file of
+// the same size and time. A damaged cache, or one of another version, counts as empty.
+
 #include "index/simple_index/wheel_cache.h"
 
 #include <optional>

@@ -1,4 +1,13 @@
-// Pages of a simple index: JSON, and HTML made of it. Layer: index.
+// Pages of a simple index: JSON (PEP 691, 700), and HTML (PEP 503) made from it. Layer: index.
+//
+// The JSON page is the record, so it can be read, changed and written again by several publishers, and the
+// HTML page follows from it. Additions and removals keep entries and keys that others wrote. A yank belongs
+// to the bytes, not to the name: it survives an update only if the digest stays the same. An entry with
+// another digest than the expected one is not removed.
+//
+// Files and versions are sorted by version, then name, so equal content gives equal pages. Names without a
+// readable version come first and keep their order.
+
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
@@ -137,7 +146,8 @@ std::string Attribute(std::string_view name, const std::string& value) {
   return value.empty() ? "" : fmt::format(" {}=\"{}\"", name, EscapeHtml(value));
 }
 
-/// "sha256=…" of the metadata file beside a wheel, "true" where no digest is told, "" where there is none.
+/// "sha256=…" of the sidecar metadata file, "true" if the page has no digest of it, "" if there is no such
+/// file.
 std::string MetadataOf(const Json& file) {
   const auto found = file.find("core-metadata");
   if (found == file.end()) return "";
@@ -159,6 +169,7 @@ std::string LinkOf(const Json& file) {
                      sha256.empty() ? "" : "#sha256=" + EscapeHtml(sha256),
                      Attribute("data-requires-python", TextOf(file, "requires-python")),
                      Attribute("data-core-metadata", metadata),
+                     // PEP 714: older clients know only the second name of this attribute.
                      Attribute("data-dist-info-metadata", metadata), YankedOf(file),
                      EscapeHtml(TextOf(file, "filename")));
 }
@@ -197,6 +208,7 @@ Result<void> AddToProjectPage(Json& page, const std::vector<IndexedWheel>& files
     } else {
       Json& known = (*list)[place->second];
       Json entry = EntryOf(file);
+      // Same name, same bytes: the yank of an earlier run stays valid.
       if (known.contains("yanked") && DigestOf(known) == file.sha256.Hex()) entry["yanked"] = known["yanked"];
       known = std::move(entry);
     }

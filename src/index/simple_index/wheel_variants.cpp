@@ -1,3 +1,7 @@
+// Merges the variant documents of a version's wheels into one file for the index (PEP 825). A wheel whose
+// document contradicts the merged one is not added, and the merged document stays unchanged: hence the copy
+// in Add. A page lists the file only if it lists a variant wheel of that version.
+
 #include "index/simple_index/wheel_variants.h"
 
 #include <algorithm>

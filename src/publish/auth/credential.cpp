@@ -1,3 +1,11 @@
+// Finds credentials in the places that the usual clients use, in a fixed order: variables, files, trusted
+// publishing, the program `keyring`.
+//
+// A password in ~/.pypirc belongs to the server of its section. --server can name another one, which must
+// not get it, so IsMeantFor compares origins. The same holds for the sections pypi and testpypi without a
+// repository. Tokens are held in Secret, which keeps them out of messages. keyring's output is refused if
+// it has several lines, because a warning would become part of the token.
+
 #include "publish/auth/credential.h"
 
 #include <fmt/core.h>
@@ -67,7 +75,7 @@ Result<std::optional<Secret>> AskKeyring(Env& env, const std::string& service, c
   return std::optional(Secret(std::move(token)));
 }
 
-/// The last place that is looked at: without a token there, `variable` is what to set.
+/// The last place: without a token there, the error names `variable` as the one to set.
 Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& user,
                          const std::string& variable) {
   PTPKG_TRY(auto token, AskKeyring(env, url, user));

@@ -1,3 +1,7 @@
+// Reads one section of an INI file like Python's configparser and AWS's own clients: case-insensitive keys,
+// `=` or `:`, and lines with a deeper indent continue a value and are not keys. Errors name file and line
+// but never the text, which can be a password.
+
 #include "publish/auth/ini.h"
 
 #include <fmt/core.h>
@@ -9,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kIniBytes = 64U << 10U;
 
-/// False for a line that is no "key = value" or "key: value".
+/// False for a line that is neither "key = value" nor "key: value".
 bool TakeLine(std::string_view line, IniSection& section) {
   const std::size_t sign = line.find_first_of("=:");
   if (sign == std::string_view::npos) return false;

@@ -1,3 +1,14 @@
+// Trusted publishing: exchanges the identity of a CI job for a short-lived upload token.
+//
+// The index names the audience, the CI service signs an identity for it, and the index gives a token in
+// return. GitHub signs on request, while GitLab makes a variable for each audience in advance. An identity
+// works only at its audience, and for servers below prefix.dev that is prefix.dev. For another host its own
+// name is the audience, so that it can use the identity nowhere else.
+//
+// Nothing is requested over plain HTTP: whoever reads an identity on the way can use it. A server without
+// this feature answers 404, which means "no token" and not an error, so that other sources of a token are
+// tried.
+
 #include "publish/auth/trusted.h"
 
 #include <fmt/core.h>
@@ -76,6 +87,7 @@ std::string ChannelAudience(const std::string& origin) {
 Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const Secret& token) {
   PTPKG_TRY(const std::string origin, OriginOf(upload_url));
   Exchange index(env, origin, {{"User-Agent", "ptpkg"}});
+  // The token must be revoked after an interrupt too.
   index.IgnoreCancel();
   PTPKG_TRY(const HttpAnswer answer,
             index.Send({.method = "POST",
@@ -103,6 +115,7 @@ Result<std::optional<Secret>> TrustedChannelToken(Env& env, const std::string& s
                           .url = origin + "/api/oidc/mint_token",
                           .headers = {{"Content-Type", "application/json"}},
                           .body = {.before = Json({{"token", identity.Reveal()}}).dump()}}));
+  // The server does not offer trusted publishing: keyring is tried next.
   if (answer.status == 404) return std::optional<Secret>();
   if (answer.status != 200)
     return AnswerError(answer, "requesting a token for this CI job (trusted publishing)");

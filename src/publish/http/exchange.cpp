@@ -1,3 +1,17 @@
+// Requests to one server: retries, waiting, redirects, and errors in the user's terms.
+//
+// - A request is repeated by itself only if doing it twice is the same as doing it once, or if the server
+//   says that it did nothing (429). Other requests are the caller's to judge, after it has asked the
+//   server.
+// - Retry-After holds for all threads that talk to the server, up to a limit, and then the run ends with an
+//   error.
+// - Redirects are followed for GET and HEAD alone. Credentials go only to the origin that they were meant
+//   for.
+// - Answers are shown in part. Tokens and signatures are masked before the text is shortened, because a
+//   part of a token would no longer be recognised.
+//
+// docs/decisions/0015-publishing.md has the reasons and the behaviour of other clients.
+
 #include "publish/http/exchange.h"
 
 #include <algorithm>
@@ -16,7 +30,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPause{500};
 constexpr int kMostRedirects = 5;
-constexpr std::size_t kShownBytes = 200;  // of what a server says
+constexpr std::size_t kShownBytes = 200;  // of an answer's text
 
 /// Text, file, text, one after another.
 class BodySource final : public ByteSource {
@@ -257,6 +271,7 @@ Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
     const auto there = next ? OriginOf(*next) : Result<std::string>(next.error());
     if (!there) return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to an invalid URL", origin_));
     PTPKG_TRY(const std::string here, OriginOf(url));
+    // The caller sees the redirect itself: for a simple index it means that this index has nothing.
     if (request.stays_at_server && AuthorityOf(*there) != AuthorityOf(here)) return answer;
     url = *next;
   }
@@ -268,6 +283,7 @@ Result<HttpAnswer> Exchange::Send(const Request& request) {
     Result<HttpAnswer> answer = FollowRedirects(request);
     if (answer) NoteRetryAfter(*answer);
     // A sink that may have bytes of this try cannot take another one's.
+    // HashAnswer repeats such requests itself, with a new sink.
     const bool sink_is_fresh = request.answer_sink == nullptr || answer.has_value();
     const bool again = ShouldRetry(answer, request.repeat) && sink_is_fresh;
     if (!again || attempt == kAttempts) return answer;

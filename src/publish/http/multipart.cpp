@@ -1,3 +1,7 @@
+// Makes the body of a multipart/form-data upload (RFC 7578) without reading the file into memory: text
+// before it, the file, text after it. The boundary must occur in no part. It contains the file's own
+// digest, which the file cannot hold, so only the fields are searched.
+
 #include "publish/http/multipart.h"
 
 #include <algorithm>

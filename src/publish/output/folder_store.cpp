@@ -1,3 +1,12 @@
+// Changes artifacts of an output directory: yank, unyank, remove.
+//
+// Removal edits the indexes first, so that no client finds a link to a removed file, then removes the files
+// through OutputFolder, which keeps the manifest in step. Finish indexes once more, because a build or
+// another publication may have listed the files again in between. Sidecar files go with their artifact.
+//
+// Whether backend directories exist is noted before the last wheel leaves its index, since an empty
+// directory would no longer show it.
+
 #include "publish/output/folder_store.h"
 
 #include <fmt/core.h>

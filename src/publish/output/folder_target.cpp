@@ -1,3 +1,13 @@
+// Publishes into an output directory, new or existing.
+//
+// A new directory is built next to its place and appears by one rename, complete with its indexes. If that
+// fails because another run was faster, the files go into its directory like into any existing one. Into an
+// existing directory they go by OutputFolder's transaction, and the indexes follow. A published file with
+// other content is a conflict: unlike a build's own output, it may be in use elsewhere.
+//
+// Each file is copied and the copy is hashed before it gets its name. So the published bytes are the
+// checked ones, even if the source changes in the meantime.
+
 #include "publish/output/folder_target.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,6 @@
+// The checks in front of every publication: an artifact with an error is not published. The message lists
+// the findings, up to a limit, and the ids for `ptpkg explain`.
+
 #include "publish/output/gate.h"
 
 #include <fmt/core.h>

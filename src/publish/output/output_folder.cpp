@@ -1,16 +1,19 @@
 // Publication is a redo log. Steps, each durable before the next one begins:
-// 1. StageFiles links or copies the files below .ptpkg/ under plain numbers, on the same file system;
-// 2. WriteJournal records which file gets which name, and which names go;
-// 3. CommitMoves keeps a second link to each file that is replaced, then removes and renames without any
-// other call in between;
-// 4. RecordNames writes the manifest; 5. FinishPublication removes the second links, the journal and the
-// staging directory.
-// A call that fails undoes its moves with the second links. A killed one is completed from the journal by
-// the next writer: each step may be repeated, because a file that has arrived (equal digest) is not due any
-// more.
-// Invariants: sidecar files of replaced artifacts go first, so no artifact is ever found with the statement
-// of another; the journal is removed only when all names are new or all are old; one process at a time holds
-// .ptpkg/lock.
+// 1. StageFiles links or copies the files below .ptpkg/ under plain numbers, on the same file system.
+// 2. WriteJournal records which file gets which name, and which names go.
+// 3. CommitMoves keeps a second link to each replaced file, then removes and renames without any other call
+//    in between.
+// 4. RecordNames writes the manifest.
+// 5. FinishPublication removes the second links, the journal and the staging directory.
+//
+// A failed call undoes its moves with the second links. The next writer completes a killed one from the
+// journal: each step may be repeated, because a file that has arrived (equal digest) is not due any more.
+//
+// Invariants:
+// - Sidecar files of replaced artifacts go first. So no artifact is ever found with the statement of
+//   another.
+// - The journal is removed only when all names are new or all are old.
+// - One process at a time holds .ptpkg/lock.
 
 #include "publish/output/output_folder.h"
 
@@ -245,7 +248,7 @@ std::vector<ArtifactRecord> OutputFolder::CheckedArtifacts(const std::string& ke
 
 namespace {
 
-/// True if both names belong to one variant, "toy-1.0-h1234567_0", of which `one` has this build number.
+/// True if both names belong to one variant, such as "toy-1.0-h1234567_0". `one` has this build number.
 bool IsOneVariant(const std::string& one, const std::string& build_number, const std::string& other) {
   if (one == other) return true;
   if (build_number.empty() || !one.ends_with("_" + build_number)) return false;
@@ -367,8 +370,8 @@ Result<OutputFolder::Batch> OutputFolder::ReadJournal() {
 }
 
 bool OutputFolder::UndoMoves(const std::vector<Move>& moves) {
-  // Best effort: what cannot be taken back now is completed from the journal later, so the journal goes only
-  // when everything else is as before.
+  // Best effort: the journal completes later whatever cannot be undone now. So it goes only when everything
+  // else has its old state.
   bool whole = true;
   for (const Move& move : moves) {
     const auto replaced = Exists(env_->fs, move.replaced);
@@ -382,17 +385,18 @@ bool OutputFolder::UndoMoves(const std::vector<Move>& moves) {
       whole = env_->fs.Remove(move.to).has_value() && whole;
     }
   }
-  // A manifest that was replaced, but not made durable, tells of what is not there.
+  // A manifest that was replaced, but not made durable, may list files that do not exist.
   whole = WriteManifest().has_value() && whole;
   whole = whole && env_->fs.Remove(JournalPath()).has_value();
   if (whole) static_cast<void>(RemoveTree(env_->fs, IncomingRoot()));  // else the next run
   return whole;
 }
 
-/// Only the file's own name tells its kind: nobody takes what is called "0" for a package.
+/// Plain numbers as names: a file's kind follows from its name, so nobody takes "0" for a package.
 Result<void> OutputFolder::StageFiles(std::vector<PublishItem>& items) {
   PTPKG_CHECK(RemoveTree(env_->fs, IncomingRoot()));
   PTPKG_CHECK(env_->fs.MakeDirs(IncomingRoot()));
+  // The mode that new files get here, by the umask: results in the store may have another one.
   const AbsPath probe = IncomingRoot() / "mode";
   PTPKG_CHECK(WriteFile(env_->fs, probe, ""));
   PTPKG_TRY(const FileStat fresh, env_->fs.Lstat(probe));
@@ -457,7 +461,8 @@ Result<void> OutputFolder::CommitMoves(const Batch& batch, std::vector<Move>& mo
 }
 
 Result<void> OutputFolder::RecordNames(const Batch& batch) {
-  // Nothing is recorded before all is known: what is taken back after an error is not in the manifest then.
+  // All facts are read before anything is recorded, so that moves undone after an error are not in the
+  // manifest.
   std::vector<ArtifactRecord> records;
   for (const PublishItem& item : batch.items) {
     ArtifactRecord record = item.record;

@@ -1,3 +1,11 @@
+// Recognises sidecar files of an artifact by their endings, and checks that they are about it.
+//
+// An attestation or statement names its subject with a digest. One that is about another file, perhaps an
+// earlier build of the same name, would be published as proof of the wrong bytes, so it ends the run. A
+// detached signature proves nothing without the key and passes unchecked. Signers write wheel names in
+// normal form, hence the comparison by meaning and not by text. A second attestation of one type is
+// refused.
+
 #include "publish/output/sidecar.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Finds AWS keys, region and endpoint where AWS's own clients look: variables first, then the profile in
+// ~/.aws/credentials and ~/.aws/config. Half a key in one place is an error, since half from here and half
+// from there would sign wrongly. Ways that need another program or server (SSO, roles, credential_process)
+// are not followed, and the error names the command that exports such keys.
+
 #include "publish/s3/aws_profile.h"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// Requests to one bucket, for AWS and for other stores with the same interface.
+//
+// Conditional writes (If-Match, If-None-Match) protect an index that several runs write. Some stores ignore
+// the conditions and write anyway, so ProbeConditions tries two writes that must be refused before it
+// relies on them. Without conditions ptpkg warns, and s3_index.cpp reads back and repeats.
+//
+// Caches and lists can be behind: ReadListed compares an object with the bucket's list before it believes
+// that an index is missing. A missing index would be made anew, without the rows of others.
+// docs/decisions/0015-publishing.md explains the signatures.
+
 #include "publish/s3/s3_bucket.h"
 
 #include <algorithm>
@@ -62,8 +72,8 @@ bool IsPrefix(const std::string& prefix) {
          });
 }
 
-/// The bucket's address. A certificate of AWS covers one label before the region's name, and a store of one's
-/// own has no name for each bucket.
+/// The bucket's address. A certificate of AWS covers one label before the region's name, and self-hosted
+/// stores have no name for each bucket.
 std::string BaseOf(const S3Place& place) {
   if (!place.endpoint.empty()) return fmt::format("{}/{}", place.endpoint, PercentEncode(place.bucket));
   const std::string host =
@@ -204,6 +214,7 @@ Result<long> S3Bucket::TryCondition(const S3Condition& condition) {
 
 Result<void> S3Bucket::ProbeConditions() {
   if (has_probed_) return Ok();
+  // Two refusals are needed: a second creation, and a write for an ETag that nothing has.
   // 409: somebody else writes it at this moment.
   const auto refused = [](long status) { return status == 412 || status == 409 || status == 404; };
   PTPKG_TRY(long anew, TryCondition({.nothing = true}));
@@ -243,7 +254,7 @@ Result<std::optional<S3Object>> S3Bucket::ReadListed(const std::string& path) {
     if (object.has_value() == listed.has_value()) {
       const std::string etag = object ? BareEtag(object->etag) : "";
       if (!object || listed->empty() || etag.empty() || etag == *listed) return object;
-      // Some lists have ETags of their own: two that stay as they are differ for good.
+      // Some lists have ETags of their own: if both values stay, the difference is permanent.
       const std::string both = etag + " " + *listed;
       if (both == before) return object;
       before = both;

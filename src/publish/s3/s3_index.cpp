@@ -1,3 +1,18 @@
+// Updates the indexes of a bucket that several runs may write at the same time, without a lock.
+//
+// One loop for each index: read, add, write under a condition, write the files that are derived from it,
+// and again until a round writes nothing. A refused write means that somebody else was faster, so the round
+// starts from the new content. Whoever writes a derived file last has seen the index after it, so the last
+// one fits. A lock object would outlive a killed run and stop all others
+// (docs/decisions/0015-publishing.md).
+//
+// Order: run_exports.json before repodata.json, and metadata before pages, so that a client which finds a
+// package finds its facts too. Removal takes the opposite order. Before a row is written, `confirm` checks
+// that the bucket still has the file that the row describes.
+//
+// Stores without conditional writes: the pass is repeated after a pause, until it finds nothing to write.
+// Stores that lose writes, or whose caches are behind, end the loop with an error that names the cause.
+
 #include "publish/s3/s3_index.h"
 
 #include <algorithm>
@@ -29,7 +44,7 @@ constexpr int kMostLost = 5;  // a store may be behind for a while
 /// Longer than anybody is between reading an index and writing it.
 constexpr std::chrono::milliseconds kSettlingTime{2000};
 
-/// A file that is made of an index.
+/// A file that is derived from an index.
 struct DerivedFile {
   std::string path;
   std::string type;
@@ -45,7 +60,7 @@ struct SharedIndex {
   std::function<std::string(const Json&)> text_of = {};
   /// All files made of it. May be empty.
   std::function<Result<std::vector<DerivedFile>>(const Json& index, const std::string& text)> derive = {};
-  bool only_if_there = false;  ///< There is nothing to take away from what is not there.
+  bool only_if_there = false;  ///< A removal needs no index if none exists.
   /// Fails where a row that is added is about another file than the bucket's. May be empty.
   std::function<Result<void>()> confirm = {};
 };
@@ -86,6 +101,7 @@ class IndexWriter {
       if (outcome == Outcome::kNothingToWrite) return Ok();
       wrote_ = true;
       if (lost_ == kMostLost) return KeepsNothing(bucket_, last_write_.first);
+      // After a write of our own the next round follows at once, to see whether it stayed.
       if (outcome == Outcome::kWritten && lost_ == 0) continue;
       outrun = std::min(outrun + 1, kLongestPause);
       PTPKG_CHECK(WaitBeforeRetry(bucket_.env().clock, outrun + 1, bucket_.env().cancel));
@@ -107,6 +123,7 @@ class IndexWriter {
     if (there) {
       PTPKG_TRY(document, Parsed(*there, index.path));
     }
+    // Rows that exist change nothing: then the index keeps its bytes, and nothing is written.
     const Json before = document;
     PTPKG_CHECK(Added(index, document));
     const bool changes = !there || document != before;
@@ -127,6 +144,7 @@ class IndexWriter {
       }
       PTPKG_CHECK(written);
     }
+    // Derived files are compared in every round, since another run may have written older ones after us.
     std::vector<std::string> written;
     if (changes) written.push_back(index.path);
     PTPKG_TRY(const std::vector<DerivedFile> derived, index.derive(document, text));
@@ -145,9 +163,9 @@ class IndexWriter {
     last_write_ = write;
   }
 
-  /// A store whose ETags fulfil no condition, as weak ones do, refuses what nobody else has changed.
-  /// Behind a cache that gives an old index, the store refuses rightly. Errors: kNetwork for such a cache;
-  /// those of asking for the list.
+  /// A store whose ETags fulfil no condition, such as weak ones, refuses a write although nobody else has
+  /// changed the file. Behind a cache that gives an old index, the store refuses rightly. Errors: kNetwork
+  /// for such a cache, and any error of reading the list.
   Result<void> NoteRefusal(const std::string& path, const std::string& etag) {
     constexpr int kEnough = 3;
     refusals_ = refused_ == etag ? refusals_ + 1 : 1;
@@ -192,9 +210,9 @@ class IndexWriter {
   }
 
   S3Bucket& bucket_;
-  bool wrote_ = false;                  // in this pass
-  std::optional<std::string> refused_;  // ETag of what a write was refused for; "": nothing was there
-  int refusals_ = 0;                    // in a row, for that one
+  bool wrote_ = false;                              // in this pass
+  std::optional<std::string> refused_;              // ETag for which a write was refused; "": no file
+  int refusals_ = 0;                                // in a row, for that one
   std::pair<std::string, std::string> last_write_;  // path, and the ETag of the index as it was read
   int lost_ = 0;                                    // how often in a row that write was to be done again
 };

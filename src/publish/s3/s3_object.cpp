@@ -1,3 +1,8 @@
+// Judges from the headers of an answer whether an object has the wanted content. Size first, then a SHA-256
+// checksum of the whole, then the ETag, which is the MD5 of the content in the plain case. Multipart
+// uploads and encryption by SSE-KMS give other ETags, so a different one proves nothing: the content is
+// unknown, and the caller reads it.
+
 #include "publish/s3/s3_object.h"
 
 #include <algorithm>
@@ -20,6 +25,7 @@ ObjectContent JudgeObject(const HttpAnswer& head, const ObjectDigests& wanted) {
   const std::string size = Header(head, "content-length");
   if (!size.empty() && size != std::to_string(wanted.file.size_bytes)) return ObjectContent::kOther;
   const std::string checksum = Header(head, "x-amz-checksum-sha256");
+  // Stores give it for objects that were sent in parts.
   // "…-3" is the checksum of three checksums.
   if (!checksum.empty() && checksum.find('-') == std::string::npos) {
     const bool same = checksum == Base64(std::as_bytes(std::span(wanted.file.sha256.bytes)));

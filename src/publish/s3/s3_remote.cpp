@@ -1,3 +1,12 @@
+// Publishes to a bucket: one PUT for each file, then the indexes.
+//
+// A new file is written under If-None-Match, so that two runs with the same name cannot both succeed. The
+// ETag of each write is remembered, which answers later questions about the content even if it is not an
+// MD5. Files that other clients uploaded without a digest are read back and hashed.
+//
+// After a replacement, sidecar files of the old file are removed before the index is completed, or they
+// would vouch for other bytes. A key that may not delete only costs a warning.
+
 #include "publish/s3/s3_remote.h"
 
 #include <fmt/core.h>
@@ -147,7 +156,7 @@ class S3Remote final : public Remote {
   Result<std::optional<RemoteFile>> ReadBack(const Upload& upload, const std::string& etag) {
     PTPKG_TRY(const HashedAnswer there, bucket_->Hash(S3PathOf(upload), upload.digests.size_bytes));
     if (there.answer.status == 200) {
-      // It is asked for again before each write of an index.
+      // Find runs again before each write of an index.
       if (there.sha256 == upload.digests.sha256) {
         const std::lock_guard lock(mutex_);
         written_etags_[S3PathOf(upload)] = etag;

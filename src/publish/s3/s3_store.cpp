@@ -1,3 +1,8 @@
+// Yanks and removes artifacts of a bucket. The index is edited first, and the files follow, with the
+// artifact itself as the last one: without it nobody would look for the rest. Each DELETE is preceded by a
+// new look, since another run may have put another file under the name while the index was written. At the
+// end the index is edited once more, for a publication of the same file that ended in between.
+
 #include "publish/s3/s3_store.h"
 
 #include <fmt/core.h>

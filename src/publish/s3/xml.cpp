@@ -1,3 +1,7 @@
+// Reads the XML of S3 answers with pugixml, which is more tolerant than XML. Such answers never have
+// document types, CDATA, unknown entities or several roots, so these are refused. Otherwise pugixml would
+// skip some of them silently, hence the flags below. Namespace prefixes are dropped.
+
 #include "publish/s3/xml.h"
 
 #include <algorithm>
@@ -30,7 +34,7 @@ bool IsKnownEntity(std::string_view entity) {
   return failed == std::errc() && stop == end && code != 0 && code <= 0x10FFFF && !surrogate;
 }
 
-/// pugixml leaves an unknown entity as it is and takes any number for a character.
+/// pugixml leaves an unknown entity unchanged and takes any number for a character.
 Result<void> CheckEntities(std::string_view text) {
   while (true) {
     const std::size_t sign = text.find('&');

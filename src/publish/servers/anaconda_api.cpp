@@ -1,3 +1,7 @@
+// Requests to anaconda.org's API, with the URLs of anaconda-client 1.16. Changes go as Repeat::kOnce,
+// because the caller must look before it tries again. The answer about a file is believed only if it names
+// that file: some servers fall back to another file of the release.
+
 #include "publish/servers/anaconda_api.h"
 
 #include <algorithm>

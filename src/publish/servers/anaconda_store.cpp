@@ -1,3 +1,10 @@
+// Promotes, moves and removes files at anaconda.org.
+//
+// Labels of one owner are changed by /channels, which takes a single file, and a copy to another owner by
+// /copy. A move adds the new label first and then removes the old one, so the file is always in one of
+// them. The file's labels alone show the state after each step, so the next run resumes an interrupted
+// move. Only a labelled file can be copied, since the API names the label to copy from.
+
 #include "publish/servers/anaconda_store.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,7 @@
+// The requests in which quetz, Artifactory and prefix.dev differ: upload, removal, quota, token header.
+// Everything else about these servers is common (channel_servers.cpp, server_store.cpp). Uploads carry the
+// digest, so that the server can compare it with the bytes that arrived.
+
 #include "publish/servers/channel_dialect.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,8 @@
+// Publishes conda packages to quetz, Artifactory and prefix.dev. The digest of an existing file comes from
+// a header if the server sends one, and else from reading the file back. The quota is looked up before the
+// first byte is sent, where the server has a request for it. An attestation that names another channel is
+// refused.
+
 #include "publish/servers/channel_servers.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,14 @@
+// Reads links of a simple index page the way pip reads them.
+//
+// pip uses Python's html.parser, whose security releases of 2025 changed where comments, end tags and text
+// elements end. An index page must mean the same to both versions, so the page is read by both rules at
+// once. Whenever the two disagree, the reader skips to the next place where both are between tokens. A link
+// that only one version sees does not count.
+//
+// The same holds for attributes: character references and bytes that the versions treat differently make a
+// tag doubtful. A doubtful anchor is skipped, and a doubtful <base> is an error, because it would move all
+// links.
+
 #include "publish/servers/html_links.h"
 
 #include <algorithm>
@@ -21,7 +32,7 @@ bool IsDoubtful(char c) {
   return static_cast<unsigned char>(c) >= 0x80 || (c >= '\0' && c < ' ' && !IsBlank(c));
 }
 
-// Their content is text up to their end tag, as that of script and style has always been.
+// Newer versions read their content as text up to the end tag, which all versions do for script and style.
 constexpr std::array<std::string_view, 7> kNewTextElements = {"textarea", "title",    "xmp",      "iframe",
                                                               "noembed",  "noframes", "plaintext"};
 
@@ -195,8 +206,7 @@ class LinkReader {
   }
 
   /// Start of the end tag of an element whose content is text. Older versions take "</ script >", newer
-  /// ones
-  /// "</script x>".
+  /// ones "</script x>".
   [[nodiscard]] std::size_t EndTagOf(std::size_t at, const std::string& name, bool is_old) const {
     for (at = page_.find("</", at); at != kNowhere; at = page_.find("</", at + 1)) {
       std::size_t from = at + 2;

@@ -1,3 +1,13 @@
+// Publishes wheels to PyPI and other package indexes (the upload form that twine sends).
+//
+// The index is queried by its simple page, which has the digests, with caches bypassed. A redirect to
+// another server means that the index has nothing: pypiserver and GitLab send readers on to a public index,
+// whose file of that name is not theirs. Entries of one name that disagree count as a different file.
+//
+// Public indexes refuse local versions and plain linux tags, so these are refused before the login. An
+// upload that fails because the name exists may be an earlier try of this run: the caller compares digests.
+// Credentials for uploads go to the simple index only at the same origin.
+
 #include "publish/servers/package_index.h"
 
 #include <algorithm>
@@ -28,8 +38,8 @@ constexpr std::uint64_t kMostPageBytes = 64U << 20U;
 // PyPI's own limit for a file unless the project asked for more.
 constexpr std::uint64_t kPublicMostBytes = 100U << 20U;
 
-/// The form's name of a metadata field: lower case, '_' for '-'; of fields that occur several times the
-/// plural where the interface has one. "" for fields that are sent otherwise.
+/// The form's name of a metadata field: lower case, '_' for '-', and the plural for some repeated fields.
+/// "" for fields that are sent in another way.
 std::string FormName(std::string_view field) {
   std::string name = ReplaceAll(ToLower(field), "-", "_");
   if (name == "metadata_version" || name == "name" || name == "version" || name == "description") return "";
@@ -228,7 +238,7 @@ class PackageIndex final : public Remote {
   Secret minted_;  // of trusted publishing; "": the credentials are somebody's
   Exchange upload_;
   Exchange simple_;
-  std::atomic<bool> lacks_page_{false};  // of a project, when it was asked for
+  std::atomic<bool> lacks_page_{false};  // a project had no page
   std::atomic<bool> told_version_{false};
 };
 

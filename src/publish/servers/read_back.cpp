@@ -1,3 +1,7 @@
+// Finds the digest of a file on a server that does not tell it, by reading the file back. The length from
+// HEAD decides first, since a file of another length is a different one. The download stops behind the
+// expected length for the same reason.
+
 #include "publish/servers/read_back.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,10 @@
+// Removes packages at quetz, prefix.dev and Artifactory. Only Artifactory also copies and moves.
+//
+// A copy would replace another file at the destination without a word, so both places are looked up first
+// and digests are compared. A move that was interrupted after its copy leaves the file at both places: then
+// only the removal is left. A mistyped channel has no files of any name, which would look like success for
+// a removal. Hence the login asks for the channel itself where the server allows it.
+
 #include "publish/servers/server_store.h"
 
 #include <fmt/core.h>
@@ -45,7 +52,8 @@ class ServerStore final : public Store {
     return {look, there, "POST " + CopyUrl(change), look, there};
   }
 
-  /// A place that is mistyped has no file of any name: where the server can be asked for the channel, it is.
+  /// A mistyped place has no file of any name. So the channel itself is looked up, if the server has a
+  /// request for it.
   Result<void> LogIn() override {
     PTPKG_CHECK(LogInTo(dialect_, place_, exchange_));
     if (dialect_.room == nullptr) return Ok();
@@ -66,6 +74,7 @@ class ServerStore final : public Store {
       return RemoteStatus{.state = ChangeState::kToDo, .sha256 = *here};
     }
     // The server would replace it without a word.
+    // After an interrupted move the source is gone: the digest found before is the one to expect.
     const std::string wanted = here ? *here : change.sha256;
     if (*there != wanted) {
       return Error(ErrorCode::kAlreadyExists,

@@ -1,3 +1,8 @@
+// Finds a file in a page of a simple index: JSON (PEP 691) or HTML (PEP 503). The rules are pip's, because
+// a file that installers do not see is not published: entries without a URL are skipped, only the first
+// digest in a link's fragment counts, and white space in links is dropped like in urllib. A newer minor
+// version of the API gives a warning, another major version is refused.
+
 #include "publish/servers/simple_page.h"
 
 #include <algorithm>
