@@ -1,3 +1,10 @@
+// Which Python is behind a path? The name doesn't tell: it may be a virtual environment, a version manager's
+// shim, or an interpreter without pip. One probe answers all questions with a line of JSON.
+//
+// The probe must run on every interpreter that a recipe may meet, from Python 3.5 on. Its JSON is the last
+// line, so that text printed before cannot break it. `-I` keeps the current directory and PYTHON* variables
+// out of the answer.
+
 #include "builder/env/python.h"
 
 #include <fmt/core.h>
@@ -98,6 +105,7 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
 /// Reason why an interpreter failed: the last line of a traceback. Version managers put
 /// programs in the place of interpreters that are not installed, and print a page about themselves.
 std::string WhyItFailed(const ExitStatus& status) {
+  // A shell exits with these when the program behind a script is missing or cannot run.
   constexpr int kNotExecutable = 126;
   constexpr int kNotFound = 127;
   if (status.code == kNotExecutable || status.code == kNotFound) return "it points to no interpreter";

@@ -1,3 +1,8 @@
+// Facts that preflight rules read about the machine. They are collected before every build, so each must be
+// cheap: nvidia-smi runs only where /proc shows NVIDIA's driver, and has two seconds. An unreadable fact
+// stays unknown and is not an error, because a machine without a GPU or with a restricted /proc can still
+// build.
+
 #include "builder/preflight/host_facts.h"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+// A linker can write for minutes, so the time of a file doesn't tell whether it is complete. Its own tables
+// do: an ELF file must reach the end of its section headers and of every section, an archive the end of its
+// last member.
+//
+// GNU as and ld write the ELF header last. So a half-written object begins with zeros, or describes bytes
+// that the file lacks. A test cuts an object at every byte.
+//
+// SHT_NOBITS and unused sections have no bytes in the file, so their sizes don't count (gABI, "Section Header
+// Table"). A file with e_shnum 0 may be stripped of sections, or keep the number in the first section header.
+// A relocatable object without sections has no content and counts as cut. Archives: ar(5), members begin at
+// even offsets.
+
 #include "builder/resume/cut_object.h"
 
 #include <algorithm>

@@ -1,3 +1,16 @@
+// The last lines of a parallel build seldom show why it failed: other jobs run on, and make prints its own
+// errors after the compiler's. This reader finds the first failed command while the lines come, in bounded
+// memory.
+//
+// - ninja prints FAILED with the command and its output, up to its next step or message.
+// - make names only the target. The compilers' errors before it explain it, else the lines before.
+// - A CMake error goes on while lines are indented, and a traceback up to its exception.
+//
+// The first failed command wins, but only within one tool: when another tool starts to count, the script has
+// tolerated the earlier failure (Restart). If ninja then stops without a failure of its own, that tool ran
+// inside one of its steps, and the earlier failure was the cause. A long block keeps its head and the lines
+// from its first error on.
+
 #include "builder/script/failure_blocks.h"
 
 #include <algorithm>

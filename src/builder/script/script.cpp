@@ -1,3 +1,15 @@
+// Every script of a recipe runs here: as a file with its interpreter, in the given environment, with its
+// output in a log and in the parsers of script_watch.h.
+//
+// The order of output matters for secrets: lines are masked before a parser, the terminal or a record sees
+// them, and the log's header is written before secrets enter the environment. Values of several lines are
+// remembered line by line, because a log shows lines.
+//
+// A script that succeeds may have left processes behind. One that still writes below a watched directory
+// fails the build, since the package would hold part of its output. Others, such as a compiler cache's
+// server, are only named: Process has ended them by then. The writer's files count as outputs of failed
+// commands: a resumed build removes them.
+
 #include "builder/script/script.h"
 
 #include <algorithm>
@@ -142,6 +154,7 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
 
   Command command;
   command.argv = {interpreter.str()};
+  // Without -e a script with a failed command in its middle would succeed.
   if (run.interpreter == "bash") command.argv.emplace_back("-e");
   command.argv.push_back(run.file.str());
   command.env = run.variables;

@@ -26,6 +26,7 @@ void ScriptWatch::Start(Task& task) {
 
 void ScriptWatch::ReadOutputLine(Task& task, std::string_view line) {
   const StepCount::Change change = count_.ReadOutputLine(line);
+  // Before the line itself is read: it belongs to the tool that starts here.
   if (change == StepCount::Change::kRestarted) blocks_.Restart();
   blocks_.ReadOutputLine(line);
   memory_.ReadOutputLine(line);
@@ -57,7 +58,7 @@ std::string ScriptWatch::Context(const ExitStatus& status) const {
                      before, end);
 }
 
-/// A row of the table is looked for in what is shown: elsewhere in the log it may have been put up with.
+/// Only lines that the error shows are matched with the table: the script may have tolerated others.
 std::string ScriptWatch::Hint(const MemoryDiagnosis& memory, const std::string& shown) const {
   std::string log = fmt::format("full output: '{}'", options_.log);
   if (!memory.what.empty()) return fmt::format("{}; {}", memory.hint, log);

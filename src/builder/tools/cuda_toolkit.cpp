@@ -1,3 +1,14 @@
+// Several CUDA toolkits may be installed side by side, and parts of two don't fit together. So ptpkg lists
+// all toolkits in order of preference, and compares the parts of the chosen one with its nvcc.
+//
+// The version of a part comes from its own files, never from its directory: macros of headers, and the names
+// behind library links. `libcudart.so.11.0` exists in all of CUDA 11, so two fields are only a major version.
+// For cuDNN the name of the cuBLAS that it loads tells the version.
+//
+// Toolkits are compared by real path, because /usr/local/cuda is a link to one of the others. Debian spreads
+// its toolkit over /usr, where nvcc is a script in /usr/bin. The gcc in that directory is simply the one on
+// PATH.
+
 #include "builder/tools/cuda_toolkit.h"
 
 #include <algorithm>
