@@ -1,3 +1,17 @@
+// Writes the files of a commit and of its submodules, without any .git. The files must depend on the commit
+// alone, so neither `git archive` (export-ignore, export-subst) nor `git submodule` (a work tree with .git)
+// fits. `read-tree -u` with an index of its own writes what a checkout would.
+//
+// Submodules are the links (mode 160000) of the tree, and .gitmodules only supplies their URLs. Each is
+// fetched by its commit id into a mirror of its own, several at once, and its own submodules in turn, up to a
+// limit of levels. A repository on a server must not name repositories of this machine (CVE-2022-39253):
+// SubmoduleUrl refuses that.
+//
+// If git fails, fsck decides: a damaged mirror is fetched again, once. Any other cause, such as a full disk,
+// would not go away by that. At the end all files get SOURCE_DATE_EPOCH as time, because the order in which
+// git writes them would decide what make considers outdated. docs/decisions/0013-sources.md compares the
+// alternatives.
+
 #include "source/git_checkout.h"
 
 #include <algorithm>
@@ -68,6 +82,7 @@ class Exporter {
       if (entry.update == "none") return Ok();
       const std::string frame = fmt::format("while fetching the submodule '{}' of '{}'", submodule.path.str(),
                                             ShownGitUrl(wish.url.text));
+      // Relative URLs of a clone are relative to the URL that it was cloned from.
       const bool relative = entry.url.starts_with('.');
       PTPKG_TRY(const GitUrl url, recipe::SubmoduleUrl(relative ? parent : wish.url, entry.url), frame);
       PTPKG_TRY(const AbsPath folder, FolderOf(destination, submodule.path), frame);

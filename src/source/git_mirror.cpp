@@ -1,3 +1,17 @@
+// One bare repository per URL holds the commits that were built, mostly without history. Invariant: a commit
+// with a ref below refs/ptpkg/commits has all of its objects. Its ref appears only after the pack is
+// complete. So a killed fetch leaves objects without a ref, and the next fetch begins anew. LFS files have
+// refs of their own.
+//
+// - One fetch at a time per mirror, behind our own lock. kill -9 leaves git's lock files, and the holder of
+//   our lock may remove them. Readers go on meanwhile, because nothing inside a mirror is removed.
+// - First the commit by its id, with `depth`. Some servers give only the tips of branches and tags: then all
+//   of them are fetched, with history.
+// - A damaged mirror is never mended in place. Refetch makes a new repository next to it and exchanges the
+//   two.
+//
+// Names ("tag v1") keep the last commit that was fetched for them, for runs with --offline.
+
 #include "source/git_mirror.h"
 
 #include <fmt/core.h>

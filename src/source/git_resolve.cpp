@@ -1,3 +1,11 @@
+// A tag, branch or HEAD becomes a commit once, while the plan is made, for all variants. If each node asked
+// by itself, a branch that moves between two of them would give two packages of different sources.
+//
+// `ls-remote` asks only for the refs that the name may mean, and the first in git's own order wins: tags
+// before branches, and for an annotated tag its commit ("^{}"), not the tag object. Offline,
+// `expected_commit` or the commit of the last fetch under that name serves. Names other than tags are
+// reported with their commit, because they move.
+
 #include "source/git_resolve.h"
 
 #include <algorithm>
@@ -18,7 +26,7 @@ using recipe::GitSource;
 using recipe::GitUrl;
 using recipe::ShownGitUrl;
 
-/// Refs that `git` may mean, the best first. An annotated tag's commit stands under "^{}".
+/// Refs that `git` may mean, the best first. An annotated tag's commit has the suffix "^{}".
 std::vector<std::string> RefsOf(const GitSource& git) {
   const auto tag = [](const std::string& name) {
     return std::vector<std::string>{"refs/tags/" + name + "^{}", "refs/tags/" + name};

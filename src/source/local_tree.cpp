@@ -1,3 +1,13 @@
+// A local directory is a source by its content. The digest must be equal for equal trees on every machine, so
+// it holds paths, digests, link targets and executable bits, but no times, owners or umask. Empty directories
+// are added only if there are any, so trees without them have the digest of a plain tree.
+//
+// Builds work on a copy. CopyFolder digests the copied files, not the originals: nobody else writes to the
+// copy, so the digest describes what is built even if somebody edits the originals meanwhile. The caller
+// compares it with the plan.
+//
+// A link that leaves the directory would point elsewhere in the copy, so it is an error.
+
 #include "source/local_tree.h"
 
 #include <algorithm>

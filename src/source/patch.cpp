@@ -1,3 +1,15 @@
+// Applies one patch, with three questions before the program runs:
+//
+// - How many leading directories do the names have? FindStrip tries -p1, then -p0, then more, and takes the
+//   first level at which every file that the patch changes exists. Patches of git without a/ and b/ try -p0
+//   first.
+// - Does a name lead through a symlink? `patch` would follow a link that an earlier source or patch has made.
+//   A patch that makes a link and writes below it is refused too.
+// - Which program? GNU patch, or git for binary changes and names with blanks.
+//
+// No context line may differ: --fuzz=0 makes GNU patch as strict as `git apply`. After a patch with symlinks
+// the whole tree is listed, which refuses links that leave it.
+
 #include "source/patch.h"
 
 #include <algorithm>
@@ -76,7 +88,7 @@ bool IsThere(Fs& fs, const AbsPath& tree, const std::set<std::string>& made, con
   return stat && stat->kind != FileKind::kDirectory;
 }
 
-/// Compares the files that the patch changes with those of `tree`, without `strip` directories of their
+/// Compares the files that the patch changes with the files of `tree`, without `strip` directories of their
 /// names.
 Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
   Fit fit;

@@ -58,7 +58,7 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
       folder.entries.push_back({.path = std::move(path), .stat = stat});
     }
   }
-  // A directory that was made for what is left out is none of the sources either.
+  // A directory that holds only excluded paths does not belong to the sources either.
   const bool is_empty = folder.entries.empty() && folder.folders.empty() && !has_left_out;
   if (!options.empty_folders || !is_empty || folder.path.empty()) return Ok();
   PTPKG_TRY(RelPath path, RelPath::Parse(folder.path));
