@@ -3,8 +3,8 @@
 //
 // Security decisions, as zizmor's audits ask for them:
 // - actions are pinned by commit, because a tag can be moved to other code
-// - build jobs run scripts of recipes and get no secrets; only the job that publishes has rights, and only
-//   for pushes
+// - build jobs run scripts of recipes, so they get no secrets and only read access
+// - the job that publishes has more rights, and runs for pushes only
 // - a pull request rehearses the publication without credentials
 //
 // GitHub limits a matrix to 256 jobs and a file to 500 kB. Stages with more jobs are split into several

@@ -9,7 +9,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// nullopt where the record lacks one, or it is none.
+/// nullopt if the record lacks one, or has an invalid one.
 std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
   const auto sha256 = Sha256::FromHex(record.sha256);
   const auto md5 = Md5::FromHex(record.md5);

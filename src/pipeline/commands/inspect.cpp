@@ -20,7 +20,7 @@ std::string TextOf(const Json& time, const std::string& key) {
   return text ? *std::move(text) : std::string();
 }
 
-/// null if the manifest does not tell, as those of older versions do not tell "begin_seconds".
+/// null if the manifest lacks it: older versions did not write "begin_seconds".
 Json SecondsOf(const Json& time, const char* key) {
   const auto seconds = time.find(key);
   if (seconds == time.end() || !seconds->is_number()) return nullptr;
@@ -28,7 +28,7 @@ Json SecondsOf(const Json& time, const char* key) {
 }
 
 /// Stages of the artifact's last build, if it lies in the output directory of one. A manifest of others, or a
-/// damaged one, tells nothing.
+/// damaged one, gives none.
 Result<Json> StagesOf(Env& env, const AbsPath& artifact) {
   AbsPath folder = artifact.Parent();
   for (int up = 0; up < kDeepest; ++up) {

@@ -1,3 +1,17 @@
+// A build of hours must survive a killed run, and must never be resumed by two runs, or with other inputs.
+// Its work directory is named after the inputs up to the script, so equal inputs give equal paths, which
+// objects and CMake's cache contain. The lease on it decides who works there. A second run waits, then finds
+// the stored result.
+//
+// With --ccache the directory is named after recipe and variant instead, because ccache finds objects only at
+// the path where they were compiled. The lease of the inputs' directory is held all the same: it keeps equal
+// builds apart.
+//
+// Invariants: a phase never promises more than is there, so kStarted is written before files go. The
+// directory goes after its result is stored, never before. The lease of the inputs goes last: whoever waits
+// for it may use the shared directory next. docs/decisions/0012-resuming-a-build.md and
+// 0014-compiler-cache.md give the reasons.
+
 #include "pipeline/stages/build_folder.h"
 
 #include <algorithm>
@@ -45,7 +59,7 @@ std::string StableDirName(const graph::Node& node) {
   return hasher.Finish().Hex().substr(0, kNameLength);
 }
 
-/// Names in <cache>/work that are those of build directories.
+/// Names of build directories in <cache>/work.
 Result<std::vector<std::string>> FolderNames(Env& env) {
   auto names = env.fs.ListDir(WorkRoot(env));
   if (!names && names.error().code() == ErrorCode::kNotFound) return std::vector<std::string>();
@@ -107,7 +121,7 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
 
 namespace {
 
-/// The lease of a directory that builds of other inputs use too; nullopt while one of those works there. No
+/// The lease of a directory that builds of other inputs use too; nullopt while such a build works there. No
 /// other run of the same inputs can: it would hold the directory of the inputs.
 Result<std::optional<Lease>> TryLeaseStableDir(Env& env, const AbsPath& folder) {
   for (int turn = 0;; ++turn) {
@@ -233,7 +247,7 @@ Result<void> BuildFolder::RemoveSuperseded() {
     const AbsPath folder = WorkRoot(env_) / name;
     if (folder == root_) continue;
     const auto other = builder::ReadWorkState(env_.fs, folder);
-    // The same build with --ccache: its command can still go on there.
+    // The same build with --ccache: its command can still resume there.
     if (other && other->inputs == state_.inputs) continue;
     if (!other || other->subject != state_.subject || other->recipe != state_.recipe) continue;
     PTPKG_TRY(const bool removed, RemoveIfFree(env_, folder));

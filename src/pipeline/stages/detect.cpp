@@ -27,7 +27,7 @@ namespace {
 
 using Versions = std::map<std::string, std::string>;
 
-/// Versions of the recipe's tools, then those of the staging outputs that it inherits. Headers of the
+/// Versions of the recipe's tools, then of the tools of its staging outputs. Headers of the
 /// machine count for a part that uses no toolkit as well, so parts that have one come first.
 Result<Versions> VersionsOf(Env& env, const BuildRequest& request, const std::set<std::string>& provided,
                             const recipe::Recipe& recipe) {

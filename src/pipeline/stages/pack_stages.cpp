@@ -1,4 +1,17 @@
 // The stages that pack a staged tree: conda packages, wheels and zips. Layer: pipeline.
+//
+// The three follow one order: select the files, bring them into the family's layout, rewrite search paths,
+// then write metadata and archive. Search paths come before any digest, because they change bytes. Installed
+// RECORDs are filled in after that, for the same reason.
+//
+// A package sees only its part of the recipe (CondaOutput, WheelOutput, ZipOutput), so a change of another
+// part leaves its key unchanged. Files that build.files leaves out stay in the staged tree, for wheels and
+// zips.
+//
+// A recipe that names no formats makes a wheel only if a Python distribution was installed. The plan cannot
+// know this, so the node may have no artifacts, which later nodes must accept.
+//
+// Invariant: raise the stage's version when equal inputs give other bytes.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -123,7 +136,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(const recipe::WheelOutput output, recipe::DecodeWheelOutput(encoded, run.subject()));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));
   PTPKG_TRY(const Json wanted, run.Input("wanted"));
-  // A recipe that names no formats makes a wheel of what is one, and none of a C library.
+  // A recipe that names no formats makes a wheel of a Python distribution, and none of a C library.
   if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {
     Task(env.reporter, {.stage = "wheel", .subject = run.subject()})
         .Skipped("there is no Python distribution");
