@@ -1,3 +1,13 @@
+// `ptpkg doctor` runs the checks of a build without building, and never stops at the first problem. An error
+// that would end a build (missing tools, unusable sources) becomes a finding here. Only cancellation and I/O
+// errors end the command.
+//
+// The machine comes first, with facts of no recipe. Each recipe and staging output follows with its own
+// facts. A finding that the machine already has is not repeated there.
+//
+// Tests take their tools from where the build takes its own, as in a build: otherwise doctor could pass what
+// a build refuses, or the reverse.
+
 #include "pipeline/develop/doctor.h"
 
 #include <algorithm>

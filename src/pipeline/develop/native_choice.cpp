@@ -12,7 +12,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-/// Outputs that are not skipped, and the staging outputs that they go on from, each once.
+/// Outputs that are not skipped, and the staging outputs that they inherit, each once.
 std::vector<recipe::Recipe> Natives(const std::vector<recipe::Recipe>& rendered) {
   std::vector<recipe::Recipe> natives;
   std::set<std::string> seen;

@@ -1,5 +1,14 @@
-// Slices of a conda package: the same files but for the libraries; index.json and paths.json follow. Layer:
+// Slices of a conda package: the same files except the libraries, with new index.json and paths.json. Layer:
 // pipeline. Source: CEP 34 (contents), CEP 46 (__cuda_arch).
+//
+// Solvers must prefer a fitting slice to the whole package, and the whole package must stay for other GPUs.
+// So the slice has the same version and a higher build number, and requires __cuda_arch. Its number is a
+// thousand times the package's plus the number of the first GPU: slices of a later build come before all of
+// an earlier one.
+//
+// A slice can be sliced again. IsSlice then requires all marks (label, requirement, number), because a user's
+// own build string may end like a label. Unchanged files keep the digests of paths.json, so only changed ones
+// are read again. A symlink has the digest of the file that it leads to.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -23,8 +32,8 @@
 namespace ptpkg::pipeline {
 namespace {
 
-// A build number of a slice is this times that of the package, and the number of its first GPU: slices come
-// before the package, which serves whoever none fits, and those of a later build before all of an earlier
+// A slice's build number is this times the package's, plus the number of its first GPU. Slices come before
+// the package, which serves GPUs that no slice fits. Slices of a later build come before all of an earlier
 // one.
 constexpr std::uint64_t kSliceNumbers = 1000;
 

@@ -16,7 +16,7 @@ bool IsNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "v3"; "" for what every x86-64 processor runs.
+/// "v3"; "" for code that every x86-64 processor runs.
 std::string LevelValue(elf::IsaLevel level) {
   return level <= elf::IsaLevel::kBaseline ? "" : fmt::format("v{}", static_cast<int>(level));
 }
@@ -32,7 +32,7 @@ std::vector<std::string> Namespaces(const VariantFacts& facts) {
 std::string CudaOfLocal(const std::vector<std::string>& local) {
   if (local.empty() || !local.front().starts_with("cu")) return {};
   const std::string digits = local.front().substr(2);
-  // "cu130", and "cu92" of old; "cu12" is no 1.2.
+  // "cu130", and "cu92" of old; "cu12" is not 1.2.
   const bool is_old = digits.size() == 2 && digits >= "75";
   if (!IsNumber(digits) || (digits.size() != 3 && !is_old)) return {};
   return digits.substr(0, digits.size() - 1) + "." + digits.back();
