@@ -1,3 +1,14 @@
+// URLs of git reach git's command line, and come from recipes and .gitmodules. So they are parsed here, and
+// refused if they could mean more than a repository: a leading '-' is an option, "ext::" and other transport
+// helpers run programs, and control characters have no place in a URL.
+//
+// git's own rules decide what text is: "host:path" is scp's form if the colon comes before the first slash,
+// and everything without it or a scheme is a path. A relative URL of a submodule removes segments from its
+// parent's path, never from the host. Only a local parent may have a submodule on this machine
+// (CVE-2022-39253).
+//
+// ShownUrl is for people and packages: users, passwords and tokens are left out.
+
 #include "recipe/git_url.h"
 
 #include <algorithm>

@@ -1,4 +1,12 @@
-// requirements of a recipe. Layer: recipe.
+// The section `requirements` of a recipe. Layer: recipe.
+//
+// The order is fixed: build and host first, then run. A bare name of build or host takes the variant's value
+// as its version, and that reading makes the key part of the variant. Exact versions of host are the facts of
+// pin_compatible(), so run requirements are read only when these are known.
+//
+// Values of variant files come in conda's forms: "3.11" means every 3.11.x, and "3.11.* *_cpython" has a
+// build string. A plain list of run exports is weak (CEP 14). Forms that the format leaves open follow
+// rattler-build.
 
 #include <fmt/core.h>
 
@@ -87,7 +95,7 @@ class RequirementsReader {
   std::set<std::string> bare_;
 };
 
-/// Which versions of host are known without a solver.
+/// Versions of host that are known without a solver.
 std::map<std::string, std::string> KnownVersions(const std::vector<MatchSpec>& specs) {
   std::map<std::string, std::string> versions;
   for (const MatchSpec& spec : specs) {

@@ -1,4 +1,14 @@
 // Evaluation of expressions. Layer: recipe.
+//
+// The tree is walked once per variant. Evaluation is lazy exactly where Jinja's is: `and`, `or`, conditional
+// expressions and chained comparisons stop early. This isn't an optimisation: a key that is not read is not
+// part of the build hash, and a fail() that is not reached does not fail.
+//
+// `is defined` and `default` must accept unknown names and missing keys, which are errors everywhere else. So
+// they evaluate their operand with EvaluateIfDefined, which follows names, attributes and indexes only.
+//
+// Invariants: every value passes Scope::Spend, which bounds memory, and every error gets the place of the
+// innermost node that failed. The parser bounds the depth of the tree, so the recursion is bounded as well.
 
 #include "recipe/expression/expression.h"
 

@@ -1,3 +1,13 @@
+// Binary operators, indexing and slices, with Python's results. Three points differ from C++:
+//
+// - `//` and `%` round towards minus infinity. `/` always gives a real.
+// - Whole numbers have 64 bits here but any size in Python, so each overflow is an error.
+// - Bounds of a slice are clamped, negative ones count from the end, and a negative step turns the range
+//   around.
+//
+// Text times a number can be huge, so its size is checked before it is made. A mapping lacks a key loudly,
+// with the nearest key as a hint: a typing error in a table must not become an empty value.
+
 #include "recipe/expression/operators.h"
 
 #include <algorithm>
