@@ -1,3 +1,11 @@
+// One place where all readers of a script's output meet: steps, failed commands, memory. Each line goes
+// through them in a fixed order. The count comes first, because a tool that starts to count ends the failures
+// before it.
+//
+// The error of a failed script is put together from the strongest evidence: a memory shortage, then the first
+// failed command, else the last lines. Errors of compilers that scrolled out of these are shown above them.
+// Hints of known failures apply only to lines that are shown.
+
 #include "builder/script/script_watch.h"
 
 #include <fmt/core.h>

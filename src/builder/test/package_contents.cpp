@@ -11,7 +11,7 @@ namespace ptpkg::builder {
 
 namespace {
 
-/// The globs of which one must match, for one entry of the recipe.
+/// Globs for one entry of the recipe: one of them must match.
 using Alternatives = std::vector<std::string>;
 
 bool HasLibraryEnding(std::string_view name) {

@@ -1,3 +1,8 @@
+// Paths of a command line become artifacts. A file is passed on unseen, so that the verb itself reports a
+// wrong kind. A directory must be an output directory, whose manifest lists the artifacts and their digests.
+// Kinds that the target doesn't take are left out of a directory, with a note: the user named none of them.
+// Sidecar files go where their artifact goes.
+
 #include "pipeline/commands/artifacts_at.h"
 
 #include <fmt/core.h>

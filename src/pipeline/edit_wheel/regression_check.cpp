@@ -1,3 +1,10 @@
+// An edited artifact may keep the errors that it had, but must not get new ones. Findings are compared by id,
+// file and message, and messages contain names that the edit changes on purpose: file names, versions,
+// directories. KeyOf replaces all of them by a byte that no finding has, so equal findings stay equal.
+//
+// If the check of the original did not list all findings of an id, nobody can tell which are new, and all of
+// them count as old.
+
 #include "pipeline/edit_wheel/regression_check.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Properties of variant wheels (PEP 825): GPU architectures, the lowest CUDA version, and the processor's
+// level. Installers choose by them, so a wheel that needs more than it states would be installed where it
+// cannot run. The level is therefore the highest of all files.
+//
+// The label is part of the file name and must differ between slices. The CUDA version comes from the local
+// version (cu130) or --cuda. Two digits are an old form and mean 9.2 for cu92, but "cu12" names a major
+// version only.
+
 #include "pipeline/slice/slice_variant.h"
 
 #include <algorithm>

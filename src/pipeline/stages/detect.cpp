@@ -1,3 +1,11 @@
+// detected() in a build string needs versions of tools, but tools are chosen for a rendered recipe. So such
+// recipes are rendered twice: first with a placeholder, to learn the requirements, then with the versions
+// found. The second rendering must find the same variant and name, or the build string would decide what is
+// built.
+//
+// Names can be compared only now. Two variants that differ in nothing visible would replace each other's
+// files.
+
 #include "pipeline/stages/detect.h"
 
 #include <algorithm>
