@@ -73,6 +73,7 @@ class Processor {
     if (entry.stat.kind == FileKind::kSymlink) return Symlink(path, entry.path);
     if (entry.stat.kind != FileKind::kRegular) return Ok();
     PTPKG_TRY(const FileStat now, env_.fs.Lstat(path));
+    // Asked anew, because splitting the other name has lowered the count.
     if (now.link_count > 1) {
       // Otherwise two threads would later write one file behind two names.
       const AbsPath copy = path.Parent() / (std::string(path.Name()) + ".ptpkg-unlinked");
@@ -187,6 +188,7 @@ Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std
                  fmt::format("the build installed '{}': 'dist-packages' is Debian's own layout", path.str()))
           .WithHint("call $PYTHON, 'python' or 'pip' of the build environment, not /usr/bin/python3");
     }
+    // The installer of a noarch package writes the programs of its entry points.
     if (IsJunk(path) || entry_points.contains(path.str())) continue;
     if (!recipe.files_include.empty() && !MatchesAnyGlob(recipe.files_include, path.str())) continue;
     if (MatchesAnyGlob(recipe.files_exclude, path.str())) continue;

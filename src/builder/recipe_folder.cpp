@@ -228,6 +228,7 @@ class FolderReader {
     TreeEntry entry{.path = path, .kind = stat.kind};
     if (stat.kind == FileKind::kSymlink) {
       PTPKG_TRY(entry.link_target, env_.fs.ReadLink(root_ / path));
+      // The copy lies elsewhere, so a link that leaves the directory would dangle there.
       if (!ResolveInTree(path.ParentText(), entry.link_target) || entry.link_target.starts_with("/")) {
         // A file that several recipes share: its content counts.
         PTPKG_TRY(stat, env_.fs.Stat(root_ / path), "while reading the recipe directory");

@@ -36,6 +36,7 @@ Result<void> RunTar(Env& env, std::vector<std::string> arguments, const std::str
   Command command;
   command.argv = {program.str()};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  // TAR_OPTIONS and the locale of the caller must not change the archive.
   command.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command), doing);
@@ -74,6 +75,7 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
                      root.size(), archives.root.size()))
         .WithHint("use a cache directory with a shorter path: --cache-dir DIR");
   }
+  // The archive belongs to the result store: paths are replaced in a copy.
   const AbsPath copy = layout.root / "inherited.tar";
   PTPKG_CHECK(RemoveTree(env.fs, copy));  // of a run that was killed here
   PTPKG_CHECK(env.fs.CopyFile(archive, copy));
@@ -99,6 +101,7 @@ Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const st
                            .work = folder / "work.tar",
                            .root = layout.RootPlaceholder(),
                            .files = files};
+  // Names may contain line breaks, so the list is separated by NUL bytes.
   std::string names;
   for (const RelPath& file : files) names += file.str() + '\0';
   const AbsPath list = layout.temp / "ptpkg-staging-files";

@@ -102,6 +102,7 @@ Result<bool> ReuseUnderOtherName(Env& env, const Wanted& wanted) {
   for (const std::string& name : names) {
     const AbsPath other = wanted.target.Parent() / name;
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(other));
+    // Leases, locks and partial files.
     if (name.starts_with('.') || stat.kind != FileKind::kRegular) continue;
     PTPKG_TRY(const Digests digests, HashFile(env.fs, other, wanted.declared.Choice()));
     if (!wanted.declared.Match(digests)) continue;
@@ -141,6 +142,7 @@ Result<void> FetchFromAny(Env& env, const std::vector<std::string>& urls, const 
   for (const std::string& url : urls) {
     PTPKG_CHECK(env.cancel.Check());
     Result<void> fetched = FetchFrom(env, url, wanted);
+    // Parts from other mirrors are useless now.
     if (fetched) return RemovePartialFiles(env.fs, wanted.target.Parent());
     if (fetched.error().code() == ErrorCode::kCancelled) return fetched;
     causes.push_back(fetched.error());
@@ -208,6 +210,7 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
       PTPKG_TRY(cached, ReuseUnderOtherName(env, wanted));
     }
     std::vector<std::string> urls = source.urls;
+    // A file: URL needs no network.
     if (env.offline) std::erase_if(urls, [](const std::string& url) { return !url.starts_with("file://"); });
     if (!cached && urls.empty()) return NotCached(wanted).At(source.span);
     if (!cached) PTPKG_CHECK(FetchFromAny(env, urls, wanted));

@@ -166,6 +166,7 @@ Result<std::string> Git::RunWithRetry(const GitCall& call, const GitUrl& url,
     PTPKG_TRY(const ExitStatus status, Run(call));
     if (status.ok()) return std::string(Trim(status.output));
     ErrorCode code = CodeOf(status.output);
+    // A local repository has no network, and a killed git left no message.
     if (code == ErrorCode::kNetwork && (url.is_local || status.signal != 0)) code = ErrorCode::kIo;
     const bool again = code == ErrorCode::kNetwork && attempt < kAttempts;
     if (!again) {

@@ -62,6 +62,7 @@ class Exporter {
       }
       env_.reporter.Warn(fmt::format("{}; fetching it again", taken.error().message()));
       PTPKG_CHECK(mirror.Refetch(wish));
+      // The failed checkout may have written a part of the files.
       PTPKG_CHECK(Clear(destination));
       taken = Take(mirror, wish, destination);
     }
@@ -105,6 +106,7 @@ class Exporter {
                  .index = scratch_ / NewScratchFileName("index")};
     if (wish.lfs) {
       PTPKG_CHECK(mirror.CheckLfs(wish));
+      // Calls on the cache read no configuration, so the filters are given here.
       call.settings = {"filter.lfs.process=git-lfs filter-process", "filter.lfs.smudge=git-lfs smudge -- %f",
                        "filter.lfs.required=true"};
     }

@@ -94,6 +94,7 @@ Result<void> GitMirror::Prepare(const GitUrl& url) {
   if (there) return Ok();
   PTPKG_TRY(const std::unique_ptr<File> lock,
             WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(url.text)));
+  // Another run may have made it while this one waited.
   PTPKG_TRY(const bool now, Exists(env_->fs, repository_));
   if (now) return Ok();
   PTPKG_CHECK(RemoveAbandoned(*env_, folder_));
@@ -117,6 +118,7 @@ Result<void> GitMirror::Refetch(const GitRequest& wish) {
   PTPKG_TRY(const bool damaged, IsDamaged(wish));
   if (!damaged) return Ok();  // another run has mended it; what it left out Fetch gets
   PTPKG_TRY(TempDir scratch, NewRepository());
+  // The damaged mirror stays until the new one is complete.
   const AbsPath damaged_one = std::exchange(repository_, scratch.path());
   const Result<void> fetched = FetchLocked(wish);
   repository_ = damaged_one;
@@ -172,6 +174,7 @@ Result<void> GitMirror::Fetch(const GitRequest& wish) {
     PTPKG_CHECK(FetchLocked(wish));
     task.Done(fmt::format("commit {}", wish.commit.substr(0, 12)));
   }
+  // The name is noted even if the commit was there: offline runs look it up.
   if (wish.name.empty()) return Ok();
   PTPKG_CHECK(RemoveStaleLocks());
   return SetRef(NameRef(wish.name), wish.commit);

@@ -52,6 +52,7 @@ class Resolver {
   Resolver(Env& env, Git git) : env_(env), git_(std::move(git)) {}
 
   Result<std::string> Commit(const GitSource& source, const GitUrl& url) {
+    // While planning: a missing git-lfs must not show after other sources were fetched.
     if (source.lfs) PTPKG_CHECK(NeedLfs(url));
     if (recipe::IsCommitId(source.rev)) return source.rev;
     const std::string key = GitNameOf(source) + "\n" + url.text;
@@ -146,6 +147,7 @@ Result<void> ResolveGit(Env& env, const std::map<std::string, AbsPath>& override
   for (recipe::Recipe& recipe : recipes) {
     if (recipe.skip) continue;
     for (recipe::Source& source : recipe.sources) {
+      // --source replaces only the first source.
       const bool replaced = &source == &recipe.sources.front() && IsReplaced(recipe, overrides);
       if (source.git.url.empty() || replaced) continue;
       if (!resolver) {

@@ -133,6 +133,7 @@ Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destinat
     const AbsPath target = destination / entry.path;
     if (entry.kind == FileKind::kSymlink) return env.fs.CreateSymlink(entry.link_target, target);
     PTPKG_CHECK(env.fs.CopyFile(root / entry.path, target));
+    // Patches and scripts must be able to change the copy.
     if ((entry.mode & 0200U) == 0) PTPKG_CHECK(env.fs.SetMode(target, entry.mode | 0200U));
     // The copy, which nobody else writes to.
     PTPKG_CHECK(Digest(env, destination, entry));

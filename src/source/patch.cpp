@@ -98,6 +98,7 @@ Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip,
     const std::string& to = reverse ? change.before : change.after;
     const std::string before = StripComponents(from, strip, change.bare_names);
     const std::string after = StripComponents(to, strip, change.bare_names);
+    // A name that this level uses up is not a file of the patch any more.
     const bool too_few_folders = before.empty() != from.empty() || after.empty() != to.empty();
     if (too_few_folders) return fit;
     const bool fits = from.empty() || IsThere(fs, tree, made, before) ||
@@ -121,6 +122,7 @@ Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text
       most = std::max(most, static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')));
     }
   }
+  // Names without a/ and b/ come from `git diff --no-prefix`.
   const bool no_prefixes = !text.has_prefixes && text.changes.front().from_git;
   std::vector<std::size_t> levels =
       no_prefixes ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{1, 0};
@@ -236,6 +238,7 @@ Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree) {
   PTPKG_TRY(const std::size_t strip, FindStrip(env.fs, tree, text, patch));
   PTPKG_TRY(const std::vector<RelPath> files, FilesOf(text, strip));
   for (const RelPath& file : files) PTPKG_CHECK(RefuseSymlinks(env.fs, tree, file, name, text.has_symlinks));
+  // Before the program runs: afterwards the file outside would be written already.
   if (text.has_symlinks) PTPKG_CHECK(RefuseFilesBelowFiles(files, name));
   const auto run = text.needs_git ? RunGitApply : RunPatch;
   PTPKG_TRY(const ExitStatus status, run(env, patch, tree, strip),

@@ -228,6 +228,7 @@ class Reader {
       if (RelPath::Parse(path)) continue;
       return Fail(ErrorCode::kInvalidInput, fmt::format("the path '{}' leaves the source tree", path));
     }
+    // git doesn't quote blanks in names, and only git reads such names back.
     const bool blank = (change.before + change.after).find(' ') != std::string::npos;
     if (change.from_git && blank) patch_.needs_git = true;
     patch_.changes.push_back(change);

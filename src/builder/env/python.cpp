@@ -143,6 +143,7 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
   command.argv.insert(command.argv.end(), packages.begin(), packages.end());
   // Version managers put scripts in the place of interpreters, which need the user's own environment.
   command.env = SharedVariables(env);
+  // A shim without PATH would not find the interpreter behind it.
   command.env.try_emplace("PATH", "/usr/bin:/bin");
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
@@ -170,6 +171,7 @@ std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, 
     for (const std::string& name : Split(names, ':')) add(name);
     return found;
   }
+  // The exact version first: python3 may be another one.
   if (!wanted.empty()) add("python" + wanted);
   add("python3");
   add("python");

@@ -46,6 +46,7 @@ std::string VersionsIn(std::string_view output) {
   std::vector<std::string> versions;
   for (const std::string& part : Split(list, ',')) {
     const std::string version(Trim(part));
+    // pip does not choose pre-releases by itself, so they would be no advice.
     if (version.find_first_not_of("0123456789.") == std::string::npos && !version.empty())
       versions.push_back(version);
   }
@@ -65,6 +66,7 @@ std::string MissingIn(std::string_view output) {
 
 /// Error for a failure of pip.
 Error PipFailed(const WheelQuery& ask, const std::string& output) {
+  // pip reports a missing package after network errors too, so these are looked for first.
   for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
     if (output.find(mark) == std::string::npos) continue;
     return Error(ErrorCode::kNetwork,

@@ -43,6 +43,7 @@ Result<void> MergeInto(Env& env, const AbsPath& from, const AbsPath& to) {
     }
     PTPKG_TRY(const FileStat source, env.fs.Lstat(from / name));
     PTPKG_TRY(const FileStat target, env.fs.Lstat(to / name));
+    // Nothing is overwritten: a file in two parts is an error.
     if (source.kind != FileKind::kDirectory || target.kind != FileKind::kDirectory) {
       return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", (to / name).str()));
     }
@@ -92,6 +93,7 @@ class WheelLayer {
 
   Result<void> Host(const std::optional<AbsPath>& python) {
     if (!Has(WheelRole::kHost)) return Ok();
+    // Without a Python of its own, PREFIX gets the wheels from the build's pip.
     if (python) return Install(WheelRole::kHost, *python, {});
     return Install(WheelRole::kHost, tools_ / "wheels/bin/python", {"--prefix", input_.layout.prefix.str()});
   }
@@ -105,6 +107,7 @@ class WheelLayer {
   Result<void> Toolkit() {
     if (!Has(WheelRole::kToolkit)) return Ok();
     const AbsPath cuda = tools_ / "cuda";
+    // On the same file system as the toolkit, so that files are renamed and not copied.
     const AbsPath unpacked = tools_ / "unpacked-wheel";
     PTPKG_CHECK(env_.fs.MakeDirs(cuda));
     for (const WheelPin& pin : input_.plan.wheels.pins) {

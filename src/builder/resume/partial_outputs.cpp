@@ -55,6 +55,7 @@ class PartialOutputFinder {
     PartialOutputs found;
     for (const source::WalkEntry& file : files_) {
       PTPKG_CHECK(env_.cancel.Check());
+      // Ninja repairs its own logs when it reads them.
       if (file.stat.kind != FileKind::kRegular || IsNinjasOwn(file.path.Name())) continue;
       const bool named = ending_.failed.Name(root_, file.path);
       if (sources_.Holds(file.path)) {
@@ -79,6 +80,7 @@ class PartialOutputFinder {
   /// A time in the future says nothing about the last write, and such a file counts as in flight.
   [[nodiscard]] std::int64_t LastWrite() const {
     const std::int64_t now = NowNs(env_);
+    // Unchanged sources don't count: their times come from an archive.
     std::int64_t last = 0;
     for (const source::WalkEntry& file : files_) {
       const bool own =

@@ -100,6 +100,7 @@ Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir) {
   layout.source = layout.root / kSourceFolderName;
   layout.recipe_copy = layout.root / "recipe";
   layout.build_prefix = layout.root / "build_env";
+  // Not below the padded root: sockets in them have short paths only.
   layout.home = real / "home";
   layout.temp = real / "tmp";
   for (const AbsPath& folder : {layout.root, layout.prefix, layout.build_prefix, layout.home, layout.temp}) {

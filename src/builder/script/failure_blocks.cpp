@@ -45,6 +45,7 @@ std::string AsLine(const std::string& line) { return "\n  " + line; }
 /// Also "gmake: *** No rule to make target 'x'.  Stop."
 bool IsMakeError(std::string_view text) {
   const std::size_t stars = text.find(": *** ");
+  // The program's name and level come first: "make[2]: *** ". Further in, the text is output.
   if (stars == std::string_view::npos || stars > 40) return false;
   return ContainsText(text.substr(0, stars), "make") && !text.substr(stars).starts_with(": *** Waiting");
 }
@@ -119,6 +120,7 @@ bool FailureBlocks::Continue(const std::string& line, std::string_view text, std
     return ContinueTraceback(line, text, indent);
   if (open_ == Open::kNinja) {
     const auto mark = ReadStepMark(line);
+    // The command itself is part of the block, so a compiler's call doesn't end it.
     const bool ends = (mark && mark->kind != StepKind::kCommand) || text.starts_with("ninja: ") ||
                       text.starts_with("FAILED: ");
     if (ends) open_ = Open::kNothing;

@@ -100,6 +100,7 @@ std::string HintFor(const MemoryFacts& facts) {
 }  // namespace
 
 void MemorySigns::ReadOutputLine(std::string_view line) {
+  // A status without a name may still be followed by a line that names the program.
   if (kind_ != Kind::kNone && !program_.empty()) return;
   if (const auto killed = KilledProgram(line)) {
     kind_ = Kind::kKilled;

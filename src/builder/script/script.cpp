@@ -171,12 +171,14 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
     for (const auto& [name, folder] : run.watched) command.watched.push_back(folder);
   }
 
+  // Before the secrets enter the environment: the header lists all variables.
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
   for (const auto& [name, value] : run.secrets) command.env.insert_or_assign(name, value);
   if (watch != nullptr) watch->Start(task);
   PTPKG_TRY(ExitStatus status, env.process.Run(command),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
   status.output = MaskSecrets(status.output);
+  // The caller reports any other end as a failure, so the task must not look finished.
   if (status.ok() && !IsAnyWriting(status.left)) task.Done(run.title);
   return status;
 }
@@ -237,6 +239,7 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
   }
   PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watchers));
   if (watchers.failed) {
+    // The next run must not trust these files, although no command reported a failure.
     for (const OrphanProcess& each : status.left) {
       for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
     }

@@ -55,6 +55,7 @@ std::optional<StepMark> ReadCount(std::string_view line) {
   }
   if (!Take(text, '/')) return std::nullopt;
   const std::optional<std::uint64_t> total = TakeNumber(text);
+  // Other text in brackets, such as a date, is not a count.
   if (!total || !text.empty() || *total == 0 || *done > *total) return std::nullopt;
   return StepMark{
       .kind = StepKind::kSteps,
@@ -157,6 +158,7 @@ StepCount::Change StepCount::Advance(const StepMark& mark) {
     ++current_->done;
   } else {
     current_->total = mark.total;
+    // Parallel jobs print their counts out of order.
     current_->done = std::min(std::max(current_->done, mark.done), mark.total);
   }
   if (hidden_) return Change::kNone;

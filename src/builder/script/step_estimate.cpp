@@ -163,6 +163,7 @@ StepProgress StepEstimate::At(const StepCount::State& state, double seconds) {
   progress.seconds_left = SecondsLeft(state, seconds);
   if (last_ && progress.seconds_left) {
     const double whole = seconds + *progress.seconds_left;
+    // The share never falls, even if the estimate of the rest grows.
     share_ = std::max(share_, whole > 0 ? seconds / whole : 0);
     progress.share = share_;
   }
@@ -270,6 +271,7 @@ std::optional<StepRecord> StepEstimate::Finish(double seconds) const {
     record.parts.push_back(std::move(made));
   }
   if (record.parts.empty()) return std::nullopt;
+  // The times of a resumed build would mislead the next whole build.
   if (last_ && StepsOf(record) * 2 < StepsOf(*last_)) return std::nullopt;
   return record;
 }

@@ -184,6 +184,7 @@ class Tester {
                                  .source_root = cwd,
                                  .tools = host_->tools(),
                                  .mentioned = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"}});
+    // After the build's own variables, because a test replaces some of them.
     AddTestVariables(layout_.prefix, variables);
     PTPKG_TRY(const std::string failure,
               RunTest(env_, run,
@@ -294,6 +295,7 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
   own.provided.insert(recipe.name);
   PTPKG_TRY(HostPlan plan, CheckTools(env, needs, own));
   if (plan.host_env != HostEnv::kConda) return plan;
+  // A client makes one prefix for all, so run requirements are solved together with the tests'.
   plan.host.clear();
   for (const recipe::MatchSpec& spec : TestRequirements(recipe)) {
     if (!own.provided.contains(spec.name)) plan.host.push_back(spec);

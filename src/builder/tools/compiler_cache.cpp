@@ -204,6 +204,7 @@ class CompilerFinder {
       if (!said) return std::optional<Identity>();
       PTPKG_TRY(const std::optional<AbsPath> found, PartCalled(*said));
       if (!found && part == "as") return std::optional<Identity>();
+      // The wrapper compares it with the `as` on the script's PATH, which may be another one.
       if (part == "as" && !said->starts_with("/")) identity.as = found->str();
       if (part != "as" && found) ++parts;
       std::string digest;
@@ -366,6 +367,7 @@ Result<OpenCompilerCache> PrepareCompilerCache(Env& env) {
 
 Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input) {
   const AbsPath folder = ProgramFolder(input.layout);
+  // Programs of an earlier run may name compilers that are gone.
   PTPKG_CHECK(RemoveTree(env.fs, folder));
   PTPKG_TRY(const std::vector<Compiler> compilers, CompilerFinder(env, input).Run());
   Variables settings = Settings(env);

@@ -177,6 +177,7 @@ Result<CudaToolkit> ReadCudaToolkit(Env& env, const AbsPath& nvcc) {
     toolkit.includes.push_back(toolkit.root / "targets" / target / "include");
     toolkit.libraries.push_back(toolkit.root / "targets" / target / "lib");
   }
+  // Debian's toolkit has its libraries here.
   for (const char* multiarch : {"lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
     toolkit.libraries.push_back(toolkit.root / multiarch);
   }
@@ -192,6 +193,7 @@ Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named) {
   for (const std::string& text : Split(named.empty() ? env.Variable("PTPKG_CUDA_HOME") : named, ':')) {
     if (text.empty()) continue;
     PTPKG_TRY(const AbsPath root, AbsPath::Parse(text));
+    // A directory that the user named must be a toolkit, while the usual places may be empty.
     if (AddNvcc(env, root / "bin/nvcc", found)) continue;
     return Error(ErrorCode::kNotFound, fmt::format("'{}' is not a CUDA toolkit: it has no 'bin/nvcc'", text))
         .WithHint("give the directories of toolkits, such as /usr/local/cuda-12.4, separated by ':'");
@@ -227,6 +229,7 @@ std::optional<std::string> ForeignCudnn(Env& env, const CudaToolkit& toolkit, co
   for (const AbsPath& folder : folders) {
     const auto names = env.fs.ListDir(folder);
     for (const std::string& name : names ? *names : std::vector<std::string>()) {
+      // These libraries of cuDNN contain the name of their cuBLAS.
       const bool tells = name.starts_with("libcudnn_adv.so.") || name.starts_with("libcudnn_ops_infer.so.");
       const std::string major = tells ? CublasOf(env, folder / name) : "";
       if (major.empty()) continue;

@@ -35,6 +35,7 @@ Result<std::string> VersionText(Env& env, const AbsPath& program) {
   if (!status.ok()) return std::string();
   std::string text;
   for (const std::string& line : SplitLines(status.output)) {
+    // A path in the text would make keys differ between machines.
     if (line.find('/') == std::string::npos) text += line + "\n";
   }
   return text;
@@ -156,6 +157,7 @@ Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
             [](const Tool& a, const Tool& b) { return a.requirement < b.requirement; });
   for (const Tool& tool : tools) {
     PTPKG_CHECK(AddProgram(env, tool.path.Name(), tool.path, hasher));
+    // nvcc prefers the gcc in its own directory, which no requirement names.
     if (tool.toolkit && tool.toolkit->host_compiler)
       PTPKG_CHECK(AddProgram(env, "gcc of nvcc", *tool.toolkit->host_compiler, hasher));
   }
