@@ -98,6 +98,7 @@ void TakeVersion(const Node& top, bool staging, Node& output) {
     const Node* recipe = top.Find("recipe");
     const Node* version = recipe == nullptr ? nullptr : recipe->Find("version");
     if (version != nullptr) Set(package, "version", *version);
+    // The reader of `package` requires a version.
     if (version == nullptr && staging) Set(package, "version", NoVersion(package.span));
   }
   Set(output, "package", std::move(package));

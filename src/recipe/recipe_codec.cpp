@@ -157,6 +157,7 @@ Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe
 Result<void> CheckNames(const std::vector<std::string>& names, std::string_view where) {
   for (const std::string& name : names) {
     const auto path = RelPath::Parse(name);
+    // A plan from a file could name "../x" here, and the name becomes a path.
     if (path && path->ParentText().empty() && !NameProblem(name)) continue;
     return Unreadable(where, fmt::format("'{}' is not a file name", ShownName(name)));
   }

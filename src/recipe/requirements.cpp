@@ -47,6 +47,7 @@ class RequirementsReader {
   Result<std::vector<MatchSpec>> VariantList(const Node* node) {
     PTPKG_TRY(std::vector<MatchSpec> specs, List(node));
     for (MatchSpec& spec : specs) {
+      // A written version wins, and the key is then not read here.
       if (!IsBare(spec) || bare_.contains(NormalizedKey(spec.name))) continue;
       const std::optional<Value> value = reader_.scope().variants().Read(spec.name);
       if (!value) continue;

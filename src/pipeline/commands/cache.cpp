@@ -214,6 +214,7 @@ class CacheLister {
     auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
                 : work ? env_.fs.Lstat(item.path / "state.json")
                        : env_.fs.Lstat(item.path);
+    // Without a lease or state file, the directory's own time has to do.
     if (!stat && (leased || work) && IsGone(stat.error())) stat = env_.fs.Lstat(item.path);
     if (!stat) return IsGone(stat.error()) ? Ok() : Result<void>(stat.error());
     item.last_use_ns = stat->mtime_ns;
@@ -258,6 +259,7 @@ std::vector<CacheItem> Chosen(Env& env, const std::vector<CacheItem>& all, const
   std::vector<CacheItem> candidates;
   std::uint64_t size = 0;
   for (const CacheItem& item : all) {
+    // Scratch of killed runs goes whatever the limits are: it serves nobody.
     if (item.kind == CacheKind::kScratch && item.state == CacheState::kFree) chosen.push_back(item);
     if (!IsRemovable(item.kind)) continue;
     candidates.push_back(item);

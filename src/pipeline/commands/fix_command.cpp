@@ -96,12 +96,14 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     return FixOutcome{.checked = std::move(before)};
   }
   const AbsPath wanted = (in_place ? wheel.Parent() : *output) / fix->name.str();
+  // The name can be wrong although no file changes: then the wheel is renamed.
   if (!fix->ChangesAnything() && wanted.Name() == wheel.Name())
     return FixOutcome{.checked = std::move(before)};
 
   PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
   const std::set<std::string> names = OldAndNewNames(wheel.Name(), fix->name, fix->edits);
   RegressionCheck judgement = RegressionCheckAgainst(BaselineFindings(before.report.findings, names));
+  // The same options as the first check, or the findings would not be comparable.
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
   const ExistingFilePolicy on_existing =

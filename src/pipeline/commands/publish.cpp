@@ -163,6 +163,7 @@ Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<NamedAr
     one.beside = TakenOf(env, destination, one.artifact, std::move(one.beside));
     artifacts.push_back(one.artifact);
   }
+  // Names and tags first: the gate below reads whole files.
   PTPKG_CHECK(destination.CheckRules(artifacts));
   std::vector<Report> reports(artifacts.size());
   const auto pass = [&](std::size_t i) -> Result<void> {

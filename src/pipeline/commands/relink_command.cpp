@@ -143,6 +143,7 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
                              const elf::RelinkOptions& options) {
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
   const bool is_folder = stat.kind == FileKind::kDirectory;
+  // All files of the directory would get the same value.
   if (is_folder && request.edits && (request.edits->soname || request.edits->interpreter)) {
     return Error(ErrorCode::kUsage,
                  fmt::format("'{}' is a directory: a SONAME or interpreter can only be set for one file",

@@ -173,6 +173,7 @@ class WheelRepairs {
           run_.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse;
       return WriteEditedWheel(env_, wheel, on_existing, judgement);
     }
+    // A dry run must not write next to the wheel.
     if (judgement) PTPKG_CHECK(StageEditedWheel(env_, wheel, env_.cache_dir, judgement));
     return Ok();
   }
@@ -234,6 +235,7 @@ Result<RepairSummary> Repair(Env& env, const RepairRun& run) {
   RepairSummary summary;
   for (const AbsPath& wheel : run.wheels) {
     const Result<void> cancelled = env.cancel.Check();
+    // For each wheel, since without --output results lie next to their wheels.
     if (!run.dry_run) RemoveAbandonedScratch(env, run.output.value_or(wheel.Parent()));
     Result<RepairOutcome> outcome =
         cancelled ? repairs.RepairOne(wheel) : Result<RepairOutcome>(cancelled.error());

@@ -54,6 +54,7 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
     if (!run.dry_run) RemoveAbandonedScratch(env, to.Parent());
     PTPKG_CHECK(names.Take(to, "retag"));
     PTPKG_TRY(const bool taken, Exists(env.fs, to));
+    // Before any wheel is written: a refusal at the last of them would come late.
     if (taken && !run.force) return NameTakenError(to, true);
     planned.push_back({.from = wheel, .to = to, .edits = std::move(one.edits)});
   }

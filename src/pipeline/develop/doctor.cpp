@@ -128,6 +128,7 @@ class Doctor {
           env_, part, {.host_env = env, .options = request_.tools, .provided = provided_});
       if (found) continue;
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
+      // The same tool may be missing for the build too, so the finding names the tests.
       missing.finding.message += "; the tests need it";
       missing.finding.fix += "; or skip the tests: --test skip";
       diagnosis.findings.push_back(std::move(missing));

@@ -126,6 +126,7 @@ class ShellFinder {
     // A run that held it has ended well by now, or no script had begun.
     if (!IsUsable(candidate.folder, candidate.is_dev)) {
       PTPKG_TRY(const bool there, Exists(env_.fs, candidate.folder / "state.json"));
+      // Waiting for the lease may have made the directory anew, after its run removed it.
       if (!there) PTPKG_CHECK(std::move(*lease).Remove());
       return std::optional<EnteredDir>();
     }
@@ -142,6 +143,7 @@ class ShellFinder {
   /// The newest that nobody holds; where all are held, the newest, when it is free.
   Result<std::optional<EnteredDir>> EnterInterruptedRun() {
     const std::vector<Candidate> candidates = Candidates();
+    // First those that nobody holds, then wait for the newest of the others.
     for (const bool wait : {false, true}) {
       for (const Candidate& candidate : candidates) {
         PTPKG_TRY(std::optional<Lease> lease, LeaseOf(candidate, wait));

@@ -88,6 +88,7 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
                                 : LinuxOrManylinux(env, run, computed, wanted));
   } else {
     std::set<verify::MachineCode> code;
+    // Files for Windows or macOS are not ELF, so their machine code is read by its first bytes.
     if (verify::IsForOtherSystems(wanted)) {
       PTPKG_TRY(code, verify::MachineCodeIn(env, parts.tree.payload));
     }

@@ -85,6 +85,7 @@ void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& re
       recipe::GitSource taken = first.git;  // lfs and submodules stay
       taken.url = git.url;
       taken.rev = git.rev;
+      // They name commits of the declared repository, not of this one.
       for (std::string* old : {&taken.tag, &taken.branch, &taken.expected_commit}) old->clear();
       first = {.target_directory = first.target_directory,
                .patches = first.patches,
@@ -170,6 +171,7 @@ std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, con
     add(ResolveExistingPart(env, file.Parent()) / file.Name());
     add(ResolveExistingPart(env, file));  // another one for a symlink
   }
+  // Both change while the build runs.
   add(ResolveExistingPart(env, request.output));
   add(ResolveExistingPart(env, env.cache_dir));
   std::sort(left_out.begin(), left_out.end());

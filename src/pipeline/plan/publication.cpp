@@ -58,6 +58,7 @@ void AddArtifacts(const graph::StageTable& stages, const PublicationRequest& req
 std::string CheckIdOf(const std::string& pack_id) { return "check/" + pack_id; }
 
 bool IsApprovalOf(const std::string& role, const std::string& artifacts) {
+  // Approvals of earlier packages count for all artifacts, others for the one that they name.
   return role.starts_with(kBefore) || (role.starts_with(kPassed) && role.ends_with(" " + artifacts));
 }
 

@@ -94,6 +94,7 @@ Result<void> AtomicPlacement::MoveIntoPlace(const Move& move, const AbsPath& kep
     new_.push_back(move.to);
     return Ok();
   }
+  // Only now is it known that the name is taken: looking first would leave a gap.
   if (placed.error().code() != ErrorCode::kAlreadyExists) return placed;
   if (on_existing_ == ExistingFilePolicy::kRefuse) return NameTakenError(move.to, true);
   return Replace(move, kept);

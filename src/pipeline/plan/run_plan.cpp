@@ -139,6 +139,7 @@ Result<void> CleanStaging(Env& env, graph::Store& store, const std::set<std::str
   for (const std::string& stage : stages) {
     PTPKG_TRY(const std::vector<std::string> keys, env.fs.ListDir(results / stage));
     for (const std::string& key : keys) {
+      // 64 digits: a key, and not a scratch directory of a running node.
       if (!keep.contains(key) && key.size() == 64) PTPKG_CHECK(store.Drop(stage, key));
     }
   }

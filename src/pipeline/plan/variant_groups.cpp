@@ -111,6 +111,7 @@ class Grouping {
       Choice choice = ChoiceOf(recipe);
       if (seen.insert(choice).second) all.push_back(std::move(choice));
     }
+    // Too many in any case, and the comparison below is quadratic.
     if (all.size() > kMostVariantGroups) return all;
     std::vector<Choice> widest;
     for (const Choice& choice : all) {

@@ -72,6 +72,7 @@ Result<Json> IndexOf(const Json& before, const versions::GpuSlice& slice) {
     std::erase_if(depends,
                   [](const std::string& one) { return one.starts_with(versions::kCudaArchPackage); });
   depends.push_back(RequirementOf(slice));
+  // The slice of a slice has the number that it would have as a slice of the whole package.
   const std::uint64_t whole = static_cast<std::uint64_t>(number) / (is_slice ? kSliceNumbers : 1);
   index["build"] = BuildOf(build, is_slice, slice);
   index["build_number"] = whole * kSliceNumbers + slice.gpus.front();
@@ -182,6 +183,7 @@ class CondaSource final : public SliceSource {
     PTPKG_TRY(const conda::DistName before, conda::DistName::Parse(package_.Name()));
     std::set<std::string> names;
     for (const conda::DistName* one : {&before, &name})
+      // Findings that differ only in these names are the same.
       names.insert({one->FileName(), one->Stem(), one->build});
     // The file may be named in another way than index.json says.
     for (const Json* one : {&std::as_const(info_->index), &index}) {

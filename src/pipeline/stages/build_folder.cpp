@@ -210,6 +210,7 @@ Result<void> BuildFolder::Open(bool fresh) {
     return Ok();
   }
   PTPKG_CHECK(ReadEarlierState());
+  // Possible only in the shared directory: the other is named after its inputs.
   if (left_.phase != WorkPhase::kStarted && left_.inputs != state_.inputs) {
     env_.reporter.Note(
         fmt::format("removing an interrupted build of '{}': its inputs have changed", left_.subject));
@@ -268,6 +269,7 @@ Result<void> BuildFolder::SetPhase(WorkPhase phase) {
 
 Result<void> BuildFolder::StartOver() {
   left_ = {};
+  // First: a kill between these steps must not leave a phase that promises files.
   PTPKG_CHECK(SetPhase(WorkPhase::kStarted));
   PTPKG_CHECK(RemoveTree(env_.fs, path_));
   PTPKG_CHECK(RemoveTree(env_.fs, record()));
@@ -324,6 +326,7 @@ Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std:
       PTPKG_TRY(useless, has_result(state->key));
     }
     if (stat) {
+      // A run writes the state at each phase, so its time is the time of the last attempt.
       const std::int64_t age = builder::NowNs(env) - stat->mtime_ns;
       forgotten = age > std::chrono::nanoseconds(kForgottenAfter).count();
     }

@@ -115,6 +115,7 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
   PTPKG_CHECK(convert::RelinkTree(env, tree, RelinkOptionsOf(output, staged.prefix),
                                   {.subject = run.subject(), .layout = "extra.ptpkg.layouts.conda"}));
+  // After the search paths: RECORD has the digests of the final bytes.
   PTPKG_CHECK(convert::AddInstalledRecords(env, staged.tree, tree));
   const recipe::PrefixDetection& detection = output.prefix_detection;
   PTPKG_TRY(const std::vector<Artifact> artifacts,
@@ -163,6 +164,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
                                             {.description = description,
                                              .entry_points = distribution.entry_points,
                                              .tree = std::move(tree)}));
+  // Last: a repair works on a finished wheel.
   if (!output.wheel_repair.empty()) {
     PTPKG_TRY(artifact, RepairWheel(env, run, output.wheel_repair, artifact));
   }

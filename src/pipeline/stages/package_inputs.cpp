@@ -66,6 +66,7 @@ void SetPackages(graph::Node& node, const std::vector<index::Candidate>& package
       item["file"] = fmt::format("{}/{}", package.subdir, package.file_name);
       item["sha256"] = package.sha256 ? package.sha256->Hex() : "";
     } else {
+      // A package of this plan has no digest yet: the key of its node stands for it.
       node.needs.emplace(std::string(kPlannedRole) + package.name, package.planned_by);
     }
     list.push_back(std::move(item));

@@ -56,6 +56,7 @@ std::optional<Json> DependencyOf(const recipe::Source& source) {
     if (IsRemote(url)) item["uri"] = fmt::format("git+{}@{}", url, source.git.commit);
     return item;
   }
+  // A path of this machine means nothing elsewhere.
   if (!source.sha256 && !source.md5) return std::nullopt;
   const std::string kind = source.sha256 ? "sha256" : "md5";
   const std::string digest = source.sha256 ? source.sha256->Hex() : source.md5->Hex();

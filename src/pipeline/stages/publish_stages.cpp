@@ -144,6 +144,7 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, root));
   std::vector<publish::PublishItem> items;
   for (const auto& [role, need] : run.needs()) {
+    // These needs are approvals, without artifacts.
     if (role.starts_with("passed ")) continue;
     PTPKG_TRY(const Packed packed, ReadPacked(need));
     for (const ArtifactRecord& made : packed.artifacts) {
@@ -160,6 +161,7 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       items.push_back(std::move(item));
     }
   }
+  // Lets a later run tell a complete publication from a part of one.
   for (publish::PublishItem& item : items) item.record.publication_size = items.size();
   PTPKG_CHECK(output.Publish(items, run.Has("force") ? publish::ForeignFilePolicy::kReplace
                                                      : publish::ForeignFilePolicy::kRefuse),

@@ -80,6 +80,7 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
 
   PTPKG_TRY(const AbsPath checked, work.MakeFolder("checked"));
   PTPKG_CHECK(verify::RequireSoundPackage(env, artifact, checked));
+  // Unpacked for the check only. A second copy of a large package follows.
   PTPKG_CHECK(RemoveTree(env.fs, checked));
   PTPKG_TRY(const AbsPath prefix, work.MakeFolder("prefix"));
   PTPKG_TRY(const conda::PackageInfo info, conda::UnpackPackage(env, artifact, prefix, {}));

@@ -133,6 +133,7 @@ Result<NodeResult> RunSlice(Env& env, const NodeRun& run) {
     subdir = path.ParentText().substr(path.ParentText().rfind('/') + 1);
   }
   // Without a Python distribution there is no wheel, and no slice of it.
+  // Signing and publishing were planned for this number.
   if (made.size() != planned && !packed.artifacts.empty()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("the plan has {} slices of '{}', but {} were made",
                                                        planned, run.subject(), made.size()))

@@ -55,6 +55,7 @@ class SourceText {
     for (; !cursor.lost && cursor.line < lines_.size(); ++cursor.line, cursor.column = 0) {
       const bool block = IsBlock(span);
       if (block && !InBlock(first, cursor.line)) break;
+      // Not beyond the scalar: the same text may follow in a comment or another value.
       const std::string_view text = lines_[cursor.line].view().substr(0, block ? SIZE_MAX : EndOf(span));
       const std::size_t at = text.find(part, cursor.column);
       if (at != std::string::npos) {

@@ -60,11 +60,13 @@ class Evaluator {
         if (!value.IsNumber()) {
           return Error(ErrorCode::kInvalidInput, fmt::format("'-' does not work on {}", value.KindName()));
         }
+        // As a subtraction, so that the smallest number overflows with an error.
         return ApplyOperator("-", Value(std::int64_t{0}), value);
       }
       case Kind::kAnd:
       case Kind::kOr: {
         PTPKG_TRY(Value left, Evaluate(node.children[0]));
+        // As in Python, the result is an operand and not a boolean.
         if (left.Truthy() == (node.kind == Kind::kOr)) return left;
         return Evaluate(node.children[1]);
       }
@@ -200,6 +202,7 @@ class Evaluator {
     if (node.kind != Kind::kAttribute && node.kind != Kind::kIndex) return Defined(Evaluate(node));
     PTPKG_TRY(const std::optional<Value> object, EvaluateIfDefined(node.children[0]));
     if (!object) return std::optional<Value>();
+    // A list's index out of range stays an error: only keys may be missing.
     if (object->AsMap() == nullptr) return Defined(Evaluate(node));
     std::string key = node.name;
     if (node.kind == Kind::kIndex) {

@@ -84,6 +84,7 @@ Result<Value> Toolchain(const std::string& kind, const std::string& language, Sc
   std::string spec = fmt::format("{}_{}", name, scope.target_platform());
   if (version) {
     PTPKG_TRY(const std::string text, version->ToText());
+    // A plain version allows its whole family. A constraint has its own operators.
     spec += (IsPlainVersion(text) ? " =" : " ") + text;
   }
   return Value(std::move(spec));
@@ -210,6 +211,7 @@ Result<PinArguments> ReadPin(const std::string& function, const CallArguments& a
 Result<Value> MakePin(const PinArguments& pin, const std::string& version, const std::string& build_string) {
   if (pin.exact) return Value(fmt::format("{} =={} {}", pin.package, version, build_string));
   PTPKG_TRY(std::string constraint, versions::PinConstraint(version, pin.bounds));
+  // A build string needs a version before it in a match spec.
   if (constraint.empty() && !pin.build.empty()) constraint = "*";
   return Value(std::string(Trim(fmt::format("{} {} {}", pin.package, constraint, pin.build))));
 }

@@ -168,6 +168,7 @@ Result<Value> RowFor(const Value& rows, const std::string& version) {
   Value::Map merged;
   std::vector<std::string> covered;
   for (const Value& row : *list) {
+    // Rows that don't fit are merged as well: later rows hold only differences from them.
     PTPKG_TRY(covered.emplace_back(), VersionsOf(row));
     merged = MergeRow(std::move(merged), *row.AsMap());
     PTPKG_TRY(const versions::VersionSpec allowed, versions::VersionSpec::Parse(covered.back()));
