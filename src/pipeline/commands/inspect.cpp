@@ -1,3 +1,7 @@
+// `inspect` adds one thing to the facts of an artifact: the times of the stages that made it. They are in the
+// manifest of the output directory, which lies one or two levels above (wheels/, conda/linux-64/). A foreign
+// or damaged manifest gives no times, since an artifact can be inspected wherever it lies.
+
 #include "pipeline/commands/inspect.h"
 
 #include <algorithm>
