@@ -1,3 +1,11 @@
+// A glob of about.license_file may match in the sources or next to the recipe. The sources win: a copy beside
+// the recipe serves only globs that the sources don't match. In a resumed build SRC_DIR also holds products
+// of the earlier script. Only files in the record of the prepared sources count, so a resumed run finds the
+// same licences as a clean one.
+//
+// Globs below ${PREFIX} need the installed files, so a second pass searches them after the script. All others
+// are searched before it: a missing licence must not cost a build of hours.
+
 #include "builder/license_files.h"
 
 #include <array>

@@ -1,3 +1,15 @@
+// Between the script and the packers, staged files still show where they were built. All output families need
+// the same repairs, so they happen here once:
+//
+// - first links, one after the other: splitting a hard link changes the link count of its siblings
+// - then each file alone, in parallel: interpreter line, RECORD, and the path of the build directory
+//
+// A placeholder of the same length replaces that path byte for byte. No offset in a binary file moves, and
+// two builds in different directories give equal bytes.
+//
+// Invariant: RECORD loses its digests here. Search paths and metadata change later, so only packers can
+// digest. Sources: conda-build's post.py and build.py.
+
 #include "builder/post_process.h"
 
 #include <algorithm>
@@ -61,7 +73,9 @@ class Processor {
     if (entry.stat.kind == FileKind::kSymlink) return Symlink(path, entry.path);
     if (entry.stat.kind != FileKind::kRegular) return Ok();
     PTPKG_TRY(const FileStat now, env_.fs.Lstat(path));
+    // Asked anew, because splitting the other name has lowered the count.
     if (now.link_count > 1) {
+      // Otherwise two threads would later write one file behind two names.
       const AbsPath copy = path.Parent() / (std::string(path.Name()) + ".ptpkg-unlinked");
       PTPKG_CHECK(env_.fs.CopyFile(path, copy));
       PTPKG_CHECK(env_.fs.Rename(copy, path));
@@ -89,6 +103,7 @@ class Processor {
 
   Result<void> File(const source::WalkEntry& entry) {
     const AbsPath path = prefix_ / entry.path;
+    // Before the path is replaced: afterwards the line no longer names the build's Python.
     if (entry.path.str().starts_with("bin/")) PTPKG_CHECK(FixInterpreter(path));
     if (entry.path.str().ends_with(".dist-info/RECORD")) return TrimRecord(entry.path);
     PTPKG_TRY(const std::size_t places, ReplacePath(env_.fs, path, {.from = root_, .to = placeholder_}),
@@ -97,8 +112,8 @@ class Processor {
     return Ok();
   }
 
-  /// pip's RECORD lists files that were left out since, and digests of files that were changed since, by
-  /// directory-dependent paths in them at that. The names of what is there stay; packers digest anew.
+  /// pip's RECORD lists files that were left out since, and digests of files that changed since; some of
+  /// these held paths of the build directory. Names of existing files stay, and packers digest anew.
   Result<void> TrimRecord(const RelPath& record) {
     const AbsPath path = prefix_ / record;
     PTPKG_TRY(const std::string text, ReadFile(env_.fs, path));
@@ -173,6 +188,7 @@ Result<std::vector<RelPath>> SelectFiles(const recipe::Recipe& recipe, const std
                  fmt::format("the build installed '{}': 'dist-packages' is Debian's own layout", path.str()))
           .WithHint("call $PYTHON, 'python' or 'pip' of the build environment, not /usr/bin/python3");
     }
+    // The installer of a noarch package writes the programs of its entry points.
     if (IsJunk(path) || entry_points.contains(path.str())) continue;
     if (!recipe.files_include.empty() && !MatchesAnyGlob(recipe.files_include, path.str())) continue;
     if (MatchesAnyGlob(recipe.files_exclude, path.str())) continue;

@@ -1,3 +1,10 @@
+// A package consists of the files that the script added to the prefix. Host packages lie in the same prefix,
+// so a snapshot before the script tells them apart. It compares inode, size, time and kind, without reading
+// any file: a replaced file has another inode, and an edit in place changes the time.
+//
+// Changed host files become warnings, not part of the package: two packages with one file cannot be installed
+// together.
+
 #include "builder/prefix_diff.h"
 
 #include <algorithm>

@@ -1,3 +1,16 @@
+// Which files next to the recipe does a build see? They enter its key: one file too many rebuilds for
+// nothing, and one too few lets a changed script reuse an old result. The rule depends on the sources:
+//
+// - Usually all files count, except the recipe, variant files, local sources, version control, and files of a
+//   run.
+// - A local source that holds the recipe (`path: .`) is in SRC_DIR anyway. Only files that the recipe names
+//   count, and paths that scripts write after $RECIPE_DIR. Any doubt takes the whole directory: a pattern,
+//   another variable, a link, or a named script that itself mentions RECIPE_DIR.
+//
+// Invariant: ptpkg digests the files once, when it reads the directory. Later readers and copies compare with
+// these digests. So an edit during the run ends in an error, never in a build whose key describes other
+// bytes.
+
 #include "builder/recipe_folder.h"
 
 #include <algorithm>
@@ -40,8 +53,8 @@ bool EndsWord(std::string_view rest) {
   return rest.empty() || kEnds.find(rest.front()) != std::string_view::npos;
 }
 
-/// Paths that scripts name below $RECIPE_DIR, relative to it; "" for the directory itself and for what is not
-/// a plain path: patterns, other variables, blanks.
+/// Paths that scripts name below $RECIPE_DIR, relative to it. "" stands for the directory itself and for any
+/// text that is not a plain path: patterns, other variables, blanks.
 std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
   constexpr std::string_view kPathBytes =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+@,/";
@@ -49,6 +62,7 @@ std::set<std::string> MentionedPaths(const std::vector<std::string>& texts) {
   for (const std::string_view text : texts) {
     for (std::size_t at = text.find(kVariable); at != std::string_view::npos; at = text.find(kVariable, at)) {
       const std::string_view before = text.substr(0, at);
+      // Inside quotes the path is whole only if the closing quote follows: a blank may be part of it.
       bool quoted = before.ends_with("\"$") || before.ends_with("\"${");
       at += kVariable.size();
       if (text.substr(at).starts_with('}')) ++at;
@@ -118,6 +132,7 @@ class FolderReader {
     for (const recipe::Source& source : recipe_.sources) {
       for (const std::string& name : source.patches) {
         PTPKG_CHECK(AddIfBelow(name));
+        // A patch entry may be a directory, whose series file names the patches.
         PTPKG_CHECK(AddIfBelow(name + "/series"));
       }
       // Errors in patches are reported where the sources are examined.
@@ -148,7 +163,7 @@ class FolderReader {
     return Ok();
   }
 
-  /// The source's files are in the build's directory anyway, so only what is read from this place.
+  /// The source's files are in the build's directory anyway: only files that scripts read from here count.
   Result<void> AddMentioned() {
     PTPKG_TRY(const std::vector<std::string> texts, ScriptTexts());
     std::map<RelPath, FileKind> mentioned;
@@ -169,7 +184,7 @@ class FolderReader {
     return Ok();
   }
 
-  /// False for what may need other files: a link, a script that names $RECIPE_DIR in turn.
+  /// False for a file that may need others: a link, a script that names $RECIPE_DIR in turn.
   Result<bool> StandsAlone(const RelPath& path, const FileStat& stat) {
     if (stat.kind == FileKind::kSymlink) return false;
     if (stat.kind != FileKind::kRegular || stat.size_bytes > kLargestRecipeFile) return true;
@@ -213,6 +228,7 @@ class FolderReader {
     TreeEntry entry{.path = path, .kind = stat.kind};
     if (stat.kind == FileKind::kSymlink) {
       PTPKG_TRY(entry.link_target, env_.fs.ReadLink(root_ / path));
+      // The copy lies elsewhere, so a link that leaves the directory would dangle there.
       if (!ResolveInTree(path.ParentText(), entry.link_target) || entry.link_target.starts_with("/")) {
         // A file that several recipes share: its content counts.
         PTPKG_TRY(stat, env_.fs.Stat(root_ / path), "while reading the recipe directory");
@@ -226,6 +242,7 @@ class FolderReader {
           .WithHint("copy the directory, or add it as a source with 'path'");
     }
     if (entry.kind == FileKind::kOther) return Ok();  // a socket of an editor, say
+    // The umask of a checkout must not enter the key: only the executable bit counts.
     entry.mode = (stat.mode & 0100U) != 0 ? 0755 : 0644;
     entries_.push_back(std::move(entry));
     return Ok();

@@ -1,3 +1,10 @@
+// Searches files of any size for one path, in windows of 1 MiB. A match may lie across two windows, so each
+// begins with the last bytes of the one before, one byte fewer than the text has. Bytes of a match are not
+// kept: a text such as "aa" would otherwise be found again, one byte later.
+//
+// Most files don't contain the path, so a file is opened for writing only at the first match. The replacement
+// has the same length, and nothing else of the file changes.
+
 #include "builder/replace_path.h"
 
 #include <algorithm>

@@ -1,3 +1,16 @@
+// A staging output (CEP 41) is built once, and several outputs continue in its prefix and work directory.
+// Both make and ninja compare file times to the nanosecond, so restored trees must have the times they had. A
+// result in the store has no times, and a work directory can hold files that no package can. So each tree is
+// a tar archive in pax format.
+//
+// Both trees contain the path of their work directory, and the other output builds elsewhere. Work
+// directories have paths of equal length, so ptpkg replaces the path inside the tar file, and no byte moves.
+// This works because members are uncompressed, and because a path this long needs a pax record of its own,
+// which has no checksum.
+//
+// Invariants: no compression, and names long enough for pax records. Access and change times are left out and
+// members are sorted, so equal trees give equal archives.
+
 #include "builder/staging.h"
 
 #include <fmt/core.h>
@@ -23,6 +36,7 @@ Result<void> RunTar(Env& env, std::vector<std::string> arguments, const std::str
   Command command;
   command.argv = {program.str()};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  // TAR_OPTIONS and the locale of the caller must not change the archive.
   command.env = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C"}};
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command), doing);
@@ -44,8 +58,8 @@ Result<void> Pack(Env& env, const WorkLayout& layout, const AbsPath& archive,
                                         "--sort=name",    "--numeric-owner"};
   arguments.insert(arguments.end(), members.begin(), members.end());
   PTPKG_CHECK(RunTar(env, std::move(arguments), "while storing a staging output"));
-  // Members lie one after the other, uncompressed, and a name of this length stands in a record of its own,
-  // without a checksum: so a text of the same length can be put in place of any.
+  // Members follow one another uncompressed, and a name of this length has a record of its own, without a
+  // checksum. So any text can be replaced by one of the same length.
   PTPKG_TRY([[maybe_unused]] const std::size_t places,
             ReplacePath(env.fs, archive, {.from = layout.root.str(), .to = layout.RootPlaceholder()}));
   return env.fs.SetMode(archive, 0644);
@@ -61,6 +75,7 @@ Result<void> Unpack(Env& env, const AbsPath& archive, const StagingArchives& arc
                      root.size(), archives.root.size()))
         .WithHint("use a cache directory with a shorter path: --cache-dir DIR");
   }
+  // The archive belongs to the result store: paths are replaced in a copy.
   const AbsPath copy = layout.root / "inherited.tar";
   PTPKG_CHECK(RemoveTree(env.fs, copy));  // of a run that was killed here
   PTPKG_CHECK(env.fs.CopyFile(archive, copy));
@@ -86,6 +101,7 @@ Result<StagingArchives> SaveStaging(Env& env, const WorkLayout& layout, const st
                            .work = folder / "work.tar",
                            .root = layout.RootPlaceholder(),
                            .files = files};
+  // Names may contain line breaks, so the list is separated by NUL bytes.
   std::string names;
   for (const RelPath& file : files) names += file.str() + '\0';
   const AbsPath list = layout.temp / "ptpkg-staging-files";
@@ -119,7 +135,7 @@ Result<void> AddSources(Env& env, const AbsPath& extra, const AbsPath& folder) {
                                     entry.path.str()));
     }
     PTPKG_CHECK(env.fs.Rename(extra / entry.path, to));
-    // An archive's time is older than what was built of the file that it replaces: make would see no change.
+    // An archive's time is older than the objects built from the replaced file: make would see no change.
     if (there && entry.stat.kind == FileKind::kRegular) PTPKG_CHECK(env.fs.SetMtime(to, NowNs(env)));
   }
   return RemoveTree(env.fs, extra);

@@ -1,3 +1,16 @@
+// The workflow is text from templates (data/), filled with quoted values. Values never become part of a
+// script. They reach it through variables (scripts.h), so a recipe's name or a branch cannot inject commands.
+//
+// Security decisions, as zizmor's audits ask for them:
+// - actions are pinned by commit, because a tag can be moved to other code
+// - build jobs run scripts of recipes, so they get no secrets and only read access
+// - the job that publishes has more rights, and runs for pushes only
+// - a pull request rehearses the publication without credentials
+//
+// GitHub limits a matrix to 256 jobs and a file to 500 kB. Stages with more jobs are split into several
+// matrices. The names of artifacts begin with the stage's number, so that a later stage downloads all earlier
+// ones by a pattern.
+
 #include "ci/github.h"
 
 #include <algorithm>
@@ -17,7 +30,7 @@ using Values = std::map<std::string, std::string>;
 constexpr std::size_t kGithubJobsPerMatrix = 256;
 constexpr std::size_t kGithubFileBytes = 500'000;
 
-// By commit, because a tag can be moved to other code. The names are those of the tags.
+// By commit, because a tag can be moved to other code. The comments name the tags.
 const Values& Actions() {
   static const Values kActions = {
       {"checkout", "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1  # v7.0.1"},

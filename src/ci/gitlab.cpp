@@ -1,3 +1,11 @@
+// The pipeline for GitLab CI, made like the workflow in github.cpp: templates, quoted values, and values in
+// variables instead of scripts.
+//
+// GitLab differs in its rights. Whoever may push any tag could publish by that, so only protected refs
+// publish. Secrets belong to the environment `publish`, which build jobs, with their scripts of recipes,
+// don't enter. A resource group keeps two publications from running at once. `rehearse` runs wherever
+// `publish` does not.
+
 #include "ci/gitlab.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,11 @@
+// Templates have two kinds of places. A place alone on its line takes a text of several lines, each indented
+// as the place is, or vanishes with its line if the text is empty. A place within a line takes its value
+// unchanged.
+//
+// Filled text is not searched again: a value may contain "@name@". Values are quoted as JSON, which is valid
+// YAML. GitHub also evaluates ${{ }} inside quoted text, so QuotedForGithub makes an expression that gives
+// these characters.
+
 #include "ci/template.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 namespace ptpkg::recipe {
 namespace {
 
-/// Globs, of which those after "${PREFIX}/" are looked for once the script has run.
+/// Globs. Globs after "${PREFIX}/" are looked for once the script has run.
 Result<std::vector<std::string>> ReadLicenseFiles(Reader& reader, const Node* node) {
   if (node == nullptr) return std::vector<std::string>();
   PTPKG_TRY(std::vector<std::string> files, reader.ReadTextsOfScripts(*node));

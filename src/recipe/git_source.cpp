@@ -1,4 +1,9 @@
-// source.git of a recipe. Layer: recipe.
+// The git keys of a source. Layer: recipe.
+//
+// A key without effect is an error here too: a tag on a URL source, or a digest on a git source. An
+// abbreviated commit id is refused, because it can come to mean two commits and servers don't look it up. A
+// rev counts as abbreviated if it has 7 to 39 hexadecimal digits with at least one letter: "20240101" is more
+// likely a tag. Ids are compared in lower case.
 
 #include <array>
 #include <fmt/core.h>

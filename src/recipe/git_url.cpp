@@ -1,3 +1,14 @@
+// URLs of git reach git's command line, and come from recipes and .gitmodules. So they are parsed here, and
+// refused if they could mean more than a repository: a leading '-' is an option, "ext::" and other transport
+// helpers run programs, and control characters have no place in a URL.
+//
+// git's own rules decide what text is: "host:path" is scp's form if the colon comes before the first slash,
+// and everything without it or a scheme is a path. A relative URL of a submodule removes segments from its
+// parent's path, never from the host. Only a local parent may have a submodule on this machine
+// (CVE-2022-39253).
+//
+// ShownUrl is for people and packages: users, passwords and tokens are left out.
+
 #include "recipe/git_url.h"
 
 #include <algorithm>
@@ -30,6 +41,7 @@ std::size_t ScpColon(std::string_view text) {
 Result<void> CheckHost(std::string_view text, std::string_view host) {
   host = host.substr(host.rfind('@') + 1);  // npos + 1 is 0
   if (host.empty()) return NoGitUrl(text, "it has no host");
+  // ssh would read it as an option (CVE-2017-1000117).
   if (host.starts_with('-')) return NoGitUrl(text, "its host begins with '-'");
   return Ok();
 }
@@ -51,6 +63,7 @@ Result<GitUrl> ParseGitUrl(std::string_view text, const AbsPath& base) {
   }
   if (!std::all_of(text.begin(), text.end(), IsPlainByte)) return NoGitUrl(text, "it contains a blank");
   if (scheme_end == std::string_view::npos || scp < scheme_end) {
+    // "ext::sh -c …" runs a command (git-remote-ext).
     if (text.substr(scp).starts_with("::")) return NoGitUrl(text, "transport helpers are not allowed");
     PTPKG_CHECK(CheckHost(text, text.substr(0, scp)));
     return GitUrl{.text = std::string(text)};

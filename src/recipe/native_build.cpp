@@ -71,6 +71,7 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   }
   part.recipe_dir = recipe.recipe_dir;
   part.recipe_file = recipe.recipe_file;
+  // A script that doesn't mention them gets none, and the build is shared by all of their values.
   for (const char* name : {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"}) {
     if (mentioned(name)) native.mentioned.insert(name);
   }

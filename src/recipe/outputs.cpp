@@ -1,3 +1,15 @@
+// A recipe with outputs becomes one document per output, before anything is evaluated. The rest of ptpkg then
+// only knows recipes with one package.
+//
+// An output takes these parts of the top level (CEP 14, and rattler-build where it leaves this open):
+//
+// - `build` and `about` are merged key by key, and the output wins. `script` and `files` are replaced as a
+//   whole. `skip` holds if either does.
+// - `source` and `tests` of the top level come before the output's own.
+// - An output that inherits from a staging output takes neither sources, tests nor script from the top level.
+// - A staging output makes no package, so it takes no `build`, `tests` or `about`, and gets a version that
+//   nobody sees.
+
 #include "recipe/outputs.h"
 
 #include <algorithm>
@@ -42,7 +54,7 @@ Node Joined(const Node* first, const Node* second) {
   return list;
 }
 
-/// `key` of the top level before that of the output.
+/// `key` of the top level before the output's.
 void Prepend(const Node& top, std::string_view key, Node& output) {
   const Node* first = top.Find(key);
   if (first != nullptr) Set(output, key, Joined(first, output.Find(key)));
@@ -55,7 +67,7 @@ Node Mapping(const SourceSpan& span) {
   return node;
 }
 
-/// The top level's `build` under that of the output.
+/// The top level's `build` under the output's.
 void MergeBuild(const Node& top, bool inherits, Node& output) {
   const Node* base = top.Find("build");
   if (base == nullptr) return;
@@ -86,6 +98,7 @@ void TakeVersion(const Node& top, bool staging, Node& output) {
     const Node* recipe = top.Find("recipe");
     const Node* version = recipe == nullptr ? nullptr : recipe->Find("version");
     if (version != nullptr) Set(package, "version", *version);
+    // The reader of `package` requires a version.
     if (version == nullptr && staging) Set(package, "version", NoVersion(package.span));
   }
   Set(output, "package", std::move(package));

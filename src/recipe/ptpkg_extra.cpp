@@ -1,4 +1,14 @@
 // extra.ptpkg of a recipe. Layer: recipe.
+//
+// Values are checked here, at their place in the recipe, rather than hours later in the packer: formats,
+// search paths, file names, GPU architectures, sizes. A search path must begin with $ORIGIN, because packages
+// can be installed anywhere.
+//
+// A key that would have no effect is an error. For the zip this needs care, since formats may be conditional:
+// MayName tells whether any variant could make one. An expression may give every format, so it counts as yes.
+//
+// The other direction matters as well: a variable that is empty by mistake must not switch a check off, so
+// `device_code` without a value is an error, and "any" has to be written.
 
 #include <algorithm>
 #include <array>
@@ -88,7 +98,7 @@ Result<std::vector<std::string>> ReadRequires(Reader& reader, const Node* node, 
 }
 
 /// True if the list `node` can have `format` in some variant: as an item, in a branch, or by an expression,
-/// for not all values of its variables are known here.
+/// because the values of its variables are not all known here.
 bool MayName(const Node& node, std::string_view format);
 
 bool MayName(const std::vector<Item>& items, std::string_view format) {

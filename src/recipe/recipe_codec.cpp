@@ -1,3 +1,13 @@
+// The codec decides what reaches a node and its key: a field that is missing here is invisible to every
+// stage. The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of
+// each struct, so that a new one cannot be forgotten.
+//
+// Places (recipe_dir, spans) are not encoded, because equal recipes in different directories must have equal
+// keys. The hash input is encoded apart, since it is shared by pointer.
+//
+// A plan may come from a file, so decoding trusts nothing: nlohmann's exceptions become errors, an unknown
+// kind of test is refused, and names that become file names are checked again.
+
 #include "recipe/recipe_codec.h"
 
 #include <fmt/core.h>
@@ -147,6 +157,7 @@ Result<void> DecodeRest(const Json& json, std::string_view where, Recipe& recipe
 Result<void> CheckNames(const std::vector<std::string>& names, std::string_view where) {
   for (const std::string& name : names) {
     const auto path = RelPath::Parse(name);
+    // A plan from a file could name "../x" here, and the name becomes a path.
     if (path && path->ParentText().empty() && !NameProblem(name)) continue;
     return Unreadable(where, fmt::format("'{}' is not a file name", ShownName(name)));
   }

@@ -1,3 +1,10 @@
+// The rendered recipe in the form of a recipe, with all values filled in, for `ptpkg render` and for conda
+// packages.
+//
+// Empty members are left out, so the text of a recipe without some key doesn't change when that key is added
+// to ptpkg. URLs lose their credentials. A branch or HEAD becomes the commit that it meant, and a tag keeps
+// its name next to `expected_commit`.
+
 #include "recipe/recipe_json.h"
 
 #include "recipe/git_url.h"
@@ -6,7 +13,7 @@
 namespace ptpkg::recipe {
 namespace {
 
-/// Collects the members that say something.
+/// Collects the members that are not empty.
 class Members {
  public:
   Members& Add(const char* key, Json value) {

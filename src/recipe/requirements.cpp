@@ -1,4 +1,12 @@
-// requirements of a recipe. Layer: recipe.
+// The section `requirements` of a recipe. Layer: recipe.
+//
+// The order is fixed: build and host first, then run. A bare name of build or host takes the variant's value
+// as its version, and that reading makes the key part of the variant. Exact versions of host are the facts of
+// pin_compatible(), so run requirements are read only when these are known.
+//
+// Values of variant files come in conda's forms: "3.11" means every 3.11.x, and "3.11.* *_cpython" has a
+// build string. A plain list of run exports is weak (CEP 14). Forms that the format leaves open follow
+// rattler-build.
 
 #include <fmt/core.h>
 
@@ -39,6 +47,7 @@ class RequirementsReader {
   Result<std::vector<MatchSpec>> VariantList(const Node* node) {
     PTPKG_TRY(std::vector<MatchSpec> specs, List(node));
     for (MatchSpec& spec : specs) {
+      // A written version wins, and the key is then not read here.
       if (!IsBare(spec) || bare_.contains(NormalizedKey(spec.name))) continue;
       const std::optional<Value> value = reader_.scope().variants().Read(spec.name);
       if (!value) continue;
@@ -87,7 +96,7 @@ class RequirementsReader {
   std::set<std::string> bare_;
 };
 
-/// Which versions of host are known without a solver.
+/// Versions of host that are known without a solver.
 std::map<std::string, std::string> KnownVersions(const std::vector<MatchSpec>& specs) {
   std::map<std::string, std::string> versions;
   for (const MatchSpec& spec : specs) {

@@ -1,4 +1,12 @@
 // extra.ptpkg.slices of a recipe. Layer: recipe.
+//
+// `each` follows the recipe's own device_code: one slice per GPU with machine code. Code for sm_90 and sm_90a
+// runs on the same GPU, so both give one slice. The word "any" means that a variant has no GPU code, and
+// gives no slices, while an absent device_code is an error: nothing is known then.
+//
+// Slices are parsed after each item, together with the items before, so that an error about a repetition
+// points at the second one. The formats are checked last (CheckSlices), because a slice needs a package that
+// carries it.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +41,7 @@ Result<std::vector<std::string>> SlicePerGpu(const std::vector<std::string>& dev
     // Code of sm_90 and sm_90a is for one GPU.
     if (std::find(gpus.begin(), gpus.end(), slice->str()) == gpus.end()) gpus.push_back(slice->str());
   }
-  // "any" says that a variant has no GPU code; without a word, nothing is known.
+  // "any" means that a variant has no GPU code. Without device_code nothing is known.
   const bool has_none = !device_code.empty() && !asked.RequestsCode();
   if (!gpus.empty() || has_none) return gpus;
   return InvalidSlices("'each' needs machine code in 'extra.ptpkg.device_code', which lists none", span)
@@ -52,7 +60,7 @@ Result<std::vector<std::string>> ReadGpus(Reader& reader, const Node& node,
           .WithHint("'each' alone makes one slice for each GPU of 'device_code'");
     }
     gpus.push_back(text.text);
-    // With those before it, so that a slice that is there already is told of at its own place.
+    // With the items before it, so that an error about a repeated slice points at the second one.
     const auto slices = versions::ParseGpuSlices(gpus);
     if (!slices) return Error(slices.error()).At(span);
     gpus.back() = slices->back().str();

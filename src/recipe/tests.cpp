@@ -1,4 +1,12 @@
-// tests of a recipe. Layer: recipe.
+// The section `tests` of a recipe. Layer: recipe.
+//
+// One item may hold tests of several kinds, and then means several tests. Some keys stand next to the kind
+// that they belong to (`files`, `pip_check`, `strict`), so an item is checked as a whole: a key whose kind is
+// missing would have no effect, and a value in both places would be ambiguous.
+//
+// A script may be empty in some variant by its conditions, and is then no test. A script that is always empty
+// is a mistake. The position of a script test is part of its files' path in the package, so positions must
+// not change afterwards.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +37,7 @@ Result<std::vector<std::string_view>> KindsOf(const Node& item) {
                      item.span);
 }
 
-/// Keys that belong to one kind of test, and may stand beside it.
+/// Keys that belong to one kind of test, and may be written next to it.
 struct NeighborKey {
   const char* key;
   std::string_view kind;

@@ -1,3 +1,17 @@
+// A file is known by its digest, so the cache stores it under the digest and any mirror may deliver it. The
+// name in the cache is only complete: bytes are collected in a partial file, compared, then renamed.
+//
+// - A partial download goes on by Range, if the server still has the version that the first part came from
+//   (partial_file.h). If the whole then has another digest, the old part may be wrong, so it begins anew
+//   once.
+// - A partial file of the right digest means that a run was killed just before the rename.
+// - Only a version makes a partial file useful. It is also dropped after a local error, so that a full disk
+//   gets free.
+//
+// One process fetches a file at a time, and looks again after it got the lock. The error for several mirrors
+// takes the code of the most useful cause: the network, which a second run may find repaired, then a wrong
+// digest.
+
 #include "source/download.h"
 
 #include <algorithm>
@@ -41,8 +55,8 @@ Result<void> FetchRest(Env& env, const std::string& url, PartialFile& partial, T
   return Ok();
 }
 
-/// Takes one mirror's body into the cache directory. What is there of it stays for the next run, unless it is
-/// of no use for that.
+/// Takes one mirror's body into the cache directory. A part of it stays for the next run, unless that run
+/// could not use it.
 Result<void> FetchFrom(Env& env, const std::string& url, const Wanted& wanted) {
   PTPKG_TRY(PartialFile partial,
             PartialFile::Open(env, wanted.target.Parent(), url, wanted.declared.Choice()));
@@ -88,6 +102,7 @@ Result<bool> ReuseUnderOtherName(Env& env, const Wanted& wanted) {
   for (const std::string& name : names) {
     const AbsPath other = wanted.target.Parent() / name;
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(other));
+    // Leases, locks and partial files.
     if (name.starts_with('.') || stat.kind != FileKind::kRegular) continue;
     PTPKG_TRY(const Digests digests, HashFile(env.fs, other, wanted.declared.Choice()));
     if (!wanted.declared.Match(digests)) continue;
@@ -106,7 +121,7 @@ Error NotCached(const Wanted& wanted) {
       .WithHint(fmt::format("build once without --offline, or put the file at '{}'", wanted.target.str()));
 }
 
-/// One error for all mirrors: what can be tried again counts most, then a file that is not the declared one.
+/// One error for all mirrors: a cause that may pass counts most, then a file that is not the declared one.
 Error NoMirror(const Wanted& wanted, const std::vector<Error>& causes) {
   if (causes.size() == 1) return causes.front();
   ErrorCode code = causes.back().code();
@@ -127,6 +142,7 @@ Result<void> FetchFromAny(Env& env, const std::vector<std::string>& urls, const 
   for (const std::string& url : urls) {
     PTPKG_CHECK(env.cancel.Check());
     Result<void> fetched = FetchFrom(env, url, wanted);
+    // Parts from other mirrors are useless now.
     if (fetched) return RemovePartialFiles(env.fs, wanted.target.Parent());
     if (fetched.error().code() == ErrorCode::kCancelled) return fetched;
     causes.push_back(fetched.error());
@@ -194,6 +210,7 @@ Result<Downloaded> Download(Env& env, const recipe::Source& source) {
       PTPKG_TRY(cached, ReuseUnderOtherName(env, wanted));
     }
     std::vector<std::string> urls = source.urls;
+    // A file: URL needs no network.
     if (env.offline) std::erase_if(urls, [](const std::string& url) { return !url.starts_with("file://"); });
     if (!cached && urls.empty()) return NotCached(wanted).At(source.span);
     if (!cached) PTPKG_CHECK(FetchFromAny(env, urls, wanted));

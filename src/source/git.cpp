@@ -1,3 +1,17 @@
+// All calls of git go through here, so that no setting of the user or of a repository changes what a build
+// reads.
+//
+// - Calls to servers get the user's environment and configuration, because proxies, credential helpers and
+//   insteadOf are there. Variables that lead to another repository or change its content are left out
+//   (IsPassedOn).
+// - Calls on the cache's own repositories get no configuration at all.
+// - Hooks, prompts, background maintenance and recursion into submodules are switched off for both.
+//
+// git has exit codes but no error codes, so CodeOf reads its messages, in LC_ALL=C. The order matters: damage
+// of our own repository, refused logins, missing things, and everything else counts as the network. Only
+// network errors are tried again, with at most three attempts: git cannot resume in the middle of a pack.
+// Most marks of damage must begin a line, because a server's words follow "remote: ".
+
 #include "source/git.h"
 
 #include <algorithm>
@@ -109,7 +123,7 @@ std::map<std::string, std::string> Git::Variables(const GitCall& call) const {
   }
   variables["LC_ALL"] = "C";
   variables["GIT_TERMINAL_PROMPT"] = "0";
-  // ssh would ask on the terminal, and a stopped child waits for ever.
+  // ssh would ask on the terminal, and the child would wait without end.
   variables["SSH_ASKPASS"] = "/bin/false";
   variables["SSH_ASKPASS_REQUIRE"] = "force";
   if (call.index) variables["GIT_INDEX_FILE"] = call.index->str();
@@ -152,6 +166,7 @@ Result<std::string> Git::RunWithRetry(const GitCall& call, const GitUrl& url,
     PTPKG_TRY(const ExitStatus status, Run(call));
     if (status.ok()) return std::string(Trim(status.output));
     ErrorCode code = CodeOf(status.output);
+    // A local repository has no network, and a killed git left no message.
     if (code == ErrorCode::kNetwork && (url.is_local || status.signal != 0)) code = ErrorCode::kIo;
     const bool again = code == ErrorCode::kNetwork && attempt < kAttempts;
     if (!again) {

@@ -1,3 +1,17 @@
+// Writes the files of a commit and of its submodules, without any .git. The files must depend on the commit
+// alone, so neither `git archive` (export-ignore, export-subst) nor `git submodule` (a work tree with .git)
+// fits. `read-tree -u` with an index of its own writes what a checkout would.
+//
+// Submodules are the links (mode 160000) of the tree, and .gitmodules only supplies their URLs. Each is
+// fetched by its commit id into a mirror of its own, several at once, and its own submodules in turn, up to a
+// limit of levels. A repository on a server must not name repositories of this machine (CVE-2022-39253):
+// SubmoduleUrl refuses that.
+//
+// If git fails, fsck decides: a damaged mirror is fetched again, once. Any other cause, such as a full disk,
+// would not go away by that. At the end all files get SOURCE_DATE_EPOCH as time, because the order in which
+// git writes them would decide what make considers outdated. docs/decisions/0013-sources.md compares the
+// alternatives.
+
 #include "source/git_checkout.h"
 
 #include <algorithm>
@@ -48,6 +62,7 @@ class Exporter {
       }
       env_.reporter.Warn(fmt::format("{}; fetching it again", taken.error().message()));
       PTPKG_CHECK(mirror.Refetch(wish));
+      // The failed checkout may have written a part of the files.
       PTPKG_CHECK(Clear(destination));
       taken = Take(mirror, wish, destination);
     }
@@ -68,6 +83,7 @@ class Exporter {
       if (entry.update == "none") return Ok();
       const std::string frame = fmt::format("while fetching the submodule '{}' of '{}'", submodule.path.str(),
                                             ShownGitUrl(wish.url.text));
+      // Relative URLs of a clone are relative to the URL that it was cloned from.
       const bool relative = entry.url.starts_with('.');
       PTPKG_TRY(const GitUrl url, recipe::SubmoduleUrl(relative ? parent : wish.url, entry.url), frame);
       PTPKG_TRY(const AbsPath folder, FolderOf(destination, submodule.path), frame);
@@ -90,6 +106,7 @@ class Exporter {
                  .index = scratch_ / NewScratchFileName("index")};
     if (wish.lfs) {
       PTPKG_CHECK(mirror.CheckLfs(wish));
+      // Calls on the cache read no configuration, so the filters are given here.
       call.settings = {"filter.lfs.process=git-lfs filter-process", "filter.lfs.smudge=git-lfs smudge -- %f",
                        "filter.lfs.required=true"};
     }

@@ -1,3 +1,17 @@
+// One bare repository per URL holds the commits that were built, mostly without history. Invariant: a commit
+// with a ref below refs/ptpkg/commits has all of its objects. Its ref appears only after the pack is
+// complete. So a killed fetch leaves objects without a ref, and the next fetch begins anew. LFS files have
+// refs of their own.
+//
+// - One fetch at a time per mirror, behind our own lock. kill -9 leaves git's lock files, and the holder of
+//   our lock may remove them. Readers go on meanwhile, because nothing inside a mirror is removed.
+// - First the commit by its id, with `depth`. Some servers give only the tips of branches and tags: then all
+//   of them are fetched, with history.
+// - A damaged mirror is never mended in place. Refetch makes a new repository next to it and exchanges the
+//   two.
+//
+// Names ("tag v1") keep the last commit that was fetched for them, for runs with --offline.
+
 #include "source/git_mirror.h"
 
 #include <fmt/core.h>
@@ -80,6 +94,7 @@ Result<void> GitMirror::Prepare(const GitUrl& url) {
   if (there) return Ok();
   PTPKG_TRY(const std::unique_ptr<File> lock,
             WaitForLock(*env_, folder_ / kFetchLockName, ShownGitUrl(url.text)));
+  // Another run may have made it while this one waited.
   PTPKG_TRY(const bool now, Exists(env_->fs, repository_));
   if (now) return Ok();
   PTPKG_CHECK(RemoveAbandoned(*env_, folder_));
@@ -103,6 +118,7 @@ Result<void> GitMirror::Refetch(const GitRequest& wish) {
   PTPKG_TRY(const bool damaged, IsDamaged(wish));
   if (!damaged) return Ok();  // another run has mended it; what it left out Fetch gets
   PTPKG_TRY(TempDir scratch, NewRepository());
+  // The damaged mirror stays until the new one is complete.
   const AbsPath damaged_one = std::exchange(repository_, scratch.path());
   const Result<void> fetched = FetchLocked(wish);
   repository_ = damaged_one;
@@ -158,6 +174,7 @@ Result<void> GitMirror::Fetch(const GitRequest& wish) {
     PTPKG_CHECK(FetchLocked(wish));
     task.Done(fmt::format("commit {}", wish.commit.substr(0, 12)));
   }
+  // The name is noted even if the commit was there: offline runs look it up.
   if (wish.name.empty()) return Ok();
   PTPKG_CHECK(RemoveStaleLocks());
   return SetRef(NameRef(wish.name), wish.commit);

@@ -1,3 +1,11 @@
+// A tag, branch or HEAD becomes a commit once, while the plan is made, for all variants. If each node asked
+// by itself, a branch that moves between two of them would give two packages of different sources.
+//
+// `ls-remote` asks only for the refs that the name may mean, and the first in git's own order wins: tags
+// before branches, and for an annotated tag its commit ("^{}"), not the tag object. Offline,
+// `expected_commit` or the commit of the last fetch under that name serves. Names other than tags are
+// reported with their commit, because they move.
+
 #include "source/git_resolve.h"
 
 #include <algorithm>
@@ -18,7 +26,7 @@ using recipe::GitSource;
 using recipe::GitUrl;
 using recipe::ShownGitUrl;
 
-/// Refs that `git` may mean, the best first. An annotated tag's commit stands under "^{}".
+/// Refs that `git` may mean, the best first. An annotated tag's commit has the suffix "^{}".
 std::vector<std::string> RefsOf(const GitSource& git) {
   const auto tag = [](const std::string& name) {
     return std::vector<std::string>{"refs/tags/" + name + "^{}", "refs/tags/" + name};
@@ -44,6 +52,7 @@ class Resolver {
   Resolver(Env& env, Git git) : env_(env), git_(std::move(git)) {}
 
   Result<std::string> Commit(const GitSource& source, const GitUrl& url) {
+    // While planning: a missing git-lfs must not show after other sources were fetched.
     if (source.lfs) PTPKG_CHECK(NeedLfs(url));
     if (recipe::IsCommitId(source.rev)) return source.rev;
     const std::string key = GitNameOf(source) + "\n" + url.text;
@@ -138,6 +147,7 @@ Result<void> ResolveGit(Env& env, const std::map<std::string, AbsPath>& override
   for (recipe::Recipe& recipe : recipes) {
     if (recipe.skip) continue;
     for (recipe::Source& source : recipe.sources) {
+      // --source replaces only the first source.
       const bool replaced = &source == &recipe.sources.front() && IsReplaced(recipe, overrides);
       if (source.git.url.empty() || replaced) continue;
       if (!resolver) {

@@ -1,3 +1,13 @@
+// A local directory is a source by its content. The digest must be equal for equal trees on every machine, so
+// it holds paths, digests, link targets and executable bits, but no times, owners or umask. Empty directories
+// are added only if there are any, so trees without them have the digest of a plain tree.
+//
+// Builds work on a copy. CopyFolder digests the copied files, not the originals: nobody else writes to the
+// copy, so the digest describes what is built even if somebody edits the originals meanwhile. The caller
+// compares it with the plan.
+//
+// A link that leaves the directory would point elsewhere in the copy, so it is an error.
+
 #include "source/local_tree.h"
 
 #include <algorithm>
@@ -123,6 +133,7 @@ Result<Sha256> CopyFolder(Env& env, const AbsPath& root, const AbsPath& destinat
     const AbsPath target = destination / entry.path;
     if (entry.kind == FileKind::kSymlink) return env.fs.CreateSymlink(entry.link_target, target);
     PTPKG_CHECK(env.fs.CopyFile(root / entry.path, target));
+    // Patches and scripts must be able to change the copy.
     if ((entry.mode & 0200U) == 0) PTPKG_CHECK(env.fs.SetMode(target, entry.mode | 0200U));
     // The copy, which nobody else writes to.
     PTPKG_CHECK(Digest(env, destination, entry));

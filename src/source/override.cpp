@@ -1,3 +1,11 @@
+// --source NAME=VALUE takes a path, or a repository with a name. Existing paths come first, since '@' may be
+// part of a directory's name. Only if nothing is there, the part after the last '@' is a tag, branch or
+// commit, and the rest must be a repository. In a URL the '@' counts only after the host, because a user name
+// comes before it.
+//
+// A bare repository has no files to copy, so it becomes a git source, like a clone with a name. A clone
+// without a name is a directory: its files count, uncommitted edits included.
+
 #include "source/override.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,11 @@
+// A download that was cut may only be resumed if the server still has the same file. Its validator is
+// therefore stored next to the bytes, and before the first byte: a kill between the two leaves no byte
+// without its version. Bytes without a version are useless, and Open drops them.
+//
+// The digest of a whole that came in one run is computed while the bytes arrive. A resumed one is read again
+// from the start, because the earlier bytes were not seen. MoveTo syncs the file before the rename, and the
+// directory after it.
+
 #include "source/partial_file.h"
 
 #include <fmt/core.h>
@@ -45,7 +53,7 @@ Result<void> PartialFile::Begin(const HttpBegin& begin) {
   if (begin.offset == 0) {
     PTPKG_CHECK(Drop());
     version_ = begin.version;
-    // Before the bytes: who is killed between the two has no byte without its version.
+    // Before the bytes: a kill between the two leaves no byte without its version.
     if (!version_.empty()) PTPKG_CHECK(WriteFile(env_->fs, VersionPath(), version_));
     hasher_ = std::make_unique<HashingSink>(nullptr, choice_);
     return Ok();

@@ -1,3 +1,15 @@
+// Applies one patch, with three questions before the program runs:
+//
+// - How many leading directories do the names have? FindStrip tries -p1, then -p0, then more, and takes the
+//   first level at which every file that the patch changes exists. Patches of git without a/ and b/ try -p0
+//   first.
+// - Does a name lead through a symlink? `patch` would follow a link that an earlier source or patch has made.
+//   A patch that makes a link and writes below it is refused too.
+// - Which program? GNU patch, or git for binary changes and names with blanks.
+//
+// No context line may differ: --fuzz=0 makes GNU patch as strict as `git apply`. After a patch with symlinks
+// the whole tree is listed, which refuses links that leave it.
+
 #include "source/patch.h"
 
 #include <algorithm>
@@ -76,7 +88,7 @@ bool IsThere(Fs& fs, const AbsPath& tree, const std::set<std::string>& made, con
   return stat && stat->kind != FileKind::kDirectory;
 }
 
-/// Compares the files that the patch changes with those of `tree`, without `strip` directories of their
+/// Compares the files that the patch changes with the files of `tree`, without `strip` directories of their
 /// names.
 Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip, bool reverse) {
   Fit fit;
@@ -86,6 +98,7 @@ Fit FitOf(Fs& fs, const AbsPath& tree, const PatchText& text, std::size_t strip,
     const std::string& to = reverse ? change.before : change.after;
     const std::string before = StripComponents(from, strip, change.bare_names);
     const std::string after = StripComponents(to, strip, change.bare_names);
+    // A name that this level uses up is not a file of the patch any more.
     const bool too_few_folders = before.empty() != from.empty() || after.empty() != to.empty();
     if (too_few_folders) return fit;
     const bool fits = from.empty() || IsThere(fs, tree, made, before) ||
@@ -109,6 +122,7 @@ Result<std::size_t> FindStrip(Fs& fs, const AbsPath& tree, const PatchText& text
       most = std::max(most, static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')));
     }
   }
+  // Names without a/ and b/ come from `git diff --no-prefix`.
   const bool no_prefixes = !text.has_prefixes && text.changes.front().from_git;
   std::vector<std::size_t> levels =
       no_prefixes ? std::vector<std::size_t>{0, 1} : std::vector<std::size_t>{1, 0};
@@ -224,6 +238,7 @@ Result<void> ApplyPatch(Env& env, const PatchFile& patch, const AbsPath& tree) {
   PTPKG_TRY(const std::size_t strip, FindStrip(env.fs, tree, text, patch));
   PTPKG_TRY(const std::vector<RelPath> files, FilesOf(text, strip));
   for (const RelPath& file : files) PTPKG_CHECK(RefuseSymlinks(env.fs, tree, file, name, text.has_symlinks));
+  // Before the program runs: afterwards the file outside would be written already.
   if (text.has_symlinks) PTPKG_CHECK(RefuseFilesBelowFiles(files, name));
   const auto run = text.needs_git ? RunGitApply : RunPatch;
   PTPKG_TRY(const ExitStatus status, run(env, patch, tree, strip),

@@ -1,3 +1,11 @@
+// A patch of a recipe may be a file, a directory with a quilt series, or the series file itself. All become
+// one list, in the order in which they apply. A series names files below its own directory only, so a foreign
+// series cannot reach others, and its options are limited to -pN and -R. Errors point at the line of the
+// series file.
+//
+// Patches within sources ("${SRC_DIR}/…") are missing here, because they exist only once the sources are
+// prepared.
+
 #include "source/patch_list.h"
 
 #include <charconv>

@@ -1,3 +1,18 @@
+// A patch is untrusted text, and the program `patch` follows whatever names are in it. So ptpkg reads the
+// whole patch before any program does. It finds each file that the patch would touch, and refuses forms that
+// it cannot judge.
+//
+// The reader knows unified diffs and git's extended header. It counts the lines of each hunk by its header,
+// because a hunk may contain lines that look like headers. Text outside hunks is prose and may begin with
+// anything. Only the lines that directly follow "diff --git" are git's.
+//
+// A git header without hunks can be a change by itself: a rename, a mode, an empty or binary file. It
+// therefore ends only when the next header, a file header or the end of the text comes (EndGitHeader).
+//
+// Invariant: every path is relative and stays in the tree, before and after stripping. Quoted names, context
+// diffs and binary changes without data are refused. `needs_git` marks changes that only `git apply` carries
+// out.
+
 #include "source/patch_text.h"
 
 #include <algorithm>
@@ -213,6 +228,7 @@ class Reader {
       if (RelPath::Parse(path)) continue;
       return Fail(ErrorCode::kInvalidInput, fmt::format("the path '{}' leaves the source tree", path));
     }
+    // git doesn't quote blanks in names, and only git reads such names back.
     const bool blank = (change.before + change.after).find(' ') != std::string::npos;
     if (change.from_git && blank) patch_.needs_git = true;
     patch_.changes.push_back(change);

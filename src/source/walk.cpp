@@ -1,3 +1,13 @@
+// One list of files serves digests, copies and records, so it must be the same on every machine and in every
+// run: sorted by path, independent of the order in which directories are read in parallel.
+//
+// Directories are read level by level, in parallel and without recursion: a foreign tree may be deeper than
+// the stack. No symlink is followed, except the root itself.
+//
+// With `sources_only`, version control and earlier output directories are left out. An output directory is
+// recognised by its `.ptpkg`, under whatever name. Files of a run (ptpkg.toml, logs) are left out only at the
+// root, where users put them.
+
 #include "source/walk.h"
 
 #include <algorithm>
@@ -58,7 +68,7 @@ Result<void> List(Env& env, const AbsPath& root, const WalkOptions& options, Fol
       folder.entries.push_back({.path = std::move(path), .stat = stat});
     }
   }
-  // A directory that was made for what is left out is none of the sources either.
+  // A directory that holds only excluded paths does not belong to the sources either.
   const bool is_empty = folder.entries.empty() && folder.folders.empty() && !has_left_out;
   if (!options.empty_folders || !is_empty || folder.path.empty()) return Ok();
   PTPKG_TRY(RelPath path, RelPath::Parse(folder.path));
@@ -78,7 +88,7 @@ Result<std::vector<WalkEntry>> Walk(Env& env, const AbsPath& root, const WalkOpt
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a directory", root.str()));
   }
   std::vector<WalkEntry> entries;
-  // Level by level, and no recursion: the depth of a foreign tree is not ours to trust.
+  // Level by level, without recursion: the depth of a foreign tree is unknown.
   std::vector<Folder> level = {{.path = ""}};
   while (!level.empty()) {
     PTPKG_CHECK(ParallelFor(env.jobs, level.size(),

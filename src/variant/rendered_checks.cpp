@@ -1,3 +1,12 @@
+// Rendered packages are each valid alone, and can still contradict each other. These checks need all of them:
+//
+// - Two packages with one file name would overwrite each other. The cause decides the message: two outputs of
+//   one variant, or two variants whose build string lacks the hash. Names that wait for tools (detected())
+//   are compared later, by DetectInBuildStrings.
+// - `extra.ptpkg.outputs` may only name outputs that exist in some variant, inherited staging outputs
+//   included.
+// - Outputs must not need each other in a circle. The graph is by name, over all variants together.
+
 #include "variant/rendered_checks.h"
 
 #include <algorithm>
@@ -17,7 +26,7 @@ bool HasOutputs(const recipe::Document& document) { return document.root.Find("o
 Result<void> CheckNames(const recipe::Document& document, const std::vector<recipe::Recipe>& recipes) {
   std::map<std::string, const recipe::Recipe*> names;
   for (const recipe::Recipe& recipe : recipes) {
-    // Names with what tools say are compared when every variant has met its own tools.
+    // Names that contain versions of tools are compared when these are known.
     if (recipe.skip || !recipe.detects.empty()) continue;
     const auto [at, added] = names.emplace(recipe.subdir + "/" + recipe.FileStem(), &recipe);
     if (added) continue;
@@ -38,7 +47,7 @@ Result<void> CheckNames(const recipe::Document& document, const std::vector<reci
   return Ok();
 }
 
-/// extra.ptpkg.outputs names outputs by what they are called in some variant.
+/// extra.ptpkg.outputs names outputs by their name in some variant.
 Result<void> CheckExtraOutputs(const recipe::Document& document, const std::vector<recipe::Recipe>& recipes) {
   const recipe::Node* extra = document.root.Find("extra");
   const recipe::Node* ptpkg = extra == nullptr ? nullptr : extra->Find("ptpkg");

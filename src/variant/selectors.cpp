@@ -1,3 +1,11 @@
+// Selectors of conda_build_config.yaml choose lines by platform, before the file is parsed as YAML. There,
+// conda-build evaluates Python. ptpkg evaluates the recipe's expression language, with the names that such
+// files use: platforms, linux64, x86, and os.environ. An unknown name is false: it could only be a variant
+// key, and no variant is chosen yet.
+//
+// A line that is left out stays as an empty line, so that errors of the YAML parser still name the right
+// line. The selector is the last bracket in a comment: "#" inside a value and other comments don't count.
+
 #include "variant/selectors.h"
 
 #include <optional>

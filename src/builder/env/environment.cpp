@@ -1,3 +1,15 @@
+// ptpkg builds the script's environment from nothing: with the caller's variables, a result would depend on
+// the shell that started it. Each variable has one of these reasons:
+//
+// - conda-build's and rattler-build's names, so that scripts written for those run unchanged
+// - reproducibility: locale, time zone, hash seed, SOURCE_DATE_EPOCH, prefix maps, no build ids
+// - relocation: a search path pad in LDFLAGS leaves room for any later search path
+// - isolation: pip must neither ask an index nor install into the machine's Python
+//
+// Invariant: the order decides who wins. Variant keys only fill gaps (`try_emplace`), so a key called PATH
+// cannot break a build. `script.env` overrides everything, and PyTorch's version comes last because it reads
+// the outcome. docs/formats/build-environment.md describes each variable.
+
 #include "builder/env/environment.h"
 
 #include <algorithm>
@@ -76,8 +88,8 @@ void AddReproducibility(Variables& out, const Env& env) {
   out["LANG"] = "C.UTF-8";
   out["TZ"] = "UTC";
   out["SOURCE_DATE_EPOCH"] = std::to_string(env.source_date_epoch);
-  // Some projects take ccache by themselves. It returns wrong objects for some nvcc commands, and its cache
-  // would be that of this build's empty HOME anyway.
+  // Some projects use any ccache that they find. It returns wrong objects for some nvcc commands, and its
+  // cache would lie in this build's empty HOME anyway.
   out["CCACHE_DISABLE"] = "1";
   out["PYTHONHASHSEED"] = "0";
   out["PYTHONDONTWRITEBYTECODE"] = "1";
@@ -170,7 +182,7 @@ bool IsVariableName(const std::string& name) {
 
 void SetJobs(int jobs, const recipe::Recipe& recipe, Variables& out) {
   // For tools that are not told a number: torch's setup.py and extensions, and `cmake --build`. Not
-  // MAKEFLAGS: there are makefiles that break with several jobs. Of plain ninja there is no such variable.
+  // MAKEFLAGS: there are makefiles that break with several jobs. Plain ninja reads no such variable.
   for (const char* name : {"CPU_COUNT", "MAX_JOBS", "CMAKE_BUILD_PARALLEL_LEVEL"}) {
     if (!recipe.script.env.contains(name)) out[name] = std::to_string(jobs);
   }
@@ -186,7 +198,7 @@ std::map<std::string, std::string> ScriptEnvironment(const Env& env, const Envir
   AddPython(out, input);
   SetJobs(env.jobs, input.recipe, out);
   for (const auto& [key, value] : input.recipe.variant) {
-    // A key such as "prefix-map" is no name, and one such as "PATH" must not break the build.
+    // A key such as "prefix-map" is not a name, and one such as "PATH" must not break the build.
     if (IsVariableName(key)) out.try_emplace(key, value);
   }
   for (const auto& [key, value] : input.recipe.script.env) out[key] = value;

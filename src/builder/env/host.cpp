@@ -1,3 +1,12 @@
+// The order in which a host prefix is filled, because each step needs the one before. First a conda client
+// makes both prefixes, since clients refuse an existing directory, or wheels become the build's tools. Then
+// packages of our channel are unpacked on top. Python comes last: a package or the client may have brought
+// one, and only otherwise the machine's interpreter becomes the prefix's own. Wheels of the host follow it,
+// because pip needs that Python.
+//
+// With wheels, the directory of the build's Python packages comes first among those that the script's Python
+// sees, so that pinned versions win over the machine's.
+
 #include "builder/env/host.h"
 
 #include <fmt/core.h>

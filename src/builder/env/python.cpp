@@ -1,3 +1,10 @@
+// Which Python is behind a path? The name doesn't tell: it may be a virtual environment, a version manager's
+// shim, or an interpreter without pip. One probe answers all questions with a line of JSON.
+//
+// The probe must run on every interpreter that a recipe may meet, from Python 3.5 on. Its JSON is the last
+// line, so that text printed before cannot break it. `-I` keeps the current directory and PYTHON* variables
+// out of the answer.
+
 #include "builder/env/python.h"
 
 #include <fmt/core.h>
@@ -98,6 +105,7 @@ Result<Python> ParseAnswer(const std::string& output, const AbsPath& executable)
 /// Reason why an interpreter failed: the last line of a traceback. Version managers put
 /// programs in the place of interpreters that are not installed, and print a page about themselves.
 std::string WhyItFailed(const ExitStatus& status) {
+  // A shell exits with these when the program behind a script is missing or cannot run.
   constexpr int kNotExecutable = 126;
   constexpr int kNotFound = 127;
   if (status.code == kNotExecutable || status.code == kNotFound) return "it points to no interpreter";
@@ -135,6 +143,7 @@ Result<Python> ProbePython(Env& env, const AbsPath& executable, const std::vecto
   command.argv.insert(command.argv.end(), packages.begin(), packages.end());
   // Version managers put scripts in the place of interpreters, which need the user's own environment.
   command.env = SharedVariables(env);
+  // A shim without PATH would not find the interpreter behind it.
   command.env.try_emplace("PATH", "/usr/bin:/bin");
   command.cancel = &env.cancel;
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
@@ -162,6 +171,7 @@ std::vector<AbsPath> PythonCandidates(const Env& env, const std::string& named, 
     for (const std::string& name : Split(names, ':')) add(name);
     return found;
   }
+  // The exact version first: python3 may be another one.
   if (!wanted.empty()) add("python" + wanted);
   add("python3");
   add("python");

@@ -1,3 +1,11 @@
+// The script's Python must install into PREFIX and still see the machine's packages. The modules venv and
+// ensurepip could make such an environment, but Debian packages them apart, and a build must not need them.
+// So ptpkg writes the parts itself (PEP 405): a link to the interpreter, pyvenv.cfg, and a .pth file that
+// adds the machine's package directories.
+//
+// Then it probes the result: an interpreter that cannot serve another prefix must show before the script
+// runs. The written files are `helpers`, which enter a package only if the script replaces them.
+
 #include "builder/env/python_prefix.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A pin is a wheel's file name and digest. Name and version are read from the file name, so they cannot
+// contradict it. Plans come from files, so a pin's file name must be a plain name: it becomes a path in the
+// cache.
+
 #include "builder/pip/locked_wheels.h"
 
 #include <algorithm>

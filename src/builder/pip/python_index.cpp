@@ -1,3 +1,15 @@
+// pip decides which wheels meet a requirement: it applies the user's index, proxies and certificates, and the
+// tags of the interpreter. A pin needs the digest of the wheel itself, so a question is a `pip download`. The
+// wheels go into the download cache under their digests, and the answer is stored under a key of Python
+// version and question.
+//
+// ptpkg uses a stored answer without asking again, so `cmake >=3.27` keeps its meaning until the cache is
+// cleaned. The pins enter the build's key: another machine gets the same bytes, or an error with both
+// digests.
+//
+// Invariants: only wheels, because a source distribution would have to be built. No pip cache, because ptpkg
+// keeps the files. Each use compares the digest, under a lease.
+
 #include "builder/pip/python_index.h"
 
 #include <algorithm>
@@ -34,6 +46,7 @@ std::string VersionsIn(std::string_view output) {
   std::vector<std::string> versions;
   for (const std::string& part : Split(list, ',')) {
     const std::string version(Trim(part));
+    // pip does not choose pre-releases by itself, so they would be no advice.
     if (version.find_first_not_of("0123456789.") == std::string::npos && !version.empty())
       versions.push_back(version);
   }
@@ -53,6 +66,7 @@ std::string MissingIn(std::string_view output) {
 
 /// Error for a failure of pip.
 Error PipFailed(const WheelQuery& ask, const std::string& output) {
+  // pip reports a missing package after network errors too, so these are looked for first.
   for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
     if (output.find(mark) == std::string::npos) continue;
     return Error(ErrorCode::kNetwork,
@@ -81,7 +95,7 @@ Result<void> Download(Env& env, const Python& pip, const WheelQuery& ask, const 
   Command command;
   command.argv = {pip.executable.str(), "-m", "pip", "download", "--disable-pip-version-check", "--no-input",
                   "--no-color", "--progress-bar", "off",
-                  // what it fetched is kept by us
+                  // ptpkg's own cache keeps the files
                   "--no-cache-dir",
                   // a source would have to be built
                   "--only-binary", ":all:", "--dest", wheels.str()};
@@ -102,7 +116,7 @@ Result<void> Download(Env& env, const Python& pip, const WheelQuery& ask, const 
   return Ok();
 }
 
-/// Moves what lies in `folder`/wheels to its places in the cache.
+/// Moves the files of `folder`/wheels to their places in the cache.
 Result<std::vector<WheelPin>> Keep(Env& env, const AbsPath& folder) {
   std::vector<WheelPin> pins;
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder / "wheels"));

@@ -1,3 +1,15 @@
+// Wheels of the Python index become the build's tools, libraries and Python packages. NVIDIA splits its
+// toolkit into many wheels, each with a part of one tree below `nvidia/`. This file merges the parts into one
+// directory, the way NVIDIA's installer lays them out. It adds names that wheels lack: `libcudart.so` for
+// linkers, and `lib64`.
+//
+// pip installs the Python packages, without index, dependencies or the user's configuration: the plan has
+// chosen each wheel by its digest. Build packages get an environment of their own, and PREFIX gets only the
+// host's packages.
+//
+// Invariant: each wheel is read under a lease, after its digest was compared. Another layout of equal wheels
+// needs a new kWheelLayout, which is part of the tools' key.
+
 #include "builder/pip/wheel_prefix.h"
 
 #include <algorithm>
@@ -18,7 +30,7 @@ bool IsPythonMarker(std::string_view name) {
   return name == "__init__.py" || name == "py.typed" || name == "__pycache__" || name == ".metadata";
 }
 
-/// Moves all of the directory `from` into the directory `to`, where directories may be there already.
+/// Moves all of the directory `from` into the directory `to`, which may have directories of the same names.
 Result<void> MergeInto(Env& env, const AbsPath& from, const AbsPath& to) {
   PTPKG_CHECK(env.fs.MakeDirs(to));
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(from));
@@ -31,6 +43,7 @@ Result<void> MergeInto(Env& env, const AbsPath& from, const AbsPath& to) {
     }
     PTPKG_TRY(const FileStat source, env.fs.Lstat(from / name));
     PTPKG_TRY(const FileStat target, env.fs.Lstat(to / name));
+    // Nothing is overwritten: a file in two parts is an error.
     if (source.kind != FileKind::kDirectory || target.kind != FileKind::kDirectory) {
       return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", (to / name).str()));
     }
@@ -46,7 +59,7 @@ Result<void> LinkLibraries(Env& env, const AbsPath& folder) {
   for (const std::string& name : names) {
     const std::size_t at = name.find(".so.");
     if (!name.starts_with("lib") || at == std::string::npos) continue;
-    // the shortest is the name that the loader knows
+    // the shortest is the SONAME, which the loader looks for
     std::string& target = links[name.substr(0, at + 3)];
     if (target.empty() || name.size() < target.size()) target = name;
   }
@@ -80,6 +93,7 @@ class WheelLayer {
 
   Result<void> Host(const std::optional<AbsPath>& python) {
     if (!Has(WheelRole::kHost)) return Ok();
+    // Without a Python of its own, PREFIX gets the wheels from the build's pip.
     if (python) return Install(WheelRole::kHost, *python, {});
     return Install(WheelRole::kHost, tools_ / "wheels/bin/python", {"--prefix", input_.layout.prefix.str()});
   }
@@ -93,6 +107,7 @@ class WheelLayer {
   Result<void> Toolkit() {
     if (!Has(WheelRole::kToolkit)) return Ok();
     const AbsPath cuda = tools_ / "cuda";
+    // On the same file system as the toolkit, so that files are renamed and not copied.
     const AbsPath unpacked = tools_ / "unpacked-wheel";
     PTPKG_CHECK(env_.fs.MakeDirs(cuda));
     for (const WheelPin& pin : input_.plan.wheels.pins) {
@@ -107,7 +122,8 @@ class WheelLayer {
     return has_lib64 ? Ok() : env_.fs.CreateSymlink("lib", cuda / "lib64");
   }
 
-  /// A part's files lie in nvidia/cu13, those of libraries with a release of their own in nvidia/cudnn.
+  /// A part's files lie in nvidia/cu13. Libraries with their own releases use a directory such as
+  /// nvidia/cudnn.
   Result<void> UnpackPart(const WheelPin& pin, const AbsPath& unpacked, const AbsPath& cuda) {
     PTPKG_TRY(const LeasedWheel wheel, LeaseWheel(env_, input_.plan.access, pin));
     PTPKG_CHECK(env_.fs.MakeDirs(unpacked));
@@ -169,7 +185,7 @@ class WheelLayer {
     return Ok();
   }
 
-  /// All but the environment's own python and pip, which would hide those of PREFIX.
+  /// All but the environment's own python and pip, which would hide PREFIX's programs.
   Result<void> LinkPrograms() {
     PTPKG_CHECK(env_.fs.MakeDirs(tools_ / "bin"));
     PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(tools_ / "wheels/bin"));

@@ -1,3 +1,10 @@
+// The table maps conda requirements to wheels, as data (data/wheels.yaml). A row is one of three kinds.
+// `extras` and `part` name a part of the CUDA toolkit, `folder` a package of its own that is unpacked into
+// the toolkit's tree, and `package` an ordinary package. Exactly one kind is required, so a misspelt key
+// cannot change a row.
+//
+// Python packages need no row here: the table of the machine's tools (tool_table.cpp) names them already.
+
 #include "builder/pip/wheel_table.h"
 
 #include <fmt/core.h>

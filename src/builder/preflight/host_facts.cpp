@@ -1,3 +1,8 @@
+// Facts that preflight rules read about the machine. They are collected before every build, so each must be
+// cheap: nvidia-smi runs only where /proc shows NVIDIA's driver, and has two seconds. An unreadable fact
+// stays unknown and is not an error, because a machine without a GPU or with a restricted /proc can still
+// build.
+
 #include "builder/preflight/host_facts.h"
 
 #include <algorithm>
@@ -20,6 +25,7 @@ std::string Variable(const Env& env, const std::string& name) {
 
 /// Free space of the file system of `folder`, existing or not; nothing if it is unknown.
 Value FreeDisk(Fs& fs, AbsPath folder) {
+  // The cache directory may not exist yet: the nearest existing parent is on its file system.
   while (true) {
     if (const auto bytes = fs.FreeBytes(folder)) return InGiB(*bytes);
     const AbsPath parent = folder.Parent();
@@ -59,6 +65,7 @@ void AddSearchPath(Env& env, Facts& facts) {
     if (!names) continue;
     const auto found = std::find_if(names->begin(), names->end(), IsShadowing);
     if (found != names->end()) shadowing.emplace_back((*folder / *found).str());
+    // NVIDIA's compatibility package brings a libcuda of its own, in a directory of that name.
     const bool has_driver = std::find(names->begin(), names->end(), "libcuda.so.1") != names->end();
     if (has_driver && folder->str().find("compat") != std::string::npos)
       facts["compatibility_driver"] = Value((*folder / "libcuda.so.1").str());

@@ -1,3 +1,13 @@
+// How many compilers may run at once? With one too many, memory runs out and the kernel kills a process after
+// hours. One too few only costs time. So a build gets the granted jobs, or fewer if they don't fit the free
+// memory at the worst case per compiler.
+//
+// Free memory is the machine's or the control group's, whichever is smaller. Builds that run side by side
+// share it in the proportion of their jobs. A number given with --jobs is kept, with a warning.
+//
+// The worst case is measured, see below. A project that needs more states it in `memory_per_job`. The number
+// of jobs is in no key and must not change the result.
+
 #include "builder/preflight/jobs.h"
 
 #include <algorithm>

@@ -1,3 +1,14 @@
+// Some builds are known to fail after hours, and the cause is visible in the first second. The rules are data
+// with a source each, because they follow releases of PyTorch, CUDA and CMake. They are written in the
+// expression language of recipes, over facts instead of variant keys.
+//
+// Three layers, in this order: facts of the machine and of one build, names (expressions that rules share, in
+// the order of the file), then rules, once per item of `each`. So a name may use earlier names, and a rule
+// may use all of them.
+//
+// Findings of several builds with equal id and message are one line that names the builds. Only errors stop
+// the run, and all errors are reported at once.
+
 #include "builder/preflight/preflight.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// The prefixes are made anew in each run, and make would compile everything again because their files are
+// newer than the objects. Their content is in the key, so ptpkg gives the files that this run wrote one fixed
+// old time. Files with an older time keep it: it comes from their package, and compiled Python refers to it.
+// A file with a second name shares its time with another place. docs/decisions/0012-resuming-a-build.md
+// explains the date.
+
 #include "builder/resume/clamp_mtimes.h"
 
 #include "source/walk.h"

@@ -1,3 +1,15 @@
+// A linker can write for minutes, so the time of a file doesn't tell whether it is complete. Its own tables
+// do: an ELF file must reach the end of its section headers and of every section, an archive the end of its
+// last member.
+//
+// GNU as and ld write the ELF header last. So a half-written object begins with zeros, or describes bytes
+// that the file lacks. A test cuts an object at every byte.
+//
+// SHT_NOBITS and unused sections have no bytes in the file, so their sizes don't count (gABI, "Section Header
+// Table"). A file with e_shnum 0 may be stripped of sections, or keep the number in the first section header.
+// A relocatable object without sections has no content and counts as cut. Archives: ar(5), members begin at
+// even offsets.
+
 #include "builder/resume/cut_object.h"
 
 #include <algorithm>
@@ -68,6 +80,7 @@ Result<bool> IsTruncatedElf(Bytewise& file, std::string_view head) {
   const std::uint64_t count = form.Number(head, form.wide ? 60 : 48, 2);
   // 0 sections: stripped of them, or more than fit here; sections are then counted in the first one.
   if (sections_at == 0) return form.Number(head, 16, 2) == 1;  // ET_REL is nothing without sections
+  // sizeof(Elf64_Shdr) and sizeof(Elf32_Shdr): a finished header has none smaller.
   if (entry_size < (form.wide ? 64U : 40U)) return true;
   if (!file.Has(sections_at, std::max<std::uint64_t>(count, 1) * entry_size)) return true;
   PTPKG_TRY(const std::string table, file.Read(sections_at, count * entry_size));
@@ -90,6 +103,7 @@ Result<bool> IsTruncatedArchive(Bytewise& file) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
     const bool is_number = error == std::errc() && end == text.data() + text.size();
     if (!head.ends_with("`\n") || !is_number || !file.Has(at + kHeadSize, size)) return true;
+    // Members are padded to even offsets.
     at += kHeadSize + size + size % 2;
   }
   return false;

@@ -1,3 +1,18 @@
+// Make takes any file that is newer than its sources, also one that a killed command left half-written.
+// Nobody recorded which those are, because kill -9 leaves no time for it. So times have to tell: a command
+// that was writing when it was killed had written within moments of the last write of all.
+//
+// - The window begins 10 s before the last write, or 60 s after a power loss. With `make -j` other jobs run
+//   on after a failure, so it then begins before the first failure.
+// - Below a .ninja_log times mean nothing: ninja repeats unfinished commands itself. An output that no rule
+//   names would be missing although its command counts as done. After a power loss the window applies there
+//   too.
+// - A Makefile nearer than the log gives the directory back to make (ExternalProject).
+// - Objects and archives are also measured by their own tables, because a linker can write for minutes.
+//
+// Invariant: removing one file too many costs its compilation, keeping a partial one costs the result. So a
+// time in the future counts as late. docs/decisions/0012-resuming-a-build.md derives the numbers.
+
 #include "builder/resume/partial_outputs.h"
 
 #include <algorithm>
@@ -40,6 +55,7 @@ class PartialOutputFinder {
     PartialOutputs found;
     for (const source::WalkEntry& file : files_) {
       PTPKG_CHECK(env_.cancel.Check());
+      // Ninja repairs its own logs when it reads them.
       if (file.stat.kind != FileKind::kRegular || IsNinjasOwn(file.path.Name())) continue;
       const bool named = ending_.failed.Name(root_, file.path);
       if (sources_.Holds(file.path)) {
@@ -64,6 +80,7 @@ class PartialOutputFinder {
   /// A time in the future says nothing about the last write, and such a file counts as in flight.
   [[nodiscard]] std::int64_t LastWrite() const {
     const std::int64_t now = NowNs(env_);
+    // Unchanged sources don't count: their times come from an archive.
     std::int64_t last = 0;
     for (const source::WalkEntry& file : files_) {
       const bool own =

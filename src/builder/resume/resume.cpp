@@ -1,10 +1,17 @@
-// Idea: a work directory may be resumed only if nothing in it can be half-written without ptpkg knowing. The
-// checks go from cheap to exact: phase of the run, source directory present, no edits by hand (record of
-// `ptpkg shell`), readable record of the sources, and, after a power loss, no writes within the window in
-// which the disk may have lost them. Then the sources are compared with their record, and outputs that were
-// being written when the run ended are removed, so that the build system makes them again.
-// Invariants: any doubt starts the build over; a source that was being changed when the run ended is a
-// doubt; a script that ended with success leaves nothing half-written unless the machine went down with it.
+// A work directory may be resumed only if nothing in it can be half-written without ptpkg knowing. The checks
+// go from cheap to exact, and any doubt starts the build over:
+//
+// - the phase of the earlier run, and whether the source directory exists
+// - no edits by hand, by the record of `ptpkg shell`
+// - a readable record of the sources
+// - after a power loss, no writes within the window in which the disk may have lost them
+//
+// Then the sources are compared with their record. Outputs that were being written when the run ended are
+// removed, so that the build system makes them again. A source that was being changed at that moment is a
+// doubt.
+//
+// Invariant: a script that ended with success leaves nothing half-written, unless the machine went down with
+// it.
 
 #include "builder/resume/resume.h"
 
@@ -36,6 +43,7 @@ bool MayBeLost(const WorkState& state, const std::vector<source::WalkEntry>& fil
 
 Result<bool> IsTouchedByHand(Env& env, const WorkLayout& layout, const AbsPath& work) {
   const Result<SourceRecord> entered = SourceRecord::Read(env, ShellRecordFile(work));
+  // No record: nobody entered. A damaged one is a doubt, and counts as touched.
   if (!entered) return entered.error().code() != ErrorCode::kNotFound;
   PTPKG_TRY(const SourceRecord now, SourceRecord::Take(env, layout.source));
   return now != *entered;
@@ -122,7 +130,7 @@ std::vector<std::string> ProcessesWith(Fs& fs, const std::string& assignment) {
 
 Result<void> WaitForEarlierScript(Env& env, const WorkLayout& layout) {
   constexpr std::chrono::milliseconds kTurn{100};
-  constexpr int kTurnsBeforeTold = 10;  // what is being killed is gone within a moment
+  constexpr int kTurnsBeforeTold = 10;  // a killed process is gone within a moment
   for (int turn = 0;; ++turn) {
     const std::vector<std::string> processes = ProcessesWith(env.fs, "SRC_DIR=" + layout.source.str());
     if (processes.empty()) return Ok();

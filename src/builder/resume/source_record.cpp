@@ -1,3 +1,11 @@
+// A record answers one question fast: which prepared sources did a script change? Kind, executable bit, size
+// and time of all files come from one walk, and only files that differ from the record are digested
+// (Changes).
+//
+// Two runs of a script must leave equal states, so a state has to be comparable between runs: the digest of a
+// file, the target of a link, "" for a missing file, but never its time. Names in sources need not be UTF-8,
+// so the file is not JSON (checksummed_file.h).
+
 #include "builder/resume/source_record.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,13 @@
+// Built files contain paths of the build directory, and their layout depends on the length of these paths.
+// Padding every root to the same length makes two builds in different directories equal, once a placeholder
+// replaces the path.
+//
+// conda's relocation needs a prefix of 255 characters, so the rest of that length pads the prefix's own name.
+// HOME and TMPDIR stay short: sockets below them have at most 107 characters.
+//
+// The real path is used, without symlinks. CMake writes real paths into files, and one that differs from ours
+// would be neither found nor replaced.
+
 #include "builder/resume/work_layout.h"
 
 #include <fmt/core.h>
@@ -90,6 +100,7 @@ Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir) {
   layout.source = layout.root / kSourceFolderName;
   layout.recipe_copy = layout.root / "recipe";
   layout.build_prefix = layout.root / "build_env";
+  // Not below the padded root: sockets in them have short paths only.
   layout.home = real / "home";
   layout.temp = real / "tmp";
   for (const AbsPath& folder : {layout.root, layout.prefix, layout.build_prefix, layout.home, layout.temp}) {

@@ -1,3 +1,8 @@
+// The state is the only thing that a later run knows about a work directory, so reading it is strict. A state
+// of another version of ptpkg is kUnsupported, since that version may have prepared the directory in another
+// way. A damaged state is kCorrupt, and differs from a missing one: without a state, nothing in the directory
+// was complete.
+
 #include "builder/resume/work_state.h"
 
 #include <array>

@@ -1,3 +1,14 @@
+// After a failed command make leaves a file that looks complete, and the other jobs run on for minutes, so
+// file times don't show which one. Only make's and ninja's own lines name it. This file records them while
+// the script runs, for the next run that resumes (docs/decisions/0012-resuming-a-build.md).
+//
+// A full disk may be the reason for the failure, and would also prevent the record. So its room is taken
+// before the script starts, and names are written into it, with a sync each. A torn write loses only the name
+// that it was writing: names end with a NUL, and the rest of the room is blanks.
+//
+// Make names outputs relative to a directory that it need not print. So a name matches every path that ends
+// with it: removing one file too many costs time, and keeping a partial one breaks the result.
+
 #include "builder/script/failed_commands.h"
 
 #include <algorithm>
@@ -36,7 +47,7 @@ std::string_view MakeTarget(std::string_view text) {
   return end > name ? WithoutPlace(text.substr(name, end - name)) : std::string_view();
 }
 
-/// "./a/../b" → "b". What leads out of the unknown directory is taken for what is in it.
+/// "./a/../b" → "b". A path that leaves the unknown directory counts as one inside it.
 std::string Normalised(std::string_view path) {
   std::vector<std::string> kept;
   for (std::string& part : Split(path, '/')) {
@@ -61,6 +72,7 @@ std::vector<std::string> FailedTargets(std::string_view line) {
     return target.empty() ? std::vector<std::string>() : std::vector<std::string>{std::string(target)};
   }
   text.remove_prefix(kNinja.size());
+  // Newer ninja prints the exit code before the outputs: "FAILED: [code=1] a.o".
   const std::size_t code = text.find("] ");
   if (text.starts_with("[code=") && code != std::string_view::npos) text.remove_prefix(code + 2);
   std::vector<std::string> targets = Split(text, ' ');

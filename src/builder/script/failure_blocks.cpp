@@ -1,3 +1,16 @@
+// The last lines of a parallel build seldom show why it failed: other jobs run on, and make prints its own
+// errors after the compiler's. This reader finds the first failed command while the lines come, in bounded
+// memory.
+//
+// - ninja prints FAILED with the command and its output, up to its next step or message.
+// - make names only the target. The compilers' errors before it explain it, else the lines before.
+// - A CMake error goes on while lines are indented, and a traceback up to its exception.
+//
+// The first failed command wins, but only within one tool: when another tool starts to count, the script has
+// tolerated the earlier failure (Restart). If ninja then stops without a failure of its own, that tool ran
+// inside one of its steps, and the earlier failure was the cause. A long block keeps its head and the lines
+// from its first error on.
+
 #include "builder/script/failure_blocks.h"
 
 #include <algorithm>
@@ -32,6 +45,7 @@ std::string AsLine(const std::string& line) { return "\n  " + line; }
 /// Also "gmake: *** No rule to make target 'x'.  Stop."
 bool IsMakeError(std::string_view text) {
   const std::size_t stars = text.find(": *** ");
+  // The program's name and level come first: "make[2]: *** ". Further in, the text is output.
   if (stars == std::string_view::npos || stars > 40) return false;
   return ContainsText(text.substr(0, stars), "make") && !text.substr(stars).starts_with(": *** Waiting");
 }
@@ -106,6 +120,7 @@ bool FailureBlocks::Continue(const std::string& line, std::string_view text, std
     return ContinueTraceback(line, text, indent);
   if (open_ == Open::kNinja) {
     const auto mark = ReadStepMark(line);
+    // The command itself is part of the block, so a compiler's call doesn't end it.
     const bool ends = (mark && mark->kind != StepKind::kCommand) || text.starts_with("ninja: ") ||
                       text.starts_with("FAILED: ");
     if (ends) open_ = Open::kNothing;

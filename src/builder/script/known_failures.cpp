@@ -1,3 +1,7 @@
+// Hints for failures that other people had before. The rows are data, with a source and an example each. A
+// row fits a line that contains all of its texts in their order, which is enough for messages of compilers
+// and easy to review.
+
 #include "builder/script/known_failures.h"
 
 #include <algorithm>

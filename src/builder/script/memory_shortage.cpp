@@ -1,3 +1,14 @@
+// A build that runs out of memory rarely reports it: the kernel sends signal 9 to a compiler, and make shows
+// a failed target. Two kinds of evidence are combined:
+//
+// - lines of gcc, clang, nvcc, collect2, bash, make and ninja about a killed program, or a failed allocation
+// - the kernel's counters of processes that it ended, before and after the script, in the own control group
+//   and on the machine
+//
+// The own group's counter alone is proof. The machine's counter needs a line about a killed program, because
+// another process may have died while this build failed for its own reasons. If counters exist and did not
+// rise, something else sent the signal, and the hint says so.
+
 #include "builder/script/memory_shortage.h"
 
 #include <algorithm>
@@ -43,7 +54,7 @@ bool IsKilledInShell(std::string_view line) {
   return rest.empty() || rest.front() == ' ';
 }
 
-/// Whose death a line tells; nullopt for a line that tells none.
+/// Program whose death the line reports; "" for an unnamed one, nullopt if it reports none.
 std::optional<std::string> KilledProgram(std::string_view line) {
   constexpr std::string_view kGcc = "Killed signal terminated program ";
   constexpr std::string_view kOldGcc = "internal compiler error: Killed (program ";
@@ -89,6 +100,7 @@ std::string HintFor(const MemoryFacts& facts) {
 }  // namespace
 
 void MemorySigns::ReadOutputLine(std::string_view line) {
+  // A status without a name may still be followed by a line that names the program.
   if (kind_ != Kind::kNone && !program_.empty()) return;
   if (const auto killed = KilledProgram(line)) {
     kind_ = Kind::kKilled;

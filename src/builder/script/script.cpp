@@ -1,3 +1,15 @@
+// Every script of a recipe runs here: as a file with its interpreter, in the given environment, with its
+// output in a log and in the parsers of script_watch.h.
+//
+// The order of output matters for secrets: lines are masked before a parser, the terminal or a record sees
+// them, and the log's header is written before secrets enter the environment. Values of several lines are
+// remembered line by line, because a log shows lines.
+//
+// A script that succeeds may have left processes behind. One that still writes below a watched directory
+// fails the build, since the package would hold part of its output. Others, such as a compiler cache's
+// server, are only named: Process has ended them by then. The writer's files count as outputs of failed
+// commands: a resumed build removes them.
+
 #include "builder/script/script.h"
 
 #include <algorithm>
@@ -142,6 +154,7 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
 
   Command command;
   command.argv = {interpreter.str()};
+  // Without -e a script with a failed command in its middle would succeed.
   if (run.interpreter == "bash") command.argv.emplace_back("-e");
   command.argv.push_back(run.file.str());
   command.env = run.variables;
@@ -158,12 +171,14 @@ Result<ExitStatus> RunAndWatch(Env& env, const ScriptRun& run, Watchers* watcher
     for (const auto& [name, folder] : run.watched) command.watched.push_back(folder);
   }
 
+  // Before the secrets enter the environment: the header lists all variables.
   PTPKG_CHECK(AppendToLog(env.fs, run.log_file, LogHeader(run, command)), "while starting the log");
   for (const auto& [name, value] : run.secrets) command.env.insert_or_assign(name, value);
   if (watch != nullptr) watch->Start(task);
   PTPKG_TRY(ExitStatus status, env.process.Run(command),
             fmt::format("while running the {} script; log: '{}'", run.stage, run.log_file.str()));
   status.output = MaskSecrets(status.output);
+  // The caller reports any other end as a failure, so the task must not look finished.
   if (status.ok() && !IsAnyWriting(status.left)) task.Done(run.title);
   return status;
 }
@@ -224,6 +239,7 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
   }
   PTPKG_TRY(const ExitStatus status, RunAndWatch(env, run, &watchers));
   if (watchers.failed) {
+    // The next run must not trust these files, although no command reported a failure.
     for (const OrphanProcess& each : status.left) {
       for (const AbsPath& file : each.writing) watchers.failed->Add({file.str()});
     }

@@ -1,3 +1,11 @@
+// One place where all readers of a script's output meet: steps, failed commands, memory. Each line goes
+// through them in a fixed order. The count comes first, because a tool that starts to count ends the failures
+// before it.
+//
+// The error of a failed script is put together from the strongest evidence: a memory shortage, then the first
+// failed command, else the last lines. Errors of compilers that scrolled out of these are shown above them.
+// Hints of known failures apply only to lines that are shown.
+
 #include "builder/script/script_watch.h"
 
 #include <fmt/core.h>
@@ -26,6 +34,7 @@ void ScriptWatch::Start(Task& task) {
 
 void ScriptWatch::ReadOutputLine(Task& task, std::string_view line) {
   const StepCount::Change change = count_.ReadOutputLine(line);
+  // Before the line itself is read: it belongs to the tool that starts here.
   if (change == StepCount::Change::kRestarted) blocks_.Restart();
   blocks_.ReadOutputLine(line);
   memory_.ReadOutputLine(line);
@@ -57,7 +66,7 @@ std::string ScriptWatch::Context(const ExitStatus& status) const {
                      before, end);
 }
 
-/// A row of the table is looked for in what is shown: elsewhere in the log it may have been put up with.
+/// Only lines that the error shows are matched with the table: the script may have tolerated others.
 std::string ScriptWatch::Hint(const MemoryDiagnosis& memory, const std::string& shown) const {
   std::string log = fmt::format("full output: '{}'", options_.log);
   if (!memory.what.empty()) return fmt::format("{}; {}", memory.hint, log);

@@ -1,3 +1,14 @@
+// A script may run several tools, one after another or inside one another, and each prints counts of its own.
+// This reader turns them into one count per part that never falls.
+//
+// A restart shows in the counts alone: another kind of count, a smaller number of done steps, or a new total
+// at the first step. Some falls are not restarts. Parts of a recursive make overtake one another by some
+// percent, and ninja prints a step that owns the terminal with the count of the step before.
+//
+// An unfinished count is remembered as the outer one, and resumes when its total comes back with more done
+// steps. A tool with less than a tenth of the largest total stays hidden: `ninja install` after a build must
+// not look like a new part.
+
 #include "builder/script/step_count.h"
 
 #include <algorithm>
@@ -44,6 +55,7 @@ std::optional<StepMark> ReadCount(std::string_view line) {
   }
   if (!Take(text, '/')) return std::nullopt;
   const std::optional<std::uint64_t> total = TakeNumber(text);
+  // Other text in brackets, such as a date, is not a count.
   if (!total || !text.empty() || *total == 0 || *done > *total) return std::nullopt;
   return StepMark{
       .kind = StepKind::kSteps,
@@ -124,7 +136,7 @@ bool StepCount::IsRestart(const StepMark& mark) const {
 
 StepCount::Change StepCount::Restart(const StepMark& mark) {
   if (outer_ && mark.kind == outer_->kind && mark.total == outer_->total && mark.done > outer_->done) {
-    current_ = outer_;  // what ran inside of its step has ended
+    current_ = outer_;  // the tool inside its step has ended
     outer_.reset();
     hidden_ = false;
     return Advance(mark);
@@ -134,7 +146,7 @@ StepCount::Change StepCount::Restart(const StepMark& mark) {
   constexpr std::uint64_t kSmall = 10;
   hidden_ = mark.kind == StepKind::kSteps && mark.total * kSmall < largest_total_;
   current_ = State{.kind = mark.kind, .part = hidden_ ? state_.part : state_.part + 1};
-  // Commands before a count, such as a probe of the compiler, were no part of the work.
+  // Commands before a count, such as a probe of the compiler, were not part of the work.
   if (state_.kind == StepKind::kCommand && mark.kind != StepKind::kCommand && state_.part > 0 && !hidden_)
     current_->part = state_.part;
   Advance(mark);
@@ -146,6 +158,7 @@ StepCount::Change StepCount::Advance(const StepMark& mark) {
     ++current_->done;
   } else {
     current_->total = mark.total;
+    // Parallel jobs print their counts out of order.
     current_->done = std::min(std::max(current_->done, mark.done), mark.total);
   }
   if (hidden_) return Change::kNone;

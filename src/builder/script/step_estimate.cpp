@@ -1,3 +1,17 @@
+// How long will a script still run? Steps differ too much for a plain rate: PyTorch's take from 1 to 60 s,
+// and long ones are spread unevenly. So each successful run leaves a curve per counted tool, with the share
+// of time that had passed at 0, 5, … 100 % of its steps. The next run reads the rest of its time from that
+// curve.
+//
+// The curve is scaled by the pace of this run. At first only the ratio of jobs is known. The measured pace
+// gains weight as time passes, and counts half after 30 s of the earlier run.
+//
+// Without a usable record a plain rate serves, and only after some seconds and steps. A record is not usable
+// if this run has over 10 % more steps. A run that counted under half of the steps, such as a resumed one,
+// leaves no record.
+//
+// Invariant: records only change numbers that people read, so a missing or damaged one is never an error.
+
 #include "builder/script/step_estimate.h"
 
 #include <algorithm>
@@ -149,6 +163,7 @@ StepProgress StepEstimate::At(const StepCount::State& state, double seconds) {
   progress.seconds_left = SecondsLeft(state, seconds);
   if (last_ && progress.seconds_left) {
     const double whole = seconds + *progress.seconds_left;
+    // The share never falls, even if the estimate of the rest grows.
     share_ = std::max(share_, whole > 0 ? seconds / whole : 0);
     progress.share = share_;
   }
@@ -157,7 +172,7 @@ StepProgress StepEstimate::At(const StepCount::State& state, double seconds) {
 
 void StepEstimate::Remember(const StepCount::State& state, double seconds) {
   const auto number = static_cast<std::size_t>(state.part);
-  // A part that turned out to be none, such as that of a regeneration, is counted anew.
+  // A part that turned out not to be one, such as a regeneration of build files, is counted anew.
   if (parts_.size() > number) parts_.resize(number);
   if (number == 0) return;
   constexpr std::size_t kMostSamples = 400;
@@ -172,6 +187,7 @@ void StepEstimate::Remember(const StepCount::State& state, double seconds) {
   if (!grew) return;
   part.samples.push_back({.seconds = seconds, .done = state.done});
   if (part.samples.size() > kMostSamples) {
+    // Memory stays bounded, and the curve keeps its shape: every second sample goes.
     std::size_t kept = 1;  // the first stays: the part's start
     for (std::size_t i = 2; i < part.samples.size(); i += 2) part.samples[kept++] = part.samples[i];
     part.samples.resize(kept);
@@ -215,7 +231,7 @@ std::optional<double> StepEstimate::SecondsLeftByRecord(const StepCount::State& 
   const double passed_then = (TimeShare(then.curve, share) - TimeShare(then.curve, first)) * then.seconds;
   const double passed_now = seconds - parts_.back().samples.front().seconds;
   constexpr double kTrusted =
-      30;  // seconds of then, after which the pace of now counts as much as that of then
+      30;  // seconds of then, after which the pace of now counts as much as the earlier pace
   const double weight = passed_then / (passed_then + kTrusted);
   const double pace_now = passed_then > 0 ? passed_now / passed_then : pace_by_jobs;
   const double pace = weight * pace_now + (1 - weight) * pace_by_jobs;
@@ -255,6 +271,7 @@ std::optional<StepRecord> StepEstimate::Finish(double seconds) const {
     record.parts.push_back(std::move(made));
   }
   if (record.parts.empty()) return std::nullopt;
+  // The times of a resumed build would mislead the next whole build.
   if (last_ && StepsOf(record) * 2 < StepsOf(*last_)) return std::nullopt;
   return record;
 }

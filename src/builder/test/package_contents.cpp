@@ -1,3 +1,10 @@
+// Entries of `package_contents` are names and not paths: "foo" under `lib` may be libfoo.so, libfoo.so.1 or
+// libfoo.a. Each entry becomes a list of globs, and one match is enough. A module may be a file, a package or
+// an extension.
+//
+// With `strict`, each file must match some entry, so every entry collects all files that it matches, not only
+// the first.
+
 #include "builder/test/package_contents.h"
 
 #include <algorithm>
@@ -11,7 +18,7 @@ namespace ptpkg::builder {
 
 namespace {
 
-/// The globs of which one must match, for one entry of the recipe.
+/// Globs for one entry of the recipe: one of them must match.
 using Alternatives = std::vector<std::string>;
 
 bool HasLibraryEnding(std::string_view name) {

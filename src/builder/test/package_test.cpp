@@ -1,3 +1,13 @@
+// A package is tested the way a user gets it: unpacked from the finished archive into a fresh prefix. Tests
+// in the build's own prefix would also find files that the package lacks.
+//
+// Steps: plan the tools, unpack required packages of our channel, take a snapshot, unpack the package. The
+// difference from the snapshot is the package's own files, which contents tests and the files of test scripts
+// refer to. Python comes last, because only then all packages that may bring one are in the prefix.
+//
+// With the machine's Python, `pip check` also reports on the machine's packages. So only distributions of
+// this prefix count, and a missing run requirement doesn't: the machine need not have it as a distribution.
+
 #include "builder/test/package_test.h"
 
 #include <algorithm>
@@ -14,7 +24,7 @@ namespace ptpkg::builder {
 
 namespace {
 
-// Arguments: the prefix, then names that the package says it needs. A line of `pip check` begins with the
+// Arguments: the prefix, then names that the package requires. A line of `pip check` begins with the
 // name of the distribution that lacks something; only those below the prefix are of this package.
 constexpr std::string_view kPipCheck = R"(
 import importlib.metadata, os, re, subprocess, sys
@@ -174,6 +184,7 @@ class Tester {
                                  .source_root = cwd,
                                  .tools = host_->tools(),
                                  .mentioned = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"}});
+    // After the build's own variables, because a test replaces some of them.
     AddTestVariables(layout_.prefix, variables);
     PTPKG_TRY(const std::string failure,
               RunTest(env_, run,
@@ -260,12 +271,14 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
   needs.requirements.host.clear();
   for (const recipe::MatchSpec& spec : TestRequirements(recipe)) {
     const auto& run = recipe.requirements.run;
+    // A library in `run` that is missing shows in the test that needs it, under its own name.
     const bool in_run = std::find(run.begin(), run.end(), spec) != run.end();
     if (!in_run || spec.name == "python") needs.requirements.host.push_back(spec);
   }
   const std::string python = PythonOfTests(recipe);
   if (!python.empty()) {
     needs.variant.erase("python");
+    // The version of the test replaces the variant's, or the two would exclude each other.
     std::erase_if(needs.requirements.host,
                   [](const recipe::MatchSpec& spec) { return spec.name == "python"; });
     PTPKG_TRY(needs.requirements.host.emplace_back(), recipe::MatchSpec::Parse("python " + python));
@@ -282,6 +295,7 @@ Result<HostPlan> CheckTestTools(Env& env, const recipe::Recipe& recipe, const Ho
   own.provided.insert(recipe.name);
   PTPKG_TRY(HostPlan plan, CheckTools(env, needs, own));
   if (plan.host_env != HostEnv::kConda) return plan;
+  // A client makes one prefix for all, so run requirements are solved together with the tests'.
   plan.host.clear();
   for (const recipe::MatchSpec& spec : TestRequirements(recipe)) {
     if (!own.provided.contains(spec.name)) plan.host.push_back(spec);

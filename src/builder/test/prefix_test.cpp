@@ -1,3 +1,10 @@
+// `ptpkg dev` tests after each edit, without packing and without a fresh prefix. The tests run in the build's
+// own prefix, with LD_LIBRARY_PATH because search paths are rewritten only when a package is made.
+//
+// Tests that would mislead here are skipped with a reason instead of passing: `pip check`, and the contents
+// of a noarch package, whose files lie elsewhere once installed. A missing tool skips its test too, while the
+// test of a package would fail.
+
 #include "builder/test/prefix_test.h"
 
 #include <algorithm>
@@ -57,7 +64,7 @@ class PrefixTester {
     return Execute(run);
   }
 
-  /// Of what the test alone requires, as a tail for PATH.
+  /// Directories of tools that only the test requires, as a tail for PATH.
   Result<std::string> FoldersOfTools(const recipe::ScriptTest& test) {
     recipe::Recipe needs;
     needs.name = request_.recipe.name;

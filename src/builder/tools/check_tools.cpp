@@ -1,4 +1,12 @@
-// Which provider a recipe's requirements come from. Layer: builder.
+// Which provider do a recipe's requirements come from: the machine, the Python index, or a conda client?
+//
+// With `auto` the machine comes first. If something is missing, the index supplies it, but only if it has
+// everything that is missing. Otherwise a client supplies all: its packages and the machine's do not mix. A
+// CUDA toolkit comes whole from one provider, since halves of two toolkits don't fit together.
+//
+// All missing parts are reported at once, from the machine and from the index. So ptpkg queries the index
+// even if the machine lacks something. `given` wheels of a plan replace the choice: run-node must use the
+// bytes that were planned.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -50,8 +58,8 @@ class ToolPlanner {
                     .host = foreign(recipe_.requirements.host)};
   }
 
-  /// kAuto, with something that the machine does not have: the index for that, if it has all of it; else a
-  /// client for everything, because its packages and the machine's do not mix.
+  /// kAuto, if the machine lacks something: the index, if it has all of that. Else a client for everything,
+  /// because its packages and the machine's do not mix.
   Result<HostPlan> PlanFromFirstComplete(ToolSet tools) {
     const std::set<std::string> names = NamesMissing(tools);
     const bool index_has_all =

@@ -1,3 +1,17 @@
+// ccache trusts its caller to cache only safe compilations, and ptpkg promises the bytes of an uncached
+// build. So small bash programs stand between the build and ccache. They decide per call whether caching is
+// safe, and add to the key whatever ccache 4.7 leaves out. docs/decisions/0014-compiler-cache.md lists the
+// cases in which it returned wrong objects.
+//
+// - Compilers are known by content: the driver, cc1, cc1plus and as. A clang has its code in shared
+//   libraries.
+// - kGuards hands every call with an option of unknown effect to the compiler itself.
+// - kDigest adds the bytes of each file that the preprocessor reads, because columns and comments enter debug
+//   information.
+//
+// Invariants: `bash -p` and `unset CCACHE_*` keep the script's settings out. A new case of doubt belongs into
+// kGuards. A package must not name the wrappers, which CheckNoCompilerCachePaths verifies.
+
 #include "builder/tools/compiler_cache.h"
 
 #include <algorithm>
@@ -24,9 +38,9 @@ constexpr std::array<const char*, 3> kVariables = {"CC", "CXX", "CUDACXX"};
 // PyTorch's C++ objects take 25 MB compressed for 1,000 files; this holds many versions of many projects.
 constexpr const char* kMaxSize = "10G";
 
-/// `$1` is the compiler. Words of which ccache 4.7 does not know what they do to an object, or gets it wrong,
-/// are left to the compiler; so are variables and words that choose another cc1 or as than those of the key,
-/// and CMake's tries, which have another directory each time. "scan" becomes the command for kDigest.
+/// `$1` is the compiler, which runs without ccache in these cases: ccache 4.7 ignores or misjudges an option,
+/// or a variable or word chooses another cc1 or as than the key has. The same holds for CMake's tries, whose
+/// directory differs each time. "scan" becomes the command for kDigest.
 constexpr std::string_view kGuards =
     R"sh(case $PWD in */CMakeFiles/CMakeScratch/* | */CMakeFiles/CMakeTmp*) exec "$@" ;; esac
 if [ -n "${COMPILER_PATH-}${GCC_EXEC_PREFIX-}" ]; then exec "$@"; fi
@@ -52,8 +66,8 @@ if [ -z "$object" ]; then exec "$@"; fi
 )sh";
 
 /// Columns are in debug information, and the preprocessor's text, which ccache hashes, has lost them. So the
-/// key has the bytes of each file that the preprocessor reads. Where one has a name that make quotes, the
-/// compiler is run without ccache.
+/// key has the bytes of each file that the preprocessor reads. If make would quote a file's name, the
+/// compiler runs without ccache.
 constexpr std::string_view kDigest = R"sh(files=$("${scan[@]}" -M -MT x < /dev/null 2> /dev/null) || exec "$@"
 files=${files//$'\\\n'/}
 files=${files#x:}
@@ -171,7 +185,7 @@ class CompilerFinder {
     return identities_.emplace(file, std::move(identity)).first->second;
   }
 
-  /// nullopt: it is no gcc (cc may be a clang), or does not say what it is made of.
+  /// nullopt: it is not a gcc (cc may be a clang), or does not name its parts.
   Result<std::optional<Identity>> ReadIdentity(const AbsPath& path) {
     if (path.Name() == "nvcc") {
       PTPKG_TRY(const auto key, NvccKey(env_, path, PathVariable(input_.variables)));
@@ -190,6 +204,7 @@ class CompilerFinder {
       if (!said) return std::optional<Identity>();
       PTPKG_TRY(const std::optional<AbsPath> found, PartCalled(*said));
       if (!found && part == "as") return std::optional<Identity>();
+      // The wrapper compares it with the `as` on the script's PATH, which may be another one.
       if (part == "as" && !said->starts_with("/")) identity.as = found->str();
       if (part != "as" && found) ++parts;
       std::string digest;
@@ -352,6 +367,7 @@ Result<OpenCompilerCache> PrepareCompilerCache(Env& env) {
 
 Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input) {
   const AbsPath folder = ProgramFolder(input.layout);
+  // Programs of an earlier run may name compilers that are gone.
   PTPKG_CHECK(RemoveTree(env.fs, folder));
   PTPKG_TRY(const std::vector<Compiler> compilers, CompilerFinder(env, input).Run());
   Variables settings = Settings(env);

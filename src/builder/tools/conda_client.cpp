@@ -1,3 +1,11 @@
+// Foreign channels are not solved here (docs/decisions/0011-local-resolver.md): the client on PATH does that,
+// with the user's own configuration. A key needs the packages before a prefix exists, so SolvedPackages asks
+// for a dry run.
+//
+// micromamba, mamba and conda name the fields of their answers differently, and may print lines before the
+// JSON. An answer that isn't understood is not an error: nullopt tells the caller that the versions are
+// unknown.
+
 #include "builder/tools/conda_client.h"
 
 #include <algorithm>
@@ -97,7 +105,7 @@ std::optional<AbsPath> FindCondaClient(const Env& env, const std::string& named)
 Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefix& wanted,
                                const AbsPath& log_file) {
   if (wanted.specs.empty()) return Ok();
-  // Clients ask, or refuse, when the directory is there already and is no conda environment.
+  // Clients ask, or refuse, when the directory exists and is not a conda environment.
   PTPKG_CHECK(RemoveTree(env.fs, wanted.prefix));
   Command command;
   command.argv = {client.str(), "create", "--yes", "--prefix", wanted.prefix.str()};

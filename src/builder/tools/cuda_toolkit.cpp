@@ -1,3 +1,14 @@
+// Several CUDA toolkits may be installed side by side, and parts of two don't fit together. So ptpkg lists
+// all toolkits in order of preference, and compares the parts of the chosen one with its nvcc.
+//
+// The version of a part comes from its own files, never from its directory: macros of headers, and the names
+// behind library links. `libcudart.so.11.0` exists in all of CUDA 11, so two fields are only a major version.
+// For cuDNN the name of the cuBLAS that it loads tells the version.
+//
+// Toolkits are compared by real path, because /usr/local/cuda is a link to one of the others. Debian spreads
+// its toolkit over /usr, where nvcc is a script in /usr/bin. The gcc in that directory is simply the one on
+// PATH.
+
 #include "builder/tools/cuda_toolkit.h"
 
 #include <algorithm>
@@ -166,6 +177,7 @@ Result<CudaToolkit> ReadCudaToolkit(Env& env, const AbsPath& nvcc) {
     toolkit.includes.push_back(toolkit.root / "targets" / target / "include");
     toolkit.libraries.push_back(toolkit.root / "targets" / target / "lib");
   }
+  // Debian's toolkit has its libraries here.
   for (const char* multiarch : {"lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
     toolkit.libraries.push_back(toolkit.root / multiarch);
   }
@@ -181,6 +193,7 @@ Result<std::vector<AbsPath>> FindNvccs(Env& env, const std::string& named) {
   for (const std::string& text : Split(named.empty() ? env.Variable("PTPKG_CUDA_HOME") : named, ':')) {
     if (text.empty()) continue;
     PTPKG_TRY(const AbsPath root, AbsPath::Parse(text));
+    // A directory that the user named must be a toolkit, while the usual places may be empty.
     if (AddNvcc(env, root / "bin/nvcc", found)) continue;
     return Error(ErrorCode::kNotFound, fmt::format("'{}' is not a CUDA toolkit: it has no 'bin/nvcc'", text))
         .WithHint("give the directories of toolkits, such as /usr/local/cuda-12.4, separated by ':'");
@@ -216,6 +229,7 @@ std::optional<std::string> ForeignCudnn(Env& env, const CudaToolkit& toolkit, co
   for (const AbsPath& folder : folders) {
     const auto names = env.fs.ListDir(folder);
     for (const std::string& name : names ? *names : std::vector<std::string>()) {
+      // These libraries of cuDNN contain the name of their cuBLAS.
       const bool tells = name.starts_with("libcudnn_adv.so.") || name.starts_with("libcudnn_ops_infer.so.");
       const std::string major = tells ? CublasOf(env, folder / name) : "";
       if (major.empty()) continue;

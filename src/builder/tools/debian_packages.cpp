@@ -1,3 +1,7 @@
+// Versions come from dpkg's status file, without running dpkg: its format is simple (RFC 822 stanzas), and
+// reading it costs no process. Only packages with the status "installed" count, because removed packages
+// leave a stanza behind.
+
 #include "builder/tools/debian_packages.h"
 
 #include <algorithm>

@@ -1,3 +1,16 @@
+// ccache hashes `nvcc -E`, which sees one architecture only, so an edit that another architecture reads goes
+// unnoticed. nvcc itself is a driver of many steps, and `nvcc --dryrun` prints them. So the key of an object
+// consists of
+//
+// - the content of the toolkit's programs and of libdevice, computed once per build (NvccKey)
+// - the list of steps, which includes options, variables and nvcc.profile (kNvccDigest, per call)
+// - the bytes of all files that any preprocessor pass reads, found with -M for each pass
+//
+// Anything that cannot be parsed, or that selects other parts of the host compiler, runs nvcc without ccache.
+// docs/decisions/0014-compiler-cache.md explains each part of the key.
+//
+// Invariant: `eval` reads only text that --dryrun printed, after lines with backquotes or `$(` were refused.
+
 #include "builder/tools/nvcc_cache.h"
 
 #include <algorithm>

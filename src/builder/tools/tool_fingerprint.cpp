@@ -1,3 +1,11 @@
+// `ptpkg dev` cannot afford to ask all tools for their versions after each edit. A fingerprint of sizes,
+// times and inodes tells whether any answer could have changed. It must cover everything that the answers
+// depend on: the tools, headers and Python that were chosen, and also places where another choice could
+// appear: the directories of PATH, package directories of Python, and dpkg's status file. Their times change
+// when something is installed there.
+//
+// Only tools of the machine are covered. With a conda client or wheels there is no list of files to look at.
+
 #include "builder/tools/tool_fingerprint.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,10 @@
-// Hints for getting missing tools. Layer: builder.
+// Turns missing tools into commands that a person can paste. Layer: builder.
+//
+// conda's constraints are not pip's: "=1.2" means 1.2.*, a bare version means ==, and pip has no "|". A
+// clause that pip cannot express is left out rather than translated wrongly. Debian's own Python refuses pip
+// (externally managed), so the commands then make a virtual environment and point PTPKG_PYTHON to it. A
+// program of the wrong version needs another advice than a missing one: a suitable version first on PATH.
+
 #include <algorithm>
 #include <fmt/format.h>
 

@@ -1,3 +1,15 @@
+// A key of the tools must change when their output may, and must be equal on machines with equal tools. So it
+// holds versions and contents, and no path.
+//
+// - Programs: `--version` without lines that hold a path, and the digest of the file. A script's first line
+//   is left out, because it names the interpreter's place. A driver such as gcc is small, so its version
+//   stands for the compiler.
+// - Headers stand for their libraries, with the versions of the Debian packages that own them.
+// - With a conda client, the packages that a dry run would install. Without such a list, a warning says that
+//   new versions go unnoticed.
+//
+// Reading the contents costs about 20 ms per recipe (25 MB).
+
 #include "builder/tools/tool_key.h"
 
 #include <algorithm>
@@ -23,14 +35,15 @@ Result<std::string> VersionText(Env& env, const AbsPath& program) {
   if (!status.ok()) return std::string();
   std::string text;
   for (const std::string& line : SplitLines(status.output)) {
+    // A path in the text would make keys differ between machines.
     if (line.find('/') == std::string::npos) text += line + "\n";
   }
   return text;
 }
 
 /// Digest of the file behind `program`. The first line of a script names the place of its interpreter.
-/// A driver such as gcc is small and calls the compiler; for that one its version stands. About 25 MB are
-/// read for the tools of a recipe, 20 ms.
+/// A driver such as gcc is small and calls the compiler; its version stands for that one. The tools of a
+/// recipe have about 25 MB, read in 20 ms.
 Result<std::string> ContentDigest(Env& env, const AbsPath& program) {
   PTPKG_TRY(const AbsPath file, env.fs.RealPath(program.str()));
   PTPKG_TRY(const FileStat stat, env.fs.Stat(file));
@@ -144,6 +157,7 @@ Result<std::string> ToolKey(Env& env, const HostPlan& plan) {
             [](const Tool& a, const Tool& b) { return a.requirement < b.requirement; });
   for (const Tool& tool : tools) {
     PTPKG_CHECK(AddProgram(env, tool.path.Name(), tool.path, hasher));
+    // nvcc prefers the gcc in its own directory, which no requirement names.
     if (tool.toolkit && tool.toolkit->host_compiler)
       PTPKG_CHECK(AddProgram(env, "gcc of nvcc", *tool.toolkit->host_compiler, hasher));
   }

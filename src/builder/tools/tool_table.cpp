@@ -1,3 +1,11 @@
+// Recipes name conda packages, and the machine has programs, headers and Python distributions. No rule
+// derives one from the other (`ninja` is `ninja-build` in Debian), so this is a table. Libraries are found by
+// a header, whose name is the same in every distribution.
+//
+// The last header of a row should contain the version, because ToolKey digests it: two versions of a library
+// then differ in their keys. A requirement without a row is still looked for, as a Python distribution and,
+// for the build, as a program.
+
 #include "builder/tools/tool_table.h"
 
 #include <algorithm>
@@ -20,7 +28,7 @@ constexpr auto kTable = std::to_array<Provider>({
     {kProgram, "c-compiler", "gcc cc", "gcc", "CC"},
     {kProgram, "cxx-compiler", "g++ c++", "g++", "CXX"},
     {kProgram, "fortran-compiler", "gfortran", "gfortran", "FC"},
-    {kProgram, "cuda", "nvcc", "", "CUDACXX"},  // what compiler('cuda') gives without 'cuda_compiler'
+    {kProgram, "cuda", "nvcc", "", "CUDACXX"},  // compiler('cuda') without 'cuda_compiler'
     {kProgram, "cuda-nvcc", "nvcc", "", "CUDACXX"},
     {kProgram, "cuda-compiler", "nvcc", "", "CUDACXX"},
     {kProgram, "cuda-version", "nvcc", "", ""},

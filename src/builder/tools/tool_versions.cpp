@@ -1,3 +1,10 @@
+// Versions for detected() in a build string: the CUDA toolkit, cuDNN and NCCL. They come from the provider of
+// the build's tools: names of pinned wheels, packages of the client's dry run, or nvcc and macros of headers
+// on the machine. With wheels and machine together, wheels win, because the build uses them.
+//
+// Versions have at most three fields, like the macros of the headers. A header that lacks a macro gives no
+// version, and detected() then reports an error.
+
 #include "builder/tools/tool_versions.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Paths of a command line become artifacts. A file is passed on unseen, so that the verb itself reports a
+// wrong kind. A directory must be an output directory, whose manifest lists the artifacts and their digests.
+// Kinds that the target doesn't take are left out of a directory, with a note: the user named none of them.
+// Sidecar files go where their artifact goes.
+
 #include "pipeline/commands/artifacts_at.h"
 
 #include <fmt/core.h>
@@ -9,7 +14,7 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// nullopt where the record lacks one, or it is none.
+/// nullopt if the record lacks one, or has an invalid one.
 std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
   const auto sha256 = Sha256::FromHex(record.sha256);
   const auto md5 = Md5::FromHex(record.md5);

@@ -1,3 +1,15 @@
+// The cache is a directory that other processes read and write meanwhile, so every step here has to expect
+// changes. A file that disappears is skipped. The state of an item comes from trying its lock, without
+// creating the lock's file. Removal takes the exclusive lease first, and a held item is reported, never
+// waited for (docs/decisions/0009-leases.md).
+//
+// Age is the time of the last use: of the lease file for results and sources, of state.json for work
+// directories, and of the directory itself for the rest. With --max-size the oldest items go first, until the
+// rest fits. Held items count as present, so others go in their place.
+//
+// Invariant: only known kinds are removed. Any other file in the cache directory is listed as "other" and
+// stays.
+
 #include "pipeline/commands/cache.h"
 
 #include <algorithm>
@@ -164,7 +176,7 @@ class CacheLister {
     return Ok();
   }
 
-  /// A directory with a lease, unless it is scratch, of which AddScratch tells.
+  /// A directory with a lease. AddScratch lists scratch.
   Result<void> AddFolder(CacheItem item) {
     if (IsScratchFolderName(item.path.Name()) || IsScratchFileName(item.path.Name())) return Ok();
     PTPKG_TRY(item.state, StateOf(env_.fs, item.path));
@@ -202,6 +214,7 @@ class CacheLister {
     auto stat = leased ? env_.fs.Lstat(item.path / kLeaseName)
                 : work ? env_.fs.Lstat(item.path / "state.json")
                        : env_.fs.Lstat(item.path);
+    // Without a lease or state file, the directory's own time has to do.
     if (!stat && (leased || work) && IsGone(stat.error())) stat = env_.fs.Lstat(item.path);
     if (!stat) return IsGone(stat.error()) ? Ok() : Result<void>(stat.error());
     item.last_use_ns = stat->mtime_ns;
@@ -220,7 +233,7 @@ class CacheLister {
       if (!stat && !IsGone(stat.error())) return stat.error();
       if (!stat) continue;
       if (stat->kind != FileKind::kDirectory) {
-        // Among records, files that are being written beside them are listed separately.
+        // Files that are being written among the records are listed separately.
         const bool by_itself = item.kind == CacheKind::kOther && IsScratchFileName(path.Name());
         if (!by_itself) size += stat->size_bytes;
         continue;
@@ -246,6 +259,7 @@ std::vector<CacheItem> Chosen(Env& env, const std::vector<CacheItem>& all, const
   std::vector<CacheItem> candidates;
   std::uint64_t size = 0;
   for (const CacheItem& item : all) {
+    // Scratch of killed runs goes whatever the limits are: it serves nobody.
     if (item.kind == CacheKind::kScratch && item.state == CacheState::kFree) chosen.push_back(item);
     if (!IsRemovable(item.kind)) continue;
     candidates.push_back(item);

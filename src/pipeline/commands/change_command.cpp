@@ -1,3 +1,11 @@
+// promote, yank and remove are the same command with another action: name the artifacts, then let the store
+// change them. Names come from files and output directories, whose digests are known, or from --artifact,
+// optionally with a digest. The digest guards against changing a file that somebody has replaced on the
+// server.
+//
+// The same artifact may lie in several output directories, so equal entries count once. Different digests for
+// one name are an error. A dry run asks the store to check each change, and shows its requests.
+
 #include "pipeline/commands/change_command.h"
 
 #include <fmt/core.h>

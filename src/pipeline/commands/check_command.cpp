@@ -1,3 +1,17 @@
+// Decides what `ptpkg check` has to look at, and puts the findings together.
+//
+// - A directory is searched only where artifacts are offered: in itself, subdirs of a channel, backends of an
+//   index, and an output directory's parts. A prefix may hold wheels deeper down, which belong to its files.
+//   A directory without artifacts is checked as a tree of files.
+// - Names decide what counts: a .zip or .tar.bz2 may be anything, so it needs a manifest or a package's name.
+// - Profiles are compared with all names before the first file is read, so that a usage error comes at once.
+//
+// Some findings need several artifacts: wheels are compared per backend, because no installer sees two
+// backends in one index, and conda packages are compared for shared files.
+//
+// One unreadable artifact does not hide the findings of the others: its error is kept, and the run goes on
+// (FirstFailure).
+
 #include "pipeline/commands/check_command.h"
 
 #include <algorithm>

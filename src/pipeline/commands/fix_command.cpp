@@ -1,3 +1,13 @@
+// `check --fix` must never make a wheel worse. So it checks the wheel, the fixed scratch file, and the
+// result. The fixed wheel may have no error that a repair can cause unless the wheel had it already. Names
+// that the fix itself changes are taken out of the comparison (OldAndNewNames).
+//
+// A fix in place replaces the file, or renames it if the tags change. A symlink must survive that: the file
+// behind it is replaced, and a rename that would leave the link dangling is refused.
+//
+// An unfixable wheel is a warning, and the next one follows. Any other error ends the run, with the results
+// so far.
+
 #include "pipeline/commands/fix_command.h"
 
 #include <algorithm>
@@ -25,7 +35,7 @@ constexpr std::array<std::string_view, 11> kFindingsOfFix = {"elf-damaged",
                                                              "wheel-tag-mismatch",
                                                              "wheel-zip"};
 
-/// Errors of a plan that leave the wheel as it is; the next one follows.
+/// Errors of a plan that leave the wheel unchanged; the next one follows.
 constexpr std::array<ErrorCode, 3> kNotMended = {ErrorCode::kInvalidInput, ErrorCode::kCorrupt,
                                                  ErrorCode::kUnsupported};
 
@@ -45,7 +55,7 @@ RegressionCheck RegressionCheckAgainst(BaselineFindings had) {
           .can_be_skipped = false};
 }
 
-/// The file to replace: what a link leads to, so that the link stays one.
+/// The file to replace: the target of a link, so that the link stays one.
 Result<AbsPath> FileToReplace(Env& env, const AbsPath& wheel) {
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(wheel));
   if (stat.kind != FileKind::kSymlink) return wheel;
@@ -86,12 +96,14 @@ Result<FixOutcome> FixOne(Env& env, const CheckRequest& request, const AbsPath& 
     return FixOutcome{.checked = std::move(before)};
   }
   const AbsPath wanted = (in_place ? wheel.Parent() : *output) / fix->name.str();
+  // The name can be wrong although no file changes: then the wheel is renamed.
   if (!fix->ChangesAnything() && wanted.Name() == wheel.Name())
     return FixOutcome{.checked = std::move(before)};
 
   PTPKG_TRY(const AbsPath to, PlaceFor(env, given, wheel, wanted));
   const std::set<std::string> names = OldAndNewNames(wheel.Name(), fix->name, fix->edits);
   RegressionCheck judgement = RegressionCheckAgainst(BaselineFindings(before.report.findings, names));
+  // The same options as the first check, or the findings would not be comparable.
   judgement.options.allow_unresolved = request.allow_unresolved;
   judgement.options.dependencies = request.dependencies;
   const ExistingFilePolicy on_existing =

@@ -1,3 +1,7 @@
+// `inspect` adds one thing to the facts of an artifact: the times of the stages that made it. They are in the
+// manifest of the output directory, which lies one or two levels above (wheels/, conda/linux-64/). A foreign
+// or damaged manifest gives no times, since an artifact can be inspected wherever it lies.
+
 #include "pipeline/commands/inspect.h"
 
 #include <algorithm>
@@ -20,7 +24,7 @@ std::string TextOf(const Json& time, const std::string& key) {
   return text ? *std::move(text) : std::string();
 }
 
-/// null if the manifest does not tell, as those of older versions do not tell "begin_seconds".
+/// null if the manifest lacks it: older versions did not write "begin_seconds".
 Json SecondsOf(const Json& time, const char* key) {
   const auto seconds = time.find(key);
   if (seconds == time.end() || !seconds->is_number()) return nullptr;
@@ -28,7 +32,7 @@ Json SecondsOf(const Json& time, const char* key) {
 }
 
 /// Stages of the artifact's last build, if it lies in the output directory of one. A manifest of others, or a
-/// damaged one, tells nothing.
+/// damaged one, gives none.
 Result<Json> StagesOf(Env& env, const AbsPath& artifact) {
   AbsPath folder = artifact.Parent();
   for (int up = 0; up < kDeepest; ++up) {

@@ -1,3 +1,13 @@
+// Everything that can be refused is refused before the first byte is sent. First the artifacts and their
+// sidecar files are read, and copies from several output directories merged. Then all are compared with the
+// target's rules, and each artifact passes the gate with the target's profile.
+//
+// Copies with equal names must have equal bytes. A sidecar file may lie next to any of the copies. A target
+// that takes no sidecar files gets none, and a note names the skipped ones, except attestations that travel
+// inside the upload.
+//
+// A directory and a server are one kind of destination here (Destination), so both get the same checks.
+
 #include "pipeline/commands/publish.h"
 
 #include <algorithm>
@@ -100,7 +110,7 @@ struct Found {
   std::vector<publish::Upload> beside;
 };
 
-/// Adds what another copy of the artifact has beside it.
+/// Adds the sidecar files of another copy of the artifact.
 Result<void> Merge(Found& known, Found other) {
   PTPKG_CHECK(CheckSame(known.artifact, other.artifact));
   for (publish::Upload& one : other.beside) {
@@ -118,8 +128,8 @@ Result<void> Merge(Found& known, Found other) {
   return Ok();
 }
 
-/// Each artifact once, with what lies beside any of its copies: of several output directories one may lie in
-/// each.
+/// Each artifact once, with the sidecar files of all its copies: several output directories may each hold
+/// one.
 Result<std::vector<Found>> FindAll(Env& env, const std::vector<NamedArtifact>& files) {
   std::vector<Found> read(files.size());
   const auto read_one = [&](std::size_t i) -> Result<void> {
@@ -153,6 +163,7 @@ Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<NamedAr
     one.beside = TakenOf(env, destination, one.artifact, std::move(one.beside));
     artifacts.push_back(one.artifact);
   }
+  // Names and tags first: the gate below reads whole files.
   PTPKG_CHECK(destination.CheckRules(artifacts));
   std::vector<Report> reports(artifacts.size());
   const auto pass = [&](std::size_t i) -> Result<void> {

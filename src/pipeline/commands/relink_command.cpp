@@ -1,3 +1,14 @@
+// All paths are planned before any file is written. So a mistake in the last argument changes nothing, and a
+// file that is named twice, by itself and through its directory, is refused: its second plan would describe
+// bytes that the first one changes.
+//
+// A single file is planned as a tree with one entry, below --root or its own directory. In a directory, files
+// that cannot be changed are passed over. For a named file the same is an error, and an empty plan needs a
+// second look: it means either "nothing to do" or "not dynamically linked".
+//
+// With --recipe all selected variants must have the same layout, or --select has to choose among them. LIEF
+// rewrites a whole file, so the hazards of ptpkg's own writer don't apply to it.
+
 #include "pipeline/commands/relink_command.h"
 
 #include <algorithm>
@@ -91,7 +102,7 @@ Result<elf::RelinkOptions> OptionsOf(Env& env, const RelinkRequest& request) {
   return options;
 }
 
-/// The ELF files below `folder`. Of an edit that was killed, the unfinished copy goes first.
+/// The ELF files below `folder`. Unfinished copies of a killed edit go first.
 Result<StagedTree> FilesBelow(Env& env, const AbsPath& folder) {
   PTPKG_TRY(StagedTree tree, elf::FindElfFiles(env, folder));
   std::set<AbsPath> folders;
@@ -132,6 +143,7 @@ Result<PlannedPath> PlanPath(Env& env, const AbsPath& path, const RelinkRequest&
                              const elf::RelinkOptions& options) {
   PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
   const bool is_folder = stat.kind == FileKind::kDirectory;
+  // All files of the directory would get the same value.
   if (is_folder && request.edits && (request.edits->soname || request.edits->interpreter)) {
     return Error(ErrorCode::kUsage,
                  fmt::format("'{}' is a directory: a SONAME or interpreter can only be set for one file",

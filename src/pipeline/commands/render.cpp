@@ -1,3 +1,12 @@
+// Renders recipes, and reports likely mistakes that are not errors.
+//
+// A variant key that no recipe reads has no effect. Usually it is meant for other recipes that share the
+// file, so only a key that differs by one typing error from a used one is reported. Used keys include
+// requirements of build and host, because a bare requirement takes its version from a key of its name.
+//
+// URLs with a password or token get one warning each, and their secrets are masked in everything printed
+// later.
+
 #include "pipeline/commands/render.h"
 
 #include <algorithm>
@@ -25,7 +34,7 @@ Result<AbsPath> RecipeFile(Env& env, const AbsPath& path) {
   const AbsPath file = path / "recipe.yaml";
   PTPKG_TRY(const bool there, Exists(env.fs, file));
   PTPKG_TRY(const bool older, Exists(env.fs, path / "meta.yaml"));
-  if (!there && older) return path / "meta.yaml";  // refused by that name, with what to do
+  if (!there && older) return path / "meta.yaml";  // refused by that name, with a hint
   if (!there) {
     return Error(ErrorCode::kNotFound, fmt::format("'{}' has no recipe.yaml", path.str()))
         .WithHint("give a recipe.yaml, or the directory that contains it");
@@ -93,7 +102,7 @@ bool IsSingleTypo(std::string_view a, std::string_view b) {
   return swapped || a.substr(1) == b.substr(1) || a.substr(1) == b || a == b.substr(1);
 }
 
-/// A key that no recipe reads has no effect, and may be meant for other recipes; a slip is told.
+/// A key that no recipe reads has no effect, and may be meant for other recipes. Only slips are reported.
 void WarnOfMisspeltKeys(Env& env, const RenderRequest& request, const std::vector<recipe::Recipe>& rendered) {
   variant::RenderOptions options;
   options.variant_files = request.variant_files;

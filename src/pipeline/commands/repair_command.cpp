@@ -1,3 +1,14 @@
+// Each wheel is planned, checked and placed by itself, in this order: plan, reserve the result's name, refuse
+// an existing file, write next to the target, check, rename. A dry run takes the same steps up to the rename,
+// in the cache, so it reports the same findings.
+//
+// The check judges the written wheel, not the plan. It refuses errors that a repair is responsible for
+// (kFindingsOfRepair), but not others, which the wheel had before. Libraries that were excluded on purpose
+// may stay unresolved. A wheel that needs no change is checked too, then copied byte for byte, so its
+// signatures stay valid.
+//
+// A failure ends the run and keeps the wheels before it: each of them is complete.
+
 #include "pipeline/commands/repair_command.h"
 
 #include <algorithm>
@@ -162,6 +173,7 @@ class WheelRepairs {
           run_.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse;
       return WriteEditedWheel(env_, wheel, on_existing, judgement);
     }
+    // A dry run must not write next to the wheel.
     if (judgement) PTPKG_CHECK(StageEditedWheel(env_, wheel, env_.cache_dir, judgement));
     return Ok();
   }
@@ -174,7 +186,7 @@ class WheelRepairs {
     return CopyWheel(outcome.from, outcome.to);
   }
 
-  /// Byte for byte: what vouches for the wheel, a signature or a digest, vouches for the copy.
+  /// Byte for byte: a signature or digest of the wheel is valid for the copy too.
   Result<void> CopyWheel(const AbsPath& from, const AbsPath& to) {
     PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, to.Parent(), "edited"));
     const AbsPath fresh = scratch.path() / to.Name();
@@ -223,6 +235,7 @@ Result<RepairSummary> Repair(Env& env, const RepairRun& run) {
   RepairSummary summary;
   for (const AbsPath& wheel : run.wheels) {
     const Result<void> cancelled = env.cancel.Check();
+    // For each wheel, since without --output results lie next to their wheels.
     if (!run.dry_run) RemoveAbandonedScratch(env, run.output.value_or(wheel.Parent()));
     Result<RepairOutcome> outcome =
         cancelled ? repairs.RepairOne(wheel) : Result<RepairOutcome>(cancelled.error());

@@ -1,3 +1,13 @@
+// Several wheels change together or not at all, as far as that is possible: all are planned, then all written
+// and checked as scratch files, and only then renamed one after the other. `outcomes` has the wheels that got
+// their names, whatever happens after. Old wheels are removed last.
+//
+// The scratch file lies in the target directory, because a rename needs the same file system.
+//
+// The check refuses findings about tags and layout. A new platform tag is also compared with the files, but
+// only if it claims a platform that the old name did not have. A new Python or ABI tag adds the checks of
+// extension modules.
+
 #include "pipeline/commands/retag_command.h"
 
 #include <algorithm>
@@ -26,7 +36,7 @@ struct Planned {
 
 std::string FrameOf(const Planned& one) { return fmt::format("while retagging '{}'", one.from.str()); }
 
-/// --platform has to be a tag: what a file name says, not what would choose one.
+/// --platform has to be a tag of a file name. "auto" and "linux" would choose one.
 Result<void> CheckPlatformTag(const wheel::RetagRequest& changes) {
   if (!changes.platform) return Ok();
   const Result<std::string> platform = ParsePlatform(ToLower(*changes.platform));
@@ -44,13 +54,14 @@ Result<std::vector<Planned>> PlanAll(Env& env, const RetagRun& run) {
     if (!run.dry_run) RemoveAbandonedScratch(env, to.Parent());
     PTPKG_CHECK(names.Take(to, "retag"));
     PTPKG_TRY(const bool taken, Exists(env.fs, to));
+    // Before any wheel is written: a refusal at the last of them would come late.
     if (taken && !run.force) return NameTakenError(to, true);
     planned.push_back({.from = wheel, .to = to, .edits = std::move(one.edits)});
   }
   return planned;
 }
 
-/// True if the new platform tag says something that the old one did not.
+/// True if the new name has a platform that the old one did not have.
 bool ClaimsPlatform(const Planned& one) {
   const auto before = wheel::FileName::Parse(one.from.Name());
   const auto after = wheel::FileName::Parse(one.to.Name());

@@ -1,3 +1,15 @@
+// The directory of `ptpkg dev` outlives its runs, so every run must know whether it can trust it. The file
+// state.json has the phase, boot id and place, and dev.json the inputs that the directory was made from. It
+// is named after recipe and variant alone, so an edited recipe finds the same directory, and dev.cpp decides
+// which steps to repeat.
+//
+// A missing state means an empty directory. A damaged one, or one that was moved, is reported (`damage_`) and
+// starts over, because built files contain their path. I/O errors are neither: they end the run, and nothing
+// is lost.
+//
+// StartOver writes the phase before it removes files: a kill in between leaves a directory that is known to
+// be incomplete. A new file of the directory has to be in its list of names.
+
 #include "pipeline/develop/dev_folder.h"
 
 #include <fmt/core.h>

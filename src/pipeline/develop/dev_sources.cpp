@@ -1,3 +1,10 @@
+// Which sources can follow an edit in seconds? A local directory that is used unchanged is synchronised file
+// by file. The others are fixed and prepared as a whole: archives, git, patched or filtered sources, single
+// files.
+//
+// The fingerprint of fixed sources says cheaply whether anything may have changed, by kind, size, time and
+// mode of each local file. Only patches are digested. FixedKey digests the contents.
+
 #include "pipeline/develop/dev_sources.h"
 
 #include <fmt/core.h>
@@ -20,7 +27,7 @@ Result<std::optional<AbsPath>> PlaceOf(const recipe::Recipe& recipe, const recip
   return std::optional(std::move(place));
 }
 
-/// A bare repository is refused later, as it is in a build.
+/// A bare repository is refused later, as in a build.
 Result<bool> IsSynchronised(Env& env, const std::optional<AbsPath>& place, const recipe::Source& source) {
   const bool is_whole = source.filter_include.empty() && source.filter_exclude.empty();
   if (!place || !source.patches.empty() || !is_whole) return false;

@@ -1,3 +1,13 @@
+// `ptpkg doctor` runs the checks of a build without building, and never stops at the first problem. An error
+// that would end a build (missing tools, unusable sources) becomes a finding here. Only cancellation and I/O
+// errors end the command.
+//
+// The machine comes first, with facts of no recipe. Each recipe and staging output follows with its own
+// facts. A finding that the machine already has is not repeated there.
+//
+// Tests take their tools from where the build takes its own, as in a build: otherwise doctor could pass what
+// a build refuses, or the reverse.
+
 #include "pipeline/develop/doctor.h"
 
 #include <algorithm>
@@ -118,6 +128,7 @@ class Doctor {
           env_, part, {.host_env = env, .options = request_.tools, .provided = provided_});
       if (found) continue;
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
+      // The same tool may be missing for the build too, so the finding names the tests.
       missing.finding.message += "; the tests need it";
       missing.finding.fix += "; or skip the tests: --test skip";
       diagnosis.findings.push_back(std::move(missing));

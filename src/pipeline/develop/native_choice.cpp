@@ -1,3 +1,7 @@
+// `ptpkg dev` and `ptpkg shell` work on one native build. A recipe with outputs or variants has several, and
+// then the user has to choose. The error lists them with a selection to paste. Staging outputs can be chosen
+// as well, and each counts once, although several outputs inherit it.
+
 #include "pipeline/develop/native_choice.h"
 
 #include <algorithm>
@@ -12,7 +16,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-/// Outputs that are not skipped, and the staging outputs that they go on from, each once.
+/// Outputs that are not skipped, and the staging outputs that they inherit, each once.
 std::vector<recipe::Recipe> Natives(const std::vector<recipe::Recipe>& rendered) {
   std::vector<recipe::Recipe> natives;
   std::set<std::string> seen;

@@ -1,3 +1,17 @@
+// `ptpkg shell` has to find the directory that a person means, and must not break it for the next build. It
+// tries, in this order: a failed or interrupted build or the directory of `ptpkg dev`, the newest first, then
+// a directory that --keep-work left, and else it prepares one without running the script. A directory that
+// another process holds is entered only if all are held, after waiting for the newest.
+//
+// Whoever enters may edit files and may be cut off at any moment. So the state of the sources is written to
+// disk before the shell starts (FolderGuard), and removed only if nothing differs afterwards. The next build
+// starts over if the record is there and the sources differ. A directory of `ptpkg dev` has the phase kScript
+// meanwhile.
+//
+// Invariants: an older record of a shell that was cut off stays. The state that Leave restores keeps the boot
+// id of before: a power loss in between stays visible. Kept directories were renamed, so their environment
+// file is adapted.
+
 #include "pipeline/develop/shell.h"
 
 #include <algorithm>
@@ -82,7 +96,7 @@ class ShellFinder {
            state->recipe == choice_.recipe.recipe_dir.str() && (is_dev || state->subject == subject_);
   }
 
-  /// The directory of `ptpkg dev` and what failed or interrupted builds have left, the newest first.
+  /// The directory of `ptpkg dev` and directories of failed or interrupted builds, the newest first.
   std::vector<Candidate> Candidates() {
     std::vector<Candidate> candidates;
     const auto add = [&](const AbsPath& folder, bool is_dev) {
@@ -112,6 +126,7 @@ class ShellFinder {
     // A run that held it has ended well by now, or no script had begun.
     if (!IsUsable(candidate.folder, candidate.is_dev)) {
       PTPKG_TRY(const bool there, Exists(env_.fs, candidate.folder / "state.json"));
+      // Waiting for the lease may have made the directory anew, after its run removed it.
       if (!there) PTPKG_CHECK(std::move(*lease).Remove());
       return std::optional<EnteredDir>();
     }
@@ -128,6 +143,7 @@ class ShellFinder {
   /// The newest that nobody holds; where all are held, the newest, when it is free.
   Result<std::optional<EnteredDir>> EnterInterruptedRun() {
     const std::vector<Candidate> candidates = Candidates();
+    // First those that nobody holds, then wait for the newest of the others.
     for (const bool wait : {false, true}) {
       for (const Candidate& candidate : candidates) {
         PTPKG_TRY(std::optional<Lease> lease, LeaseOf(candidate, wait));
@@ -178,8 +194,8 @@ class ShellFinder {
   std::string subject_;
 };
 
-/// Somebody may change files in there, and be cut off at any moment: a record on the disk tells the next run
-/// what was there before.
+/// Somebody may change files in there, and be cut off at any moment: a record on the disk shows the next run
+/// the earlier state.
 class FolderGuard {
  public:
   static Result<FolderGuard> Take(Env& env, const EnteredDir& entrance, const AbsPath& source) {
@@ -196,7 +212,7 @@ class FolderGuard {
 
   /// The command has ended by itself.
   Result<void> Leave() {
-    // With the boot of then: what a power cut has made doubtful is that still.
+    // With the earlier boot id: files that a power cut made doubtful stay doubtful.
     if (is_dev_) PTPKG_CHECK(builder::WriteWorkState(env_->fs, work_, state_));
     PTPKG_TRY(const builder::SourceRecord before,
               builder::SourceRecord::Read(*env_, builder::ShellRecordFile(work_)));
@@ -215,7 +231,7 @@ class FolderGuard {
   FolderGuard(Env& env, AbsPath work, AbsPath source, bool is_dev)
       : env_(&env), work_(std::move(work)), source_(std::move(source)), is_dev_(is_dev) {}
 
-  /// The next `ptpkg dev` looks for what was being written when we were cut off.
+  /// The next `ptpkg dev` looks for files that were being written when the shell was cut off.
   Result<void> MarkWriting() {
     builder::WorkState said = state_;
     said.phase = WorkPhase::kScript;

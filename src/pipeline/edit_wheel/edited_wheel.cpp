@@ -30,7 +30,7 @@ Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, ExistingFilePo
 Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to) {
   PTPKG_TRY(const bool replaced, IsOneFile(env, from, to));
   if (replaced) return Ok();
-  // The wheel last: what is left of a removal that fails can be removed again.
+  // The wheel last: the rest of a failed removal can be removed again.
   PTPKG_CHECK(RemoveSidecars(env, from));
   return env.fs.Remove(from);
 }

@@ -1,3 +1,10 @@
+// An edited artifact may keep the errors that it had, but must not get new ones. Findings are compared by id,
+// file and message, and messages contain names that the edit changes on purpose: file names, versions,
+// directories. KeyOf replaces all of them by a byte that no finding has, so equal findings stay equal.
+//
+// If the check of the original did not list all findings of an id, nobody can tell which are new, and all of
+// them count as old.
+
 #include "pipeline/edit_wheel/regression_check.h"
 
 #include <algorithm>
@@ -27,6 +34,7 @@ Result<void> CheckPlatform(const AbsPath& wheel, const verify::Examination& exam
 BaselineFindings::BaselineFindings(const std::vector<Finding>& findings, const std::set<std::string>& names)
     : names_(names.begin(), names.end()) {
   std::erase(names_, std::string());
+  // Longest first: one name may be part of another.
   std::stable_sort(names_.begin(), names_.end(), [](const std::string& left, const std::string& right) {
     return left.size() > right.size();
   });
@@ -37,7 +45,7 @@ BaselineFindings::BaselineFindings(const std::vector<Finding>& findings, const s
 }
 
 BaselineFindings::Key BaselineFindings::KeyOf(const Finding& finding) const {
-  constexpr std::string_view kName("\0", 1);  // stands in no finding
+  constexpr std::string_view kName("\0", 1);  // no finding contains it
   Key key{finding.id, finding.file, finding.message};
   for (const std::string& name : names_) {
     std::get<1>(key) = ReplaceAll(std::get<1>(key), name, kName);

@@ -1,3 +1,10 @@
+// NVIDIA's licences forbid changes of its libraries, so `slice` must recognise them, in any artifact. Two
+// independent signs serve: names of libraries, which also appear in packages of others, and the licence of
+// the artifact as a whole.
+//
+// A licence text is recognised by its beginning, with white space folded. Files of third parties and notices
+// don't count, and an artifact counts as NVIDIA's only if all of its own licences are.
+
 #include "pipeline/edit_wheel/vendor_code.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// The platform tag of a new wheel: given, computed from its files, or kept.
+//
+// `auto` computes the lowest manylinux or musllinux tag that the ELF files satisfy. If no file belongs to a
+// Linux machine, the wheel gets `any`, unless its ABI or a file belongs to some other system: then the
+// platform of WHEEL stays. A given tag is compared with the files.
+//
+// The DEFLATE implementation is an input of the node. Another implementation gives other bytes for the same
+// files, so a plan runs only with the one that it was made with (CompareDeflater).
+
 #include "pipeline/edit_wheel/wheel_form.h"
 
 #include <algorithm>
@@ -34,8 +43,8 @@ Result<std::string> FirstBinary(Env& env, const StagedTree& tree) {
   return std::string();
 }
 
-/// The platform of files of which no one says a Linux machine: "any", unless the ABI or a file belongs to
-/// one all the same, of Windows say. Then WHEEL alone knows it.
+/// The platform of files that belong to no Linux machine: "any", unless the ABI or a file belongs to another
+/// system, such as Windows. Then only WHEEL has it.
 Result<std::string> AnyOrOriginalPlatform(Env& env, const graph::NodeRun& run, const WheelParts& parts) {
   const wheel::Tag& tag = parts.description.tag;
   PTPKG_TRY(const std::string binary, FirstBinary(env, parts.tree.payload));
@@ -79,6 +88,7 @@ Result<void> SetPlatform(Env& env, const graph::NodeRun& run, const std::string&
                                 : LinuxOrManylinux(env, run, computed, wanted));
   } else {
     std::set<verify::MachineCode> code;
+    // Files for Windows or macOS are not ELF, so their machine code is read by its first bytes.
     if (verify::IsForOtherSystems(wanted)) {
       PTPKG_TRY(code, verify::MachineCodeIn(env, parts.tree.payload));
     }

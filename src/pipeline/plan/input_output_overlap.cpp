@@ -1,3 +1,9 @@
+// An output directory inside a source would change that source with every build. So output and cache may not
+// be a source themselves. An output directory inside a source is left out of it, and then must hold nothing
+// of the user's: it is empty or was made by ptpkg.
+//
+// Real paths are compared. The output may not exist yet, so only its existing part is resolved.
+
 #include "pipeline/plan/input_output_overlap.h"
 
 #include <array>

@@ -1,3 +1,10 @@
+// Orders recipes so that each comes after the recipes it is built with. `needs` must hold: a circle is an
+// error that names it. `wants`, such as requirements at run time, only improve the order. Each is accepted in
+// turn, unless it would close a circle with the edges so far, so wants never cause an error.
+//
+// The graph is by name over all variants, and the order of the input decides where nothing else does: equal
+// inputs give equal plans.
+
 #include "pipeline/plan/order.h"
 
 #include <algorithm>

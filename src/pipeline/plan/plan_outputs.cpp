@@ -1,3 +1,9 @@
+// Packages of one plan may require each other, so they are candidates before they exist: PlannedCandidate has
+// no digest, and names the node that makes it. Dependencies are resolved for the checks only, so a failure to
+// resolve gives an empty list.
+//
+// InsertAfterNeeds keeps the order of a plan: a node comes after all nodes that it needs.
+
 #include "pipeline/plan/plan_outputs.h"
 
 #include <algorithm>

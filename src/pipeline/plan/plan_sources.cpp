@@ -1,3 +1,15 @@
+// The place of a source must not be in the key of a build: another mirror, tag or clone of the same bytes
+// builds nothing again. So the node has the source's key as input, and the place as an option. A place on
+// this machine must not reach a package either. HidePlaces writes the declared repository, or a neutral name,
+// into the recipe that packages contain.
+//
+// The order matters: --source replaces the first source, then names become commits (ResolveGit), then places
+// are hidden. Staging outputs are resolved the same way, and heirs share the result.
+//
+// A local source may contain the output directory, the cache or the recipe itself. These are excluded, or
+// each build would change its own input. A recipe or variant file that a script names stays, since the build
+// may read it. Paths are compared as real paths, and a symlink counts by its own place and by its target.
+
 #include "pipeline/plan/plan_sources.h"
 
 #include <algorithm>
@@ -19,7 +31,7 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-/// True if --source `name` means the recipe or a staging output that it goes on from.
+/// True if --source `name` means the recipe or a staging output that it inherits.
 bool IsOverridden(const recipe::Recipe& recipe, const std::string& name) {
   return source::OverrideApplies(recipe, name) ||
          (recipe.inherited != nullptr && IsOverridden(*recipe.inherited, name));
@@ -80,6 +92,7 @@ void TakeGitSources(const BuildRequest& request, std::vector<recipe::Recipe>& re
       recipe::GitSource taken = first.git;  // lfs and submodules stay
       taken.url = git.url;
       taken.rev = git.rev;
+      // They name commits of the declared repository, not of this one.
       for (std::string* old : {&taken.tag, &taken.branch, &taken.expected_commit}) old->clear();
       first = {.target_directory = first.target_directory,
                .patches = first.patches,
@@ -165,6 +178,7 @@ std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, con
     add(ResolveExistingPart(env, file.Parent()) / file.Name());
     add(ResolveExistingPart(env, file));  // another one for a symlink
   }
+  // Both change while the build runs.
   add(ResolveExistingPart(env, request.output));
   add(ResolveExistingPart(env, env.cache_dir));
   std::sort(left_out.begin(), left_out.end());

@@ -1,3 +1,15 @@
+// A publication needs its artifacts, and approvals of them: checks, tests, and earlier tests of packages that
+// it was built with. Both are needs of one node, told apart by their roles: "conda" is an artifact, "passed
+// check conda" approves it. The manifest records which approvals belong to which artifact, so the form of the
+// roles is an interface (IsApprovalOf).
+//
+// Slices start only after checks and tests of the whole package: slicing takes minutes, lost on a package
+// that is not published. They are checked like their whole, except for device code, which a slice lacks on
+// purpose.
+//
+// JoinPublications links the variants of a package by a digest of their keys. Wheels of two variants may have
+// one name, and one must not silently replace the other.
+
 #include "pipeline/plan/publication.h"
 
 #include <algorithm>
@@ -46,6 +58,7 @@ void AddArtifacts(const graph::StageTable& stages, const PublicationRequest& req
 std::string CheckIdOf(const std::string& pack_id) { return "check/" + pack_id; }
 
 bool IsApprovalOf(const std::string& role, const std::string& artifacts) {
+  // Approvals of earlier packages count for all artifacts, others for the one that they name.
   return role.starts_with(kBefore) || (role.starts_with(kPassed) && role.ends_with(" " + artifacts));
 }
 
@@ -67,7 +80,7 @@ std::string AddCheck(const graph::StageTable& stages, const PublicationRequest& 
     SetPackages(check, request.dependencies, publish::OutputFolder::CondaRootOf(request.output));
   if (!request.staged.empty()) {
     check.needs.emplace("staged tree", request.staged);
-    // conda replaces it at install; nobody does that for a wheel or a zip.
+    // conda replaces it at install; no installer does that for a wheel or a zip.
     check.inputs["prefix may stay"] = is_conda;
   }
   std::string id = check.id;

@@ -1,3 +1,11 @@
+// A repacked artifact is a plan of one packing node and its publication, so keys, checks, resuming and
+// signing work as in a build. Several Pythons give several nodes, which share one publication and so appear
+// together.
+//
+// Options are checked before the input is read: it may have gigabytes. The platform of a wheel "-none-any"
+// fits all Pythons, so several Pythons would make equal packages, and a given build string can't name
+// several.
+
 #include "pipeline/plan/repack_plan.h"
 
 #include <fmt/core.h>
@@ -57,7 +65,7 @@ void AddForPythons(const std::vector<std::string>& pythons, const graph::Node& m
   for (const std::string& python : pythons) {
     graph::Node node = model;
     node.inputs["python"] = python;
-    // Its publication tells artifacts apart by what stands before the slash.
+    // The publication tells artifacts apart by the part before the slash.
     if (pythons.size() > 1) node.id.insert(node.id.find('/'), "-py" + python);
     packs.push_back(node.id);
     plan.nodes.push_back(std::move(node));
@@ -68,7 +76,7 @@ void AddForPythons(const std::vector<std::string>& pythons, const graph::Node& m
 
 Result<bool> IsWheelTree(Env& env, const AbsPath& path) {
   PTPKG_TRY(const bool exists, Exists(env.fs, path));
-  if (!exists) return false;  // whoever reads it says so in its own words
+  if (!exists) return false;  // the reader reports it
   PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
   if (stat.kind != FileKind::kDirectory) return false;
   PTPKG_TRY(const bool is_recipe, Exists(env.fs, path / "recipe.yaml"));

@@ -1,3 +1,12 @@
+// Some verbs give several results names at once. Renaming several files cannot be atomic, so AtomicPlacement
+// keeps what it replaces until all renames succeeded, and undoes them in reverse order after an error. A
+// killed process leaves a part, but each file is whole.
+//
+// For a replaced file the order matters. Its sidecar files go first: a signature must never seem to belong to
+// the new file. The old file is then kept under a second name by a hard link, so its own name is never free,
+// and the rename replaces it in one step. A new file uses RenameNoReplace, which leaves no moment between
+// looking and renaming.
+
 #include "pipeline/plan/result_names.h"
 
 #include <fmt/core.h>
@@ -52,7 +61,7 @@ void RemoveAbandonedScratch(Env& env, const AbsPath& folder) {
 }
 
 AtomicPlacement::~AtomicPlacement() {
-  // One with content stays: that is what Remove fails of.
+  // One with content stays: Remove fails for it.
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
     static_cast<void>(env_.fs.Remove(*folder));
 }
@@ -77,7 +86,7 @@ void AtomicPlacement::Add(AbsPath staged, AbsPath to) {
   moves_.push_back({.staged = std::move(staged), .to = std::move(to)});
 }
 
-/// `kept`: a directory for what it replaces.
+/// `kept`: a directory for the replaced files.
 Result<void> AtomicPlacement::MoveIntoPlace(const Move& move, const AbsPath& kept) {
   PTPKG_CHECK(MakeDirs(move.to.Parent()));
   Result<void> placed = env_.fs.RenameNoReplace(move.staged, move.to);
@@ -85,6 +94,7 @@ Result<void> AtomicPlacement::MoveIntoPlace(const Move& move, const AbsPath& kep
     new_.push_back(move.to);
     return Ok();
   }
+  // Only now is it known that the name is taken: looking first would leave a gap.
   if (placed.error().code() != ErrorCode::kAlreadyExists) return placed;
   if (on_existing_ == ExistingFilePolicy::kRefuse) return NameTakenError(move.to, true);
   return Replace(move, kept);
@@ -106,7 +116,7 @@ Result<void> AtomicPlacement::Replace(const Move& move, const AbsPath& kept) {
   return Ok();
 }
 
-/// Changes that cannot be taken back stay: each file is whole.
+/// Changes that cannot be undone stay: each file is whole.
 void AtomicPlacement::Undo() {
   for (const AbsPath& file : new_) static_cast<void>(env_.fs.Remove(file));
   for (auto move = done_.rbegin(); move != done_.rend(); ++move)

@@ -1,3 +1,15 @@
+// Around the executor: what has to be cleaned before a run, kept after it, and reported.
+//
+// - Before: an interrupted publication is completed first (Prepare), then files of killed runs go. --dry-run
+//   writes nothing.
+// - After: artifacts that wait for a publication of this plan stay, so a failed run need not pack again.
+//   Other waiting artifacts go, but only after Prepare, since another run may have been killed while it
+//   published them.
+// - The error of a run is the first failed node's. A test counts only if nothing else failed: a package that
+//   fails its check fails its test too, and the check explains why.
+//
+// A failure to tidy up is a warning if the run failed already, so that it doesn't hide the cause.
+
 #include "pipeline/plan/run_plan.h"
 
 #include <algorithm>
@@ -127,6 +139,7 @@ Result<void> CleanStaging(Env& env, graph::Store& store, const std::set<std::str
   for (const std::string& stage : stages) {
     PTPKG_TRY(const std::vector<std::string> keys, env.fs.ListDir(results / stage));
     for (const std::string& key : keys) {
+      // 64 digits: a key, and not a scratch directory of a running node.
       if (!keep.contains(key) && key.size() == 64) PTPKG_CHECK(store.Drop(stage, key));
     }
   }
@@ -162,8 +175,8 @@ Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const Ab
                         {.dry_run = options.dry_run, .foresee = options.foresee});
 }
 
-/// After the last node: what waits for nothing goes, and the manifest gets the times. A run that failed keeps
-/// what it packed, so that the next one need not pack it again.
+/// After the last node: artifacts that no publication needs go, and the manifest gets the times. A failed run
+/// keeps its packed artifacts, so that the next one need not pack them again.
 Result<void> End(Env& env, const AbsPath& output, Kept& kept, const std::set<std::string>& waiting,
                  const std::vector<StageTime>& times) {
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));

@@ -1,3 +1,16 @@
+// CI builds variants in parallel jobs, each with `--select`. So each group needs a selection that reaches
+// exactly its variants, with few keys, and no variant may be left out.
+//
+// - Keys that follow from others don't help to select: the platform, virtual packages, and exact pins of
+//   other outputs.
+// - ChooseKeys starts with all keys that vary, and drops each one without which the number of jobs and
+//   variants stays the same. The first by name of zipped keys stays.
+// - An output may read fewer keys than another. Only choices that are part of no other become groups, and
+//   such an output is in several of them.
+// - If a group pins an output outside of it, no selection separates them, and all variants form one group.
+//
+// CheckComplete is the safeguard: a variant that no job builds would be missing without anybody noticing.
+
 #include "pipeline/plan/variant_groups.h"
 
 #include <algorithm>
@@ -98,6 +111,7 @@ class Grouping {
       Choice choice = ChoiceOf(recipe);
       if (seen.insert(choice).second) all.push_back(std::move(choice));
     }
+    // Too many in any case, and the comparison below is quadratic.
     if (all.size() > kMostVariantGroups) return all;
     std::vector<Choice> widest;
     for (const Choice& choice : all) {

@@ -1,5 +1,14 @@
-// Slices of a conda package: the same files but for the libraries; index.json and paths.json follow. Layer:
+// Slices of a conda package: the same files except the libraries, with new index.json and paths.json. Layer:
 // pipeline. Source: CEP 34 (contents), CEP 46 (__cuda_arch).
+//
+// Solvers must prefer a fitting slice to the whole package, and the whole package must stay for other GPUs.
+// So the slice has the same version and a higher build number, and requires __cuda_arch. Its number is a
+// thousand times the package's plus the number of the first GPU: slices of a later build come before all of
+// an earlier one.
+//
+// A slice can be sliced again. IsSlice then requires all marks (label, requirement, number), because a user's
+// own build string may end like a label. Unchanged files keep the digests of paths.json, so only changed ones
+// are read again. A symlink has the digest of the file that it leads to.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -23,8 +32,8 @@
 namespace ptpkg::pipeline {
 namespace {
 
-// A build number of a slice is this times that of the package, and the number of its first GPU: slices come
-// before the package, which serves whoever none fits, and those of a later build before all of an earlier
+// A slice's build number is this times the package's, plus the number of its first GPU. Slices come before
+// the package, which serves GPUs that no slice fits. Slices of a later build come before all of an earlier
 // one.
 constexpr std::uint64_t kSliceNumbers = 1000;
 
@@ -63,6 +72,7 @@ Result<Json> IndexOf(const Json& before, const versions::GpuSlice& slice) {
     std::erase_if(depends,
                   [](const std::string& one) { return one.starts_with(versions::kCudaArchPackage); });
   depends.push_back(RequirementOf(slice));
+  // The slice of a slice has the number that it would have as a slice of the whole package.
   const std::uint64_t whole = static_cast<std::uint64_t>(number) / (is_slice ? kSliceNumbers : 1);
   index["build"] = BuildOf(build, is_slice, slice);
   index["build_number"] = whole * kSliceNumbers + slice.gpus.front();
@@ -173,6 +183,7 @@ class CondaSource final : public SliceSource {
     PTPKG_TRY(const conda::DistName before, conda::DistName::Parse(package_.Name()));
     std::set<std::string> names;
     for (const conda::DistName* one : {&before, &name})
+      // Findings that differ only in these names are the same.
       names.insert({one->FileName(), one->Stem(), one->build});
     // The file may be named in another way than index.json says.
     for (const Json* one : {&std::as_const(info_->index), &index}) {

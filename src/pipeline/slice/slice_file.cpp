@@ -1,3 +1,10 @@
+// One library with GPU code becomes one sliced file. The plan of a slice (elf/slice) lists pieces of the
+// original and new bytes. Packages need no written file: OpenedSlice reads the slice through the plan, and
+// has its original open only while it is read itself, because a package may have hundreds of libraries.
+//
+// Each slice passes VerifySlice before it is used. Long unchanged stretches are host code, equal in all
+// slices, and are passed on as shared ranges (archive::SharedRange).
+
 #include "pipeline/slice/slice_file.h"
 
 #include <algorithm>
@@ -55,8 +62,7 @@ FileInSlice DescribeSlicedFile(const DeviceFile& file, const elf::SlicePlan& pla
   return told;
 }
 
-/// A slice that has its original open as long as it is read itself: of the hundreds of libraries that a
-/// package may have, only those that are being read.
+/// A slice that has its original open only while it is read itself: a package may have hundreds of libraries.
 class OpenedSlice final : public ReadOnlyFile {
  public:
   // Shared by all that read the slice.
@@ -69,7 +75,7 @@ class OpenedSlice final : public ReadOnlyFile {
         original_(std::move(original)),
         sliced_(std::move(sliced)) {}
 
-  /// Errors: those of opening, and of elf::MakeSlicedFile.
+  /// Errors: as Fs::Open and elf::MakeSlicedFile.
   static Result<std::unique_ptr<File>> Open(Fs& fs, const AbsPath& path, Plan plan) {
     PTPKG_TRY(std::unique_ptr<File> original, fs.Open(path, OpenMode::kRead));
     PTPKG_TRY(std::unique_ptr<File> sliced, elf::MakeSlicedFile(*original, *plan));

@@ -1,3 +1,9 @@
+// Wheels, conda packages and single files are sliced the same way, through SliceSource. The name decides
+// which it is. A zip has no package metadata, and is refused.
+//
+// A single file keeps its name, because the loader looks for it, and the slices differ by directory. A
+// package's note of its device code becomes "any" in a slice, which lacks code on purpose.
+
 #include "pipeline/slice/slice_source.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,11 @@
+// Properties of variant wheels (PEP 825): GPU architectures, the lowest CUDA version, and the processor's
+// level. Installers choose by them, so a wheel that needs more than it states would be installed where it
+// cannot run. The level is therefore the highest of all files.
+//
+// The label is part of the file name and must differ between slices. The CUDA version comes from the local
+// version (cu130) or --cuda. Two digits are an old form and mean 9.2 for cu92, but "cu12" names a major
+// version only.
+
 #include "pipeline/slice/slice_variant.h"
 
 #include <algorithm>
@@ -16,7 +24,7 @@ bool IsNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "v3"; "" for what every x86-64 processor runs.
+/// "v3"; "" for code that every x86-64 processor runs.
 std::string LevelValue(elf::IsaLevel level) {
   return level <= elf::IsaLevel::kBaseline ? "" : fmt::format("v{}", static_cast<int>(level));
 }
@@ -32,7 +40,7 @@ std::vector<std::string> Namespaces(const VariantFacts& facts) {
 std::string CudaOfLocal(const std::vector<std::string>& local) {
   if (local.empty() || !local.front().starts_with("cu")) return {};
   const std::string digits = local.front().substr(2);
-  // "cu130", and "cu92" of old; "cu12" is no 1.2.
+  // "cu130", and "cu92" of old; "cu12" is not 1.2.
   const bool is_old = digits.size() == 2 && digits >= "75";
   if (!IsNumber(digits) || (digits.size() != 3 && !is_old)) return {};
   return digits.substr(0, digits.size() - 1) + "." + digits.back();

@@ -1,3 +1,17 @@
+// A build of hours must survive a killed run, and must never be resumed by two runs, or with other inputs.
+// Its work directory is named after the inputs up to the script, so equal inputs give equal paths, which
+// objects and CMake's cache contain. The lease on it decides who works there. A second run waits, then finds
+// the stored result.
+//
+// With --ccache the directory is named after recipe and variant instead, because ccache finds objects only at
+// the path where they were compiled. The lease of the inputs' directory is held all the same: it keeps equal
+// builds apart.
+//
+// Invariants: a phase never promises more than is there, so kStarted is written before files go. The
+// directory goes after its result is stored, never before. The lease of the inputs goes last: whoever waits
+// for it may use the shared directory next. docs/decisions/0012-resuming-a-build.md and
+// 0014-compiler-cache.md give the reasons.
+
 #include "pipeline/stages/build_folder.h"
 
 #include <algorithm>
@@ -45,7 +59,7 @@ std::string StableDirName(const graph::Node& node) {
   return hasher.Finish().Hex().substr(0, kNameLength);
 }
 
-/// Names in <cache>/work that are those of build directories.
+/// Names of build directories in <cache>/work.
 Result<std::vector<std::string>> FolderNames(Env& env) {
   auto names = env.fs.ListDir(WorkRoot(env));
   if (!names && names.error().code() == ErrorCode::kNotFound) return std::vector<std::string>();
@@ -107,7 +121,7 @@ Result<Lease> WaitForLease(Env& env, const AbsPath& folder, const std::string& s
 
 namespace {
 
-/// The lease of a directory that builds of other inputs use too; nullopt while one of those works there. No
+/// The lease of a directory that builds of other inputs use too; nullopt while such a build works there. No
 /// other run of the same inputs can: it would hold the directory of the inputs.
 Result<std::optional<Lease>> TryLeaseStableDir(Env& env, const AbsPath& folder) {
   for (int turn = 0;; ++turn) {
@@ -196,6 +210,7 @@ Result<void> BuildFolder::Open(bool fresh) {
     return Ok();
   }
   PTPKG_CHECK(ReadEarlierState());
+  // Possible only in the shared directory: the other is named after its inputs.
   if (left_.phase != WorkPhase::kStarted && left_.inputs != state_.inputs) {
     env_.reporter.Note(
         fmt::format("removing an interrupted build of '{}': its inputs have changed", left_.subject));
@@ -233,7 +248,7 @@ Result<void> BuildFolder::RemoveSuperseded() {
     const AbsPath folder = WorkRoot(env_) / name;
     if (folder == root_) continue;
     const auto other = builder::ReadWorkState(env_.fs, folder);
-    // The same build with --ccache: its command can still go on there.
+    // The same build with --ccache: its command can still resume there.
     if (other && other->inputs == state_.inputs) continue;
     if (!other || other->subject != state_.subject || other->recipe != state_.recipe) continue;
     PTPKG_TRY(const bool removed, RemoveIfFree(env_, folder));
@@ -254,6 +269,7 @@ Result<void> BuildFolder::SetPhase(WorkPhase phase) {
 
 Result<void> BuildFolder::StartOver() {
   left_ = {};
+  // First: a kill between these steps must not leave a phase that promises files.
   PTPKG_CHECK(SetPhase(WorkPhase::kStarted));
   PTPKG_CHECK(RemoveTree(env_.fs, path_));
   PTPKG_CHECK(RemoveTree(env_.fs, record()));
@@ -310,6 +326,7 @@ Result<void> PruneWorkDirs(Env& env, const std::function<Result<bool>(const std:
       PTPKG_TRY(useless, has_result(state->key));
     }
     if (stat) {
+      // A run writes the state at each phase, so its time is the time of the last attempt.
       const std::int64_t age = builder::NowNs(env) - stat->mtime_ns;
       forgotten = age > std::chrono::nanoseconds(kForgottenAfter).count();
     }

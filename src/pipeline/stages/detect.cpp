@@ -1,3 +1,11 @@
+// detected() in a build string needs versions of tools, but tools are chosen for a rendered recipe. So such
+// recipes are rendered twice: first with a placeholder, to learn the requirements, then with the versions
+// found. The second rendering must find the same variant and name, or the build string would decide what is
+// built.
+//
+// Names can be compared only now. Two variants that differ in nothing visible would replace each other's
+// files.
+
 #include "pipeline/stages/detect.h"
 
 #include <algorithm>
@@ -27,7 +35,7 @@ namespace {
 
 using Versions = std::map<std::string, std::string>;
 
-/// Versions of the recipe's tools, then those of the staging outputs that it inherits. Headers of the
+/// Versions of the recipe's tools, then of the tools of its staging outputs. Headers of the
 /// machine count for a part that uses no toolkit as well, so parts that have one come first.
 Result<Versions> VersionsOf(Env& env, const BuildRequest& request, const std::set<std::string>& provided,
                             const recipe::Recipe& recipe) {

@@ -1,5 +1,13 @@
-// The stages that compare outputs of one recipe: what a staging output made with what they hold ("outputs"),
-// and what they hold with each other ("clashes"). Layer: pipeline.
+// The stages that compare the outputs of one recipe. Layer: pipeline.
+//
+// - "outputs" compares the files of a staging output with the files that its heirs pack. A file that nobody
+//   packs is probably forgotten in some `build.files`, so it gets a warning.
+// - "clashes" compares outputs with each other. Packages with a common file cannot be installed together,
+//   which is a warning, because they may be alternatives. It is an error if one requires the other at run
+//   time, and their contents differ in every variant of the other: then no choice of variant helps.
+//
+// Variants are compared together, because it isn't known which of them meet in one environment. Both results
+// are kept in the store, so a run that builds nothing need not read the trees.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -109,7 +117,7 @@ std::vector<std::string> Differing(const Files& one, const Files& two) {
 /// By package: what its conda packages hold, each variant by the id of its build.
 using FilesOfPackages = std::map<std::string, std::map<std::string, Files>>;
 
-/// Warns of two that cannot be installed together. Over all variants: which belong together is not known.
+/// Warns of two that cannot be installed together, over all variants: which of them meet is not known.
 Json WarnOfClashes(Env& env, const FilesOfPackages& packages) {
   std::map<std::string, Files> all;
   for (const auto& [name, builds] : packages) {

@@ -1,3 +1,11 @@
+// The value of a packing node is the list of records that the manifest will hold, so publishing adds nothing
+// but checks. The files lie either in the node's own directory, under their names, or in the output
+// directory, under their paths. FileOf tells the two apart, so later nodes need not know whether an artifact
+// was packed now or found.
+//
+// FindPacked accepts a published result only if all of its artifacts are in the manifest under the node's
+// key. With one of two formats missing, the node packs again.
+
 #include "pipeline/stages/pack_result.h"
 
 #include <algorithm>

@@ -1,4 +1,17 @@
 // The stages that pack a staged tree: conda packages, wheels and zips. Layer: pipeline.
+//
+// The three follow one order: select the files, bring them into the family's layout, rewrite search paths,
+// then write metadata and archive. Search paths come before any digest, because they change bytes. Installed
+// RECORDs are filled in after that, for the same reason.
+//
+// A package sees only its part of the recipe (CondaOutput, WheelOutput, ZipOutput), so a change of another
+// part leaves its key unchanged. Files that build.files leaves out stay in the staged tree, for wheels and
+// zips.
+//
+// A recipe that names no formats makes a wheel only if a Python distribution was installed. The plan cannot
+// know this, so the node may have no artifacts, which later nodes must accept.
+//
+// Invariant: raise the stage's version when equal inputs give other bytes.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -102,6 +115,7 @@ Result<NodeResult> PackConda(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(StagedTree tree, convert::MakeCondaTree(env, staged.tree, staged.prefix, work));
   PTPKG_CHECK(convert::RelinkTree(env, tree, RelinkOptionsOf(output, staged.prefix),
                                   {.subject = run.subject(), .layout = "extra.ptpkg.layouts.conda"}));
+  // After the search paths: RECORD has the digests of the final bytes.
   PTPKG_CHECK(convert::AddInstalledRecords(env, staged.tree, tree));
   const recipe::PrefixDetection& detection = output.prefix_detection;
   PTPKG_TRY(const std::vector<Artifact> artifacts,
@@ -123,7 +137,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
   PTPKG_TRY(const recipe::WheelOutput output, recipe::DecodeWheelOutput(encoded, run.subject()));
   PTPKG_TRY(const Staged staged, ReadStaged(env, run, false));
   PTPKG_TRY(const Json wanted, run.Input("wanted"));
-  // A recipe that names no formats makes a wheel of what is one, and none of a C library.
+  // A recipe that names no formats makes a wheel of a Python distribution, and none of a C library.
   if (wanted != true && convert::DistInfoFolders(staged.tree).empty()) {
     Task(env.reporter, {.stage = "wheel", .subject = run.subject()})
         .Skipped("there is no Python distribution");
@@ -150,6 +164,7 @@ Result<NodeResult> PackWheel(Env& env, const NodeRun& run, const AbsPath& work) 
                                             {.description = description,
                                              .entry_points = distribution.entry_points,
                                              .tree = std::move(tree)}));
+  // Last: a repair works on a finished wheel.
   if (!output.wheel_repair.empty()) {
     PTPKG_TRY(artifact, RepairWheel(env, run, output.wheel_repair, artifact));
   }

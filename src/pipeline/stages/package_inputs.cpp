@@ -1,3 +1,17 @@
+// A plan may run hours after it was made, or on another machine, so content at a place counts twice: its
+// digest is an input of the node, and the node compares again when it runs. A difference is an error
+// (ChangedSince), never a rebuild under the old key.
+//
+// Each kind of content has a pair of functions: Set… while planning, Read… in the node. A new kind needs
+// both, or a result could come from bytes that its key doesn't describe. Paths are places and stay out of the
+// key.
+//
+// Packages that the same plan makes have no digest yet: the node needs their nodes, whose keys then enter its
+// own.
+//
+// A tree of gigabytes is read only once if it is packed unchanged: ListTreePlace lists it without digests,
+// and CompareTree takes the digests from the packed wheel.
+
 #include "pipeline/stages/package_inputs.h"
 
 #include <fmt/core.h>
@@ -52,6 +66,7 @@ void SetPackages(graph::Node& node, const std::vector<index::Candidate>& package
       item["file"] = fmt::format("{}/{}", package.subdir, package.file_name);
       item["sha256"] = package.sha256 ? package.sha256->Hex() : "";
     } else {
+      // A package of this plan has no digest yet: the key of its node stands for it.
       node.needs.emplace(std::string(kPlannedRole) + package.name, package.planned_by);
     }
     list.push_back(std::move(item));

@@ -1,3 +1,15 @@
+// A statement must be equal for equal artifacts, on any machine, and must not leak secrets. So it has no
+// times and no paths of this machine. Local sources without a declared digest appear only in the digest of
+// all sources. URLs lose users, passwords, channel tokens, queries and fragments.
+//
+// resolvedDependencies lists everything that the build read: recipe files, sources, packages of the channel,
+// wheels, and one digest for all tools. Staging outputs are followed to their own inputs. Packages that the
+// same plan makes have no digest yet, so the node `sign` adds them when it runs (`packages`).
+//
+// The materials of a wheel's bill of materials are the same facts in another form. They are inputs of the
+// wheel's node, while a definition is an input of `sign`: only signing depends on it.
+// docs/formats/provenance.md has each field.
+
 #include "pipeline/stages/provenance.h"
 
 #include <fmt/core.h>
@@ -24,8 +36,7 @@ bool IsRemote(const std::string& url) {
   return url.find("://") != std::string::npos && !url.starts_with("file:");
 }
 
-/// Without what may be secret: queries and fragments (tokens of signed URLs), users, passwords, channel
-/// tokens.
+/// Without possible secrets: queries and fragments (tokens of signed URLs), users, passwords, channel tokens.
 std::string UrlWithoutSecrets(const std::string& url) {
   return conda::WithoutCredentials(url.substr(0, url.find_first_of("?#")));
 }
@@ -45,6 +56,7 @@ std::optional<Json> DependencyOf(const recipe::Source& source) {
     if (IsRemote(url)) item["uri"] = fmt::format("git+{}@{}", url, source.git.commit);
     return item;
   }
+  // A path of this machine means nothing elsewhere.
   if (!source.sha256 && !source.md5) return std::nullopt;
   const std::string kind = source.sha256 ? "sha256" : "md5";
   const std::string digest = source.sha256 ? source.sha256->Hex() : source.md5->Hex();
@@ -83,7 +95,7 @@ void AddWheels(const graph::Node& node, Json& dependencies) {
     dependencies.push_back(Dependency(wheel.value("file", ""), "sha256", wheel.value("sha256", "")));
 }
 
-/// All that the build of `recipe`, and of what it goes on from, has read.
+/// All inputs of the build of `recipe`, and of the staging outputs that it inherits.
 void AddBuild(const graph::Plan& plan, const std::string& id, const BuildRequest& request,
               const recipe::Recipe& recipe, BuildDescription& making) {
   const graph::Node* const node = plan.Find(id);
@@ -110,7 +122,7 @@ void AddBuild(const graph::Plan& plan, const std::string& id, const BuildRequest
     AddBuild(plan, staging->second, request, *recipe.inherited, making);
 }
 
-/// The digest of `path` among the files of the recipe's directory, "" if it is none.
+/// The digest of `path` among the files of the recipe's directory, "" if it is not one of them.
 std::string FolderDigest(const graph::Node& node, const std::string& path) {
   for (const Json& entry : node.inputs.value("recipe folder", Json::array())) {
     if (entry.value("path", "") == path) return entry.value("sha256", "");

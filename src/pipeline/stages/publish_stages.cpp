@@ -1,4 +1,15 @@
 // The stages after packing: check, test, publish, index. Layer: pipeline.
+//
+// Artifacts wait in the cache until all checks and tests of their variant passed. Then `publish` gives all of
+// them their names in one journal, or none. The manifest then holds the keys of the checks that passed.
+// FindChecked looks there, so a check runs again only if the artifact or the check has changed.
+//
+// Forbidden texts come from the build, not from the artifact: an artifact that is already published has no
+// such list. A library that a required package of the plan contains is not missing, so its files may stay
+// unresolved.
+//
+// Invariants: `kCheckVersion` rises when equal artifacts can get other findings. `index` runs after failures
+// too, because other variants may have been published.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -30,8 +41,8 @@ using graph::NodeRun;
 // again that passed an older check.
 constexpr int kCheckVersion = 6;
 
-/// Texts that no file of the artifacts may hold: what the build that made their files says, because artifacts
-/// that are in the output directory already say nothing; of a repacked package, what its packing says.
+/// Texts that no file of the artifacts may hold. They come from the build, because artifacts in the output
+/// directory have no such list. A repacked package has the list of its packing.
 Result<std::vector<std::string>> ForbiddenIn(const NodeRun& run, const Packed& packed) {
   const auto staged = run.needs().find("staged tree");
   if (staged == run.needs().end()) return packed.forbidden;
@@ -74,7 +85,7 @@ Result<NodeResult> RunCheck(Env& env, const NodeRun& run) {
   for (const ArtifactRecord& record : packed.artifacts) {
     const AbsPath file = FileOf(artifacts, record);
     verify::CheckOptions here = options;
-    // The tag says what public indexes refuse it for, and 'ptpkg repair' needs the wheel to begin with.
+    // The tag shows that public indexes refuse it, and 'ptpkg repair' needs the wheel to begin with.
     if (linux_may == true && IsForLinuxAlone(file.Name()))
       here.never_errors.emplace_back("elf-unresolved-needed");
     PTPKG_TRY(const Report report, publish::PassGate(env, file, here));
@@ -133,6 +144,7 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
   PTPKG_TRY(publish::OutputFolder output, publish::OutputFolder::Open(env, root));
   std::vector<publish::PublishItem> items;
   for (const auto& [role, need] : run.needs()) {
+    // These needs are approvals, without artifacts.
     if (role.starts_with("passed ")) continue;
     PTPKG_TRY(const Packed packed, ReadPacked(need));
     for (const ArtifactRecord& made : packed.artifacts) {
@@ -149,6 +161,7 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       items.push_back(std::move(item));
     }
   }
+  // Lets a later run tell a complete publication from a part of one.
   for (publish::PublishItem& item : items) item.record.publication_size = items.size();
   PTPKG_CHECK(output.Publish(items, run.Has("force") ? publish::ForeignFilePolicy::kReplace
                                                      : publish::ForeignFilePolicy::kRefuse),

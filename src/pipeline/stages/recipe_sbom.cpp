@@ -1,3 +1,10 @@
+// The bill of materials of a wheel that comes from a recipe: sources and patches as components, tools as the
+// means of production. It uses the materials that the plan recorded, not the files, so planning decides its
+// content and its key.
+//
+// Digests over many files, such as the key of all tools, don't belong to one file, so they become properties.
+// A patch is a component of its own, and its name is noted at the source that it changes.
+
 #include "pipeline/stages/recipe_sbom.h"
 
 #include "support/text/json.h"

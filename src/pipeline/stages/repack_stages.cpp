@@ -1,5 +1,13 @@
 // The stages that make an artifact of one family from a finished one of the other, or a wheel from a
 // directory. Layer: pipeline.
+//
+// The input comes from somebody else, so it is checked before it is converted: a wheel must be installable, a
+// conda package sound. A broken input would otherwise become a broken package of ours. Then the order of
+// pack_stages.cpp follows: layout, search paths, records, archive.
+//
+// An unpacked wheel is packed unchanged. Its files would be read twice, for the comparison with the plan and
+// for packing, so the digests of the new RECORD serve for the comparison. If packing fails, the tree is
+// compared all the same: a change during the run is then the better explanation.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -52,7 +60,7 @@ Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) 
   PTPKG_CHECK(convert::RelinkTree(env, made.tree, made.relink,
                                   {.subject = made.metadata.FileStem(), .tells_paths = true}));
   PTPKG_CHECK(convert::AddInstalledRecords(env, made.tree, made.tree));
-  // Payload bytes that happen to hold the placeholder cannot exist: it was made up here, for scripts.
+  // No payload can hold the placeholder by chance: it was made up here, for scripts.
   PTPKG_TRY(const std::vector<Artifact> artifacts,
             conda::WritePackages(env,
                                  {.metadata = made.metadata,
@@ -72,6 +80,7 @@ Result<NodeResult> CondaToWheel(Env& env, const NodeRun& run, WorkFolder& work) 
 
   PTPKG_TRY(const AbsPath checked, work.MakeFolder("checked"));
   PTPKG_CHECK(verify::RequireSoundPackage(env, artifact, checked));
+  // Unpacked for the check only. A second copy of a large package follows.
   PTPKG_CHECK(RemoveTree(env.fs, checked));
   PTPKG_TRY(const AbsPath prefix, work.MakeFolder("prefix"));
   PTPKG_TRY(const conda::PackageInfo info, conda::UnpackPackage(env, artifact, prefix, {}));
@@ -119,7 +128,7 @@ Result<NodeResult> PackTree(Env& env, const NodeRun& run, WorkFolder& work, cons
                                                 .entry_points = std::move(made.entry_points),
                                                 .tree = std::move(made.tree)}));
   Packed rest;
-  // Files of a prefix know where it was; an unpacked wheel lies anywhere.
+  // Files of a prefix may contain its path; an unpacked wheel lies anywhere.
   if (!made.relink_options.build_prefix.empty()) rest.forbidden.push_back(tree.root.str());
   return PackedResult(run, {wheel}, "", rest);
 }

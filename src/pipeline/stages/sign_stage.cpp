@@ -1,4 +1,14 @@
-// The stage that states how artifacts were made, and signs that. Layer: pipeline.
+// The stage that states how artifacts were made, and signs the statement. Layer: pipeline.
+//
+// A signature must cover exactly the bytes that were packed and checked. So the artifact is digested after it
+// was signed, and compared with the record that the check saw: a file that changed between the two is an
+// error.
+//
+// The key's id is an input of the node, and the private key only a place. A key that was exchanged after
+// planning would sign under a wrong id, so KeyOf compares. Statements contain no times, so equal builds give
+// equal statements (docs/decisions/0016-provenance.md).
+//
+// Invariant: each artifact gives two sidecar files, a count that the `find` below relies on.
 
 #include <fmt/core.h>
 

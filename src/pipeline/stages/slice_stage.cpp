@@ -1,3 +1,13 @@
+// Slices are made from packages that passed their checks and tests: slicing takes minutes, lost on a package
+// that is not published. The plan must know how many artifacts come out, because signing and publishing count
+// on it: one per GPU, and for variant wheels a null variant.
+//
+// The unpacked size of a conda slice follows from the whole package and the differences of the files. A
+// wheel's is counted from its members, without RECORD.
+//
+// A slice's local version is longer than the wheel's and counts as newer (PEP 440). In one index installers
+// would choose it for any GPU, so a warning recommends separate indexes or variant wheels.
+
 #include "pipeline/stages/slice_stage.h"
 
 #include <fmt/core.h>
@@ -68,7 +78,7 @@ Result<Artifact> ArtifactOf(Env& env, const ArtifactRecord& whole, const SliceOu
   return Artifact{.format = format, .path = slice.to, .digests = digests, .unpacked_bytes = unpacked_bytes};
 }
 
-/// A file that is no smaller than in the whole package, and why, is what somebody looks for in a large slice.
+/// Large slices raise the question which files did not shrink, and why.
 void ReportKeptCode(Env& env, const SliceOfArtifact& slice) {
   for (const FileInSlice& file : slice.files) {
     if (!file.kept_because.empty()) {
@@ -123,6 +133,7 @@ Result<NodeResult> RunSlice(Env& env, const NodeRun& run) {
     subdir = path.ParentText().substr(path.ParentText().rfind('/') + 1);
   }
   // Without a Python distribution there is no wheel, and no slice of it.
+  // Signing and publishing were planned for this number.
   if (made.size() != planned && !packed.artifacts.empty()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("the plan has {} slices of '{}', but {} were made",
                                                        planned, run.subject(), made.size()))

@@ -1,3 +1,14 @@
+// An output that inherits continues in the work directory of its staging output. Its sources are the restored
+// directory plus sources of its own, which may replace files there.
+//
+// All outputs of a recipe share its directory, and each file next to the recipe would enter the key of each
+// of them. So scripts and loaded files of the other outputs are left out of an output's own recipe directory
+// (OwnRecipeFolder), unless its script mentions their names. Otherwise an edited script of one output would
+// rebuild all.
+//
+// Whether a staging output was built with --ccache is in no key: the first build decides it. Its CMake files
+// name the launchers, so the result records it, and heirs put launchers at the same path.
+
 #include "pipeline/stages/staging_inputs.h"
 
 #include <algorithm>
@@ -19,7 +30,7 @@ Result<TreeEntry> EntryOf(Env& env, const AbsPath& file) {
                    .sha256 = digests.sha256};
 }
 
-/// Adds the script files of the recipe and of what it goes on from; a name may lack its ".sh".
+/// Adds the script files of the recipe and of the staging outputs it inherits; a name may lack its ".sh".
 void AddScripts(const recipe::Recipe& recipe, std::set<std::string>& files) {
   for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
     if (!part->script.file.empty()) files.insert({part->script.file, part->script.file + ".sh"});

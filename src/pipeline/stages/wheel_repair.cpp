@@ -1,3 +1,10 @@
+// A repaired wheel contains libraries of the machine, so they must be in its key. Which libraries a repair
+// needs is known only afterwards. dpkg's status and the loader's cache stand for all of them: a package that
+// changes, changes these files. The node compares them again, as with all inputs that lie on the machine.
+//
+// The repaired wheel may have another name, with another tag. The unrepaired one is removed, so that only one
+// is published.
+
 #include "pipeline/stages/wheel_repair.h"
 
 #include <algorithm>
@@ -27,7 +34,7 @@ RepairWords WordsOf(const std::string& repair) {
   return {.backend = repair.substr(0, space), .platform = std::string(Trim(repair.substr(space)))};
 }
 
-/// Other libraries come with other packages, and with another cache of the loader.
+/// Other libraries come with other packages, and with another loader cache.
 Result<std::string> MachineLibraries(Env& env) {
   std::string digests;
   for (const char* file : {"/var/lib/dpkg/status", "/etc/ld.so.cache"}) {

@@ -1,3 +1,7 @@
+// A kept directory (--keep-work) belongs to the user, who may edit it. Packed trees are hard links to results
+// in the store, so each file with a second name gets bytes of its own first: an edit must not damage the
+// store. The name must be free, so an earlier directory of the same name goes, unless a shell holds it.
+
 #include "pipeline/stages/work_folder.h"
 
 #include <fmt/core.h>

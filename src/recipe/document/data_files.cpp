@@ -1,3 +1,7 @@
+// load_from_file() reads a file once per path, however many expressions load it. Values of YAML follow the
+// rules of recipes: plain scalars may be booleans and whole numbers, reals stay text, since they are mostly
+// versions. JSON has types of its own, and a whole number above the signed 64-bit range becomes text.
+
 #include "recipe/document/data_files.h"
 
 #include <cstdint>

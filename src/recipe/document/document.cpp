@@ -1,4 +1,17 @@
 // YAML to the recipe as written. Layer: recipe.
+//
+// Errors in an expression must point at its own line and column. The YAML parser only has the place of the
+// whole scalar, whose text has lost indentation and folding. SourceText searches the parts of a scalar in the
+// file, in their order. Within a block scalar it may go on to later lines, else it stays on one line. If a
+// part isn't found, because of escapes or folding, all later parts get the place of the whole scalar: a
+// coarse place is better than a wrong one.
+//
+// Templates are split here, once, and evaluated per variant. `}}` inside quotes or mappings doesn't end an
+// expression. "{{ x }}" without the dollar sign is old conda-build syntax, and would pass as text. It is
+// refused where x is a name of the context, except in texts of several lines, which may be templates of
+// another program.
+//
+// Any list item can be conditional, so lists keep their branches until a variant decides.
 
 #include "recipe/document/document.h"
 
@@ -13,7 +26,7 @@
 namespace ptpkg::recipe {
 namespace {
 
-/// Finds where the parts of a scalar stand in the file.
+/// Finds the parts of a scalar in the file.
 class SourceText {
  public:
   explicit SourceText(std::string_view source) {
@@ -22,7 +35,7 @@ class SourceText {
     for (std::string& line : SplitLines(source)) lines_.emplace_back(std::move(line));
   }
 
-  /// Position where the search in one scalar continues. Its parts are asked for in their order.
+  /// Position where the search in one scalar continues. Callers search its parts in their order.
   struct Cursor {
     std::size_t line = 0;  ///< Counts from 0.
     std::size_t column = 0;
@@ -42,6 +55,7 @@ class SourceText {
     for (; !cursor.lost && cursor.line < lines_.size(); ++cursor.line, cursor.column = 0) {
       const bool block = IsBlock(span);
       if (block && !InBlock(first, cursor.line)) break;
+      // Not beyond the scalar: the same text may follow in a comment or another value.
       const std::string_view text = lines_[cursor.line].view().substr(0, block ? SIZE_MAX : EndOf(span));
       const std::size_t at = text.find(part, cursor.column);
       if (at != std::string::npos) {

@@ -1,5 +1,12 @@
-// The table of recipe keys. Layer: recipe.
-// Source: CEP 14 and the recipe-format schema; docs/recipe-reference.md explains every row.
+// The table of recipe keys. Layer: recipe. Source: CEP 14 and the recipe-format schema;
+// docs/recipe-reference.md explains every row.
+//
+// All keys are checked before anything is evaluated: a misspelt key would otherwise be ignored, and its
+// mistake would show in the package. Keys of the format that ptpkg doesn't implement are listed too
+// (kUnsupported), with a hint, because an ignored key would build something else than the recipe says.
+//
+// The shapes mirror the format: most keys take several forms, and items of lists may be conditional at any
+// depth. A new key is one row here, and SchemaKeys() makes tests hold documentation and code to the table.
 
 #include "recipe/document/schema.h"
 
@@ -468,7 +475,7 @@ void ListKeys(Schema schema, const std::string& path, std::vector<SchemaKey>& ke
   }
 }
 
-/// Keys that only outputs have; the others of an output are those of the top level.
+/// Keys that only outputs have. Their other keys are also keys of the top level.
 void ListOutputKeys(std::vector<SchemaKey>& keys) {
   std::vector<std::string_view> done;
   for (const Schema schema : {Schema(kPackageOutput), Schema(kStagingOutput)}) {

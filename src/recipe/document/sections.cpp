@@ -1,4 +1,11 @@
-// source and build of a recipe. Layer: recipe.
+// The sections `source` and `build` of a recipe. Layer: recipe.
+//
+// Each function reads one key in all forms that CEP 14 allows (scalar, list or mapping), and reports errors
+// at the key's own place. The schema has checked the kinds of nodes before, so only values remain to be
+// checked. Paths must stay in their directory, which also holds for values that come from expressions.
+//
+// Script lines may name variables that exist only while the script runs, such as ${{ PREFIX }}. They become
+// "${PREFIX}", but only for shells: other interpreters would not expand them.
 
 #include "recipe/document/sections.h"
 

@@ -1,4 +1,11 @@
 // Nodes to typed values. Layer: recipe.
+//
+// A scalar that is one expression keeps the type of its result, and one with text around it becomes text.
+// Lists are flattened while they are read: conditional items are replaced by their branch, and an item whose
+// expression gives a list becomes its items. Empty results vanish, so an expression can omit an item. A
+// written empty text stays.
+//
+// Invariant: each error has a place. Placed adds the node's to errors that have none.
 
 #include "recipe/document/typed_reader.h"
 

@@ -1,4 +1,11 @@
 // Values of recipe expressions. Layer: recipe.
+//
+// A scalar in YAML has no type here until it is read: `plain` text may become a boolean or whole number,
+// quoted text never does. Reals and numbers with a leading zero stay text, because they are usually versions:
+// 3.10 must not become 3.1, and 007 not 7. Numbers of several kinds compare by value, as in Python.
+//
+// Bytes and BytesWithMappings measure values for the limits of an evaluation (Scope::Spend). Mappings are
+// shared and immutable, so copies cost nothing and are counted once, where they are made.
 
 #include "recipe/document/value.h"
 

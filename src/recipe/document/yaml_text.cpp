@@ -1,3 +1,7 @@
+// Writes the YAML of packages, which other tools read with parsers of YAML 1.1 or 1.2. So a scalar is plain
+// only if both read it as the same text: it begins with a letter, has only harmless characters, and is not
+// one of 1.1's words such as "no" or "y". Everything else is quoted as JSON, which is valid YAML.
+
 #include "recipe/document/yaml_text.h"
 
 #include <algorithm>

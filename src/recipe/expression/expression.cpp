@@ -1,4 +1,14 @@
 // Evaluation of expressions. Layer: recipe.
+//
+// The tree is walked once per variant. Evaluation is lazy exactly where Jinja's is: `and`, `or`, conditional
+// expressions and chained comparisons stop early. This isn't an optimisation: a key that is not read is not
+// part of the build hash, and a fail() that is not reached does not fail.
+//
+// `is defined` and `default` must accept unknown names and missing keys, which are errors everywhere else. So
+// they evaluate their operand with EvaluateIfDefined, which follows names, attributes and indexes only.
+//
+// Invariants: every value passes Scope::Spend, which bounds memory, and every error gets the place of the
+// innermost node that failed. The parser bounds the depth of the tree, so the recursion is bounded as well.
 
 #include "recipe/expression/expression.h"
 
@@ -50,11 +60,13 @@ class Evaluator {
         if (!value.IsNumber()) {
           return Error(ErrorCode::kInvalidInput, fmt::format("'-' does not work on {}", value.KindName()));
         }
+        // As a subtraction, so that the smallest number overflows with an error.
         return ApplyOperator("-", Value(std::int64_t{0}), value);
       }
       case Kind::kAnd:
       case Kind::kOr: {
         PTPKG_TRY(Value left, Evaluate(node.children[0]));
+        // As in Python, the result is an operand and not a boolean.
         if (left.Truthy() == (node.kind == Kind::kOr)) return left;
         return Evaluate(node.children[1]);
       }
@@ -190,6 +202,7 @@ class Evaluator {
     if (node.kind != Kind::kAttribute && node.kind != Kind::kIndex) return Defined(Evaluate(node));
     PTPKG_TRY(const std::optional<Value> object, EvaluateIfDefined(node.children[0]));
     if (!object) return std::optional<Value>();
+    // A list's index out of range stays an error: only keys may be missing.
     if (object->AsMap() == nullptr) return Defined(Evaluate(node));
     std::string key = node.name;
     if (node.kind == Kind::kIndex) {

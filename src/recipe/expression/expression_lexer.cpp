@@ -1,4 +1,9 @@
 // Tokens of expressions. Layer: recipe.
+//
+// Each token keeps its offset and length, so that errors can point at it. The longest symbol wins:
+// two-character symbols come first in the table. A number that is followed by a letter or a second dot is
+// most likely a version without quotes, such as 3.10.1, and gets a hint of its own. Bytes above ASCII can
+// only occur in quoted text.
 
 #include "recipe/expression/expression_lexer.h"
 

@@ -1,4 +1,12 @@
-// Filters of expressions. Layer: recipe. Names and results are Jinja's, but for replace_words.
+// Filters of expressions. Layer: recipe. Names and results are Jinja's, except replace_words.
+//
+// Recipes may come from anybody, so no filter may use memory or time without bound. The evaluator counts each
+// result, but only once it exists. So filters whose result can be much larger than their input (join,
+// replace) compute its size first. `unique` compares values other than text pairwise, and limits their
+// number. `slice` limits the number of its lists.
+//
+// The table at the end is the interface: arguments are counted there, and only the last argument of a filter
+// may be named.
 
 #include <algorithm>
 #include <array>
@@ -269,7 +277,7 @@ Result<Value> Unique(const Arguments& arguments) {
   constexpr std::size_t kMostCompared = 1000;  // each with each
   PTPKG_TRY(const Value::List items, Items("unique", arguments[0]));
   Value::List kept;
-  Value::List others;  // of `kept`, what is no text
+  Value::List others;  // items of `kept` that are not text
   std::set<std::string_view> texts;
   for (const Value& item : items) {
     const std::string* text = item.AsText();

@@ -1,4 +1,14 @@
 // Functions of expressions: toolchains, pins, platforms, the environment. Layer: recipe.
+//
+// Keys that a function reads become part of the variant, and so of the build hash. compiler('c') reads the
+// keys c_compiler and c_compiler_version through VariantValues::Read, which records them. CONDA_BUILD_SYSROOT
+// is read without use, because rattler-build and conda-build hash it with every compiler, and equal recipes
+// must get equal hashes.
+//
+// Some functions work only where their facts are known: detected() in the build string, pin_subpackage() once
+// there is a build string, pin_compatible() after host. Elsewhere they are errors, never guesses.
+//
+// fail() makes a recipe refuse a variant. It works because branches that are not taken are not evaluated.
 
 #include "recipe/expression/functions.h"
 
@@ -74,6 +84,7 @@ Result<Value> Toolchain(const std::string& kind, const std::string& language, Sc
   std::string spec = fmt::format("{}_{}", name, scope.target_platform());
   if (version) {
     PTPKG_TRY(const std::string text, version->ToText());
+    // A plain version allows its whole family. A constraint has its own operators.
     spec += (IsPlainVersion(text) ? " =" : " ") + text;
   }
   return Value(std::move(spec));
@@ -150,7 +161,8 @@ Result<Value> LoadFromFile(const CallArguments& arguments, Scope& scope) {
   return scope.Load(name);
 }
 
-/// fail('no switch for that'): what the recipe itself refuses. A branch that is not taken is not called.
+/// fail('no switch for that'): the recipe itself refuses the variant. A branch that is not taken is not
+/// called.
 Result<Value> Fail(const CallArguments& arguments, Scope& /*scope*/) {
   PTPKG_CHECK(CheckArguments("fail", arguments, 1, 1, {}));
   PTPKG_TRY(const std::string text, TextArgument("fail", arguments.positional[0]));
@@ -164,7 +176,7 @@ struct PinArguments {
   std::string build;
 };
 
-/// The bound called `name`: text, none for no bound, or what `bound` already is.
+/// The bound called `name`: text, none for no bound, or the present value of `bound`.
 Result<void> ReadBound(const CallArguments& arguments, std::string_view name, std::string& bound) {
   const Value* value = arguments.Find(SIZE_MAX, name);
   if (value == nullptr) return Ok();
@@ -199,6 +211,7 @@ Result<PinArguments> ReadPin(const std::string& function, const CallArguments& a
 Result<Value> MakePin(const PinArguments& pin, const std::string& version, const std::string& build_string) {
   if (pin.exact) return Value(fmt::format("{} =={} {}", pin.package, version, build_string));
   PTPKG_TRY(std::string constraint, versions::PinConstraint(version, pin.bounds));
+  // A build string needs a version before it in a match spec.
   if (constraint.empty() && !pin.build.empty()) constraint = "*";
   return Value(std::string(Trim(fmt::format("{} {} {}", pin.package, constraint, pin.build))));
 }

@@ -1,5 +1,11 @@
-// Methods of values, and tables of rows by version. Layer: recipe. Methods are those of Python's dict and
-// str.
+// Methods of values, and tables of rows by version. Layer: recipe. Methods follow Python's dict and str.
+//
+// A table has one row per range of versions, and each row holds only the differences from the row before. The
+// function row_for() merges rows in order, up to the row that the version fits. As in RFC 7386, null removes
+// a key. So facts that stay true for many releases are written once.
+//
+// A pre-release sorts before its release, but has the release's facts. So 2.16.0rc1 is looked up as 2.16.0
+// (ReleaseOf). A version outside of all rows is an error.
 
 #include <algorithm>
 #include <array>
@@ -102,8 +108,8 @@ Result<std::string> VersionsOf(const Value& row) {
   return *versions->second.AsText();
 }
 
-/// "2.16.0" of "2.16.0rc1", "2.16.0a0" and "2.16.0.dev1+cu130": facts of a release hold for what comes before
-/// it, though it sorts into the range of the release before. "2.16.0.post1" stays.
+/// "2.16.0" of "2.16.0rc1", "2.16.0a0" and "2.16.0.dev1+cu130": facts of a release hold for its
+/// pre-releases, though they sort into the range of the release before. "2.16.0.post1" stays.
 std::string ReleaseOf(const std::string& version) {
   std::string release = version.substr(0, version.find('+'));
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
@@ -162,6 +168,7 @@ Result<Value> RowFor(const Value& rows, const std::string& version) {
   Value::Map merged;
   std::vector<std::string> covered;
   for (const Value& row : *list) {
+    // Rows that don't fit are merged as well: later rows hold only differences from them.
     PTPKG_TRY(covered.emplace_back(), VersionsOf(row));
     merged = MergeRow(std::move(merged), *row.AsMap());
     PTPKG_TRY(const versions::VersionSpec allowed, versions::VersionSpec::Parse(covered.back()));

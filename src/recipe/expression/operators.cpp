@@ -1,3 +1,13 @@
+// Binary operators, indexing and slices, with Python's results. Three points differ from C++:
+//
+// - `//` and `%` round towards minus infinity. `/` always gives a real.
+// - Whole numbers have 64 bits here but any size in Python, so each overflow is an error.
+// - Bounds of a slice are clamped, negative ones count from the end, and a negative step turns the range
+//   around.
+//
+// Text times a number can be huge, so its size is checked before it is made. A mapping lacks a key loudly,
+// with the nearest key as a hint: a typing error in a table must not become an empty value.
+
 #include "recipe/expression/operators.h"
 
 #include <algorithm>
@@ -23,6 +33,7 @@ Error Overflow() { return {ErrorCode::kInvalidInput, "the result is too large fo
 
 Result<Value> IntegerPower(std::int64_t base, std::int64_t exponent) {
   std::int64_t result = 1;
+  // These never overflow, so the loop would run as often as the exponent says.
   if (base == 0 || base == 1) return Value(exponent == 0 ? std::int64_t{1} : base);
   if (base == -1) return Value(std::int64_t{exponent % 2 == 0 ? 1 : -1});
   for (std::int64_t i = 0; i < exponent; ++i) {  // Overflows after at most 63 rounds.
@@ -205,6 +216,7 @@ Result<Value> SliceOf(const Value& object, const Value& begin, const Value& end,
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("the step of a slice must be a whole number, not {}", step.KindName()));
   }
+  // A longer step has the same result, and the sum in the loop cannot overflow.
   const std::int64_t by = given == nullptr ? 1 : std::clamp(*given, -size - 1, size + 1);
   if (by == 0) return Error(ErrorCode::kInvalidInput, "the step of a slice must not be 0");
   const std::pair<std::int64_t, std::int64_t> range =

@@ -1,4 +1,14 @@
 // Names of expressions. Layer: recipe.
+//
+// The order of lookup decides what is hashed. Names that the recipe defines come first, so its context can
+// hide a variant key. Then variant keys, whose reading is recorded, then names of the platform. Script
+// variables come last, and only where a shell will expand them.
+//
+// All values of one evaluation count against one limit (SpendBytes), because many small values add up.
+// Mappings are counted when they are made or loaded (Keep), and not again at each copy, which shares them.
+//
+// detected() gives a placeholder on the first rendering. The tools are known only after planning has begun,
+// so such recipes are rendered again with their versions.
 
 #include "recipe/expression/scope.h"
 
@@ -114,7 +124,7 @@ std::optional<Value> Scope::Find(const std::string& name) {
   if (std::optional<Value> value = variants_.Read(name)) return value;
   if (std::optional<Value> value = FindPlatformName(name)) return value;
   if (!script_variables_ || !MayBeScriptVariable(name)) return std::nullopt;
-  // With braces, so that what follows the template does not become part of the name.
+  // With braces, so that the text after the template does not become part of the name.
   return Value(fmt::format("${{{}}}", name));
 }
 

@@ -1,3 +1,7 @@
+// Tests of expressions (`is defined`, `is eq`). They are a table like the filters: comparisons reuse the
+// operators, so `is gt` and `>` cannot differ. `defined` and `undefined` are the only tests that accept a
+// name without a value, and the evaluator passes nullopt for it.
+
 #include "recipe/expression/value_tests.h"
 
 #include <algorithm>
