@@ -16,6 +16,7 @@
 #include "pipeline/plan/plan_sources.h"
 #include "pipeline/plan/publication.h"
 #include "pipeline/plan/run_plan.h"
+#include "pipeline/stages/build_inputs.h"
 #include "pipeline/stages/detect.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/stages.h"
@@ -138,12 +139,10 @@ class BuildPlanner {
       AddCheckNeeds(wanted, publication, conda, passed);
     }
     if (wanted.wheel) {
-      PTPKG_TRY(const std::string wheel, AddWheel(recipe, wanted, built));
-      publication.packs.push_back(wheel);
+      PTPKG_TRY(publication.packs.emplace_back(), AddWheel(recipe, wanted, built));
     }
     if (wanted.zip) {
-      PTPKG_TRY(const std::string zip, AddZip(recipe, built));
-      publication.packs.push_back(zip);
+      PTPKG_TRY(publication.packs.emplace_back(), AddZip(recipe, built));
     }
     if (!wanted.Publishes()) return Ok();
     publication.passed = std::move(passed);
@@ -373,6 +372,7 @@ class BuildPlanner {
     SetRecipeFolder(node, folder);
     node.places.insert_or_assign("recipe", recipe.recipe_dir);
     PTPKG_CHECK(SetRecipeFile(env_, node, recipe.recipe_file));
+    PTPKG_CHECK(SetOutsideFiles(env_, node, recipe));
     std::string id = AddPack(std::move(node), built);
     AddCandidate(recipe, output, wanted, resolution, id);
     return id;

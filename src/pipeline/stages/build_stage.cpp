@@ -8,6 +8,7 @@
 #include "pipeline/plan/build_analysis.h"
 #include "pipeline/plan/plan_sources.h"
 #include "pipeline/stages/build_folder.h"
+#include "pipeline/stages/build_inputs.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/stages.h"
 #include "pipeline/stages/staging_inputs.h"
@@ -24,7 +25,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give another staged tree.
-constexpr int kBuildVersion = 4;
+constexpr int kBuildVersion = 5;
 
 class BuildRun {
  public:
@@ -58,7 +59,11 @@ class BuildRun {
                                   .recipe_folder = folder,
                                   .memory_per_job = memory_per_job,
                                   .compiler_cache = cache_ ? std::optional(cache_->program) : std::nullopt});
-    if (!made) work_.Failed();
+    if (!made) {
+      work_.Failed();
+      return made;
+    }
+    PTPKG_TRY(made->value[kBuildInputs], BuildInputsOf(env_, run_, host, packages));
     return made;
   }
 
