@@ -4,7 +4,8 @@ libraries=$SRC_DIR/third_party/libraries
 export XDG_CACHE_HOME=$SRC_DIR/third_party/cache
 python3 scripts/build_lief --source third_party/lief
 
-cmake --preset release -B out -DBUILD_TESTING=OFF -DPTPKG_SELF_CONTAINED=ON -DCMAKE_PREFIX_PATH="$libraries" \
+# The sources have no .git. A directory given by --source has no commit.
+cmake --preset release -B out -DPTPKG_COMMIT="${GIT_FULL_HASH-}" -DBUILD_TESTING=OFF -DPTPKG_SELF_CONTAINED=ON -DCMAKE_PREFIX_PATH="$libraries" \
   -DCMAKE_INSTALL_PREFIX="$PREFIX"
 cmake --build out --target ptpkg patchelf
 cmake --install out

@@ -206,7 +206,8 @@ class Builder {
                                                               .layout = input_.layout,
                                                               .source_root = input_.source_root,
                                                               .tools = host_->tools(),
-                                                              .mentioned = input_.mentioned}),
+                                                              .mentioned = input_.mentioned,
+                                                              .source_commit = input_.source_commit}),
                         .preamble = host_->preamble()};
     PTPKG_TRY(const CompilerCache cache, WrapCompilersForCache(place.variables));
     for (const auto& [name, value] : cache.variables) place.variables[name] = value;

@@ -20,6 +20,7 @@ struct EnvironmentInput {
   const ToolSet& tools;  ///< `python` is the one below the prefix.
   /// Which of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH the script gets (recipe::NativeBuild).
   std::set<std::string> mentioned = {};
+  std::string source_commit = {};  ///< As in BuildInput.
 };
 
 /// Nothing of the caller's environment enters but what `tools` was found with. Later ones win: the fixed

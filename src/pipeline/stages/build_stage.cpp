@@ -56,6 +56,7 @@ class BuildRun {
                                   .unpack = UnpackInto,
                                   .host = host,
                                   .mentioned = native.mentioned,
+                                  .source_commit = SourceCommit(native.recipe),
                                   .recipe_folder = folder,
                                   .memory_per_job = memory_per_job,
                                   .compiler_cache = cache_ ? std::optional(cache_->program) : std::nullopt});
@@ -75,6 +76,11 @@ class BuildRun {
     PTPKG_TRY(const std::string planned, run_.Text("source"));
     PTPKG_TRY(options.planned, Sha256::FromHex(planned));
     return options;
+  }
+
+  /// Commit of the first source; "" for other sources, and for a directory that --source names.
+  [[nodiscard]] std::string SourceCommit(const recipe::Recipe& recipe) const {
+    return recipe.sources.empty() || run_.Place("source") ? "" : recipe.sources.front().git.commit;
   }
 
   Result<NodeResult> BuildOrStartOver(const recipe::Recipe& recipe, const source::SourceOptions& sources,

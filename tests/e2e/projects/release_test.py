@@ -139,7 +139,7 @@ class Release(harness.Case):
         archive = next((self.output / "archives").glob("*.tar.gz"))
         self.run_clean("tar", "-xzf", archive, "-C", self.scratch)
         program = self.scratch / archive.name.removesuffix(".tar.gz") / "bin/ptpkg"
-        self.assertRegex(self.run_clean(program, "--version"), rf"^ptpkg {re.escape(self.version)} ")
+        self.assertRegex(self.run_clean(program, "--version"), rf"^ptpkg {re.escape(self.version)} \(commit [0-9a-f]{{12}}\)")
 
     def tls_recipe(self) -> pathlib.Path:
         """A recipe with a source on a loopback server, for which ca.crt in the scratch directory vouches."""
