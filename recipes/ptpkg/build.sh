@@ -13,7 +13,7 @@ cmake --install out
 # The notices of what is linked in, and a bill of materials of Debian's part: ptpkg adds one of the recipe's sources.
 notices=$PREFIX/share/licenses/ptpkg
 packages=(libarchive-dev libbz2-dev libcli11-dev libdeflate-dev liblzma-dev libpugixml-dev libssl-dev libstdc++6
-  libtomlplusplus-dev libutf8proc-dev libyaml-cpp-dev nettle-dev nlohmann-json3-dev zlib1g-dev)
+  libtomlplusplus-dev libutf8proc-dev libyaml-cpp-dev nlohmann-json3-dev zlib1g-dev)
 mkdir -p "$notices" "$PREFIX/share/sbom/ptpkg"
 cp third_party/curl/COPYING "$notices/curl"
 cp third_party/fmt/LICENSE.rst "$notices/fmt"
