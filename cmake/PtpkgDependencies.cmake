@@ -36,10 +36,16 @@ endif()
 
 # The shared libarchive draws in libxml2, ICU and others for formats that are not read here: 1.6 MB and 0.5 ms of every
 # start of the program. From the static one the linker takes what is used, where that links without the rest.
+# --gc-sections drops the ciphers of zip and 7z. They alone call nettle (LGPL), so self-contained programs link without it.
+# Shared libraries such as libcurl load nettle anyway, and ld then wants it on the command line.
 include(CheckCXXSourceCompiles)
 find_library(PTPKG_LIBARCHIVE_A libarchive.a)
 set(archive_needs BZip2::BZip2 PkgConfig::ZSTD)
-foreach(name IN ITEMS nettle lzma z)
+set(archive_libraries lzma z)
+if(NOT PTPKG_SELF_CONTAINED)
+  list(PREPEND archive_libraries nettle)
+endif()
+foreach(name IN LISTS archive_libraries)
   find_library(PTPKG_STATIC_${name} ${name})
   list(APPEND archive_needs ${PTPKG_STATIC_${name}})
 endforeach()

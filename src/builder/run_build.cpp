@@ -94,7 +94,8 @@ Result<ScriptPlace> PlaceOf(Env& env, const BuildInput& input, const FilledPrefi
                                                              .layout = input.layout,
                                                              .source_root = input.source_root,
                                                              .tools = host.tools,
-                                                             .mentioned = input.mentioned}),
+                                                             .mentioned = input.mentioned,
+                                                             .source_commit = input.source_commit}),
                         .preamble = host.preamble};
   PTPKG_TRY(const bool inherits_cache, HasCompilerCache(env, input.layout));
   // Inherited files or a resumed state may name these programs, and go on to call them.

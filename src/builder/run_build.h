@@ -31,6 +31,7 @@ struct BuildInput {
   WorkLayout layout = {};  ///< From MakeWorkLayout; `source_root` should be `layout.source`.
   AbsPath log_file = AbsPath::Literal("/nonexistent");  ///< Replaced if it exists; its directory is made.
   std::set<std::string> mentioned = {};                 ///< recipe::NativeBuild's.
+  std::string source_commit = {};  ///< Commit of the first source; "" if it is not a git repository.
   std::optional<RecipeFolder> recipe_folder =
       {};                            ///< The hashed state; nullopt: read now, without exceptions.
   std::uint64_t memory_per_job = 0;  ///< extra.ptpkg.memory_per_job in bytes; 0: by the compilers (jobs.h).

@@ -77,6 +77,7 @@ void AddPackage(Variables& out, const EnvironmentInput& input) {
   for (const auto& [name, value] : on_mention) {
     if (input.mentioned.contains(name) && !recipe.staging) out[name] = value;
   }
+  if (!input.source_commit.empty()) out["GIT_FULL_HASH"] = input.source_commit;
   out["SUBDIR"] = recipe.subdir;
   out["SHLIB_EXT"] = ".so";
   out["CONDA_BUILD"] = "1";

@@ -20,6 +20,7 @@ struct EnvironmentInput {
   const ToolSet& tools;  ///< `python` is the one below the prefix.
   /// Which of PKG_BUILDNUM, PKG_BUILD_STRING and PKG_HASH the script gets (recipe::NativeBuild).
   std::set<std::string> mentioned = {};
+  std::string source_commit = {};  ///< As in BuildInput.
 };
 
 /// Takes from the caller's environment only the variables that `tools` was found with. Later sources win: the

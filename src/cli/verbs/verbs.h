@@ -24,6 +24,7 @@ Verb SliceVerb();
 Verb CheckVerb();
 Verb InspectVerb();
 Verb DiffVerb();
+Verb RebuildVerb();
 Verb IndexVerb();
 Verb PublishVerb();
 Verb PromoteVerb();

@@ -4,6 +4,7 @@
 
 #include "builder/test/package_test.h"
 #include "convert/package_metadata.h"
+#include "pipeline/stages/build_inputs.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/stages.h"
 #include "pipeline/stages/wheel_repair.h"
@@ -57,6 +58,7 @@ Result<graph::Node> MakeCondaNode(Env& env, const PlanInputs& inputs, const Pack
   SetRecipeFolder(node, pack.folder);
   node.places.insert_or_assign("recipe", recipe.recipe_dir);
   PTPKG_CHECK(SetRecipeFile(env, node, recipe.recipe_file));
+  PTPKG_CHECK(SetOutsideFiles(env, node, recipe));
   return PackingNode(env, inputs.request, std::move(node), pack.built);
 }
 

@@ -8,6 +8,7 @@
 #include "pipeline/plan/build_analysis.h"
 #include "pipeline/plan/plan_sources.h"
 #include "pipeline/stages/build_folder.h"
+#include "pipeline/stages/build_inputs.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/stages.h"
 #include "pipeline/stages/staging_inputs.h"
@@ -24,7 +25,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give another staged tree.
-constexpr int kBuildVersion = 4;
+constexpr int kBuildVersion = 5;
 
 /// Inputs of a build node, read and found to be those of the plan.
 struct BuildInputs {
@@ -69,6 +70,11 @@ Result<BuildInputs> ReadBuildInputs(Env& env, const NodeRun& run) {
                      .cache = std::move(cache)};
 }
 
+/// Commit of the first source; "" for other sources, and for a directory that --source names.
+std::string SourceCommit(const NodeRun& run, const recipe::Recipe& recipe) {
+  return recipe.sources.empty() || run.Place("source") ? "" : recipe.sources.front().git.commit;
+}
+
 /// Input for the builder, apart from what the staging output gives.
 Result<builder::BuildInput> MakeBuildInput(const NodeRun& run, const BuildInputs& inputs,
                                            const builder::WorkLayout& layout) {
@@ -83,6 +89,7 @@ Result<builder::BuildInput> MakeBuildInput(const NodeRun& run, const BuildInputs
       .layout = layout,
       .log_file = log,
       .mentioned = inputs.native.mentioned,
+      .source_commit = SourceCommit(run, inputs.native.recipe),
       .recipe_folder = inputs.recipe_folder,
       .memory_per_job = ParseBytes(run.Option("memory-per-job")).value_or(0),
       .compiler_cache = inputs.cache ? std::optional(inputs.cache->program) : std::nullopt};
@@ -312,7 +319,11 @@ Result<NodeResult> RunBuildNode(Env& env, const NodeRun& run) {
   auto& work = dynamic_cast<BuildFolder&>(run.claim());
   PTPKG_TRY(const BuildInputs inputs, ReadBuildInputs(env, run));
   Result<NodeResult> made = BuildOrStartOver(env, run, inputs, work);
-  if (!made) work.Failed();
+  if (!made) {
+    work.Failed();
+    return made;
+  }
+  PTPKG_TRY(made->value[kBuildInputs], BuildInputsOf(env, run, inputs.host, inputs.packages));
   return made;
 }
 

@@ -25,6 +25,7 @@
 #include "convert/tree/wheel_tree.h"
 #include "convert/tree/zip_tree.h"
 #include "pipeline/edit_wheel/wheel_form.h"
+#include "pipeline/stages/build_inputs.h"
 #include "pipeline/stages/pack_result.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/recipe_sbom.h"
@@ -43,7 +44,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kCondaVersion = 3;
+constexpr int kCondaVersion = 4;
 constexpr int kWheelVersion = 7;
 constexpr int kZipVersion = 2;
 
@@ -89,6 +90,8 @@ Result<conda::PackageMetadata> CondaMetadata(Env& env, const NodeRun& run, const
   PTPKG_TRY(const std::string written, ReadRecipeFile(env, run));
   PTPKG_TRY(auto recipe_files, builder::RecipeFiles(env, output, written, folder));
   metadata.info_files.merge(recipe_files);
+  PTPKG_TRY(const NodeResult built, run.Need("staged tree"));
+  PTPKG_CHECK(AddBuildInputs(env, run, folder, built, metadata.info_files));
   return metadata;
 }
 

@@ -47,6 +47,14 @@ class PtpkgRecipe(harness.Case):
         self.assertGreater(len(packages), 10)
         self.assertLessEqual(set(packages), set(noticed))
 
+    def test_the_program_names_the_commit_of_sources_without_a_repository(self):
+        header = self.scratch / "commit.h"
+        script = harness.REPOSITORY / "cmake/PtpkgCommit.cmake"
+        for commit, written in (("0123456789abcdef0123456789abcdef01234567", "0123456789ab"), ("", "unknown")):
+            subprocess.run(["cmake", f"-DSOURCE={self.scratch}", f"-DOUTPUT={header}", f"-DCOMMIT={commit}", "-P", script], check=True)
+            self.assertEqual(header.read_text(), f'#define PTPKG_COMMIT "{written}"\n')
+        self.assertIn('-DPTPKG_COMMIT="${GIT_FULL_HASH-}"', (RECIPE / "build.sh").read_text())
+
     def test_a_release_without_a_section_of_changes_is_refused(self):
         folder = self.clone()
         cmake = folder / "CMakeLists.txt"

@@ -36,7 +36,8 @@ class EnvironmentTest : public ::testing::Test {
                                     .layout = layout_,
                                     .source_root = layout_.source,
                                     .tools = tools_,
-                                    .mentioned = mentioned_});
+                                    .mentioned = mentioned_,
+                                    .source_commit = source_commit_});
   }
 
   TestEnv env_;
@@ -44,6 +45,7 @@ class EnvironmentTest : public ::testing::Test {
   WorkLayout layout_;
   ToolSet tools_;
   std::set<std::string> mentioned_;
+  std::string source_commit_;
 };
 
 TEST_F(EnvironmentTest, TakesNothingFromTheCaller) {
@@ -84,6 +86,12 @@ TEST_F(EnvironmentTest, ShowsABuildNumberWhereItIsMentioned) {
   mentioned_ = {"PKG_BUILD_STRING", "PKG_HASH"};
   EXPECT_EQ(Make().at("PKG_BUILD_STRING"), "py311_0");
   EXPECT_EQ(Make().at("PKG_HASH"), "abc1234");
+}
+
+TEST_F(EnvironmentTest, NamesTheCommitOfAGitSource) {
+  EXPECT_FALSE(Make().contains("GIT_FULL_HASH"));
+  source_commit_ = std::string(40, 'c');
+  EXPECT_EQ(Make().at("GIT_FULL_HASH"), source_commit_);
 }
 
 TEST_F(EnvironmentTest, SeesTheHeadersOfThePrefix) {
@@ -160,6 +168,7 @@ TEST_F(EnvironmentTest, IsDocumentedWholeAndAllOfItIsKnownInScripts) {
   python.is_virtual = true;
   tools_.python = python;
   mentioned_ = {"PKG_BUILDNUM", "PKG_BUILD_STRING", "PKG_HASH"};
+  source_commit_ = std::string(40, 'c');
   const AbsPath program = AbsPath::Literal("/usr/bin/tool");
   tools_.tools = {{.requirement = "ninja", .path = program, .variable = ""}};
   for (const char* requirement : {"gcc", "gxx", "gfortran", "cuda-nvcc"}) {

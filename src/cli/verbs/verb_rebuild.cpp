@@ -1,0 +1,109 @@
+// ptpkg rebuild. Layer: cli.
+
+#include <fmt/core.h>
+#include <memory>
+#include <optional>
+
+#include "cli/output/inspect_text.h"
+#include "cli/verbs/recipe_flags.h"
+#include "pipeline/commands/rebuild.h"
+#include "support/text/json.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+struct RebuildFlags {
+  RecipeFlags recipe;
+  std::string artifact;
+  std::optional<std::string> package;
+  std::optional<std::string> channel;
+  std::optional<std::string> output;
+  std::uint64_t rows = 10;
+};
+
+Json RebuildToJson(const pipeline::RebuildRequest& request, const pipeline::RebuildOutcome& outcome) {
+  return {{"artifact", request.artifact.str()},
+          {"identical", outcome.identical},
+          {"sha256", outcome.sha256},
+          {"rebuilt_sha256", outcome.rebuilt_sha256},
+          {"rebuilt", outcome.rebuilt ? Json(outcome.rebuilt->str()) : Json(nullptr)},
+          {"difference", outcome.identical ? Json(nullptr) : *outcome.difference}};
+}
+
+Result<ExitCode> RunRebuild(Context& context, const RebuildFlags& flags) {
+  pipeline::RebuildRequest request;
+  PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
+  PTPKG_TRY(request.artifact, context.Path(flags.artifact));
+  PTPKG_TRY(request.recipe, ResolveFile(context, flags.package));
+  PTPKG_TRY(request.channel, ResolveFile(context, flags.channel));
+  PTPKG_TRY(request.output, ResolveFile(context, flags.output));
+  PTPKG_TRY(const pipeline::RebuildOutcome outcome, pipeline::Rebuild(context.env(), request));
+  const ExitCode code = outcome.identical ? kDone : kCheckFound;
+  if (context.json()) {
+    context.PrintJson(RebuildToJson(request, outcome));
+    return code;
+  }
+  if (outcome.identical) {
+    context.Print(
+        fmt::format("identical: {} sha256:{}", context.Shown(request.artifact.str()), outcome.sha256));
+  } else {
+    for (const std::string& line : DiffLines(*outcome.difference, {.rows = flags.rows})) context.Print(line);
+    context.Print(fmt::format("different: {} sha256:{}, rebuilt sha256:{}",
+                              context.Shown(request.artifact.str()), outcome.sha256, outcome.rebuilt_sha256));
+  }
+  if (outcome.rebuilt) context.Print(outcome.rebuilt->str());
+  return code;
+}
+
+/// Those of a build that a rebuild does not take from the package.
+std::vector<Option> BuildOptionsOf(RecipeFlags& flags) {
+  std::vector<Option> options = RecipeOptions(flags, "");
+  std::erase_if(options, [](const Option& option) {
+    return option.names == "--variants" || option.names == "--select" || option.names == "-o,--output";
+  });
+  return options;
+}
+
+}  // namespace
+
+Verb RebuildVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<RebuildFlags>();
+  std::vector<Option> options = {
+      {.names = "ARTIFACT", .help = "Conda package or wheel that ptpkg built", .target = &flags->artifact},
+      {.names = "--recipe",
+       .value = "FILE",
+       .help = "Take a wheel's recipe from this conda package",
+       .target = &flags->package},
+      {.names = "--channel",
+       .value = "DIR",
+       .help = "Take packages that the build used from this channel",
+       .target = &flags->channel,
+       .default_text = "the package's own"},
+      {.names = "-o,--output",
+       .value = "DIR",
+       .help = "Keep the rebuilt artifact and the log in DIR",
+       .target = &flags->output},
+      {.names = "--rows",
+       .value = "NUMBER",
+       .help = "Show this many rows of each list",
+       .target = Number{.value = &flags->rows, .least = 1},
+       .default_text = "10"}};
+  for (Option& option : BuildOptionsOf(flags->recipe)) options.push_back(std::move(option));
+  return {.name = "rebuild",
+          .summary = "Build a finished package again, and compare the bytes",
+          .known_as = {"reproduce", "verify-build"},
+          .options = std::move(options),
+          .notes =
+              "Recipe, variant, time stamp, digests of sources and tools, and wheels of the Python "
+              "index come from the package. Local sources come from --source. Tests don't run. Exit "
+              "codes: 0 identical, 1 different, 3 the artifact cannot be rebuilt, 4 a source, package "
+              "or tool is missing or differs.",
+          .examples = {"ptpkg rebuild dist/conda/linux-64/toymagma-cpu-2.9.0-1.conda --source "
+                       "toymagma-cpu=fixtures/toymagma/source",
+                       "ptpkg rebuild torch-2.15.0-*.whl --recipe pytorch-2.15.0-py3.11_cpu_0.conda"},
+          .run = [flags](Context& context) { return RunRebuild(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli
