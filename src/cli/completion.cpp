@@ -78,8 +78,9 @@ std::string BashArguments(const Program& program, const Verb& verb) {
   for (const Option& option : verb.options) {
     if (option.IsPositional()) answer = BashAnswer(program, option);
   }
-  return fmt::format("    {}) if [[ $cur == -* ]]; then _ptpkg_words '{}'; else {}; fi ;;\n", verb.name,
-                     FlagNames(program, verb.options), answer);
+  return fmt::format(R"sh(    {}) if [[ $cur == -* ]]; then _ptpkg_words '{}'; else {}; fi ;;
+)sh",
+                     verb.name, FlagNames(program, verb.options), answer);
 }
 
 // ---- zsh

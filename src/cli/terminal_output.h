@@ -9,7 +9,8 @@
 
 namespace ptpkg::cli {
 
-/// One result line, or a JSON document. A closed pipe ends the program quietly with kClosedPipe, another error with kIoFailed.
+/// One result line, or a JSON document. A closed pipe ends the program quietly with kClosedPipe, another
+/// error with kIoFailed.
 void PrintResult(std::string_view text);
 /// One line of log or diagnostics, with the line break added.
 void PrintLog(std::string_view line);

@@ -37,12 +37,12 @@ Result<void> HostPrefix::CreateConda() {
   PTPKG_CHECK(env_->fs.MakeDirs(layout.prefix));
   PTPKG_TRY([[maybe_unused]] const bool found, UsePrefixPython());
   // Compilers of conda channels are switched on by these; each knows where it lies.
-  preamble_ =
-      "for prefix in \"$BUILD_PREFIX\" \"$PREFIX\"; do\n"
-      "  for file in \"$prefix\"/etc/conda/activate.d/*.sh; do\n"
-      "    if [ -e \"$file\" ]; then CONDA_PREFIX=\"$prefix\" . \"$file\"; fi\n"
-      "  done\n"
-      "done\n";
+  preamble_ = R"sh(for prefix in "$BUILD_PREFIX" "$PREFIX"; do
+  for file in "$prefix"/etc/conda/activate.d/*.sh; do
+    if [ -e "$file" ]; then CONDA_PREFIX="$prefix" . "$file"; fi
+  done
+done
+)sh";
   return Ok();
 }
 
