@@ -60,7 +60,8 @@ Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>
     PTPKG_TRY(Json* const rows, RowsOf(document, name));
     const auto row = rows->find(name);
     if (row == rows->end()) continue;
-    const std::string told = row->is_object() ? row->value("sha256", std::string()) : "";
+    const bool has_digest = row->is_object() && row->contains("sha256") && row->at("sha256").is_string();
+    const std::string told = has_digest ? row->at("sha256").get<std::string>() : "";
     if (sha256.empty() || told.empty() || told == sha256) rows->erase(row);
   }
   return Ok();

@@ -102,6 +102,12 @@ std::string DigestOf(const Json& entry) {
   return entry.is_object() && entry.contains("hashes") ? TextOf(entry.at("hashes"), "sha256") : "";
 }
 
+/// The list of files; empty if a page of others has none.
+Json FilesOf(const Json& page) {
+  const bool has_list = page.is_object() && page.contains("files") && page.at("files").is_array();
+  return has_list ? page.at("files") : Json::array();
+}
+
 std::optional<wheel::Version> VersionOf(const std::string& text) {
   auto version = wheel::ParseVersion(text);
   return version ? std::optional(*std::move(version)) : std::nullopt;
@@ -234,7 +240,7 @@ Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::
   for (Json& entry : *list) {
     const std::string name = TextOf(entry, "filename");
     const auto named = digests.find(name);
-    const std::string told = TextOf(entry.value("hashes", Json::object()), "sha256");
+    const std::string told = DigestOf(entry);
     const bool goes =
         named != digests.end() && (named->second.empty() || told.empty() || told == named->second);
     (goes ? candidates : kept).insert(version_of(name));
@@ -251,21 +257,19 @@ Result<void> RemoveFromProjectPage(Json& page, const std::map<std::string, std::
 }
 
 std::string DigestInPage(const Json& page, const std::string& file_name) {
-  for (const Json& entry : page.value("files", Json::array())) {
-    if (!entry.is_object() || entry.value("filename", Json()) != file_name) continue;
-    const Json digest = entry.value("/hashes/sha256"_json_pointer, Json());
-    return digest.is_string() ? digest.get<std::string>() : "";
+  for (const Json& entry : FilesOf(page)) {
+    if (TextOf(entry, "filename") == file_name) return DigestOf(entry);
   }
   return "";
 }
 
 bool IsListed(const Json& page, const Yank& yank) {
-  Json files = page.value("files", Json::array());
+  Json files = FilesOf(page);
   return ListedAs(files, yank) != nullptr;
 }
 
 bool IsYanked(const Json& page, const Yank& yank) {
-  Json files = page.value("files", Json::array());
+  Json files = FilesOf(page);
   const Json* const entry = ListedAs(files, yank);
   if (entry == nullptr) return false;
   const Json said = entry->value("yanked", Json(false));

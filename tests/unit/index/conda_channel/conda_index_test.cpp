@@ -3,6 +3,7 @@
 
 #include "archive/codec/decoder.h"
 #include "index/conda_channel/channeldata.h"
+#include "index/conda_channel/conda_documents.h"
 #include "index/conda_channel/conda_record.h"
 #include "index/conda_channel/skipped_packages.h"
 #include "index/index.h"
@@ -329,6 +330,13 @@ TEST(RecordCache, ReadsWhatItWrites) {
   EXPECT_EQ(record.repodata, records["a-1-0.conda"].repodata);
   EXPECT_EQ(record.run_exports, records["a-1-0.conda"].run_exports);
   EXPECT_EQ(record.about, records["a-1-0.conda"].about);
+}
+
+TEST(CondaDocuments, ARowWithAnotherKindOfDigestIsRemovedByName) {
+  Json document = Json::parse(
+      R"({"packages": {"a-1-0.tar.bz2": {"sha256": 7}, "b-1-0.tar.bz2": []}, "packages.conda": {}})");
+  ASSERT_OK(RemoveRows(document, {{"a-1-0.tar.bz2", "00"}, {"b-1-0.tar.bz2", "00"}}));
+  EXPECT_THAT(document["packages"], IsEmpty());
 }
 
 }  // namespace

@@ -230,6 +230,21 @@ TEST(ProjectPage, ARemovedFileTakesItsVersionWithItIfItWasTheLast) {
   EXPECT_EQ(page["files"].size(), 1U);
 }
 
+TEST(ProjectPage, EntriesOfOtherShapesAreNoDigests) {
+  for (const char* text : {R"([])", R"({"files": {}})", R"({"files": [7, {"filename": 7}]})",
+                           R"({"files": [{"filename": "a-1-py3-none-any.whl", "hashes": []}]})",
+                           R"({"files": [{"filename": "a-1-py3-none-any.whl", "hashes": {"sha256": 7}}]})"}) {
+    EXPECT_EQ(DigestInPage(Json::parse(text), "a-1-py3-none-any.whl"), "") << text;
+  }
+}
+
+TEST(ProjectPage, EntriesOfOtherShapesStay) {
+  Json page =
+      Json::parse(R"({"files": [7, {"filename": "a-1-py3-none-any.whl", "hashes": []}], "versions": []})");
+  ASSERT_OK(RemoveFromProjectPage(page, {{"a-1-py3-none-any.whl", "00"}}));
+  EXPECT_EQ(page["files"], Json::array({7}));
+}
+
 TEST_F(IndexWheelsTest, RemovesPagesOfWheelsThatAreGone) {
   const AbsPath gone = AddWheel("gone", "1");
   AddWheel("stays", "1");
