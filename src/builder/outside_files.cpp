@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kOutside = "outside/";
 constexpr std::size_t kMostLevels = 9;  // one digit
+constexpr std::uint64_t kLargestFile = 1U << 20U;
 
 /// "outside/2/patches/x.patch"; "" for a file below `recipe_dir`, and for one that is too far away.
 std::string PackedName(const AbsPath& recipe_dir, const AbsPath& file) {
@@ -22,7 +23,7 @@ std::string PackedName(const AbsPath& recipe_dir, const AbsPath& file) {
 }
 
 std::vector<std::string> NamedTexts(Env& env, const recipe::Recipe& recipe) {
-  std::vector<std::string> texts(recipe.loads.begin(), recipe.loads.end());
+  std::vector<std::string> texts;
   if (!recipe.script.file.empty())
     texts.insert(texts.end(), {recipe.script.file, recipe.script.file + ".sh"});
   for (const recipe::Source& source : recipe.sources) {
@@ -45,7 +46,7 @@ Result<std::map<std::string, Sha256>> OutsideFiles(Env& env, const recipe::Recip
       const std::string name = PackedName(part->recipe_dir, file);
       if (name.empty() || files.contains(name)) continue;
       const auto stat = env.fs.Stat(file);
-      if (!stat || stat->kind != FileKind::kRegular) continue;
+      if (!stat || stat->kind != FileKind::kRegular || stat->size_bytes > kLargestFile) continue;
       PTPKG_TRY(const Digests digests, HashFile(env.fs, file));
       files.emplace(name, digests.sha256);
     }
@@ -65,8 +66,12 @@ std::size_t LevelsAbove(std::string_view name) {
 Result<AbsPath> PlaceOfOutsideFile(const AbsPath& recipe_dir, const std::string& name) {
   const std::size_t levels = LevelsAbove(name);
   AbsPath above = recipe_dir;
-  for (std::size_t i = 0; i < levels; ++i) above = above.Parent();
-  if (levels == 0 || above == above.Parent()) {
+  bool exists = levels != 0;
+  for (std::size_t i = 0; i < levels; ++i) {
+    exists = exists && above != above.Parent();
+    above = above.Parent();
+  }
+  if (!exists) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' does not name a file above the recipe's directory", name));
   }

@@ -12,8 +12,9 @@
 
 namespace ptpkg::builder {
 
-/// The patches, build script and loaded files that the recipe, and what it inherits, names by a relative path
-/// that leaves the recipe's directory: name below info/recipe → digest. Errors: kIo, kCancelled.
+/// The patches and build script that the recipe, and what it inherits, names by a relative path that leaves
+/// the recipe's directory, of at most 1 MiB: name below info/recipe → digest. Files that the recipe loads are
+/// left out: they may hold what nobody wants published. Errors: kIo, kCancelled.
 Result<std::map<std::string, Sha256>> OutsideFiles(Env& env, const recipe::Recipe& recipe);
 
 /// Path of the outside file `name` for a recipe in `recipe_dir`. Errors: kInvalidInput for a name that

@@ -45,7 +45,7 @@ Result<WorkLayout> MakeWorkLayout(Env& env, const AbsPath& work_dir);
 /// Path of conda's placeholder prefix: 255 characters (conda-build config.py DEFAULT_PREFIX_LENGTH).
 inline constexpr std::size_t kPrefixLength = 255;
 /// Length of WorkLayout::root's path. Leaves 79 characters for the prefix's own name, and any work directory
-/// of up to 170 characters.
+/// of up to 174 characters.
 inline constexpr std::size_t kRootLength = 176;
 
 /// The absolute directory that fills the run-time search path of everything linked in a build, so that any

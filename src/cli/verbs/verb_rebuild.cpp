@@ -34,7 +34,7 @@ Json RebuildToJson(const pipeline::RebuildRequest& request, const pipeline::Rebu
 Result<ExitCode> RunRebuild(Context& context, const RebuildFlags& flags) {
   pipeline::RebuildRequest request;
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
-  PTPKG_TRY(request.artifact, context.Path(flags.artifact));
+  PTPKG_TRY(request.artifact, ResolveInput(context, flags.artifact));
   PTPKG_TRY(request.recipe, ResolveFile(context, flags.package));
   PTPKG_TRY(request.channel, ResolveFile(context, flags.channel));
   PTPKG_TRY(request.output, ResolveFile(context, flags.output));
@@ -100,8 +100,7 @@ Verb RebuildVerb() {
               "index come from the package. Local sources come from --source. Tests don't run. Exit "
               "codes: 0 identical, 1 different, 3 the artifact cannot be rebuilt, 4 a source, package "
               "or tool is missing or differs.",
-          .examples = {"ptpkg rebuild dist/conda/linux-64/toymagma-cpu-2.9.0-1.conda --source "
-                       "toymagma-cpu=fixtures/toymagma/source",
+          .examples = {"ptpkg rebuild toy-1.0-0.conda --source toy=src/toy",
                        "ptpkg rebuild torch-2.15.0-*.whl --recipe pytorch-2.15.0-py3.11_cpu_0.conda"},
           .run = [flags](Context& context) { return RunRebuild(context, *flags); }};
 }

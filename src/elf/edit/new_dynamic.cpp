@@ -1,7 +1,6 @@
 // Idea: an edit changes a copy of the dynamic entries and version records. A changed text becomes a wish for
 // a string, and string_placement.h finds its place in .dynstr. The copy also lists the strings that lose a
-// user
-// (`released`) and those that keep one (`kept`), so that only strings without users are overwritten.
+// user (`released`) and those that keep one (`kept`), so that only strings without users are overwritten.
 
 #include "elf/edit/new_dynamic.h"
 

@@ -165,7 +165,7 @@ void CheckCounted(const Image& image, const Relocation& record, RelocationFaults
              fmt::format("DT_RELACOUNT counts a relocation of type {}, which is not relative", record.type));
 }
 
-/// Takes the relocations one by one, in any order.
+/// Takes the relocations one by one.
 class RelocationPass {
  public:
   RelocationPass(File& file, const Image& image, std::optional<std::uint64_t> symbols,

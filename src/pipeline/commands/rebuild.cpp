@@ -86,6 +86,13 @@ Result<Origin> ReadOrigin(Env& env, const AbsPath& package) {
       origin.inputs["builds"].empty()) {
     return CannotRebuild(package, fmt::format("'{}' lists no build", kInputsName));
   }
+  for (const Json& build : origin.inputs["builds"]) {
+    const bool has_lists = build.is_object() && build.value("programs", Json::object()).is_object() &&
+                           build.value("packages", Json::array()).is_array();
+    if (!has_lists)
+      return CannotRebuild(package, fmt::format("'{}' has a build of another form", kInputsName));
+    for (const char* text : {"source", "env", "tools"}) PTPKG_CHECK(JsonString(build, text, kInputsName));
+  }
   return origin;
 }
 
@@ -211,7 +218,8 @@ Result<void> CopyPackages(Env& env, const Origin& origin, const AbsPath& channel
 /// "cmake 3.25.1, g++ 12.2.0": the programs of the first build.
 std::string ProgramsOf(const Json& build) {
   std::vector<std::string> parts;
-  for (const auto& [program, version] : build.value("programs", Json::object()).items())
+  const Json programs = build.value("programs", Json::object());
+  for (const auto& [program, version] : programs.items())
     parts.push_back(fmt::format("{} {}", program, version.is_string() ? version.get<std::string>() : ""));
   return parts.empty() ? "packages of a conda client" : Join(parts, ", ");
 }

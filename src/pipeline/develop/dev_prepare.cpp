@@ -1,9 +1,9 @@
 // Idea: the inputs of the build node say whether the directory of the last run can be used. If it can, a run
 // resumes: it undoes what an interrupted script left, copies edited sources, and takes scripts anew.
 // Otherwise the directory is emptied and made from the beginning. Invariants: the reasons that need no look
-// into the directory come first; a refusal leaves the directory untouched; the saved state never says that
-// the script has run whole where it has not (it is saved before the copy of the sources gets or loses a
-// file).
+// into the directory come first; preflight refuses before the directory is emptied; the saved state never
+// says that the script has run whole where it has not (it is saved before the copy of the sources gets or
+// loses a file).
 
 #include "pipeline/develop/dev_prepare.h"
 

@@ -2,7 +2,7 @@
 // should. Which files these are, their times tell: all that was written within a window before the last write
 // of all (builder/resume/partial_outputs.h). Outputs among them are removed, so the build makes them again.
 // Synchronised sources among them are distrusted, so the next synchronisation copies them again.
-// Invariants: nothing is removed before it is known that the directory can be used; a file that the host
+// Invariants: nothing is removed before all checks of this file have passed; a file that the host
 // prefix brought is never removed; a file of a fixed source that changed makes the directory unusable,
 // because nobody can tell what it held.
 

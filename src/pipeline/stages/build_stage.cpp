@@ -318,12 +318,13 @@ Result<NodeResult> BuildOrStartOver(Env& env, const NodeRun& run, const BuildInp
 Result<NodeResult> RunBuildNode(Env& env, const NodeRun& run) {
   auto& work = dynamic_cast<BuildFolder&>(run.claim());
   PTPKG_TRY(const BuildInputs inputs, ReadBuildInputs(env, run));
+  PTPKG_TRY(Json recorded, BuildInputsOf(env, run, inputs.host, inputs.packages));
   Result<NodeResult> made = BuildOrStartOver(env, run, inputs, work);
   if (!made) {
     work.Failed();
     return made;
   }
-  PTPKG_TRY(made->value[kBuildInputs], BuildInputsOf(env, run, inputs.host, inputs.packages));
+  made->value[kBuildInputs] = std::move(recorded);
   return made;
 }
 

@@ -158,10 +158,22 @@ class Rebuild(harness.Case):
             path = folder / "info/recipe/build_inputs.json"
             if path.exists():
                 inputs = json.loads(path.read_text())
-                inputs["builds"][0]["tools"] = "0" * 64
+                inputs["builds"][0].update(tools="0" * 64, programs={"cmake": "1.0", "g++": "2.0"})
                 path.write_text(json.dumps(inputs))
 
-        self.refused(self.repacked(package, change), "--source", f"pure={source}", exit_code=4, text="tools differ from those that built 'pure-1-0'")
+        self.refused(self.repacked(package, change), "--source", f"pure={source}", exit_code=4, text=r"tools differ from those that built 'pure-1-0': cmake 1\.0, g\+\+ 2\.0")
+
+    def test_a_damaged_list_of_builds_is_refused(self):
+        package, source = self.pure()
+        for build, text in ((1, "has a build of another form"), ({"source": "0", "env": 5, "tools": "0"}, "'env'")):
+            shutil.rmtree(self.scratch / "parts", ignore_errors=True)
+
+            def change(folder, build=build):
+                path = folder / "info/recipe/build_inputs.json"
+                if path.exists():
+                    path.write_text(json.dumps({**json.loads(path.read_text()), "builds": [build]}))
+
+            self.refused(self.repacked(package, change), "--source", f"pure={source}", exit_code=3, text=text, hint="error: ")
 
     def test_what_cannot_be_rebuilt(self):
         package, _ = self.pure()
@@ -179,7 +191,7 @@ class Rebuild(harness.Case):
         other = shutil.copy(self.wheel, self.scratch / self.wheel.name.replace("+cpu", "+other"))
         self.refused(other, "--recipe", self.torch, *self.torch_source, exit_code=3, text="its recipe makes toytorch-")
         self.refused(package, "--recipe", package, exit_code=2, text="--recipe is for wheels")
-        self.refused(self.scratch / "none.conda", exit_code=4, text="none.conda", hint="")
+        self.refused(self.scratch / "none.conda", exit_code=4, text="none.conda", hint="relative paths begin at")
 
     def test_a_package_lists_files_that_it_leaves_out(self):
         recipe = self.scratch / "large"
