@@ -1,3 +1,11 @@
+// Maps Requires-Dist to dependencies of conda. Projects have other names there (data/conda_names.yaml), and
+// conda has no markers.
+// Each environment that the package is for is mapped on its own: its requirements on one package hold
+// together. Then the environments are joined: a package needs the union of their conditions ('|'), where a
+// narrower choice adds nothing. A package that only some environments need is required everywhere
+// ("widened"), since leaving it out would break those. Exact pins on parts of a toolkit become a constraint
+// on the package that ties the toolkit's version, because conda versions the parts on their own.
+
 #include "convert/requirement_map.h"
 
 #include <algorithm>

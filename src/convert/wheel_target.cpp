@@ -1,3 +1,15 @@
+// Chooses the conda package that a wheel becomes: subdir, Python, dependencies, and the environments in which
+// its markers are evaluated.
+// 1. Tags that no CPython 3 under Linux accepts are dropped. Free-threaded tags stay only if there are no
+//    others, because one package can't use the site-packages of both.
+// 2. One exact Python makes a package for that Python, with its ABI pinned by python_abi from 3.13 on.
+// 3. Tags for several Pythons make a noarch package, with a subdir of its own for compiled files (CEP 20). An
+//    abi3 wheel also depends on _python_abi3_support, which free-threaded Pythons don't satisfy.
+// 4. glibc becomes a '__glibc' dependency. The lowest tag counts, because each tag of a set is a declaration
+//    that the files run there.
+// A noarch package has no markers, so they are evaluated for the first and the last patch release of each
+// admitted Python, and requirement_map.cpp joins the results.
+
 #include "convert/wheel_target.h"
 
 #include <algorithm>
@@ -192,7 +204,7 @@ Result<bool> SomePatchReleaseFits(const std::string& minor, const std::string& c
 Result<std::set<std::string>> RequiredPythons(const wheel::WheelInfo& info, const std::string& python) {
   const std::string text(Trim(info.metadata.Get("Requires-Python")));
   if (text.empty()) return std::set<std::string>();
-  // The blank keeps "3.8", which is no condition, from becoming a part of the name.
+  // The blank keeps "3.8", which is not a condition, from becoming a part of the name.
   const Result<wheel::Requirement> parsed = wheel::ParseRequirement("python " + text);
   if (!parsed) {
     return Error(ErrorCode::kInvalidInput,
@@ -254,7 +266,7 @@ Result<std::vector<wheel::MarkerEnvironment>> NoarchMarkers(const std::string& c
 
 /// Targets one Python: the files go into its own directory.
 Result<void> MakeForOne(bool free_threaded, std::string_view machine, WheelTarget& target) {
-  // The first Python that there is with another ABI, and another directory, than the usual one.
+  // The first Python that also exists with another ABI in another directory.
   constexpr int kFirstFreeThreaded = 13;
   const std::string_view suffix = free_threaded ? "t" : "";
   const std::string digits = versions::VersionDigits(target.python, 2);

@@ -1,3 +1,11 @@
+// Command line of patchelf, so that build systems that call patchelf get ptpkg's ELF editor without a change.
+// Scripts depend on details, which are kept: the words of messages (kWordings), "execstack:", exit code 1,
+// the precedence of actions on the search path, and 'X' over erased strings. Options without effect in ptpkg
+// are accepted, and those that ptpkg lacks fail only when a file is to be edited, after the file itself was
+// checked.
+// An empty name of a library or interpreter is an error, because no loader can open it. Only a search path
+// can be empty.
+
 #include "patchelf/command.h"
 
 #include <algorithm>
@@ -144,7 +152,7 @@ class Parser {
 
   static Handler Stack(bool executable) {
     return [executable](Parser& parser) {
-      // Clearing wins when both are asked for.
+      // Clearing wins when both options are given.
       std::optional<bool>& stack = parser.command_.edits.executable_stack;
       if (stack != false) stack = executable;
       return Ok();
@@ -270,7 +278,7 @@ class Parser {
   const AbsPath& cwd_;
   const std::vector<std::string>& words_;
   std::size_t next_ = 0;
-  std::string option_;  // of which the value is read
+  std::string option_;  // the option whose value is read
   PatchelfCommand command_;
 };
 
@@ -317,7 +325,7 @@ Result<void> CheckFile(const FileStat& stat, std::string_view name) {
   return Ok();
 }
 
-/// Refuses what patchelf refuses: files that are not linked, and options about a section that is not there.
+/// Refuses the same as patchelf: files that are not linked, and options about an absent section.
 Result<void> CheckSections(const PatchelfCommand& command, const ElfSummary& summary) {
   const auto missing = [](std::string_view section) {
     return Error(
@@ -363,7 +371,7 @@ Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command
   }
   Print(command, *summary);
   elf::EditRequest edits = command.edits;
-  edits.blank = 'X';  // what scripts that look for leftovers expect
+  edits.blank = 'X';  // scripts that look for leftovers expect it
   edits.allow_strip_hazard = true;
   auto patched = PatchElf(fs, {.file = *file, .output = command.output, .edits = std::move(edits)});
   if (!patched) return Reworded(patched.error());

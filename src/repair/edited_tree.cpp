@@ -1,3 +1,12 @@
+// Edits the ELF files of a wheel in a scratch directory, and describes each change to the zip writer as small
+// as possible. A file edited in place becomes a splice (the written ranges and the appended bytes), so that
+// the zip writer keeps the rest of the compressed bytes.
+// A splice needs the old content. Copied and stripped files are therefore written as a whole: their bytes
+// have no counterpart in the wheel. Planned writes can overlap, and their order is by offset with the longest
+// at each. DifferenceOf counts each byte once and reads it back from the edited file, which holds the final
+// content. Invariant: CompareWithRecord runs before the edits. After them, RECORD gets digests of the edited
+// files, and earlier damage would pass as the wheel's content.
+
 #include "repair/edited_tree.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Chooses the file name of each bundled library. A hash in the name keeps two wheels in one process from
+// sharing a library by accident: ld.so treats libraries of one SONAME as the same one (auditwheel's rule).
+// A library that some file opens by dlopen must keep the name in that call, because the call can't be edited.
+// So the names among the constants of all files are read first. If the openers agree on one name, the copy
+// gets it. If they don't, the repair fails, because two copies would not share their state.
+// Order of names: the one that serves all openers, then the SONAME or the needed name, with or without the
+// hash as the options say.
+// Invariant: names are unique in the wheel, also against its own files.
+
 #include "repair/graft_names.h"
 
 #include <algorithm>
@@ -96,7 +105,7 @@ class GraftNamer {
     return name;
   }
 
-  /// `names`, and those of the links beside the library that lead to it, as far as some file has them in it.
+  /// `names`, and the names of links beside the library that lead to it, if some file contains them.
   [[nodiscard]] std::set<std::string> WithLinks(const FoundLibrary& library,
                                                 std::set<std::string> names) const {
     const AbsPath& source = library.graft.source;
@@ -109,7 +118,7 @@ class GraftNamer {
     return names;
   }
 
-  /// The name that serves all of `openers`, and is the one that was asked for; "" if there is none.
+  /// The name that serves all of `openers` and equals the requested one. "" if there is none.
   static std::string NameFor(const FoundLibrary& library, const Openers& openers) {
     std::set<std::string> names = library.asked_for;
     for (const Opener& opener : openers) names.insert(opener.names.begin(), opener.names.end());
@@ -159,7 +168,7 @@ class GraftNamer {
                        [&](const Opener& opener) { return opener.names.contains(name); });
   }
 
-  /// A copy that was asked for, and that no file needs or opens, would lie in the wheel for nobody.
+  /// A requested copy that no file needs or opens would be useless in the wheel.
   static Result<void> CheckAskedFor(const FoundLibrary& library, const Openers& openers) {
     if (library.needed) return Ok();
     for (const std::string& name : library.asked_for) {

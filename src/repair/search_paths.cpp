@@ -1,3 +1,11 @@
+// Search paths of a repaired wheel. Entries of the build machine are dropped, and entries to the bundled
+// libraries are added relative to $ORIGIN of the installed file.
+// An entry that leads out of the tree, or to no directory, can belong to another distribution in
+// site-packages. It stays if the file lacks a library that neither the wheel nor the system has. DT_RPATH
+// also serves the libraries that the file loads, so there one lacking file anywhere in the wheel is reason
+// enough. Invariant: without a layout rule the tag of the old path stays (DT_RPATH or DT_RUNPATH), because
+// the two differ in the order of the search.
+
 #include "repair/search_paths.h"
 
 #include <algorithm>
@@ -109,8 +117,8 @@ std::vector<std::string> SearchPaths::Keep(const verify::ElfMember& member,
   const bool others = MayNeedOthers(member);
   for (const verify::PathEntry& entry : verify::ExplainSearchPath(tree_, member, {{}})) {
     const bool by_token = elf::UsesToken(entry.text, "LIB") || elf::UsesToken(entry.text, "PLATFORM");
-    // Which directory such an entry means below the file depends on the machine; from the root it is none of
-    // ours.
+    // Which directory such an entry means below the file depends on the machine; from the root it is not a
+    // directory of the wheel.
     const bool some_folder = by_token && elf::AfterOrigin(entry.text).has_value();
     std::string why = some_folder ? "" : DropReason(entry, others);
     if (why.empty() && std::find(entries.begin(), entries.end(), entry.text) != entries.end())

@@ -1,3 +1,11 @@
+// Finds the system package that owns a bundled library, for the SBOM. The databases of dpkg and apk are text
+// and are read here. The database of rpm is binary and has several formats, so the program rpm reads it.
+// Lists can name a file /lib/… or /usr/lib/…, from before or after the merge of /usr. Both spellings are
+// looked up.
+// An apk database is searched in each directory above the file: the file can lie in an unpacked root of
+// another system.
+// A library without an owner is not an error. It gets no package URL.
+
 #include "repair/system_package.h"
 
 #include <array>

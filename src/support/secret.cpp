@@ -1,3 +1,12 @@
+// Masks known secrets in all output. Programs print them in encoded form, so each secret is remembered in
+// every form that common tools write: percent, JSON and HTML escapes of several languages, and base64.
+// Base64 of a longer text holds a secret at one of three alignments. For each, the digits that the secret
+// alone decides are searched (Base64Core).
+// Short secrets would also match parts of words, so below kLongEnough bytes a match must not touch letters or
+// digits. Below kShortestSecret nothing is remembered.
+// Invariant: matches that overlap or touch become one mask, so that no rest of a secret stays between two
+// masks.
+
 #include "support/secret.h"
 
 #include <algorithm>
@@ -51,7 +60,7 @@ std::string Base64Core(std::string_view value, std::size_t before) {
   const std::string digits = Base64(AsBytes(padded));
   const std::size_t first = before == 0 ? 0 : before + 1;  // a byte reaches into the next digit
   const std::size_t whole = padded.size() / kGroup * kDigits;
-  const std::size_t rest = padded.size() % kGroup;  // of these bytes the last digit depends on what follows
+  const std::size_t rest = padded.size() % kGroup;  // the last digit of these bytes depends on the next byte
   return digits.substr(first, whole + rest - first);
 }
 
@@ -80,7 +89,7 @@ class Remembered {
   void Add(std::string_view value) {
     constexpr std::array<std::pair<char, std::string_view>, 4> kJson = {
         {{'"', "\\\""}, {'\\', "\\\\"}, {'\t', "\\t"}, {'/', "\\/"}}};
-    // Go's and .NET's form of JSON that may stand in HTML.
+    // Go's and .NET's form of JSON, safe inside HTML.
     constexpr std::array<std::pair<char, std::string_view>, 5> kGoJson = {
         {{'"', "\\\""}, {'\\', "\\\\"}, {'&', "\\u0026"}, {'<', "\\u003c"}, {'>', "\\u003e"}}};
     constexpr std::array<std::pair<char, std::string_view>, 8> kNetJson = {{{'"', "\\u0022"},

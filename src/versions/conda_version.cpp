@@ -1,3 +1,13 @@
+// Versions of conda (CEP 33). A version is an epoch, segments between dots, and a local part. Each segment is
+// a list of numbers and words: "0rc1" is 0, "rc", 1. A segment that begins with a word gets a 0 in front, so
+// that numbers meet numbers.
+// The order of atoms is in Atom::Rank: dev below words, words below numbers, post above all. Missing segments
+// and atoms compare as 0, which makes 1.0 and 1 equal.
+// A single '_' at the end belongs to the last segment (OpenSSL's "1.0.1_"), and '-' and '_' in one version
+// exclude each other.
+// AnyText reads every text, because indexes hold versions that the rules forbid, and they must still be
+// sorted.
+
 #include "versions/conda_version.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Lists of GPU architectures in the spellings of PyTorch, CMake, nvcc and AMD. They can be mixed in one list,
+// so each word decides by its own form: a number alone is CMake's and means machine code and PTX, PyTorch's
+// has a point and means machine code only, and "sm_", "compute_", "-real" and "-virtual" name one kind.
+// Suffixes 'a' and 'f' stay in the name, since code for sm_90a doesn't run elsewhere.
+// Names sort by the count of their digits first: sm_100 comes after sm_90, where a comparison of texts would
+// put it first.
+
 #include "versions/cuda_archs.h"
 
 #include <algorithm>
@@ -35,7 +42,7 @@ bool IsDigits(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "90" of "9.0", "90a" of "90a"; "" for what is no architecture. Numbers have two or three digits.
+/// "90" of "9.0", "90a" of "90a"; "" for other texts. Numbers have two or three digits.
 std::string NumberOf(std::string_view text, bool dotted) {
   std::string suffix;
   if (text.ends_with('a') || text.ends_with('f')) {

@@ -1,3 +1,9 @@
+// Turns a version into the constraint of a pin: '>=' with the kept segments, '<' with the last kept segment
+// counted up (pin_subpackage and pin_compatible, CEP 39).
+// The upper bound ends in ".0a0" or "a", so that pre-releases of the next version stay outside: 2.0rc1 sorts
+// below 2.0, and "<2.0" alone would admit it.
+// Segments keep their separators, because joining them by dots would change a version like 1.2_3.
+
 #include "versions/pin.h"
 
 #include <algorithm>
@@ -30,8 +36,8 @@ Error BadBound(const std::string& bound) {
       .WithHint("write 'x.x' with as many segments as the bound keeps, or a version");
 }
 
-/// "1.2_3" → "1", ".2", "_3": the segments of Version, each but the first with what separates it from the one
-/// before. As there, a '_' at the end belongs to the last one.
+/// "1.2_3" → "1", ".2", "_3": the segments of Version, each but the first with its separator in front. As
+/// there, a '_' at the end belongs to the last one.
 std::vector<std::string> SegmentsOf(std::string_view release) {
   std::vector<std::string> segments(1);
   for (std::size_t i = 0; i < release.size(); ++i) {

@@ -1,3 +1,8 @@
+// Checks licence expressions (SPDX specification, annex on licence expressions) with a machine of four
+// states, which alternates operands and operators and counts parentheses. No tree is needed, because nothing
+// evaluates the expression. Identifiers are compared without case, operators are not: the licence list allows
+// the first, the grammar demands capitals for the second.
+
 #include "versions/spdx.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,12 @@
+// Version constraints of conda (CEP 29): '|' binds weaker than ',', parentheses group, and a clause is an
+// operator with a version. The parser builds a tree once, and Matches walks it for each candidate.
+// The corners follow conda, because solvers of users do: a star after other operators than '=' and '!=' is
+// dropped (">=1.2.*" is ">=1.2"), a star inside the version matches the text, and "~=1.2.3" means at least
+// 1.2.3 and beginning with 1.2.
+// Regular expressions (^…$) are refused. AddBounds also has no bounds for a star inside the version, so
+// callers ask HasWildcard.
+// Parentheses nest at most kMaxDepth deep, since constraints come from foreign packages.
+
 #include "versions/version_spec.h"
 
 #include <algorithm>

@@ -1,3 +1,13 @@
+// Which Pythons accept a tag (PEP 425). Installers compute the tags of the one Python that runs them. ptpkg
+// inverts this: it computes the range of Pythons from the tag, so that no interpreter is needed.
+// Rules per kind: "cp" with its own ABI is one version, with abi3 every later one (PEP 384), "py" every later
+// one without an ABI, "pp" the ABI of PyPy for that version. Tags of unknown interpreters are accepted from
+// their version on, unless the ABI is of another interpreter.
+// A tag with "any" as the platform and another ABI than "none" fits no Python: installers combine "any" only
+// with "none".
+// HasRelease tries each release that a range can have, instead of solving the specifiers. They are few, and
+// every operator of PEP 440 works without a special case.
+
 #include "wheel/interpreter_tags.h"
 
 #include <algorithm>
@@ -11,7 +21,7 @@ namespace ptpkg::wheel {
 namespace {
 
 // CPython 3.16 is under development, and one comes each year: this program shall judge wheels of the next
-// years. Of 2 the last is 2.7. No series has had more releases than 3.9.
+// years. The last Python 2 is 2.7. No series has had more releases than 3.9.
 constexpr int kNewestOf3 = 20;
 constexpr int kNewestOf2 = 7;
 constexpr int kMostReleases = 40;

@@ -1,3 +1,11 @@
+// CycloneDX 1.6 documents for wheels (PEP 770). The document must be reproducible: components are sorted and
+// unique, there is no date, and the serial number is a UUID of version 8 from the digest of the document
+// without it (RFC 9562).
+// References between components are package URLs where there is one, with a number behind equal ones, since
+// CycloneDX demands unique values.
+// ParseSbomComponents reads the components that ComponentJson writes, so that a later step can take them
+// over. A field in one of the two belongs in the other.
+
 #include "wheel/sbom.h"
 
 #include <algorithm>
@@ -56,7 +64,7 @@ Json HashesJson(const std::vector<SbomHash>& hashes) {
   return list;
 }
 
-/// Commits and patches: how what was built differs from what was released.
+/// Commits and patches: how the built sources differ from the release.
 Json PedigreeJson(const SbomComponent& component) {
   Json pedigree = Json::object();
   if (!component.commit.empty()) {

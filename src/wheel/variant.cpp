@@ -1,3 +1,10 @@
+// Variants of wheels (PEP 825): reads, writes and merges the document that maps a label to its properties.
+// The reader refuses unknown keys and other versions of the format. Values are sorted and unique, so that
+// equal properties compare as equal.
+// Merging the wheels of one version needs three things, or installers could not choose: one label has the
+// same properties everywhere, two labels never have the same ones, and one list of namespaces begins with the
+// other. The longer list wins.
+
 #include "wheel/variant.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Finds files by their first bytes in a large tree, in parallel. Names are filtered first, and files are
+// opened relative to their directory, which saves the kernel the walk from the root.
+// Listing a directory and probing its files are separate tasks: a single large directory must occupy all
+// threads.
+// The tree can change meanwhile. Vanished files are skipped, O_NOFOLLOW and O_NONBLOCK keep a symlink or fifo
+// in a file's place harmless, and the kind is checked again on the descriptor.
+// Invariant: subdirectories wait as paths, not as descriptors, or a wide tree would exceed the limit of open
+// files.
+
 #include "support/files/os_find.h"
 
 #include <algorithm>
@@ -32,7 +41,7 @@ class Folder {
 
   [[nodiscard]] DIR* stream() const { return stream_; }
   [[nodiscard]] int fd() const { return ::dirfd(stream_); }
-  /// Path below the root of what is called `name` here.
+  /// Path below the root of the entry `name`.
   [[nodiscard]] std::string Below(const std::string& name) const {
     return path_.empty() ? name : path_ + "/" + name;
   }

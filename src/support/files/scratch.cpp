@@ -1,3 +1,11 @@
+// Temporary files and directories, which the next run in the same place removes after a crash.
+// The owner of scratch holds a lock (a Lease in a directory, the file itself otherwise). The kernel releases
+// it at any death, so a free lock means abandoned.
+// Between mkdir and the lock a directory looks abandoned. Only rmdir is safe there: it fails on a directory
+// in use, and its maker starts again if it is gone (TempDir::Create). Names carry a random token and an
+// ending of their own, so that cleaning never touches foreign files. Public directories such as /tmp are not
+// cleaned, because another user could put a symlink where a directory is being removed.
+
 #include "support/files/scratch.h"
 
 #include <algorithm>

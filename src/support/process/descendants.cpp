@@ -1,3 +1,14 @@
+// Kills all descendants of the supervisor, also the ones that left its session or process group, which a
+// signal to the group would miss. A walk that kills at once loses processes that fork meanwhile.
+// 1. Stop from the top down: a stopped process can't fork behind the walk.
+// 2. Kill from the bottom up: a parent that still lives keeps its child at the place where the walk saw it.
+// 3. Reap, and repeat until no child is left. Orphans move up to the supervisor, a subreaper, so that each
+//    pass finds them.
+// Process numbers are reused. Numbers of own children are safe until Reap. Any other number is signalled
+// through a pidfd, after its parent was checked again.
+// Invariant: EndDescendants is async-signal-safe. So nothing allocates, buffers are on the stack, and the
+// recursion has a limit.
+
 #include "support/process/descendants.h"
 
 #include <array>
@@ -102,8 +113,7 @@ pid_t ParentOf(pid_t pid) {
 }
 
 /// Signals `pid`, a child of `parent`, unless it has become another process meanwhile. Nobody but us reaps
-/// our own children, so their numbers stay theirs; those of others are held by a descriptor while they are
-/// checked.
+/// our own children, so their numbers stay theirs. A descriptor holds the numbers of others during the check.
 void Signal(pid_t pid, pid_t parent, int number) {
   if (parent == ::getpid()) {
     ::kill(pid, number);
@@ -114,8 +124,7 @@ void Signal(pid_t pid, pid_t parent, int number) {
   ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
-/// Stops from the top down, so that nobody forks behind our back; kills from the bottom up, so that whoever
-/// is still to be killed is still found where it was.
+/// Stops from the top down or kills from the bottom up. See the beginning of this file.
 class Walk {
  public:
   explicit Walk(int number) : number_(number) {}

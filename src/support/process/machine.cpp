@@ -1,3 +1,10 @@
+// Memory and cores that this process can use. In a container /proc/meminfo shows the host, so the control
+// groups count too, of version 1 and 2.
+// Limits nest: each level from the own group up to the mount can be the narrowest, and all are read. In a
+// container the levels above its root are not visible, and then the mount itself is the only one.
+// Page cache that is inactive counts as free, because the kernel drops it before it kills a process.
+// A file that can't be read sets no limit, and is not an error.
+
 #include "support/process/machine.h"
 
 #include <algorithm>
@@ -159,7 +166,7 @@ void ReadGroupCores(Fs& fs, MachineLimits& limits) {
     if (words.size() == 2) take(NumberOf(words[0]), NumberOf(words[1]));  // "max 100000": no number
   }
   for (const AbsPath& level : groups.v1) {
-    // -1, no limit, is no number either.
+    // -1, no limit, is not a number either.
     take(FileNumber(fs, level / "cpu.cfs_quota_us"), FileNumber(fs, level / "cpu.cfs_period_us"));
   }
 }

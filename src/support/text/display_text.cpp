@@ -1,3 +1,14 @@
+// Makes foreign text safe to show, in two independent steps.
+// DisplayLine removes everything that acts on a terminal or changes the text around it: escape sequences,
+// control characters, invisible characters. An escape sequence without an end loses only its introducer, so
+// that it can't swallow the rest of the line.
+// CredentialsIn finds secrets in URLs anywhere in a text: user info, conda's /t/TOKEN/, and parameters by
+// name, by the known start of a token, or by their shape. Names that are harmless alone ("se", "policy")
+// count only in a signed URL. Two opposite errors are weighed: a secret in a log can't be recalled, but a
+// masked commit or anchor makes a message useless. So a shape must be long and mixed. A fragment hides only
+// parameters with a name.
+// "${{ … }}" is skipped as one unit, because expressions of workflows contain the characters that end a URL.
+
 #include "support/text/display_text.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// JSON for files and answers of unknown origin, on the SAX parser of nlohmann. Its own tree builder keeps the
+// last of equal keys silently, and a document of deep nesting ends the process by recursion. Builder
+// therefore refuses duplicate keys, and limits depth and number of values while it reads. Differences between
+// readers are refused or kept: a byte order mark and NUL bytes are errors, "-0" stays a float. DumpJsonPython
+// writes the form of json.dumps, because build hashes of conda are taken over that text.
+
 #include "support/text/json.h"
 
 #include <algorithm>
@@ -29,7 +35,7 @@ class Builder {
   // The interface that nlohmann's SAX parser calls; false ends the parsing.
   bool null() { return Put(nullptr); }
   bool boolean(bool value) { return Put(value); }
-  /// Only numbers with a sign come here. "-0" is no integer: Rust's readers see a float, Python's a zero.
+  /// Only numbers with a sign come here. "-0" is not an integer: Rust's readers see a float, Python's a zero.
   bool number_integer(std::int64_t value) { return value == 0 ? Put(-0.0) : Put(value); }
   bool number_unsigned(std::uint64_t value) { return Put(value); }
   bool number_float(double value, const std::string& /*text*/) { return Put(value); }
@@ -99,7 +105,7 @@ class Builder {
   std::string_view name_;
   JsonLimits limits_;
   Json root_;
-  std::vector<Json*> open_;  // what is around the next value; none of them moves while it is open
+  std::vector<Json*> open_;  // the values around the next one; none of them moves while it is open
   Json* member_ = nullptr;   // of the innermost object, where its next value goes
   std::size_t count_ = 0;
   std::size_t bad_byte_ = 0;

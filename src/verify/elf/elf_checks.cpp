@@ -1,3 +1,14 @@
+// Two questions for each ELF file: will ld.so find the libraries that it needs, and is each entry of its
+// search path valid on every machine?
+// A library that the tree lacks is not always a fault. The order of the decision matters: first absolute
+// names and files that ld.so refuses, then libraries of the system, the driver, a declared dependency or the
+// list of allowed names. Only the rest is missing. For a library elsewhere in the tree, the hint is the entry
+// that would reach it. An entry must be relative to $ORIGIN. Absolute, relative and empty entries depend on
+// the machine or on the working directory of the process. Directories of stubs are refused by name: their
+// libraries have no code and hide the ones of the driver. Entries that lead out of the tree or to no
+// directory are collected into one finding per file, because a layout for several companions has many of
+// them.
+
 #include "verify/elf/elf_checks.h"
 
 #include <algorithm>

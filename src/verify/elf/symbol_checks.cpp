@@ -1,3 +1,13 @@
+// Finds symbols that no process can bind, Python modules without their PyInit function, and static TLS that
+// dlopen can't provide. It works on the graph of members and the libraries that they load.
+// A symbol counts as undefined only if no process with the file offers it. So the search widens step by step:
+// the file and its libraries, the programs of the tree (a plugin finds the symbols of its program), then
+// everything that each loader of the file brings. One loader with a library of unknown content ("opaque")
+// ends the search without a finding. The severity follows the binding: Python and DT_BIND_NOW bind at once,
+// so the load fails. A lazy function fails only at its first call. All closures together can need time that
+// grows with the square of the members. kMaxSymbolSteps bounds it, and the checks then stop without a
+// finding.
+
 #include "verify/elf/symbol_checks.h"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+// Measures the oldest system that runs a file, and compares it with the declaration of the artifact.
+// 1. Floor collects each requirement: symbol versions of glibc and its companions, features of the loader
+// that
+//    no version names, libraries of a policy, and symbols outside their interface. It keeps the highest
+//    policy and everything that needs it, so that the message can name the cause.
+// 2. A wheel is compared with the policy of its tag (PEP 600), a conda package with its '__glibc' dependency,
+//    or with the baseline of conda if it has none.
+// 3. C library, machine and instruction set are compared with the declared platform.
+// Versions of libraries that the tree itself holds don't count, since no system has to provide them.
+// Invariant: once one requirement fits no policy (fits_policy is false), only such requirements are kept as
+// the cause.
+
 #include "verify/rules/minimum_version_checks.h"
 
 #include <algorithm>
@@ -11,7 +23,7 @@
 namespace ptpkg::verify {
 namespace {
 
-/// Takes in what a file requires: keeps in set_by and set_by_names what is highest so far.
+/// Collects the requirements of a file, and keeps the highest so far in set_by and set_by_names.
 class Floor {
  public:
   Floor(FileNeeds& needs, const PlatformPolicies& policies) : needs_(needs), policies_(policies) {

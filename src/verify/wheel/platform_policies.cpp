@@ -1,3 +1,10 @@
+// Tables of platforms: which symbol versions a manylinux policy allows (data/manylinux.yaml), which platform
+// tags exist, and which of them the package index accepts.
+// Judge looks up one version and returns the oldest policy that lists it. glibc versions above the newest
+// policy are policies of their own (PEP 600). Other families end with the table.
+// Invariant: policies of a machine are in ascending order, since the first entry of a version counts as its
+// oldest policy. Parse refuses another order.
+
 #include "verify/wheel/platform_policies.h"
 
 #include <algorithm>
@@ -144,7 +151,7 @@ bool IsIndexPhone(std::string_view platform) {
 
 bool IsIndexBrowser(std::string_view platform) {
   const auto tag = ParseNumberedTag(platform, "pyemscripten", 2);
-  return tag && tag->machine.starts_with("wasm32");  // what follows is not looked at there either
+  return tag && tag->machine.starts_with("wasm32");  // the index does not check the rest either
 }
 
 }  // namespace

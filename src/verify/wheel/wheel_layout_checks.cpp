@@ -1,3 +1,14 @@
+// Computes the place of each member after the installation, and finds collisions. .data maps to five
+// directories of an environment, so two members with different names can have one place.
+// Every member becomes a path below an abstract prefix (PlaceOf). site-packages and headers have no fixed
+// path there, so they are marked by a byte that no member name has.
+//
+// Members of one place collide, and so do a
+// file and a directory of one name. A second rule covers lib/pythonX.Y/site-packages in .data/data. It is the
+// wheel's own site-packages for some Pythons only, and the tag decides for which (CanBeOwn). pip, uv and the
+// library installer disagree about .data of another name, about directories of scripts, and about empty
+// directories. A layout that one of them installs differently is an error.
+
 #include "verify/wheel/wheel_layout_checks.h"
 
 #include <algorithm>
@@ -62,7 +73,8 @@ void CheckDataFile(const TreeEntry& entry, const std::vector<std::string>& parts
 const std::string kSitePackages = "\1site-packages/";
 const std::string kHeaders = "\1headers/";
 
-/// pip takes every directory of such a name for one, uv that of .dist-info, installer that of the file name.
+/// pip accepts every directory of such a name, uv the one named like .dist-info, installer the one named like
+/// the file.
 bool AgreeOnData(const WheelPlaces& places, std::string_view top) {
   const std::string expected = places.name.Stem() + ".data";
   return top == expected && places.dist_info_dir == places.name.Stem() + ".dist-info" &&

@@ -1,3 +1,13 @@
+// Judges METADATA, WHEEL and entry_points.txt. pip, uv and the library installer accept different texts, and
+// a wheel is sound only if each of them installs it. A text that one of them rejects is an error. If uv reads
+// a form that the specification doesn't allow (NormalizeLikeUv), the finding has an id of its own ("…-form").
+// Scripts are judged as files of the environment: a name must stay in the directory of scripts, must not
+// replace the interpreter or a program of the environment, and must not collide with a member of .data.
+// Each list of findings has a limit (LimitedFindings), because a hostile METADATA can have any number of
+// fields.
+// Sources: core metadata specification, PEP 508 and 440, PEP 639 for licences, and warehouse for the upload
+// limits.
+
 #include "verify/wheel/wheel_metadata_checks.h"
 
 #include <algorithm>
@@ -79,7 +89,7 @@ bool IsVersionVariable(std::string_view name) {
          name == "platform_release";
 }
 
-/// Problems of what parses, by the id of the finding.
+/// Problem of a requirement that parses, with the id of its finding.
 struct RequirementProblem {
   std::string_view id;
   std::string message;
@@ -267,7 +277,7 @@ void CheckScriptPlace(const WheelView& view, const std::string& name, const std:
   }
 }
 
-/// A name that stands for itself in Python is none of a module or function.
+/// A keyword of Python cannot name a module or function.
 bool IsKeyword(std::string_view word) {
   constexpr std::array<std::string_view, 35> kKeywords = {
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",

@@ -1,3 +1,17 @@
+// Compares the tags of a file name with the code in the wheel. Installers choose a wheel by its tags alone,
+// so a wrong tag shows only as an ImportError after the installation.
+//
+// Each module is matched by the end of
+// its file name (".cpython-311-x86_64-linux-gnu.so") and by its symbols (PyInit_…), because one directory can
+// hold files for several interpreters:
+// 1. A tag that no interpreter accepts, alone or together with Requires-Python, makes the wheel useless.
+// 2. A module for one interpreter contradicts a tag for another one. Tags for many interpreters are judged
+//    only if Requires-Python has no upper bound. With a bound, the wheel can hold one file for each of them.
+// 3. "none" as the ABI contradicts an extension module, because Python then loads it with any ABI (PEP 425).
+// 4. "abi3" contradicts symbols outside the stable ABI of the lowest Python in the tag (PEP 384).
+//
+// Invariant: unknown interpreters and unknown endings lead to no finding.
+
 #include "verify/wheel/wheel_tag_checks.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// Markers of the dependency specification (PEP 508), parsed by recursive descent: or, and, comparison. One
+// walk parses, evaluates, writes the normal form and collects the comparisons, so that these four can't
+// disagree.
+// The walk evaluates both sides of "and" and "or": a syntax error behind a decided part is still an error.
+// A comparison is one of versions if both sides are versions (PEP 440), and one of texts otherwise. The
+// operator alone doesn't decide, because platform_release is a version on some systems only.
+// Markers come from foreign METADATA, so parentheses nest at most kMaxDepth deep, and the normal form grows
+// by appending.
+
 #include "wheel/metadata/marker.h"
 
 #include <algorithm>

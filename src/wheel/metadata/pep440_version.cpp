@@ -1,3 +1,10 @@
+// Versions of PEP 440: parser, normal form and order. Numbers stay texts without leading zeros, and the
+// longer one is larger, because a version can have more digits than any integer type (dates with times, for
+// instance).
+// The order of one release is: .dev without a pre-release, a, b, rc, final, post. A .dev sorts before the
+// version that it leads to, which PreRank expresses for the first part and the last comparison for the
+// others. Local versions compare part by part: numbers above words, and a longer one above its own beginning.
+
 #include "wheel/metadata/pep440_version.h"
 
 #include <algorithm>
