@@ -166,7 +166,7 @@ Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, 
     return Error(ErrorCode::kNotFound, fmt::format("the plan has no node '{}'", id))
         .WithHint("the ids are listed under 'nodes' of the plan");
   }
-  PTPKG_TRY(const NeededResults needs, FindNeeds(execution, *index));
+  PTPKG_TRY(NeededResults needs, FindNeeds(execution, *index));
   if (!MustRerun(plan.nodes[*index])) {
     PTPKG_TRY(std::optional<NodeResult> found, FindResult(execution, *index, false));
     if (found) return FoundOutcome(*std::move(found));

@@ -52,7 +52,8 @@ std::optional<std::int64_t> NumberOf(std::string_view name) {
 
 /// Replaces the facts of the same names.
 void MergeFacts(Facts from, Facts& facts) {
-  for (auto& [name, value] : from) facts.insert_or_assign(name, std::move(value));
+  from.merge(facts);
+  facts = std::move(from);
 }
 
 /// Version facts of PyTorch: those that its build gives to itself.

@@ -24,7 +24,7 @@ Result<void> CheckImage(const std::string& image) {
       .WithHint("write NAME@sha256:…, because tags move; get the digest from 'docker images --digests'");
 }
 
-Result<void> CheckRequest(const CiRequest& request) {
+Result<void> CheckCiRequest(const CiRequest& request) {
   for (const auto& [option, rules] :
        {std::pair{"--image", &request.images}, {"--runner", &request.runners}}) {
     for (const CiRule& rule : *rules) {
@@ -205,7 +205,7 @@ Result<PlannedStages> PlanStages(const CiInputs& inputs) {
 }  // namespace
 
 Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root) {
-  PTPKG_CHECK(CheckRequest(request));
+  PTPKG_CHECK(CheckCiRequest(request));
   CiInputs inputs{.env = env, .request = request, .root = root, .common = {}};
   PTPKG_TRY(inputs.common, CommonArguments(request.build, root));
   PTPKG_TRY(PlannedStages stages, PlanStages(inputs));

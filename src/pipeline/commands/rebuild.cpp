@@ -86,12 +86,12 @@ Result<Origin> ReadOrigin(Env& env, const AbsPath& package) {
       origin.inputs["builds"].empty()) {
     return CannotRebuild(package, fmt::format("'{}' lists no build", kInputsName));
   }
-  for (const Json& build : origin.inputs["builds"]) {
-    const bool has_lists = build.is_object() && build.value("programs", Json::object()).is_object() &&
-                           build.value("packages", Json::array()).is_array();
+  for (const Json& one : origin.inputs["builds"]) {
+    const bool has_lists = one.is_object() && one.value("programs", Json::object()).is_object() &&
+                           one.value("packages", Json::array()).is_array();
     if (!has_lists)
       return CannotRebuild(package, fmt::format("'{}' has a build of another form", kInputsName));
-    for (const char* text : {"source", "env", "tools"}) PTPKG_CHECK(JsonString(build, text, kInputsName));
+    for (const char* text : {"source", "env", "tools"}) PTPKG_CHECK(JsonString(one, text, kInputsName));
   }
   return origin;
 }
