@@ -1,4 +1,11 @@
 // Streaming text search. Layer: conda.
+//
+// The window holds the new chunk and the last tail_ bytes before it, one byte less than the longest needle
+// has. So no occurrence is lost between two chunks, and memory does not grow with the stream. Each needle is
+// searched with Boyer-Moore-Horspool, which skips up to the needle's length at a mismatch. A placeholder of a
+// conda package has 255 bytes, so most bytes of a file are never compared. Invariant: window_[0] is at
+// offset_ in the stream.
+
 #include "conda/byte_search.h"
 
 #include <algorithm>
@@ -33,6 +40,7 @@ bool ByteSearch::Feed(Bytes chunk, const OnHit& on_hit) {
       const auto hit = std::search(begin, window_.end(), searcher);
       if (hit == window_.end()) break;
       if (!on_hit(SearchHit{i, offset_ + static_cast<std::uint64_t>(hit - window_.begin())})) return false;
+      // Overlapping occurrences count, so the search continues one byte further.
       begin = hit + 1;
     }
   }

@@ -49,6 +49,8 @@ Result<DistName> DistName::Parse(std::string_view file_name) {
     dist.format = format;
     stem = file_name.substr(0, file_name.size() - extension.size());
   }
+  // Only names can have a '-' in them (CEP 26). Versions and build strings can't, so the split is
+  // unambiguous.
   const std::size_t second = stem.rfind('-');
   const std::size_t first =
       second == std::string_view::npos || second == 0 ? std::string_view::npos : stem.rfind('-', second - 1);

@@ -11,8 +11,11 @@ class PackagePass {
       : pass_(env, package.str(), 0, options, visit) {}
 
   Result<bool> Take(const archive::TarMember& member, ByteSource& content) {
+    // Installers make directories from the files, so an entry for a directory has no effect.
     if (member.kind == archive::TarKind::kDirectory) return true;
     archive::ArchiveMember passed{.path = PathOf(member.name),
+                                  // The owner's bit decides, as in ScanTree, so that members compare equal to
+                                  // files of a tree.
                                   .mode = (member.mode & 0100U) != 0 ? 0755U : 0644U,
                                   .size_bytes = member.size_bytes};
     if (member.kind == archive::TarKind::kSymlink) {

@@ -1,4 +1,9 @@
 // The info part of a package. Layer: conda.
+//
+// Documents are kept as text and parsed at the end, since members come in any order. Everything is held in
+// memory, so sizes are bounded: 4 MiB for each small document (limits::kCondaIndex), and 256 MiB for all of
+// info/ (limits::kCondaInfo).
+
 #include "conda/info_reader.h"
 
 #include <algorithm>
@@ -45,6 +50,8 @@ bool InfoCollector::IsInfo(const archive::TarMember& member) { return member.nam
 
 Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& content) {
   const std::string_view name = std::string_view(member.name).substr(kInfo.size());
+  // Clients open these files by name after unpacking. They would follow the link to a text that ptpkg has not
+  // seen.
   if (member.kind == archive::TarKind::kSymlink && IsDocument(name)) {
     return Error(ErrorCode::kCorrupt, fmt::format("member '{}' is a symlink, not a file", member.name));
   }
@@ -56,6 +63,7 @@ Result<void> InfoCollector::Add(const archive::TarMember& member, ByteSource& co
     const std::string_view target = member.link_target;
     const auto found =
         target.starts_with(kInfo) ? files_.find(std::string(target.substr(kInfo.size()))) : files_.end();
+    // The text counts again: a million links to one large text would fill the memory.
     if (found == files_.end() || found->second.size() > limits::kCondaInfo - bytes_) {
       return Error(
           ErrorCode::kCorrupt,
@@ -83,6 +91,7 @@ Result<PackageInfo> InfoCollector::Finish(ArtifactFormat format, const std::stri
   PackageInfo info;
   info.format = format;
   PTPKG_TRY(info.index, ParseOr(files_, "index.json", nullptr, where));
+  // Callers read name, version and build without further tests, so a wrong type must end here.
   PTPKG_CHECK(CheckIndexSchema(info.index, where + ": info/index.json"));
   PTPKG_TRY(info.about, ParseOr(files_, "about.json", Json::object(), where));
   PTPKG_TRY(info.paths, ParseOr(files_, "paths.json", Json::object(), where));

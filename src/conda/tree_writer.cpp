@@ -1,4 +1,13 @@
 // Safe creation of unpacked members. Layer: conda.
+//
+// Defence against hostile members:
+// 1. Files are created with kCreateNew. An existing file or link is never opened for writing.
+// 2. Each parent is examined with lstat before a file goes below it. Names of files, links and directories
+//    exclude each other, so a checked directory cannot become a link afterwards.
+// 3. Targets of symlinks are resolved as text and must stay inside the package.
+//
+// Invariant: created_ is in order of creation, so the destructor removes files before their directories.
+
 #include "conda/tree_writer.h"
 
 #include <fmt/core.h>
@@ -60,6 +69,7 @@ Result<WrittenFile> TreeWriter::WriteRegular(const AbsPath& target, ByteSource& 
   HashingSink hash(&sink);
   PTPKG_TRY(const std::uint64_t size, Pump(content, hash));
   PTPKG_CHECK(file->Close());
+  // Only two modes exist afterwards: setuid, setgid and sticky bits of the archive are lost here.
   PTPKG_CHECK(env_.fs.SetMode(target, executable ? 0755 : 0644));
   return WrittenFile{.symlink = false,
                      .executable = executable,
@@ -69,6 +79,7 @@ Result<WrittenFile> TreeWriter::WriteRegular(const AbsPath& target, ByteSource& 
 }
 
 Result<WrittenFile> TreeWriter::WriteSymlink(const RelPath& path, const std::string& link_target) {
+  // The kernel ends the text at a NUL byte. The link would lead elsewhere than the check sees.
   if (link_target.empty() || link_target.front() == '/' || link_target.find('\0') != std::string::npos ||
       !ResolveInTree(path.ParentText(), link_target)) {
     return Hostile(path, fmt::format("is a symlink to '{}', outside the package", link_target));
@@ -84,6 +95,7 @@ Result<WrittenFile> TreeWriter::WriteHardLink(const RelPath& path, const std::st
   if (original == files_.end() || original->second.symlink) {
     return Hostile(path, fmt::format("is a hard link to '{}', which no earlier member is", link_target));
   }
+  // A copy, because prefixes are replaced in place: a change of one file must not reach the other.
   PTPKG_CHECK(env_.fs.CopyFile(root_ / link_target, root_ / path));
   created_.push_back(root_ / path);
   return original->second;

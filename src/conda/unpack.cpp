@@ -1,4 +1,13 @@
 // Installs the payload of a package into a prefix. Layer: conda.
+//
+// Members are written in the order of the archive. The list in paths.json is compared afterwards, because a
+// .tar.bz2 can hold info/ anywhere. The order of the last three steps matters:
+// 1. Compare with paths.json. Its digests are about the packed files, so this comes before the next step.
+// 2. Replace the prefixes.
+// 3. Write the scripts of entry points, which no list names: the installer makes them, not the builder.
+//
+// TreeWriter removes all files unless Run reaches Keep. An error of any step leaves no half package behind.
+
 #include <fmt/core.h>
 
 #include "conda/info/info_schema.h"
@@ -48,11 +57,14 @@ class Unpacker {
  private:
   Result<bool> OnOneMember(Part part, const archive::TarMember& member, ByteSource& content) {
     std::string_view name = member.name;
+    // RelPath refuses the '/' that tar puts behind the name of a directory.
     if (member.kind == archive::TarKind::kDirectory && name.ends_with('/')) name.remove_suffix(1);
     const Result<RelPath> path = RelPath::Parse(name);
     if (!path) {
       return Error(ErrorCode::kCorrupt, fmt::format("invalid member name: {}", path.error().message()));
     }
+    // Clients can fetch the info part of a .conda alone (CEP 35). They don't see a member of info/ in the
+    // other part, so readers would disagree about the package.
     if (path->IsWithin(RelPath::Literal("info"))) {
       if (part == Part::kPayload) return Hostile(*path, "is below info/ in the payload part");
       if (InfoCollector::IsInfo(member)) PTPKG_CHECK(collector_.Add(member, content));
@@ -68,6 +80,7 @@ class Unpacker {
     const RelPath place = PlaceOf(path);
     archive::TarMember placed = member;
     if (member.kind == archive::TarKind::kHardLink) {
+      // The link names its target by the packed path, while TreeWriter knows files by their installed path.
       const Result<RelPath> target = RelPath::Parse(member.link_target);
       if (target) placed.link_target = PlaceOf(*target).str();
     }
@@ -86,6 +99,7 @@ class Unpacker {
   Result<void> Compare(const std::vector<PathsEntry>& paths) {
     std::size_t files = 0;
     for (const PathsEntry& entry : paths) {
+      // CEP 34 allows entries for directories. Here they exist only through their files.
       if (entry.type == PathType::kDirectory) continue;
       ++files;
       const auto written = tree_.files().find(PlaceOf(RelPath::Literal(entry.path)).str());
@@ -94,6 +108,7 @@ class Unpacker {
       }
       PTPKG_CHECK(CompareOne(entry, written->second));
     }
+    // paths.json has no path twice (ParsePathsJson), and each was found. So equal counts mean equal sets.
     if (files == tree_.files().size()) return Ok();
     std::set<std::string> listed;
     for (const PathsEntry& entry : paths) listed.insert(PlaceOf(RelPath::Literal(entry.path)).str());
@@ -163,6 +178,7 @@ Result<PackageInfo> UnpackPackage(Env& env, const AbsPath& package, const AbsPat
   const std::string frame = fmt::format("while unpacking '{}'", package.str());
   std::string python_version;
   if (!options.python_version.empty()) {
+    // The place of a file depends on index.json, which must be known before the first member is written.
     PTPKG_TRY(const PackageInfo info, ReadPackageInfo(env, package), frame);
     python_version = NoarchPython(info.index, options.python_version);
   }

@@ -1,4 +1,15 @@
 // .conda and .tar.bz2 from one pass over the payload. Layer: conda. Source: CEP 35; docs/formats/conda.md.
+//
+// One tar stream of the payload feeds both formats, so each file is read once
+// (docs/decisions/0005-conda-format-choices.md).
+// - .tar.bz2: info/ and payload in one tar.
+// - .conda: two tars, payload first. TarTee cuts the bytes of info/ off the shared stream, and info/ is
+//   written again as a tar of its own at the end.
+//
+// No temporary tar exists. TarSize computes the size beforehand, because each zstd frame states it.
+// Invariant: a file gets its name only when all files are complete. After a failed rename, earlier names go
+// again, unless they replaced a file.
+
 #include <fmt/core.h>
 #include <libdeflate.h>
 
@@ -80,6 +91,8 @@ Result<void> WriteTar(Env& env, ByteSink& out, const std::vector<const EntrySet*
 }
 
 /// The .conda file: members are begun and ended in order, each a zstd frame of known content size.
+/// Members are stored, with sizes and CRC in the local header. rattler reads stored members only, and its
+/// streaming extraction fails at data descriptors.
 class CondaFile {
  public:
   CondaFile(Env& env, AtomicFile file, std::string stem, const WriteOptions& options)
@@ -133,6 +146,8 @@ class CondaFile {
  private:
   /// Decided by the bound, not by the outcome, so that it depends on the input alone. Zstandard grows
   /// incompressible data by less than 1/256 and some bytes.
+  /// A needless ZIP64 field would be legal, but old readers stumble over it
+  /// (docs/decisions/0005-conda-format-choices.md).
   static bool NeedsZip64(std::uint64_t tar_bytes) {
     return tar_bytes + tar_bytes / 256 + 4096 >= 0xFFFFFFFFULL;
   }
@@ -179,6 +194,7 @@ class PackageWriter {
     PTPKG_CHECK(RefuseExisting());
     PTPKG_CHECK(OpenFiles());
     PTPKG_CHECK(WriteContent(info, payload));
+    // Both digests are known before either file has its name: the second file can still fail.
     PTPKG_CHECK(FinishFiles());
     return Commit();
   }
@@ -224,6 +240,7 @@ class PackageWriter {
   Result<void> WriteContent(const EntrySet& info, const EntrySet& payload) {
     PTPKG_TRY(const std::uint64_t info_bytes, archive::TarSize(info));
     PTPKG_TRY(const std::uint64_t payload_bytes, archive::TarSize(payload));
+    // The end mark of a tar follows the payload only. The size of info/ within the joint tar is without it.
     PTPKG_TRY(const std::uint64_t end_bytes, archive::TarSize(EntrySet()));
     const std::uint64_t before_payload = tar_bz2_ ? info_bytes - end_bytes : 0;
     Task task(env_.reporter,
@@ -304,6 +321,7 @@ Result<std::vector<Artifact>> WritePackages(Env& env, const PackageInput& input,
   if (!options.conda && !options.tar_bz2) {
     return Error(ErrorCode::kInvalidInput, fmt::format("no package format given for '{}'", stem));
   }
+  // The metadata comes first, because its check takes no time and MakePayload can read gigabytes.
   PTPKG_CHECK(CheckMetadata(input.metadata), frame);
   PTPKG_TRY(const Payload payload, MakePayload(env, input), frame);
   PTPKG_TRY(const EntrySet info, MakeInfoFiles(input.metadata, payload.paths, env.source_date_epoch), frame);

@@ -17,8 +17,11 @@ std::string WithoutCredentials(std::string_view written) {
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view authority = rest.substr(0, slash);
   std::string_view path = rest.substr(slash);
+  // The last '@' counts, because a password can contain one.
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos)
     authority.remove_prefix(at + 1);
+  // Private channels of anaconda.org have the token in the path. conda-build and rattler-build remove it,
+  // too.
   if (path.starts_with("/t/")) {
     const std::size_t end = path.find('/', 3);
     path = end == std::string_view::npos ? std::string_view() : path.substr(end);

@@ -1,4 +1,15 @@
 // Opens .conda and .tar.bz2 and walks their tar members. Layer: conda.
+//
+// Unpacking, metadata and checks all read packages here, so they see the same members and the same refusals.
+// Layers:
+// - the decoder of bzip2 or zstd
+// - BudgetedSource: refuses decompression bombs
+// - StrictTar: refuses members that readers of tar treat differently
+// - TarReader, and then MemberNames: refuses names and links that leave the package
+//
+// The first bytes decide the format, because a file can be renamed. The info part of a .conda is read first,
+// so that members come in the same order as from a .tar.bz2, which begins with info/.
+
 #include "conda/info/container.h"
 
 #include <algorithm>
@@ -40,6 +51,7 @@ class BudgetedSource final : public ByteSource {
   Result<std::size_t> Read(MutableBytes buffer) override {
     PTPKG_CHECK(cancel_.Check());
     PTPKG_TRY(const std::size_t count, below_.Read(buffer));
+    // Counted with each read, so that a bomb ends before it has filled disk or memory.
     PTPKG_CHECK(budget_.AddBytes(count));
     return count;
   }
@@ -68,6 +80,7 @@ class ContainerReader {
     Task task(info_only_ ? silent_ : env_.reporter,
               {.stage = "unpack", .subject = std::string(package.Name()), .total_bytes = stat.size_bytes});
     PTPKG_CHECK(Read(package, *file, task));
+    // A link can lead through one that comes later, so links are judged when all members are known.
     PTPKG_CHECK(names_.CheckLinks());
     task.Done();
     return std::move(facts_);
@@ -95,6 +108,7 @@ class ContainerReader {
     facts_.format = ArtifactFormat::kConda;
     PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env_.fs, package));
     facts_.zip_members = zip.members();
+    // A missing metadata.json is not an error here. `ptpkg check` reports it (conda-zip-metadata).
     const auto has_metadata = std::any_of(facts_.zip_members.begin(), facts_.zip_members.end(),
                                           [](const auto& member) { return member.name == "metadata.json"; });
     if (has_metadata) {
@@ -106,10 +120,13 @@ class ContainerReader {
   }
 
   Result<void> ReadPart(const archive::ZipReader& zip, Part part, std::string_view prefix, Task& task) {
+    // Only the beginning of the name counts, not the stem. A renamed package stays readable, like in mamba,
+    // and the check reports the name: conda-package-streaming looks for the stem of the file name.
     const archive::ZipReader::Member* found = nullptr;
     for (const auto& member : facts_.zip_members) {
       if (!member.name.starts_with(prefix) || !member.name.ends_with(".tar.zst")) continue;
       if (found != nullptr) {
+        // By the rule above, readers could choose different ones.
         return Error(ErrorCode::kCorrupt, fmt::format("zip has two members '{}*.tar.zst'", prefix));
       }
       found = &member;

@@ -24,6 +24,7 @@ std::string MachineOf(std::string_view arch) {
 }
 
 void AddPlatform(Json& index, const std::string& subdir) {
+  // Both fields are deprecated. conda-build writes null for noarch, so the keys exist in each package.
   index["arch"] = nullptr;
   index["platform"] = nullptr;
   if (subdir == "noarch") return;
@@ -67,6 +68,7 @@ Result<void> CheckMetadata(const PackageMetadata& metadata) {
         fmt::format("file name of '{}' is longer than {} characters", metadata.FileStem(), kMaxFileName));
   }
   for (const std::string& feature : metadata.track_features) {
+    // index.json joins the features with blanks, so a blank inside one would make two of it.
     if (feature.empty() || feature.find_first_of(" ,\t\n") != std::string::npos) {
       return Invalid(fmt::format("track feature '{}' is empty or has a separator", feature));
     }
@@ -95,6 +97,7 @@ Result<Json> MakeIndexJson(const PackageMetadata& metadata, std::int64_t timesta
   if (!metadata.license.empty()) index["license"] = metadata.license;
   if (!metadata.license_family.empty()) index["license_family"] = metadata.license_family;
   if (!metadata.track_features.empty()) index["track_features"] = Join(metadata.track_features, " ");
+  // From SOURCE_DATE_EPOCH, never from the clock: equal inputs give equal bytes.
   index["timestamp"] = timestamp_ms;
   return index;
 }

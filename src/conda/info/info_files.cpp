@@ -24,6 +24,7 @@ class InfoBuilder {
   Result<void> AddJson(std::string_view name, const Json& value) { return Add(name, DumpJson(value)); }
   Result<void> AddFolder(std::string_view folder, const std::map<std::string, std::string>& files) {
     for (const auto& [name, text] : files) {
+      // Names come from directories of recipes and sources. Parse refuses "..", so none leaves info/.
       PTPKG_TRY(RelPath path, RelPath::Parse(name),
                 fmt::format("while adding '{}' to info/{}", name, folder));
       PTPKG_CHECK(entries_.AddText(RelPath::Literal("info") / folder / path, text));
@@ -92,10 +93,12 @@ Result<archive::EntrySet> MakeInfoFiles(const PackageMetadata& metadata, const s
   PTPKG_CHECK(info.Add("files", FilesText(paths)));
   if (std::string text = HasPrefixText(paths); !text.empty())
     PTPKG_CHECK(info.Add("has_prefix", std::move(text)));
+  // Anyone can compute the build hash again from this object.
   PTPKG_CHECK(info.AddJson("hash_input.json", *metadata.hash_input));
   if (metadata.noarch_python) PTPKG_CHECK(info.AddJson("link.json", LinkJson(metadata)));
   PTPKG_TRY(const Json run_exports, RunExportsJson(metadata));
   if (!run_exports.empty()) PTPKG_CHECK(info.AddJson("run_exports.json", run_exports));
+  // CEP 40 demands this file.
   PTPKG_CHECK(info.AddJson("used_build_tool.json", Json{{"name", "ptpkg"}, {"version", PTPKG_VERSION}}));
   PTPKG_CHECK(info.AddFolder("licenses", metadata.license_files));
   PTPKG_CHECK(info.AddFiles(metadata.info_files));

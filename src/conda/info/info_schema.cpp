@@ -1,4 +1,9 @@
 // Schemas of index.json, run_exports.json, about.json and link.json. Layer: conda.
+//
+// One table per document, with a predicate for each field. The strictest reader sets the types: rattler reads
+// documents into typed structures. One record with a wrong type in repodata.json makes all packages of that
+// name unreadable (docs/findings/conda-index-invalid.md). Unknown fields pass, because later CEPs add some.
+
 #include "conda/info/info_schema.h"
 
 #include <algorithm>
@@ -174,6 +179,7 @@ Result<void> CheckFields(const Json& document, std::span<const Field> fields, st
 
 Result<void> CheckIndexSchema(const Json& index, std::string_view where) {
   PTPKG_CHECK(CheckFields(index, kIndexFields, where));
+  // These become parts of file names and URLs.
   for (const char* key : {"name", "version", "build"}) {
     const auto& text = index[key].get_ref<const std::string&>();
     if (text.empty() || text.find('/') != std::string::npos) {
@@ -205,6 +211,8 @@ Result<LinkDocument> ParseLinkJson(const Json& link, std::string_view where) {
   }
   PTPKG_TRY(document.entry_points, JsonStringsOr(noarch, "entry_points", {}, where));
   for (const std::string& text : document.entry_points) {
+    // Installers make a program of each. A name with '/' could write anywhere: rattler refuses the
+    // installation.
     const auto point = versions::ParseEntryPoint(text);
     if (!point) return WrongIn(where, point.error().message());
   }

@@ -1,4 +1,9 @@
 // noarch python paths. Layer: conda.
+//
+// A noarch python package has no Python version in its paths, so that one package fits each Python. The
+// builder takes the version out, and installers put in the one of their environment. Byte code is left out,
+// because it fits one version only.
+
 #include "conda/info/noarch.h"
 
 #include <fmt/core.h>
@@ -59,7 +64,9 @@ RelPath FromNoarch(const RelPath& path, const std::string& python_version) {
 
 Result<EntryPointScript> MakeEntryPoint(const std::string& entry_point, const std::string& prefix) {
   const Result<versions::EntryPoint> point = versions::ParseEntryPoint(entry_point);
+  // The text comes from a package, where ParseEntryPoint's own error code would mean wrong input of the user.
   if (!point) return Error(ErrorCode::kCorrupt, point.error().message());
+  // ConsoleScriptText begins with a line "#!<prefix>/bin/python", which FirstLines replaces.
   const std::string text =
       ConsoleScriptText({.prefix = prefix, .module = point->module, .object = point->object});
   return EntryPointScript{point->name, FirstLines(prefix) + text.substr(text.find('\n') + 1)};

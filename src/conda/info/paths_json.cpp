@@ -51,6 +51,7 @@ Result<void> ParseDigest(const Json& item, PathsEntry& entry, std::string_view w
     if (size < 0) return InvalidAt(where, fmt::format("size of '{}' is negative", entry.path));
     entry.size_bytes = static_cast<std::uint64_t>(size);
   }
+  // One of the two alone is not enough: a size says nothing about the content.
   entry.has_digest = given("sha256") && given("size_in_bytes");
   return Ok();
 }
@@ -72,6 +73,7 @@ Result<PathsEntry> ParseEntry(const Json& item, std::string_view where) {
   PathsEntry entry;
   PTPKG_TRY(entry.path, JsonString(item, "_path", where));
   PTPKG_TRY(const RelPath path, RelPath::Parse(entry.path), fmt::format("while reading {}", where));
+  // paths.json lists what is installed, and info/ is not installed (CEP 34).
   if (path.IsWithin(RelPath::Literal("info"))) {
     return InvalidAt(where, fmt::format("lists '{}', which is below info/", entry.path));
   }
@@ -120,6 +122,7 @@ Result<std::vector<PathsEntry>> ParsePathsJson(const Json& document, std::string
   std::set<std::string> seen;
   for (const Json& item : *paths) {
     PTPKG_TRY(PathsEntry entry, ParseEntry(item, where));
+    // Two rows could have different digests or modes, and readers would choose different ones.
     if (!seen.insert(entry.path).second) {
       return InvalidAt(where, fmt::format("lists '{}' twice", entry.path));
     }
@@ -129,6 +132,8 @@ Result<std::vector<PathsEntry>> ParsePathsJson(const Json& document, std::string
 }
 
 const TreeEntry* LinkedFile(const StagedTree& tree, const TreeEntry& link) {
+  // A walk like the kernel's (path_resolution(7)): each link puts its target in front of the rest of the way.
+  // The components are on a stack, so `rest` is in reverse order.
   int links = 0;
   std::vector<std::string> rest;  // components still to walk, the next one last
   std::string walked;

@@ -1,4 +1,10 @@
 // Entries and paths.json rows of a payload. Layer: conda.
+//
+// Only the search for the placeholder reads files here; sizes and digests come from the tree. The search runs
+// before packing, because a .tar.bz2 begins with paths.json, which names the files that hold the placeholder.
+// Each thread writes to its own element of `found`, so the result does not depend on the number of threads.
+// Invariant: entries and rows are in the same order, sorted by the path in the package.
+
 #include "conda/info/payload.h"
 
 #include <algorithm>
@@ -51,6 +57,7 @@ Result<std::vector<MappedEntry>> MapEntries(const PackageInput& input) {
     }
     mapped.push_back({&entry, *std::move(path)});
   }
+  // The noarch mapping changes the beginning of paths, so the order of the tree is not enough.
   std::sort(mapped.begin(), mapped.end(),
             [](const MappedEntry& a, const MappedEntry& b) { return a.path < b.path; });
   return mapped;
@@ -66,6 +73,8 @@ PathsEntry Describe(const PackageInput& input, const MappedEntry& mapped) {
     row.type = PathType::kSoftLink;
     content = LinkedFile(tree, *mapped.entry);
   }
+  // A link has size and digest of its target file (CEP 34). Without a target file in the package, they
+  // describe zero bytes. Directories have no rows: conda raises NotImplementedError while it verifies one.
   row.sha256 = content == nullptr ? HashText("") : content->sha256;
   row.size_bytes = content == nullptr ? 0 : content->size_bytes;
   return row;
@@ -80,6 +89,7 @@ enum class Finding : std::uint8_t { kNone, kText, kBinary };
 
 Result<Finding> SearchEntry(Env& env, const PackageInput& input, const TreeEntry& entry) {
   const std::string& path = entry.path.str();
+  // The recipe's globs win over the content, and its exclusions win over the forced modes.
   if (!MayHoldPlaceholder(entry) || MatchesAnyGlob(input.keeps_placeholder, path)) return Finding::kNone;
   PTPKG_CHECK(env.cancel.Check());
   PTPKG_TRY(const std::optional<FileMode> mode,

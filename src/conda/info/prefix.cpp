@@ -1,4 +1,12 @@
 // Placeholder detection and replacement. Layer: conda.
+//
+// Follows conda's core/portability.py:
+// - A text file is replaced as a whole, since its length can change.
+// - In a binary file nothing may move. Each string that holds the placeholder is replaced and padded with
+//   NULs to its old length. The room of the placeholder therefore limits the length of an install prefix.
+//
+// conda's pattern needs a NUL at the end of such a string, so a string up to the end of the file stays.
+
 #include "conda/info/prefix.h"
 
 #include <algorithm>
@@ -14,6 +22,7 @@ constexpr std::uint64_t kMaxText = 256U << 20U;
 constexpr std::size_t kReadAhead = 4096;
 
 /// The end of the interpreter's path in a "#!" line: the first blank that no backslash escapes.
+/// conda's SHEBANG_REGEX reads the line in the same way.
 std::size_t InterpreterEnd(std::string_view line, std::size_t begin) {
   for (std::size_t i = begin; i < line.size(); ++i) {
     if (line[i] == '\\' && i + 1 < line.size() && line[i + 1] == ' ') {
@@ -35,6 +44,7 @@ std::string WithShortShebang(std::string text) {
   const std::string_view interpreter = line.substr(begin, end - begin);
   if (line.size() <= kMaxShebang && interpreter.find(' ') == std::string_view::npos) return text;
   const std::string_view name = interpreter.substr(interpreter.rfind('/') + 1);
+  // env looks on PATH, which works in an activated environment only. conda accepts that, too.
   const std::string shorter = fmt::format("#!/usr/bin/env {}{}", name, line.substr(end));
   return text.replace(0, line_end, shorter);
 }
@@ -76,6 +86,7 @@ Result<void> ReplaceRange(File& file, const FileRange& range, std::string_view p
 
 Result<void> ReplaceInBinaryFile(Fs& fs, const AbsPath& path, const std::string& placeholder,
                                  std::string_view prefix) {
+  // All occurrences are found before the first write: the search must not read replaced bytes.
   std::vector<std::uint64_t> hits;
   PTPKG_CHECK(SearchFile(fs, path, {placeholder}, [&](const SearchHit& hit) {
     hits.push_back(hit.offset);
@@ -107,6 +118,8 @@ Result<void> ReplaceInTextFile(Fs& fs, const AbsPath& path, const std::string& p
 
 Result<std::optional<FileMode>> DetectPlaceholder(Fs& fs, const AbsPath& file,
                                                   const std::string& placeholder) {
+  // A NUL anywhere makes the file binary, as in conda-build. rattler-build examines only the first 1024
+  // bytes. A text head before binary data would then be replaced as text, and all bytes behind it would move.
   bool found = false;
   bool binary = false;
   PTPKG_CHECK(SearchFile(
@@ -115,6 +128,8 @@ Result<std::optional<FileMode>> DetectPlaceholder(Fs& fs, const AbsPath& file,
         found = true;
         return !binary;  // of a text file the rest is read too: a NUL may still come
       },
+      // SearchFile passes each chunk to this function first, so `binary` covers all bytes up to a reported
+      // hit.
       [&](Bytes chunk) {
         binary = binary || std::find(chunk.begin(), chunk.end(), std::byte{0}) != chunk.end();
         return !(found && binary);
