@@ -1,3 +1,7 @@
+// The parts are separated by '-', which no part contains: names and versions have '_' instead. Five parts are
+// the least. A sixth part is a build tag, or the label of a variant (PEP 825, a draft). The third part
+// decides: a build tag begins with a digit, and no Python tag does.
+
 #include "wheel/file_name.h"
 
 #include <algorithm>
@@ -12,6 +16,8 @@ namespace ptpkg::wheel {
 namespace {
 
 /// PyPA names: letters, digits, and "-_." inside; '-' cannot occur within a part of the file name.
+/// Dots and capital letters pass. The normal form has neither, but installers read them, and verify/ reports
+/// them.
 bool IsFileNamePart(std::string_view name) {
   if (name.empty() || !IsAlphaNumeric(name.front()) || !IsAlphaNumeric(name.back())) return false;
   return std::all_of(name.begin(), name.end(),

@@ -55,6 +55,8 @@ std::optional<PythonRange> ReadDigits(std::string_view digits) {
 
 /// "dm" of "cp37dm": whether builds of the version can have these flags, in this order.
 bool AreAbiFlagsOf(const PythonRange& python, std::string_view flags) {
+  // t: without the global lock (PEP 703). d: a debug build. m: pymalloc, a flag until 3.7. u: wide Unicode, a
+  // flag until 3.2 (PEP 393).
   const auto take = [&](char flag, bool exists) {
     if (exists && flags.starts_with(flag)) flags.remove_prefix(1);
   };
@@ -76,6 +78,8 @@ std::optional<PythonRange> PythonsOfCPython(const PythonRange& python, std::stri
                                             std::string_view abi) {
   if (python.first < 0) return std::nullopt;  // "cp3"
   if (abi == "none") return python;
+  // abi3 begins with 3.2. packaging also accepts abi3t with tags from cp32 on, but only for free-threaded
+  // interpreters, and the first of these is 3.13.
   const bool stable = python.major == 3 && python.first >= kFirstStableAbi;
   if (abi == "abi3") return stable ? std::optional(From(python)) : std::nullopt;
   if (abi == "abi3t") {
@@ -155,6 +159,7 @@ bool Fulfils(const Version& release, std::string_view op, std::string version) {
   const bool prefix = version.ends_with(".*");
   if (prefix) version.resize(version.size() - 2);
   const Result<Version> wanted = ParseVersion(version);
+  // An invalid condition must not lead to a second finding, "no Python fits".
   if (!wanted) return true;  // has a finding of its own
   if (prefix) return HasPrefix(release.release, Join(wanted->release, ".")) == (op == "==");
   const std::strong_ordering order = CompareVersions(release, *wanted);

@@ -24,6 +24,7 @@ Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& w
   std::set<std::string> folders;
   for (const archive::ZipReader::Member& member : zip.members()) {
     const std::string top = member.name.substr(0, member.name.find('/'));
+    // Only a directory counts: a file of that name has no '/' behind it.
     if (top.size() < member.name.size() && top.ends_with(".dist-info")) folders.insert(top);
   }
   if (folders.empty()) return Missing(wheel, ".dist-info directory");
@@ -33,6 +34,8 @@ Result<std::string> FindDistInfo(const archive::ZipReader& zip, const AbsPath& w
                              folders.size(), *folders.begin(), *std::next(folders.begin())));
   }
   const std::string folder = *folders.begin();
+  // Name and version are compared in their normal form, since tools spell the directory in different ways.
+  // The rest of the file name is only there to make it parse.
   const Result<FileName> named = FileName::Parse(
       folder.substr(0, folder.size() - std::string_view(".dist-info").size()) + "-py3-none-any.whl");
   if (!named || named->Stem() != file_name.Stem()) {
@@ -68,6 +71,7 @@ std::uint64_t DocumentLimit(std::string_view name) {
   return name == "RECORD" ? limits::kRecord : limits::kMetadata;
 }
 
+/// WHEEL and RECORD are not read, so that wheels with a defect there can still be compared with others.
 Result<WheelMetadata> ReadWheelMetadata(Env& env, const AbsPath& wheel) {
   WheelMetadata out;
   PTPKG_TRY(out.file_name, FileName::Parse(wheel.Name()));
@@ -94,6 +98,7 @@ Result<WheelInfo> ReadWheelInfo(Env& env, const AbsPath& wheel, RecordUse record
   for (const archive::ZipReader::Member& member : zip.members()) {
     for (const char* const name : {"WHEEL", "METADATA", "RECORD", "entry_points.txt", "variant.json"}) {
       if (member.name != info.dist_info_dir + "/" + name) continue;
+      // `ptpkg check --fix` writes RECORD anew, so an unreadable one must not stop it.
       if (record == RecordUse::kPassedOver && std::string_view(name) == "RECORD") continue;
       PTPKG_TRY(texts[name], zip.ReadText(member.name, DocumentLimit(name)), frame);
     }
@@ -126,6 +131,7 @@ Result<void> CompareWithRecord(Env& env, const StagedTree& tree, const WheelInfo
         CompareEntry(env.fs, tree, entry, it == rows.end() ? nullptr : it->second, info.dist_info_dir));
     if (it != rows.end()) rows.erase(it);
   }
+  // Rows of members were removed above. Each row that is left names a missing file.
   if (!rows.empty()) return Differs(rows.begin()->first, "is listed in RECORD but not in the wheel");
   return Ok();
 }

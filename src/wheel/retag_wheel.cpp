@@ -1,3 +1,9 @@
+// Plans a retag as edits of the zip: members to rename, drop, add or splice. A retag inflates no payload, so
+// the digests come from RECORD. Names and sizes of RECORD are compared with the zip's directory first.
+// Otherwise new rows would vouch for a wheel that was already broken. Installers derive the names of
+// .dist-info and .data from the file name. A change of the local version renames both directories and the
+// rows of their files. Invariant: documents that the request does not touch keep their bytes.
+
 #include "wheel/retag_wheel.h"
 
 #include <algorithm>
@@ -223,6 +229,7 @@ class Retagger {
     for (const auto& [path, text] : texts) fresh[path] = RowOf(path, HashText(text), text.size());
     std::vector<RecordRow> rows;
     const std::string record = info_.dist_info_dir + "/RECORD";
+    // Rows keep their order, and changed files keep their place in it. Rows of new files come behind them.
     for (const RecordRow& row : info_.record) {
       if (MayLackDigest(row.path, info_.dist_info_dir)) {
         if (row.path != record) out_.edits.dropped.insert(row.path);  // a signature of the old RECORD
@@ -242,6 +249,7 @@ class Retagger {
         out_.edits.dropped.insert(member.name);
     }
     for (const NewFile& file : files) PTPKG_CHECK(Replace(file));
+    // New files go to the end of the zip. .dist-info follows them, so that RECORD stays the last member.
     if (!out_.edits.added.empty()) out_.edits.last_folder = After(info_.dist_info_dir) + "/";
     for (const auto& [path, text] : texts) PTPKG_CHECK(Replace(path, text));
     rows.push_back({.path = After(record), .sha256 = "", .size_bytes = 0});
@@ -260,6 +268,7 @@ class Retagger {
     PTPKG_TRY(RelPath name, RelPath::Parse(After(path)));
     out_.edits.dropped.insert(path);
     const archive::ZipReader::Member* const old = zip_.Find(path);
+    // Some zips have no modes (0), and a file without any permission is of no use.
     const std::uint32_t rights = old == nullptr ? 0 : old->mode & 0777U;
     out_.edits.added.push_back({.name = std::move(name),
                                 .mode = rights == 0 ? 0644U : rights,

@@ -20,6 +20,7 @@
 namespace ptpkg::wheel {
 namespace {
 
+// The part of CycloneDX's enumeration that wheels and builds can have.
 constexpr std::array<std::string_view, 5> kComponentTypes = {"application", "framework", "library", "file",
                                                              "operating-system"};
 
@@ -120,6 +121,7 @@ class References {
 
 Result<Json> ComponentsJson(std::vector<SbomComponent> components, References& references,
                             std::vector<std::string>& named) {
+  // Equal components are written once. The order of the caller's list has no effect on the bytes.
   std::sort(components.begin(), components.end());
   components.erase(std::unique(components.begin(), components.end()), components.end());
   Json list = Json::array();
@@ -234,8 +236,10 @@ Result<std::string> FormatSbom(const Sbom& sbom) {
     PTPKG_TRY(Json tools, ComponentsJson(sbom.made_with, references, used));
     document["formulation"] = Json::array({{{"bom-ref", "build"}, {"components", std::move(tools)}}});
   }
+  // Names of files and of sources can hold any bytes; JSON can't (RFC 8259).
   const Result<void> is_text = CheckUtf8(document, "a bill of materials");
   if (!is_text) return Error(ErrorCode::kInvalidInput, is_text.error().message());
+  // Last, because it is a digest of all other fields.
   document["serialNumber"] = "urn:uuid:" + UuidOf(HashText(DumpJson(document)));
   return DumpJson(document);
 }

@@ -36,6 +36,7 @@ Result<Tag> ParseTag(std::string_view text) {
         .WithHint("write it as python-abi-platform, for example cp311-cp311-linux_x86_64");
   }
   Tag tag{parts[0], parts[1], parts[2]};
+  // A short name can stand for millions of tags: three sets multiply. The count comes before any expansion.
   if (CountTags(tag) > limits::kTags) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("a compatibility tag expands to more than {} tags", limits::kTags));

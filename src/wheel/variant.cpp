@@ -46,6 +46,7 @@ class DocumentReader {
           .WithHint(fmt::format("PEP 825, format {}, is: its schema is '{}'", kVariantFormat,
                                 SchemaOf(kVariantFormat)));
     }
+    // After the schema: a document of another version has other keys, and its version is the better message.
     PTPKG_CHECK(RefuseUnknownKeys(json, {"$schema", "default-priorities", "variants"}, ""));
     VariantDocument document;
     PTPKG_TRY(document.namespaces, ReadNamespaces(json));
@@ -110,6 +111,7 @@ class DocumentReader {
 
   [[nodiscard]] Result<void> Check(const std::string& label, const VariantProperties& properties,
                                    const std::vector<std::string>& namespaces) const {
+    // "null" is the variant that fits every system, so it alone has no properties (PEP 825).
     if (properties.empty() != (label == kNullVariant)) {
       return Wrong(
           fmt::format("the variant '{}' has {} properties", label, properties.empty() ? "no" : "some"));

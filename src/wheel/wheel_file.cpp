@@ -1,3 +1,12 @@
+// There are two readings of WHEEL. Installers refuse a wheel for Wheel-Version alone, and CheckVersion
+// follows them exactly. ptpkg also needs Root-Is-Purelib and the tags:
+// - ParseWheelFile is strict, for checks.
+// - ReadWheelFile is lenient, for commands that mend a wheel. A broken Tag is only recorded, because
+//   installers take the tags from the file name.
+//
+// Tags are bounded by the number of plain tags that all of them stand for, since each Tag can be a product of
+// sets.
+
 #include "wheel/wheel_file.h"
 
 #include <algorithm>
@@ -91,6 +100,7 @@ Result<WheelFile> Read(std::string_view text, const std::string& name, Spelling 
       if (plain_tags > limits::kTags) break;
     }
   }
+  // Repaired wheels with two of them exist (pypa/auditwheel#642).
   if (purelib.size() != 1 || (ToLower(purelib[0]) != "true" && ToLower(purelib[0]) != "false")) {
     return InvalidAt(name, 1, "the field 'Root-Is-Purelib' must occur once, as true or false");
   }

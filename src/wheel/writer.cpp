@@ -1,4 +1,13 @@
 // WriteWheel. The layout of the archive: docs/formats/wheel.md.
+//
+// 1. Compute the name from the metadata, and read it back, so that no field spills into another part.
+// 2. Collect the members: the payload, then the documents of .dist-info. METADATA, WHEEL and entry_points.txt
+//    are made here.
+// 3. Write them in one pass, which also gives size and digest of each.
+// 4. Write RECORD from these. It comes last, because it describes all others.
+//
+// Files that installers write are left out. They would describe an installation that never happened, and
+// tools built on the library installer fail if a wheel has INSTALLER.
 
 #include <algorithm>
 #include <array>
@@ -36,6 +45,7 @@ Result<FileName> CanonicalName(const WheelInput& input) {
   PTPKG_TRY(FileName out, FileName::Of(input.metadata));
   out.build = input.build;
   out.tag = SortTag(input.tag);
+  // A build tag without a digit in front, for instance, would be read as another part.
   PTPKG_TRY(const FileName parsed, FileName::Parse(out.str()));
   if (parsed != out) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not the file name of a wheel", out.str()));
@@ -96,6 +106,8 @@ Result<DistInfo> CollectDistInfo(const WheelInput& input, const FileName& name) 
   CoreMetadata metadata = input.metadata;
   if (input.metadata_text.empty()) PTPKG_CHECK(AlignLicenses(metadata, files));
   const std::string text = input.metadata_text.empty() ? FormatCoreMetadata(metadata) : input.metadata_text;
+  // A value with a line break could become a field of its own. Counting the fields of the written text proves
+  // that none did.
   PTPKG_TRY(const CoreMetadata again, ParseCoreMetadata(text, "METADATA"), "while writing METADATA");
   if (again.fields.size() != metadata.fields.size()) {
     return Error(ErrorCode::kInvalidInput, "a metadata field's value would be read as another field");
@@ -116,6 +128,8 @@ Result<DistInfo> CollectDistInfo(const WheelInput& input, const FileName& name) 
 
 /// Errors: kInvalidInput for payload in a .dist-info directory, or in the .data directory of another
 /// distribution.
+/// pip and installer refuse a wheel with two .dist-info directories. pip installs from every .data directory,
+/// uv and installer only from the wheel's own.
 Result<void> CheckPayloadPath(const RelPath& path, const FileName& name) {
   const std::string top = path.Components().front();
   const bool foreign_data = top.ends_with(".data") && top != name.Stem() + ".data" && path.str() != top;
@@ -145,6 +159,7 @@ Result<void> WriteMembers(Env& env, archive::ZipWriter& zip, const archive::Entr
                           const FileName& name, int deflate_level) {
   const std::string dist_info = name.Stem() + ".dist-info";
   std::vector<const archive::Entry*> order = entries.Sorted();
+  // The binary distribution format encourages .dist-info at the end of the archive.
   std::stable_partition(order.begin(), order.end(), [&](const archive::Entry* entry) {
     return !entry->name.str().starts_with(dist_info + "/");
   });

@@ -42,6 +42,7 @@ void CoreMetadata::Set(std::string_view field, std::string value) {
     return;
   }
   first->second = std::move(value);
+  // A second value would count for readers that take the last one.
   fields.erase(std::remove_if(first + 1, fields.end(),
                               [&](const auto& entry) { return SameField(entry.first, field); }),
                fields.end());
@@ -54,6 +55,8 @@ void CoreMetadata::Add(std::string_view field, std::string value) {
 Result<CoreMetadata> ParseCoreMetadata(std::string_view text, const std::string& name) {
   PTPKG_TRY(HeaderBlock block, ParseHeaderBlock(text, name));
   CoreMetadata metadata{std::move(block.fields), std::move(block.body), std::move(block.written)};
+  // The three fields that the core metadata specification requires. A second one would let readers disagree
+  // about the identity of the wheel.
   for (const std::string_view field : {"Metadata-Version", "Name", "Version"}) {
     const std::vector<std::string> values = metadata.GetAll(field);
     if (values.size() == 1 && !Trim(values.front()).empty()) continue;
@@ -72,6 +75,7 @@ std::string FormatCoreMetadata(const CoreMetadata& metadata) {
       {.fields = metadata.fields, .body = metadata.description, .written = metadata.written});
 }
 
+/// verify/ reports requirements that don't parse, so they don't end anything here.
 std::vector<std::string> RequiredProjects(const CoreMetadata& metadata) {
   std::vector<std::string> names;
   for (const std::string& text : metadata.GetAll("Requires-Dist")) {

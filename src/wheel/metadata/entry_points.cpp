@@ -1,3 +1,13 @@
+// pip reads this file with importlib.metadata, installer with configparser, and uv with a parser of its own.
+// The three read the dialect of INI differently. A line on which they disagree is an error: the scripts of an
+// environment would depend on its installer. They disagree about:
+// - comments with ';' and indented lines
+// - line breaks of Unicode
+// - the group [DEFAULT], and blanks inside the brackets of a group
+// - blanks and brackets in scripts
+//
+// Entry points of other groups are read by the program that owns the group, so rules for scripts don't apply.
+
 #include "wheel/metadata/entry_points.h"
 
 #include <algorithm>
@@ -29,6 +39,7 @@ struct Line {
 };
 
 /// Readers of Python take other line breaks for ends of lines, too.
+/// importlib.metadata cuts the text with str.splitlines, which ends a line at each of these.
 bool HasOtherBreak(std::string_view text) {
   constexpr std::array<std::string_view, 9> kBreaks = {"\r",   "\v",       "\f",     "\x1c",  "\x1d",
                                                        "\x1e", "\xc2\x85", "\u2028", "\u2029"};
@@ -37,6 +48,7 @@ bool HasOtherBreak(std::string_view text) {
 }
 
 /// pip's pattern: '-' in the first extra alone.
+/// It is ENTRY_RE of distlib, with which pip reads the scripts that it makes.
 bool AreExtras(const std::vector<std::string>& extras) {
   for (std::size_t i = 0; i < extras.size(); ++i) {
     const bool legal = std::all_of(extras[i].begin(), extras[i].end(), [&](char c) {
@@ -89,6 +101,7 @@ Result<EntryPoint> ParsePoint(std::string_view content, const std::string& group
   if (point.name.empty()) return line.Fail("an entry point has no name");
   if (point.IsScript() && !AreExtras(point.extras))
     return line.Fail("the extras of a script are not names joined by commas");
+  // ENTRY_RE has no blanks in the callable, and reads a '[' in the name as the beginning of extras.
   const std::string_view reference = Trim(value.substr(0, value.find('[')));
   if (point.IsScript() && reference.find_first_of(" \t") != std::string_view::npos)
     return line.Fail(fmt::format("pip reads no blanks in the script reference '{}'", reference));
@@ -114,12 +127,14 @@ Result<std::vector<EntryPoint>> ParseEntryPoints(std::string_view text, const st
     if (content.empty() || content.front() == '#') continue;
     if (content.front() == ';') return line.Fail("pip does not treat ';' as a comment");
     const std::size_t indented = raw.find(content.front());
+    // configparser appends a deeper line to the value before it. importlib.metadata reads it as a new line.
     if (continues && indented > indentation)
       return line.Fail("readers disagree whether an indented line continues the previous line");
     indentation = indented;
     continues = content.front() != '[';
     if (content.front() == '[') {
       PTPKG_TRY(group, ParseGroup(content, line));
+      // configparser is strict by default and raises DuplicateSectionError.
       if (!groups.insert(group).second) return line.Fail(fmt::format("the group [{}] occurs twice", group));
       continue;
     }

@@ -1,3 +1,10 @@
+// Reads and writes "Name: value" blocks without loss. ParseHeaderBlock keeps the whole text in `written`.
+// FormatHeaderBlock reads that text again, and copies each field that still has its name and value, byte for
+// byte. A change therefore rewrites the lines of changed fields only. Foreign METADATA keeps its folding, its
+// white space and its line breaks. Invariant: a block that was not changed gives the bytes from which it was
+// read. Equal fields are matched in written order, which is why Unused has a queue for each pair of name and
+// value.
+
 #include "wheel/metadata/header_block.h"
 
 #include <algorithm>
@@ -103,6 +110,7 @@ std::string_view BodyOf(std::string_view tail) {
 void AppendField(std::string_view name, std::string_view value, std::string_view line_break,
                  std::string& out) {
   out.append(name).append(": ");
+  // Python's reader ends a line at each of the three breaks, so all of them are folded in the same way.
   const std::string lines = ReplaceAll(ReplaceAll(value, "\r\n", "\n"), "\r", "\n");
   std::string_view rest = lines;
   out.append(TakeLine(rest));
@@ -159,6 +167,7 @@ std::string FormatHeaderBlock(const HeaderBlock& block) {
     out.append(written->second.front());
     written->second.pop_front();
   }
+  // `tail` begins with the empty line before the body. The copy keeps the form of that line's break.
   if (block.body == BodyOf(tail)) {
     if (!tail.empty()) EndLine(line_break, out);
     out.append(tail);

@@ -45,6 +45,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOldNames
     {"platform.python_implementation", "platform_python_implementation"},
 }};
 
+// An operator comes before its own beginning, since ParseOperator takes the first that fits.
 constexpr std::array<std::string_view, 8> kComparisons = {"===", "~=", "==", "!=", "<=", ">=", "<", ">"};
 
 struct Operand {
@@ -94,10 +95,12 @@ Result<bool> CompareAsText(const std::string& left, std::string_view op, const s
 Result<bool> Compare(const Operand& left, std::string_view op, const Operand& right) {
   std::string left_text = left.text;
   std::string right_text = right.text;
+  // Names of extras compare in their normal form (PEP 685).
   if (left.name == "extra" || right.name == "extra") {
     left_text = NormalizeName(left_text);
     right_text = NormalizeName(right_text);
   }
+  // PEP 508 takes "in" from Python, where it searches for a substring. packaging does so for versions, too.
   if (op == "in") return right_text.find(left_text) != std::string::npos;
   if (op == "not in") return right_text.find(left_text) == std::string::npos;
   const bool wildcard = (op == "==" || op == "!=") && right_text.ends_with(".*");
@@ -106,6 +109,7 @@ Result<bool> Compare(const Operand& left, std::string_view op, const Operand& ri
       ParseVersion(wildcard ? std::string_view(right_text).substr(0, right_text.size() - 2) : right_text);
   if (left_version && right_version && op != "===") {
     if (wildcard) return MatchesPrefix(*left_version, *right_version) == (op == "==");
+    // "~=2" has no series to compare with, so CompareAsText refuses it like any other text.
     if (op != "~=" || right_version->release.size() > 1)
       return CompareAsVersions(*left_version, op, *right_version);
   }
@@ -206,6 +210,8 @@ class MarkerParser {
     PTPKG_TRY(const std::string op, ParseOperator());
     PTPKG_TRY(const Operand right, ParseOperand());
     if (left.literal && right.literal) return Fail("it compares two constants");
+    // If both sides are variables, the comparison counts as one of `extra` when that is on the right:
+    // ExtrasOf must not miss it.
     const bool first = !left.literal && (right.literal || right.name != "extra");
     comparisons_.push_back({first ? left.name : right.name, op, first ? right.text : left.text, first});
     const bool of_extra = left.name == "extra" || right.name == "extra";
@@ -251,6 +257,7 @@ class MarkerParser {
     const auto* const old = std::find_if(kOldNames.begin(), kOldNames.end(),
                                          [&](const auto& pair) { return pair.first == word; });
     Operand out{false, "", std::string(old == kOldNames.end() ? word : old->second)};
+    // An undocumented name of setuptools that packaging accepts.
     if (out.name == "python_implementation") out.name = "platform_python_implementation";
     if (std::find(kVariables.begin(), kVariables.end(), out.name) == kVariables.end()) {
       return Fail(fmt::format("'{}' is not a marker variable", word));

@@ -113,6 +113,7 @@ std::optional<Version> Parse(std::string_view text) {
   }
   if (!number) return std::nullopt;
   version.release.push_back(*number);
+  // ".dev1" and ".post1" also begin with a '.'. It belongs to the release only if a number follows.
   for (Cursor ahead = cursor; ahead.Take('.');) {
     number = ahead.TakeNumber();
     if (!number) break;
@@ -123,6 +124,7 @@ std::optional<Version> Parse(std::string_view text) {
     version.pre_kind = kPreNormal.at(pre->first);
     version.pre = pre->second;
   }
+  // "1.0-1" is short for "1.0.post1".
   version.post = cursor.TakeImplicitPost();
   if (!version.post) {
     if (const auto post = cursor.TakeLabel(kPostKeywords)) version.post = post->second;
@@ -144,6 +146,7 @@ std::strong_ordering CompareNumbers(const std::string& left, const std::string& 
 
 std::strong_ordering CompareReleases(const std::vector<std::string>& left,
                                      const std::vector<std::string>& right) {
+  // Missing numbers are zeros: 1.0 equals 1.0.0.
   const std::string zero = "0";
   for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
     const auto order = CompareNumbers(i < left.size() ? left[i] : zero, i < right.size() ? right[i] : zero);
@@ -165,6 +168,7 @@ std::strong_ordering CompareLocals(const std::vector<std::string>& left,
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     const bool left_number = IsNumber(left[i]);
     const bool right_number = IsNumber(right[i]);
+    // PEP 440: numbers are above words, and words compare byte by byte (both are in lower case).
     if (left_number != right_number) return left_number <=> right_number;
     const auto order = left_number ? CompareNumbers(left[i], right[i]) : (left[i].compare(right[i]) <=> 0);
     if (order != 0) return order;

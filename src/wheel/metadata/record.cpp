@@ -1,3 +1,8 @@
+// A fault of one row does not end the reading: each fault is listed, and all other rows are usable. RECORD
+// shows that somebody edited a wheel afterwards, but pip and uv don't compare its digests. The library
+// installer does it with --validate-record all. Digests of 256, 384 and 512 bits are read. Others are faults:
+// the binary distribution format excludes md5, sha1 and sha224.
+
 #include "wheel/metadata/record.h"
 
 #include <algorithm>
@@ -16,6 +21,7 @@ namespace {
 
 struct DigestForm {
   std::string_view prefix;
+  // A digest of n bytes has 4n/3 characters, rounded up.
   std::size_t chars;  ///< In base64 without padding.
 };
 constexpr DigestForm kSha256 = {"sha256=", 43};
@@ -39,6 +45,7 @@ bool IsOfWeakKind(std::string_view digest) { return HasForm(digest, kMd5) || Has
 /// Takes a row apart; nullopt when all is well.
 std::optional<RecordFault> ParseRow(const CsvRow& fields, RecordRow& row) {
   using Kind = RecordFault::Kind;
+  // Form before content: uv and installer refuse a wheel with such a row, whatever its digest is.
   if (fields.size() != 3) {
     return RecordFault{Kind::kForm, "",
                        fmt::format("{} fields instead of path, digest, size", fields.size())};
@@ -92,6 +99,7 @@ Result<RecordReading> ReadRecord(std::string_view text, const std::string& name)
       fault =
           RecordFault{RecordFault::Kind::kRepeated, row.path, fmt::format("'{}' is listed twice", row.path)};
     }
+    // All rows of a repeated path stay, since readers differ on the row that counts. The caller decides.
     if (!fault || fault->kind == RecordFault::Kind::kRepeated) out.rows.push_back(std::move(row));
     if (!fault) return Ok();
     fault->message = fmt::format("'{}', row {}: {}", name, number, fault->message);
@@ -117,6 +125,7 @@ std::string FormatRecord(const std::vector<RecordRow>& rows) {
 }
 
 Result<bool> FitsRow(Fs& fs, const AbsPath& root, const TreeEntry& entry, const RecordRow& row) {
+  // The size first, because a digest above 256 bits costs a read of the file. The tree already has sha256.
   if (row.size_bytes != entry.size_bytes) return false;
   if (row.stronger.empty()) {
     return row.sha256 == Base64UrlUnpadded(std::as_bytes(std::span(entry.sha256.bytes)));

@@ -7,6 +7,7 @@
 namespace ptpkg::wheel {
 namespace {
 
+// A RECORD can have 128 MiB (limits::kRecord), all of them empty lines.
 constexpr std::size_t kMaxLineFaults = 100;
 
 }  // namespace

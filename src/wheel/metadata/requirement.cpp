@@ -1,3 +1,9 @@
+// A parser for PEP 508 that reads from left to right and never goes back. The parts are a name, extras, a URL
+// or conditions on the version, and a marker. Two rare forms of published METADATA are accepted as well.
+// These are conditions in parentheses, which PEP 508 keeps for older metadata, and a comma after the last
+// condition. Conditions follow PEP 440 strictly. pip's library packaging refuses the same ones, while uv
+// repairs some of them (verify/wheel/lenient_specifiers.h).
+
 #include "wheel/metadata/requirement.h"
 
 #include <algorithm>
@@ -85,6 +91,7 @@ class RequirementParser {
   /// A URL ends at white space; a ';' inside belongs to it.
   Result<void> ParseUrl(Requirement& out) {
     SkipBlanks();
+    // That is why PEP 508 demands a blank between a URL and the ';' of a marker.
     out.url = std::string(TakeWhile([](char c) { return c != ' ' && c != '\t'; }));
     if (out.url.empty()) return Fail("no URL follows '@'");
     return Ok();
@@ -158,6 +165,7 @@ Specifiers NormalSpecifiers(Specifiers specifiers) {
   for (auto& [op, version] : specifiers) {
     const bool any_end = version.ends_with(".*");
     const auto normal = NormalizeVersion(any_end ? version.substr(0, version.size() - 2) : version);
+    // "===" compares texts, so the spelling of its version counts.
     if (op != "===" && normal) version = *normal + (any_end ? ".*" : "");
   }
   std::sort(specifiers.begin(), specifiers.end());
@@ -177,6 +185,7 @@ std::string Requirement::str() const {
 }
 
 bool Requirement::IsOfAnExtra() const {
+  // A scan for the word outside of quotes. "extra" within quotes is a value, not the variable.
   char quote = '\0';
   std::string word;
   for (const char c : marker + " ") {
