@@ -31,6 +31,7 @@ bool IsWanted(std::string_view name, Bytes head) {
   const std::size_t slash = name.rfind('/');
   const std::string_view file = name.substr(slash + 1);
   const bool in_dist_info = slash != std::string_view::npos && name.substr(0, slash).ends_with(".dist-info");
+  // The planner reads these three: dependencies, tags, and libraries that may be missing.
   if (in_dist_info) return file == "METADATA" || file == "WHEEL" || file == kPackageNoteName;
   return file.ends_with(".so") || file.find(".so.") != std::string_view::npos;
 }
@@ -41,6 +42,8 @@ Result<EditedFile> EditOne(Env& env, const AbsPath& folder, const FileEdit& edit
   if (edit.source) {
     PTPKG_CHECK(env.fs.CopyFile(*edit.source, path));
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(path));
+    // Wheels have only these two modes. Libraries of this machine can be read-only, and the edit has to
+    // write.
     PTPKG_CHECK(env.fs.SetMode(path, (stat.mode & 0100U) != 0 ? 0755 : 0644));
   }
   EditedFile edited{.path = edit.path, .before = {}, .after = {}, .differs = edit.source.has_value()};

@@ -1,3 +1,8 @@
+// Compares the wheel with the state that it should have, and plans only the differences. RECORD can be wrong
+// here, so it is not a source of digests: the whole wheel is unpacked and hashed, unlike for a retag. The
+// rows of all files are computed before the edits. PlanRetag replaces the rows of the files that the edits
+// change. The tags of the file name win over WHEEL, because installers choose by the file name.
+
 #include "repair/fix_wheel.h"
 
 #include <algorithm>
@@ -30,6 +35,7 @@ Result<std::vector<FileEdit>> PlanPaths(Env& env, const AbsPath& folder) {
     FileEdit edit{.path = member.path};
     edit.edits.remove_search_path = !wanted.path;
     edit.edits.search_path = std::move(wanted.path);
+    // strip does not run on a finished wheel.
     edit.edits.allow_strip_hazard = true;
     edits.push_back(std::move(edit));
   }
@@ -40,6 +46,8 @@ Result<std::vector<FileEdit>> PlanPaths(Env& env, const AbsPath& folder) {
 std::optional<std::vector<wheel::RecordRow>> RowsOfFiles(const std::string& text,
                                                          const std::string& dist_info) {
   auto said = wheel::ParseRecord(text, "RECORD");
+  // Readers disagree about a RECORD with odd line breaks, so it is written anew even if its rows are right
+  // here.
   if (!said || !wheel::FindLineFaults(text, "RECORD").empty()) return std::nullopt;
   std::erase_if(*said,
                 [&](const wheel::RecordRow& row) { return wheel::MayLackDigest(row.path, dist_info); });
@@ -60,6 +68,7 @@ Result<std::vector<wheel::RecordRow>> TrueRows(Env& env, const AbsPath& folder, 
     rows.push_back(wheel::RowOf(entry.path.str(), entry.sha256, entry.size_bytes));
     const auto row = stronger.find(entry.path.str());
     if (row == stronger.end()) continue;
+    // sha384 and sha512 say more than the sha256 that would replace them.
     PTPKG_TRY(const bool fits, wheel::FitsRow(env.fs, folder, entry, *row->second));
     if (fits) rows.back() = *row->second;
   }

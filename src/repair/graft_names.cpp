@@ -110,6 +110,7 @@ class GraftNamer {
                                                 std::set<std::string> names) const {
     const AbsPath& source = library.graft.source;
     const std::string bare = BareName(library.soname.value_or(std::string(source.Name())));
+    // The directory is not listed: a link that no file mentions has no effect.
     for (auto at = mentions_.lower_bound(bare); at != mentions_.end() && at->first.starts_with(bare); ++at) {
       if (names.contains(at->first) || at->first.find('/') != std::string::npos) continue;
       const auto place = context_.env.fs.RealPath(source.Parent().str() + "/" + at->first);
@@ -198,6 +199,7 @@ class GraftNamer {
 
   [[nodiscard]] std::string NameOf(const FoundLibrary& library) const {
     const std::set<std::string>& asked = library.graft.asked;
+    // The SONAME is the name that other libraries of the process need, so it is the better one of several.
     const bool by_soname = library.soname && asked.contains(*library.soname);
     std::string plain = FileNameOf(by_soname ? *library.soname : *asked.begin());
     const bool kept = std::any_of(asked.begin(), asked.end(), [&](const std::string& needed) {

@@ -37,6 +37,7 @@ std::vector<std::string> AbsoluteFolders(const std::optional<elf::SearchPath>& p
   if (!path) return folders;
   for (const std::string& entry : elf::SplitSearchPath(path->text)) {
     if (origin.empty() && elf::UsesToken(entry, "ORIGIN")) continue;
+    // The value of $LIB is compiled into the ld.so of this machine, so each known one is tried.
     for (const std::string_view lib : kLibFolders) {
       std::string folder =
           elf::ExpandTokens(entry, {.origin = origin, .lib = std::string(lib), .platform = "x86_64"});
@@ -201,6 +202,7 @@ Result<std::optional<std::size_t>> FindLibrary(const GraftInputs& inputs, const 
     not_copied.missing[name].insert(asker.path);
     return std::optional<std::size_t>();
   }
+  // libx.so, libx.so.1 and libx.so.1.2 are mostly links to one file, which must be copied once.
   PTPKG_TRY(const AbsPath source, env.fs.RealPath(place->str()));
   if (not_copied.Excludes(inputs.options, {source.str(), place->str()})) {
     not_copied.left_out.insert({name, std::string(kExcluded)});
@@ -319,6 +321,8 @@ Result<NeedChange> FollowMember(const GraftInputs& inputs, std::size_t index, Co
   NeedChange change;
   for (const std::string& name : member.facts.needed) {
     const verify::NeedOutcome& outcome = inputs.context.loads.Of(index, name);
+    // A copy does not help if some process finds the library in the wheel, or if ld.so refuses a file in the
+    // way. The check of the result reports both.
     if (!outcome.missing || !outcome.found.empty() || outcome.refused) continue;
     PTPKG_TRY(const NeedDecision decision, Decide(inputs, file, name, not_copied));
     if (decision.kind != NeedDecision::Kind::kCopied) {
@@ -419,6 +423,7 @@ Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& op
     PTPKG_CHECK(context.env.cancel.Check());
     PTPKG_CHECK(FollowCopy(inputs, i, copies, not_copied));
   }
+  // Only now, so that one run names all libraries to install.
   if (!not_copied.missing.empty()) return MissingError(not_copied.missing);
   PTPKG_TRY(const std::set<std::string> openers,
             copies.found.empty() ? std::set<std::string>() : NameGrafts(context, options, copies.found));

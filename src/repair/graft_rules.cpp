@@ -1,3 +1,7 @@
+// The rules are data, built into the program, so that a new backend or library is a line of YAML. All keys
+// are required, with two exceptions (of_machine, data_folders). A list that is missing by mistake would copy
+// libraries that must stay outside, and nobody would notice.
+
 #include "repair/graft_rules.h"
 
 #include <algorithm>
@@ -14,6 +18,7 @@
 namespace ptpkg::repair {
 namespace {
 
+// In the order of Rename: the index is the value.
 constexpr std::array<std::string_view, 3> kRenames = {"hash", "none", "bare"};
 
 /// The text of `key`, which must be there.
@@ -85,6 +90,7 @@ Result<GraftRules> GraftRules::Parse(std::string_view text, const std::string& n
 Result<GraftRules> GraftRules::BuiltIn() { return Parse(kGraftRulesYaml, "graft_rules.yaml"); }
 
 bool GraftRules::IsNeverGrafted(std::string_view library) const {
+  // A copied driver library fits one version of the kernel driver, and hides the machine's own.
   return MatchesAnyGlob(never_graft_, library) || MatchesAnyGlob(verify::DriverLibraries(), library);
 }
 

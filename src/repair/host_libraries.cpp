@@ -1,3 +1,8 @@
+// Searches like ld.so(8): DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, /etc/ld.so.cache, default directories. The
+// directories of --lib-dir come before all of them. A file for another architecture does not end a search,
+// because ld.so skips it, too. The header of each candidate decides. For a musl wheel only --lib-dir counts
+// (own_only): the libraries of this machine need glibc.
+
 #include "repair/host_libraries.h"
 
 #include <array>
@@ -27,6 +32,7 @@ Result<bool> Fits(Env& env, const AbsPath& path, const elf::Host& host) {
   PTPKG_TRY(const auto file, env.fs.Open(path, OpenMode::kRead));
   std::array<std::byte, elf::kCompatibilityHeaderBytes> head{};
   PTPKG_TRY(const std::size_t got, file->ReadAt(0, head));
+  // The first bytes are enough: class, byte order and machine are in the ELF header.
   return elf::CompatibilityFromHeader(Bytes(head).first(got), host).fit == elf::CompatibilityKind::kLoads;
 }
 
@@ -48,6 +54,7 @@ Result<LoaderCache> ReadCache(Env& env) {
   PTPKG_TRY(const std::string bytes, ReadFile(env.fs, path, kMaxCacheBytes));
   Result<LoaderCache> cache = ParseLoaderCache(bytes);
   if (cache) return cache;
+  // The default directories hold most libraries, so the search continues without the cache.
   env.reporter.Warn(fmt::format("'{}' is not used: {}", path.str(), cache.error().message()));
   return LoaderCache();
 }
@@ -79,6 +86,7 @@ Result<std::optional<AbsPath>> HostLibraries::Find(Env& env, const HostSearch& s
       PTPKG_TRY(const bool fits, Fits(env, path, search.host));
       if (fits) return std::optional(path);
     }
+    // The path belongs to the machine that linked the file. --lib-dir gives the directory on this one.
     HostSearch by_name = search;
     by_name.name = search.name.substr(slash + 1);
     return FindIn(env, first, by_name);

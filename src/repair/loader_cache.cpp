@@ -1,3 +1,14 @@
+// Layout of the new format (glibc, sysdeps/generic/dl-cache.h), numbers in the byte order of the machine:
+// - 20 bytes: the magic with the version
+// - 4 bytes each: number of entries, size of the texts
+// - 20 bytes: flags in the first one since glibc 2.33
+// - 24 bytes per entry: flags, offsets of name and path (4 bytes each), OS version (4), hwcap (8)
+//
+// Offsets count from the magic. The old format, where it exists, comes first and is skipped: its header and
+// 12 bytes per entry, padded to 8. Each offset is checked before its use: a damaged cache must end in an
+// error, not in a read outside of the file. The flags of entries (class and machine) are not read: the header
+// of each library decides (HostLibraries).
+
 #include "repair/loader_cache.h"
 
 #include <bit>

@@ -97,6 +97,7 @@ Result<std::map<std::string, std::set<std::string>>> PythonFilesThatName(
   if (names.empty()) return files;
   PTPKG_TRY(const archive::ZipReader zip, archive::ZipReader::Open(env.fs, wheel));
   for (const archive::ZipReader::Member& member : zip.members()) {
+    // Only Python code opens libraries with ctypes.
     if (!member.name.ends_with(".py")) continue;
     PTPKG_CHECK(env.cancel.Check());
     PTPKG_TRY(const std::string text, zip.ReadText(member.name));
@@ -131,6 +132,7 @@ Result<GraftOptions> ChooseGraftOptions(Env& env, const RepairInputs& inputs, co
   }
   options.rename = asked.rename.value_or(options.rename);
   PTPKG_TRY(options.opened_by_text, PythonFilesThatName(env, inputs.wheel, options.opened));
+  // A library that only newer policies list must be copied for an older tag (libexpat for manylinux_2_5).
   options.policy = OldestPolicy(inputs.policies, PlatformWanted(asked, computed.machine));
   std::vector<Finding> ignored;  // the check of the result reports them
   PTPKG_TRY(const PackageNote note, verify::ReadNotes(env, tree, {}, ignored));
@@ -380,6 +382,7 @@ Result<TagChanges> PlanTags(Env& env, const RepairInputs& inputs, const AbsPath&
   }
   PTPKG_TRY(const std::string platform, ResultPlatform(inputs, computed));
   if (platform != info.file_name.tag.platform) request.platform = platform;
+  // Installers put a pure wheel into purelib, which systems with lib and lib64 share between architectures.
   if (!computed.machine.empty() && info.root_is_purelib) {
     request.root_is_purelib = false;
     wheel_file.changes.emplace_back("Root-Is-Purelib false, was true");
@@ -403,6 +406,7 @@ Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptio
   PTPKG_TRY(const std::vector<EditedFile> edited, EditFiles(env, root, plan.edits));
   std::vector<Graft>& grafts = plan.bundled.grafts;
   if (!grafts.empty()) {
+    // The copies can need a newer glibc than the wheel did, which raises the tag.
     PTPKG_TRY(tree, ReadSoundTree(env, root));
     PTPKG_TRY(computed, ComputeTreePlatform(inputs, tree));
   }
@@ -428,6 +432,7 @@ Result<WheelRepair> PlanRepair(Env& env, const AbsPath& wheel, const RepairOptio
                      .wheel_file = std::move(tags.wheel_file),
                      .computed = std::move(computed),
                      .platform_before = inputs.info.file_name.tag.platform};
+  // The caller copies the wheel unchanged then. A plan with a new RECORD would make another file of it.
   if (tags.request.ChangesNothing() && content.files.empty()) return repair;
   PTPKG_TRY(wheel::Retagging retagging, wheel::PlanRetag(env, wheel, tags.request, content));
   repair.name = std::move(retagging.name);

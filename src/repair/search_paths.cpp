@@ -57,6 +57,7 @@ Result<void> AddFolders(const RelPath& file, const std::set<std::string>& folder
                                file.str(), folder))
           .WithHint("put the library into the package");
     }
+    // Different texts can lead to one directory ("$ORIGIN/../x" and "$ORIGIN/../y/../x").
     const bool leads_there = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
       const auto below = elf::AfterOrigin(entry);
       return below && ResolveInTree(from, *below) == *to;
@@ -137,6 +138,7 @@ Result<NewSearchPath> SearchPaths::NewPathFor(const verify::ElfMember& member,
   NewSearchPath wanted;
   std::vector<std::string> entries;
   elf::PathTag tag = elf::PathTag::kRpath;
+  // A backend's layout replaces the whole path: its entries lead to wheels that are not here to be looked at.
   if (const elf::PathRule* rule = elf::FindRule(layout_, member.path)) {
     entries = rule->search_path;
     tag = rule->tag;

@@ -1,3 +1,7 @@
+// The result of strip is not trusted, and the facts for ld.so are compared before and after. For instance,
+// strip can destroy a table that an older patchelf has moved (NixOS/patchelf#10, pypa/auditwheel#63). Such a
+// library would fail only on the user's machine.
+
 #include "repair/strip_file.h"
 
 #include <fmt/core.h>
@@ -45,6 +49,7 @@ Result<bool> StripFile(Env& env, const AbsPath& path) {
     return Error(ErrorCode::kUnsupported, fmt::format("strip destroyed '{}'", path.Name()))
         .WithHint("an older patchelf may have moved its tables; repair without --strip");
   }
+  // strip writes a file in any case. The digest tells whether it removed anything.
   PTPKG_TRY(const Digests now, HashFile(env.fs, path));
   return now.sha256 != old.sha256;
 }
