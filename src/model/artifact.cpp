@@ -28,6 +28,7 @@ std::string_view ArtifactExtension(ArtifactFormat format) {
 }
 
 std::string_view ArtifactFormatName(ArtifactFormat format) {
+  // People say "wheel", never "whl".
   return format == ArtifactFormat::kWheel ? "wheel" : ArtifactExtension(format).substr(1);
 }
 
@@ -40,6 +41,7 @@ std::optional<ArtifactFormat> ParseArtifactFormat(std::string_view name) {
 
 std::optional<ArtifactFormat> FormatOfFileName(std::string_view file_name) {
   for (const ArtifactFormat format : kFormats) {
+    // The end of the whole name, since ".tar.bz2" is more than the last extension.
     if (file_name.ends_with(ArtifactExtension(format))) return format;
   }
   return std::nullopt;

@@ -1,3 +1,6 @@
+// A manifest outlives the ptpkg that wrote it, so fields that came later have a default. Fields without a
+// value are not written. Path, format, digests and size are required, since no record is useful without them.
+
 #include "model/artifact_record.h"
 
 #include "support/path.h"
@@ -7,6 +10,8 @@ namespace ptpkg {
 Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view where) {
   ArtifactRecord record;
   PTPKG_TRY(record.path, JsonString(json, "path", where));
+  // Paths of a manifest are opened and removed below the output directory. An edited manifest must not lead
+  // out.
   PTPKG_TRY([[maybe_unused]] const RelPath parsed, RelPath::Parse(record.path));
   PTPKG_TRY(record.format, JsonString(json, "format", where));
   PTPKG_TRY(record.sha256, JsonString(json, "sha256", where));

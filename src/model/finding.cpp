@@ -1,3 +1,8 @@
+// A hostile archive can have millions of findings of one kind. LimitedFindings lists the first of each id and
+// severity (limits::kFindingsOfAKind), and then only counts, in one further finding. So memory and output
+// stay bounded, and CountFindings still has the real numbers. Invariant: of each id and severity, at most one
+// finding has `more` above 0.
+
 #include "model/finding.h"
 
 #include <algorithm>
@@ -23,6 +28,7 @@ std::string_view SeverityName(Severity severity) {
 std::uint64_t CountFindings(const std::vector<Finding>& findings, Severity severity) {
   std::uint64_t count = 0;
   for (const Finding& finding : findings) {
+    // A counting finding stands for `more` others, and each other one for itself.
     if (finding.severity == severity) count += std::max<std::uint64_t>(finding.more, 1);
   }
   return count;
@@ -30,6 +36,8 @@ std::uint64_t CountFindings(const std::vector<Finding>& findings, Severity sever
 
 void LimitedFindings::Add(Finding finding) {
   Kind& kind = kinds_[{finding.id, finding.severity}];
+  // A finding that already counts others comes from an earlier limit. Its count is added, and it is not
+  // listed.
   if (finding.more == 0 && kind.listed < limits::kFindingsOfAKind) {
     ++kind.listed;
     findings_.push_back(std::move(finding));
@@ -49,6 +57,7 @@ void LimitFindings(std::vector<Finding>& findings) {
   std::vector<Finding> limited;
   LimitedFindings list(limited);
   for (Finding& finding : findings) list.Add(std::move(finding));
+  // Counting findings have no file and would otherwise be between findings about members.
   std::stable_partition(limited.begin(), limited.end(),
                         [](const Finding& finding) { return finding.more == 0; });
   findings = std::move(limited);

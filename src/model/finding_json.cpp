@@ -1,3 +1,7 @@
+// The form of reports in stored results: the severity is a number, and each field is present. Documents for
+// users have their own form, with names. The number is checked when it is read: a cast of any other one would
+// be a value that no switch over Severity handles.
+
 #include "model/finding_json.h"
 
 #include <fmt/core.h>

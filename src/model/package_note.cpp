@@ -1,3 +1,6 @@
+// The note is part of a package's bytes. Names are sorted and unique, so that their order in a recipe does
+// not count. Unknown keys are ignored, because a later ptpkg can have written the note.
+
 #include "model/package_note.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,9 @@
 // Listing and hashing of a tree. Layer: model.
+//
+// Lists a tree, checks its links, then hashes its files in parallel. Entries are sorted by path before the
+// hashing, so the order of readdir has no effect. Links are checked when all are known, because one link can
+// lead through another. Modes become 0644 or 0755: other bits depend on the umask of the building machine.
+// Times and owners are not part of a tree. Invariant: equal trees have equal entries, wherever they are.
 
 #include "model/staged_tree.h"
 
@@ -98,12 +103,14 @@ class Scanner {
                 env_.fs.ListDir(folder.empty() ? root_ : root_ / folder));
       for (const std::string& name : names) {
         const std::string path = folder.empty() ? name : folder + "/" + name;
+        // Zip, paths.json and RECORD hold names as UTF-8 text; other bytes would have no common form.
         if (!IsUtf8(name)) return InvalidEntry(root_, Printable(path), "has a name that is not valid UTF-8");
         if (const auto problem = DepthProblem(path)) return InvalidEntry(root_, ShownName(path), *problem);
         if (IsLeftover(name)) {
           return InvalidEntry(root_, path, "is left over from a killed ptpkg")
               .WithHint("remove it, and build or edit the file beside it again");
         }
+        // lstat, so that a link to a directory is an entry and never a way out of the tree.
         PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / path));
         if (stat.kind == FileKind::kDirectory) {
           folders.push_back(path);
@@ -198,6 +205,7 @@ class Scanner {
 }  // namespace
 
 const TreeEntry* StagedTree::Find(std::string_view path) const {
+  // The entries are sorted (StagedTree), so no index is needed.
   const auto found = std::lower_bound(
       entries.begin(), entries.end(), path,
       [](const TreeEntry& entry, std::string_view wanted) { return entry.path.str() < wanted; });
@@ -214,6 +222,7 @@ Result<StagedTree> ScanTree(Env& env, const AbsPath& root, const ScanOptions& op
   return Scanner(env, root, options).Run();
 }
 
+/// Sizes are not part of it, since the digest of the content covers them.
 Sha256 TreeDigest(const StagedTree& tree) {
   KeyHasher hasher;
   for (const TreeEntry& entry : tree.entries) {

@@ -1,3 +1,6 @@
+// The form of a tree in stored results and in plans. It has no root, so it is valid wherever the files are
+// now. ptpkg itself wrote the text, so any fault in it is damage (kCorrupt).
+
 #include "model/tree_json.h"
 
 #include <fmt/core.h>
@@ -27,6 +30,7 @@ Result<TreeEntry> EntryFromJson(const Json& json, std::string_view where) {
   PTPKG_TRY(const std::string path, JsonString(json, "path", where));
   PTPKG_TRY(RelPath parsed, RelPath::Parse(path));
   TreeEntry entry{.path = std::move(parsed)};
+  // Only links have this key, so no other one states the kind.
   if (json.contains("link")) {
     entry.kind = FileKind::kSymlink;
     PTPKG_TRY(entry.link_target, JsonString(json, "link", where));

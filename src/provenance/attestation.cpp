@@ -1,3 +1,9 @@
+// Checks the form of attestations, and their subject, without network access. A signature by Sigstore can be
+// verified only with its certificates and the transparency log, which is the server's task. These checks find
+// the faults for which a server would refuse an upload, before the upload begins. Python (PEP 740) and conda
+// (CEP 27) wrap the same in-toto statement in different documents. Only CEP 27 uses a DSSE envelope; PEP 740
+// has an object of its own.
+
 #include "provenance/attestation.h"
 
 #include <algorithm>
@@ -53,6 +59,7 @@ Result<Statement> ReadPythonAttestation(const std::string& text, const std::stri
   PTPKG_TRY(const std::int64_t version, JsonInteger(json, "version", where));
   if (version != 1) return NotAttestation(where, fmt::format("is of version {}, not 1", version));
   PTPKG_TRY(const Json material, Object(json, "verification_material", where));
+  // The content is not judged: only its presence in the right form can be checked offline.
   PTPKG_TRY([[maybe_unused]] const std::string certificate, Base64Field(material, "certificate", where));
   const auto entries = material.find("transparency_entries");
   const bool logged =
@@ -98,6 +105,7 @@ Result<Statement> ReadCondaAttestation(const std::string& text, const std::strin
 std::string TargetChannelOf(const Statement& statement) {
   if (!statement.predicate.is_object() || !statement.predicate.contains("targetChannel")) return "";
   std::string channel = statement.predicate["targetChannel"].get<std::string>();
+  // URLs with and without a '/' at the end mean the same channel.
   while (channel.ends_with('/')) channel.pop_back();
   return channel;
 }

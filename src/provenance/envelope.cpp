@@ -1,3 +1,6 @@
+// DSSE signs a text that is built from type and payload (PAE, "pre-authentication encoding"), and not the
+// JSON document. So a verifier needs no canonical JSON, and white space in the envelope does not count.
+
 #include "provenance/envelope.h"
 
 #include <algorithm>
@@ -24,6 +27,7 @@ Result<std::string> Decoded(const Json& object, const std::string& field, const 
 
 }  // namespace
 
+/// All signatures are tried: `keyid` is a hint that nobody signs, so it must not decide (DSSE, protocol.md).
 bool Envelope::IsSignedBy(const PublicKey& key) const {
   const std::string text = SignedBytes(payload_type, payload);
   return std::any_of(signatures.begin(), signatures.end(),
@@ -37,6 +41,7 @@ Result<std::string> SignEnvelope(const SigningKey& key, std::string_view payload
   const Json envelope = {{"payload", Base64(AsBytes(payload))},
                          {"payloadType", payload_type},
                          {"signatures", Json::array({by_key})}};
+  // One line, because readers of .intoto.jsonl take one envelope per line.
   return DumpJsonPython(envelope) + "\n";
 }
 

@@ -14,6 +14,7 @@ constexpr std::uint32_t kOthers = 0077;
 
 Result<SigningKey> ReadSigningKey(Env& env, const AbsPath& file) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(file), "while reading the key to sign with");
+  // A warning, not an error: OpenSSL reads such a key, too.
   if ((stat.mode & kOthers) != 0) {
     env.reporter.Warn(fmt::format("other users can read the private key '{0}': chmod 600 '{0}'", file.str()));
   }

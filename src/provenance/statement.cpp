@@ -1,3 +1,6 @@
+// Statements of others are read, too, so unknown fields and predicates pass. Only the fields that
+// verification needs are required: type, predicate type, and a subject with a digest.
+
 #include "provenance/statement.h"
 
 #include <array>
@@ -46,6 +49,8 @@ Result<Statement> ParseStatement(std::string_view text, const std::string& where
   if (!json.is_object()) return Malformed(where, "is not an object");
   Statement statement;
   PTPKG_TRY(statement.type, JsonString(json, "_type", where));
+  // A later version can have other fields. The caller reports the type, which explains more than a missing
+  // field.
   if (statement.type != kStatementType) return statement;
   PTPKG_TRY(statement.predicate_type, JsonString(json, "predicateType", where));
   if (!json.contains("subject") || !json["subject"].is_array() || json["subject"].empty())
@@ -70,6 +75,7 @@ std::string MissingSlsaField(const Json& predicate) {
 }
 
 std::string SubjectMismatch(const Statement& statement, const Subject& file) {
+  // PEP 740 and CEP 27 also demand one subject, and ptpkg writes one statement for each file.
   if (statement.subjects.size() != 1)
     return fmt::format("is about {} files, not about '{}' alone", statement.subjects.size(), file.name);
   const Subject& subject = statement.subjects.front();
