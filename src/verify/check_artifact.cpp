@@ -1,3 +1,12 @@
+// One examination goes from the outside to the inside: the container, the rules of the format, names, ELF
+// files. The severities come last, because profile and targets change findings of all these checks.
+// - A wheel or zip is not unpacked. Each member is inflated once in memory, and later checks open members
+//   through the environment of ZipTree.
+// - A conda package is unpacked, because its files must be seen the way they are installed, with the prefix
+//   replaced.
+//
+// Conclude sorts before it limits, so the listed findings do not depend on the order of the checks.
+
 #include "verify/check_artifact.h"
 
 #include <algorithm>
@@ -45,6 +54,7 @@ struct WheelRules {
 /// Reads a wheel and checks it; null when it cannot be read.
 Result<std::unique_ptr<ZipTree>> CheckWheel(Env& env, const AbsPath& wheel, const ZipReading& reading,
                                             const WheelRules& rules, std::vector<Finding>& findings) {
+  // First, because a zip that ptpkg cannot read also needs the finding that explains why.
   PTPKG_CHECK(CheckZipContainer(env, wheel, rules.container, findings));
   PTPKG_TRY(std::unique_ptr<ZipTree> zip, ZipTree::Read(env, wheel, reading, findings));
   if (!zip) return zip;
@@ -71,6 +81,7 @@ Result<std::optional<DeclaredPlatform>> DeclaredByWheelName(std::string_view fil
 Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examination& examination) {
   const auto name = wheel::FileName::Parse(file_name);
   if (zip == nullptr || !name) return Ok();
+  // Only tags of other systems need this read of all files. ELF files have been read already.
   if (IsForOtherSystems(name->tag.platform)) {
     PTPKG_TRY(examination.code, MachineCodeIn(zip->env(), zip->tree()));
   }
@@ -90,6 +101,8 @@ Result<void> CheckNamedTags(ZipTree* zip, std::string_view file_name, Examinatio
       return !own.contains(library) && !MatchesAnyGlob(SystemLibraries(), library) &&
              !library.starts_with("libpython");
     });
+    // A library of another package can define the missing symbol, so wheel-stable-abi must not be an error
+    // then.
     if (foreign) with_foreign_needs.insert(path);
   }
   return CheckWheelTags(zip->env(), {*name, examination.code, symbols, std::move(with_foreign_needs)},
@@ -141,6 +154,7 @@ Result<void> ExamineZip(Env& env, const AbsPath& artifact, const CheckOptions& o
                               .size_bytes = stat.size_bytes};
     PTPKG_TRY(plain.zip, CheckWheel(env, artifact, reading, rules, findings));
     PTPKG_CHECK(CheckNamedTags(plain.zip.get(), artifact.Name(), examination));
+    // The file name counts, not WHEEL: installers choose by it.
     PTPKG_TRY(subject.promise, DeclaredByWheelName(artifact.Name()));
   } else {
     PTPKG_TRY(plain, CheckPlainZip(env, artifact, reading, findings));
@@ -168,6 +182,7 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
   PTPKG_TRY(const TempDir scratch, TempDir::Create(env.fs, env.cache_dir, "check"));
   PTPKG_TRY(const CondaContent content, CheckCondaContent(env, artifact, scratch.path(), findings));
   if (content.tree.entries.empty()) return Ok();
+  // Prefixes are replaced by now. A build path that is left would reach users.
   PTPKG_CHECK(CheckBuildPaths(env, content.tree, options.forbidden_paths, findings));
   CheckOptions elf_options = options;
   elf_options.dependencies.insert(elf_options.dependencies.end(), content.dependencies.begin(),

@@ -1,3 +1,7 @@
+// An artifact that no installer would accept must not become a valid package of the other family. So
+// conversions accept only inputs that pass the checks of verify/, here for uv, pip and installer together.
+// Libraries are not checked: the result of the conversion gets the same checks again.
+
 #include "verify/input_gate.h"
 
 #include <algorithm>
@@ -39,6 +43,7 @@ Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree
   CheckWheelFolders(reader.members(), content.scripts, findings);
   if (const auto name = wheel::FileName::Parse(wheel.Name())) {
     const std::set<MachineCode> code;
+    // Both empty, so that only rules about names and tags apply.
     const std::map<std::string, elf::PythonSymbols> symbols;
     PTPKG_CHECK(CheckWheelTags(env, {*name, code, symbols}, unpacked, findings));
   }

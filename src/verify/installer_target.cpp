@@ -1,3 +1,8 @@
+// kRefusals says which consumer refuses a wheel for which finding. The rows come from asking them:
+// tests/peers/wheel/wheel_targets.py compares the table with uv, pip and installer. Rows of the index follow
+// warehouse's sources. For one id, the special row comes first, and the first row that fits decides. A
+// finding without a row is an error for nobody, so ApplyTargets lowers it to a warning.
+
 #include "verify/installer_target.h"
 
 #include <algorithm>
@@ -159,6 +164,8 @@ std::span<const RefusalRule> RefusalRules() { return kRefusals; }
 
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings) {
   for (Finding& finding : findings) {
+    // CheckZipContainer has rated wheel-zip by the same targets. Other findings are about effects, not about
+    // refusals.
     if (!finding.id.starts_with("wheel-") || finding.id == "wheel-zip") continue;
     const auto* const rule =
         std::find_if(kRefusals.begin(), kRefusals.end(), [&](const RefusalRule& candidate) {

@@ -113,6 +113,7 @@ void CheckInstalled(const conda::PackageInfo& info, const WrittenFiles& files,
 Result<void> CheckScripts(Env& env, const CondaPayload& payload, std::vector<Finding>& findings) {
   constexpr std::string_view kMark = "#!python";
   constexpr std::string_view kBuildPrefix = "placehold_placehold";
+  // Enough for a placeholder of 255 bytes and a path below it.
   constexpr std::size_t kLongestLine = 512;
   LimitedFindings limited(findings);
   for (const auto& [path, file] : payload.files) {
@@ -192,6 +193,7 @@ Result<CondaContent> CheckPackage(Env& env, const AbsPath& package, const AbsPat
                 env, package, [&](conda::Part part, const archive::TarMember& member, ByteSource& content) {
                   return unpacker.Take(part, member, content);
                 }));
+  // The caller owns the files now. Otherwise the unpacker would remove them at the end of this function.
   unpacker.KeepFiles();
   const CondaPayload payload{.folder = folder, .files = unpacker.files()};
   const std::string file_name(package.Name());
@@ -201,6 +203,7 @@ Result<CondaContent> CheckPackage(Env& env, const AbsPath& package, const AbsPat
   const std::optional<conda::PackageInfo> info =
       ReadInfo(unpacker.TakeInfo(), facts.format, file_name, findings);
   if (!info) return CondaContent{.tree = TreeOf(payload), .dependencies = {}};
+  // These need index.json and its types. The checks above also work on a package without it.
   CheckCondaMetadata(*info, file_name, findings);
   PTPKG_CHECK(CheckCondaPaths(env, *info, payload, findings));
   CheckInstalled(*info, payload.files, findings);

@@ -1,4 +1,11 @@
 // Container checks. Layer: verify.
+//
+// Readers differ without an error. After the first bzip2 stream or zstd frame, rattler stops (so do pixi and
+// rattler-build), and files are missing after the installation. Windows above 2^27 are refused by default in
+// zstd, libarchive and python-zstandard. The stem of the file name leads conda-package-streaming to the parts
+// of a .conda. Only stored members can be read by rattler. Findings about members have a count and no names,
+// because a tar made in a careless way has the fault everywhere.
+
 #include "verify/conda/conda_container_checks.h"
 
 #include <fmt/core.h>
@@ -99,6 +106,7 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
     if (folder) ++folders;
     if (!folder && member.kind != archive::TarKind::kSymlink && (member.mode & 07000U) != 0) ++special;
     const bool info = member.name.starts_with("info/");
+    // The parts of a .conda are separate, so the order matters in a .tar.bz2 only.
     late_info = late_info || (info && payload_seen && member.part == conda::Part::kWhole);
     payload_seen = payload_seen || !info;
   }

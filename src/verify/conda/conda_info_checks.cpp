@@ -30,6 +30,7 @@ struct Document {
   std::string_view id;
   Result<void> (*check)(const Json&, std::string_view);
 };
+// rattler is the strictest reader of these documents, and sets the schemas (conda/info/info_schema.h).
 constexpr Document kDocuments[] = {
     {"index.json", "conda-index-invalid", conda::CheckIndexSchema},
     {"about.json", "conda-about-invalid", conda::CheckAboutSchema},
@@ -88,6 +89,7 @@ std::vector<std::string> CheckCondaLink(const InfoFiles& files, const Json& inde
   const auto link = conda::ParseLinkJson(*json, "info/link.json");
   if (!link) return {};
   const auto noarch = index.find("noarch");
+  // rattler crashes if the two types contradict each other.
   const bool python = noarch != index.end() && *noarch == "python";
   if (python != (link->type == "python")) {
     findings.push_back({"conda-link-invalid", Severity::kError, "info/link.json",
@@ -113,6 +115,7 @@ void CheckCondaLists(const InfoFiles& files, const std::set<std::string>& held,
     limited.Add(
         {"conda-files-list", Severity::kError, "info/" + name, std::move(message), std::string(kPackAnew)});
   };
+  // paths.json has replaced these lists. conda-build's own check and old clients still believe them.
   for (const char* const name : {"files", "has_prefix", "no_link", "no_softlink"}) {
     const auto text = files.find(name);
     if (text == files.end()) continue;
@@ -145,6 +148,8 @@ void CheckDistInfoVersion(const Json& index, const std::set<std::string>& held,
     const auto value = JsonStringOr(index, key, "", "");
     return value ? *value : std::string();
   };
+  // pip and importlib.metadata read the version in .dist-info, and the solver reads the version of the
+  // package. A requirement can then hold for one of them and fail for the other.
   const std::string name = wheel::NormalizeName(text("name"));
   const auto version = wheel::ParseVersion(text("version"));
   if (!version) return;
@@ -158,6 +163,7 @@ void CheckDistInfoVersion(const Json& index, const std::set<std::string>& held,
     if (parts.size() != 2 || wheel::NormalizeName(parts[0]) != name) continue;
     auto inside = wheel::ParseVersion(parts[1]);
     if (!inside) continue;
+    // A local part ("+cu130") is often in the wheel's version only.
     if (version->local.empty()) inside->local.clear();
     if (wheel::CompareVersions(*inside, *version) == 0) continue;
     findings.push_back(

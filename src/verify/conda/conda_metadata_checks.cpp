@@ -53,6 +53,7 @@ class MetadataChecks {
       Add("conda-file-name", Severity::kError, "", dist.error().message(), kFix);
       return;
     }
+    // Clients and indexers read name, version and build from the file name, and compare them with index.json.
     const std::string stem =
         Text(info_.index, "name") + "-" + Text(info_.index, "version") + "-" + Text(info_.index, "build");
     if (stem != dist->Stem()) {
@@ -115,6 +116,7 @@ class MetadataChecks {
                     LimitedFindings& findings) const {
     if (!specs.is_array()) return;
     for (const Json& spec : specs) {
+      // A solver that reads a bad spec can refuse the whole channel, so each spec is checked, also of extras.
       const auto normal =
           versions::NormalizeMatchSpec(spec.is_string() ? spec.get<std::string>() : std::string());
       if (normal) continue;
@@ -161,6 +163,7 @@ class MetadataChecks {
   }
 
   void CheckReserved() {
+    // Clients write this file while they unpack, and trust it later. A shipped one states a false origin.
     if (info_.info_files.count("repodata_record.json") == 0) return;
     Add("conda-repodata-record", Severity::kError, "info/repodata_record.json",
         "the package ships a file that installers write themselves",

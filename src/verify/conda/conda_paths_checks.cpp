@@ -1,3 +1,7 @@
+// Each row of paths.json is compared with its file, and then the prefix in the file is replaced. The checks
+// that follow see the tree of a user, in which a build path is a fault. At each installation, conda compares
+// sizes, and rattler sizes and digests.
+
 #include "verify/conda/conda_paths_checks.h"
 
 #include <algorithm>
@@ -15,6 +19,7 @@ namespace {
 constexpr const char* kPathsFile = "info/paths.json";
 // Pretended install prefix of the unpacked files: traces of the build prefix that are left after
 // that would reach users.
+// Short, so that it fits into the room of a placeholder.
 constexpr std::string_view kInstallPrefix = "/conda";
 // A shorter one refuses installation below deep directories (conda-build: DEFAULT_PREFIX_LENGTH).
 constexpr std::size_t kPlaceholderLength = 255;
@@ -142,6 +147,7 @@ Result<void> CheckCondaPaths(Env& env, const conda::PackageInfo& info, const Con
     if (!placeholder) continue;
     if (auto replaced = conda::ReplacePrefix(env.fs, payload.folder / entry.path, entry, kInstallPrefix);
         !replaced) {
+      // The package is at fault, not this machine: the file is too large for a text, for instance.
       PTPKG_CHECK(UnreadableFinding(std::move(replaced).error(), findings));
     }
   }

@@ -1,4 +1,9 @@
 // Places of installed files. Layer: verify. Source: rattler install/python.rs, conda core/path_actions.py.
+//
+// Installers move files of noarch python packages and make programs of their entry points, so two members can
+// meet at one place. Such a package is installed on Unix and on Windows, whose places differ. Unix is checked
+// first, and Windows adds only the collisions that Unix doesn't have.
+
 #include "verify/conda/conda_place_checks.h"
 
 #include <fmt/core.h>
@@ -43,6 +48,7 @@ class Places {
   /// Call when all places are known.
   void CheckFolders() {
     for (const auto& [place, what] : taken_) {
+      // A file cannot be where another file needs a directory.
       for (std::size_t slash = place.find('/'); slash != std::string::npos;
            slash = place.find('/', slash + 1)) {
         const auto file = taken_.find(place.substr(0, slash));
@@ -83,6 +89,7 @@ void CheckNoarchPython(const CondaPlaces& places, std::vector<Finding>& findings
     if (WindowsPlace(path) != path) on_windows.Add(WindowsPlace(path), path);
   }
   for (const std::string& name : std::set<std::string>(places.programs.begin(), places.programs.end())) {
+    // On Windows, an entry point becomes a launcher and a script.
     for (const char* end : {".exe", "-script.py"}) {
       on_windows.Add(fmt::format("Scripts/{}{}", name, end), fmt::format("entry point {}", name));
     }
@@ -95,6 +102,7 @@ void CheckNoarchPython(const CondaPlaces& places, std::vector<Finding>& findings
 void CheckCondaPlaces(const CondaPlaces& places, std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   for (const std::string& path : places.files) {
+    // In any case of letters: file systems of macOS and Windows take them for the same directory.
     if (!ToLower(path + "/").starts_with("conda-meta/")) continue;
     limited.Add({"conda-meta-member", Severity::kError, path,
                  "the package installs a file at conda-meta/, where the environment keeps its records",

@@ -1,3 +1,9 @@
+// Compares sets of architectures. Machine code (SASS) and PTX are apart, since machine code runs at once,
+// while the driver compiles PTX for minutes at the first start. Both directions count. A missing architecture
+// fails at the first kernel, and an extra one costs tens of megabytes. Files without GPU code are not
+// compared, since nobody knows which files should have some. Only a request that matches no file with code is
+// a finding.
+
 #include "verify/elf/device_code_checks.h"
 
 #include <algorithm>
@@ -35,6 +41,7 @@ std::string Differences(const versions::DeviceArchitectures& has,
   constexpr std::string_view kExtra = "was not requested";
   std::vector<std::string> differences;
   AddDifference(asked.sass, has.sass, "machine code", kMissing, differences);
+  // `more` allows further architectures, so only missing ones count.
   if (!asked.more) AddDifference(has.sass, asked.sass, "machine code", kExtra, differences);
   for (const auto& [what, prefix] : {std::pair("PTX", "compute_"), std::pair("SPIR-V", "amdgcn")}) {
     const versions::ArchitectureNames wanted = WithPrefix(asked.ptx, prefix);

@@ -1,3 +1,10 @@
+// A name that is passed to dlopen is a constant of the program. No dynamic entry shows it, so tools that
+// bundle or rename libraries miss it. The failure comes with the first use of a feature. Constants are
+// compared with a table of known names (data/dlopened.yaml), since most texts that look like a library are
+// not opened. Each mention gets one answer, and the first counts: the file itself, the tree, another
+// provider, the tree under another name, or missing. Names without a hash are compared (NameWithoutHash),
+// because bundling tools insert one.
+
 #include "verify/elf/dlopen_checks.h"
 
 #include <algorithm>
@@ -82,6 +89,8 @@ class OpenedChecks {
   [[nodiscard]] const ElfMember* FindRenamed(std::string_view mention) const {
     const std::size_t mark = mention.find(kMark);
     const std::string_view bare = mention.substr(0, mark + kMark.size());
+    // A hash in the name is the more certain sign, so the search continues after a name that lacks only the
+    // version.
     const ElfMember* without_version = nullptr;
     for (const ElfMember& member : tree_.members) {
       const std::string name = NameWithoutHash(member.path.Name());
@@ -94,6 +103,8 @@ class OpenedChecks {
   void ReportRenamed(const std::string& mention, const ElfMember& renamed, FileFindings& findings) const {
     const std::string_view name = renamed.path.Name();
     const bool hashed = NameWithoutHash(name) != name;
+    // dlopen first compares the name with the SONAMEs of loaded libraries. So the old SONAME works as long as
+    // something else has loaded the library.
     const bool found_while_loaded =
         renamed.facts.soname && Finds(mention, *renamed.facts.soname) && needed_.contains(name);
     findings.Add("elf-dlopen-renamed", hashed && !found_while_loaded ? Severity::kError : Severity::kWarning,

@@ -38,6 +38,7 @@ Result<DlopenTable> DlopenTable::Parse(std::string_view text, const std::string&
       } else if (field.key == "optional") {
         group.optional = std::move(globs);
       } else {
+        // A misspelt key would silently switch a rule off.
         return BadTable(field.key_span,
                         fmt::format("unknown key '{}': the keys are names, openers, optional", field.key));
       }

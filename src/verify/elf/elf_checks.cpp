@@ -58,6 +58,8 @@ class NeededChecks {
           "remove that file, or put the library's directory before it in the search path");
       return;
     }
+    // After the refusal: with a broken file in the way, a driver or a dependency that has the library doesn't
+    // help.
     if (IsFound(outcome) || FromElsewhere(name)) return;
     if (MatchesAnyGlob(options_.allowed_by_package, name)) {
       findings.Add("elf-allowed-needed", Severity::kInfo,
@@ -81,6 +83,7 @@ class NeededChecks {
     const bool allowed = MatchesAnyGlob(options_.allow_unresolved, need.name) ||
                          MatchesAnyGlob(options_.allowed_by_package, need.name);
     if (allowed) return NeedState::kAllowed;
+    // A library that the tree has, for this or another processor, is not expected from a dependency.
     const bool elsewhere = need.outcome.missing && need.outcome.passed_over.empty() && !PlaceInTree(need);
     return elsewhere && provided.possible ? NeedState::kDependency : NeedState::kMissing;
   }
@@ -159,6 +162,8 @@ class NeededChecks {
   const std::vector<std::string>& dependencies_;
 };
 
+/// Number of directories above the root that the entry reaches. A way back into the tree does not count,
+/// because the names above the root are not known.
 std::size_t ClimbAboveRoot(const ElfMember& member, std::string_view below) {
   const std::string origin = OriginOf(member);
   std::size_t depth = origin.empty() ? 0 : Split(origin, '/').size();
@@ -240,6 +245,7 @@ void CheckEscapes(const ElfMember& member, const std::vector<PathEntry>& entries
   for (const PathEntry& entry : entries) {
     if (entry.kind != EntryKind::kOutside) continue;
     const std::string below = entry.text.substr(entry.text.find('/') + 1);
+    // The entry stays inside the environment, where other packages can have the directory.
     const bool inside = wheel && ClimbAboveRoot(member, below) <= kWheelLevels;
     (inside ? in_environment : beyond).push_back(entry.text);
   }

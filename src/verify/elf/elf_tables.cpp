@@ -1,3 +1,7 @@
+// Tables of well-known libraries and packages. A missing library is an error only if no dependency can have
+// it, so the table must know what each dependency brings. A package outside the table might bring anything
+// ("possible"), and makes the error a warning.
+
 #include "verify/elf/elf_tables.h"
 
 #include <algorithm>
@@ -96,6 +100,7 @@ constexpr std::array<Provider, 75> kProviders = {{
     {"cuda-toolkit",
      "libcudart.so.* libcublas*.so.* libcufft*.so.* libcufile*.so.* libcurand.so.* libcusolver*.so.* "
      "libcusparse.so.* libnvJitLink.so.* libnvrtc*.so.* libcupti.so.* libnvperf_*.so libnvtx3interop.so.*"},
+    // A row without libraries: the package brings none. Without the row, it would be a possible provider.
     {"cuda-version", ""},
     {"cuda-bindings", ""},
     {"triton", ""},
@@ -149,6 +154,7 @@ constexpr std::array<InstalledDependencies, 11> kBringing = {{
 /// `packages` and all that is known to be installed with them.
 std::vector<std::string> WithInstalledDependencies(const std::vector<std::string>& packages) {
   std::vector<std::string> all = packages;
+  // The list grows while it is walked, so dependencies of dependencies are included.
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const InstalledDependencies& row : kBringing) {
       if (row.package != all[i]) continue;
@@ -190,6 +196,7 @@ bool ProvidesSomeVersion(const std::vector<std::string>& packages, std::string_v
   for (const Provider& provider : Providers()) {
     if (std::find(all.begin(), all.end(), provider.package) == all.end()) continue;
     for (const std::string& glob : Split(provider.libraries, ' ')) {
+      // "libcudnn*.so.9" provides a version of "libcudnn_ops.so".
       if (GlobMatch(glob.substr(0, glob.find(kExtension) + kExtension.size()), library)) return true;
     }
   }

@@ -1,3 +1,10 @@
+// Reads everything about the ELF files of a tree that checks need, each file once and in parallel. Damage is
+// of two kinds. If it hides how ld.so loads the file, the file is not a member, and elf-damaged is its only
+// finding. Other damage is in parts that ld.so doesn't need: notes, names of libraries to open, version
+// definitions. The file then stays a member without the part, so that its other faults are found as well.
+// Invariants: members, files and device_code are sorted by path, and FindMember relies on it. `facts` has the
+// order of FilesOf.
+
 #include "verify/elf/elf_tree_map.h"
 
 #include <algorithm>
@@ -16,6 +23,7 @@ namespace {
 
 /// "libx.so", "libx.so.1.2"; not "x.so.txt".
 bool IsLibraryName(std::string_view name) {
+  // The last ".so" counts: "x.so.1.so" is a library, and "x.so.txt" is not.
   const std::size_t mark = name.rfind(".so");
   if (mark == std::string_view::npos || mark == 0) return false;
   const std::string_view rest = name.substr(mark + 3);
@@ -47,6 +55,7 @@ Result<std::optional<FileDeviceCode>> ReadCode(File& file, const RelPath& path,
   const auto code = image ? elf::ReadDeviceCode(file, *image) : elf::ReadDeviceCode(file);
   if (!code) {
     const ErrorCode why = code.error().code();
+    // These errors are about the file. All others (disk, cancellation) end the check.
     const bool at_fault =
         why == ErrorCode::kInvalidInput || why == ErrorCode::kUnsupported || why == ErrorCode::kCorrupt;
     if (!at_fault) return code.error();
@@ -59,6 +68,7 @@ Result<std::optional<FileDeviceCode>> ReadCode(File& file, const RelPath& path,
 Result<std::vector<std::string>> ReadMentions(File& file, const elf::Image& image,
                                               const DlopenTable& opened) {
   PTPKG_TRY(std::vector<std::string> names, elf::ScanLibraryNames(file, image));
+  // Only names of the table are kept: most constants that look like a library are never opened.
   std::erase_if(names, [&](const std::string& name) { return !opened.Knows(name); });
   return names;
 }
@@ -108,6 +118,7 @@ Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) 
 
 /// Reads how glibc's loader treats the file.
 Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member) {
+  // The kernel reads the header of a program, by other rules than ld.so.
   if (IsLibraryName(member.path.Name())) {
     PTPKG_TRY(member.faults, elf::FindHeaderFaults(file, image));
   }
@@ -158,6 +169,7 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
                    .position_independent = image.header.type == elf::kTypeDyn,
                    .facts = {}};
   PTPKG_TRY(member.facts, elf::ReadLinkFacts(file, image));
+  // Linkers write DT_TEXTREL, DF_TEXTREL, or both.
   constexpr std::uint64_t kFlagTextrel = 4;  // DF_TEXTREL
   const bool flagged = (image.dynamic->Find(elf::kDtFlags).value_or(0) & kFlagTextrel) != 0;
   member.text_relocations = flagged || image.dynamic->Find(elf::kDtTextrel);
@@ -177,6 +189,7 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
 
 /// A debug companion of code or of data: it has headers, and no bytes for them.
 bool IsCompanion(const elf::Image& image) {
+  // SHF_ALLOC. `objcopy --only-keep-debug` turns allocated sections into NOBITS, without content in the file.
   constexpr std::uint64_t kAllocated = 2;
   return std::any_of(image.sections.begin(), image.sections.end(),
                      [](const elf::Section& section) {
@@ -217,6 +230,7 @@ Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTab
     PTPKG_TRY(facts.device_code, ReadCode(file, path, image));
     return facts;
   }
+  // Also for a file with sound headers: the record of an interrupted edit is at the end.
   PTPKG_CHECK(elf::CheckFinished(file));
   if (!image->dynamic && IsLibraryName(path.Name()) && !IsCompanion(*image)) {
     PTPKG_TRY(facts.finding, JudgeWithoutDynamic(file, path, *image));
@@ -230,12 +244,14 @@ Result<ElfFacts> ReadSoundFacts(File& file, const RelPath& path, const DlopenTab
 
 /// Kind of the directory to which an entry with $ORIGIN leads.
 EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::string& below) {
+  // As text, before links are followed: an entry that climbs out leads to other files on each machine.
   if (!ResolveInTree(folder, below)) return EntryKind::kOutside;
   return tree.map.FollowToFolder(folder, below) ? EntryKind::kInTree : EntryKind::kDead;
 }
 
 }  // namespace
 
+// The type ET_DYN is the same for a PIE and a library. The interpreter and DF_1_PIE tell them apart.
 bool IsProgram(const ElfMember& member) {
   const bool is_pie = (member.facts.flags_1 & elf::kFlag1Pie) != 0;
   return !member.position_independent || member.facts.interpreter.has_value() ||
@@ -319,6 +335,8 @@ std::vector<PathEntry> ExplainSearchPath(const ElfTree& tree, const ElfMember& m
     } else if (const auto below = elf::AfterOrigin(entry.text)) {
       for (const elf::TokenValues& values : tokens) {
         const EntryKind kind = KindOf(tree, OriginOf(member), elf::ExpandTokens(*below, values));
+        // Each value of $LIB belongs to some machine. An entry that leads into the tree on one of them is in
+        // use.
         entry.kind = std::min(entry.kind, kind);
       }
     }

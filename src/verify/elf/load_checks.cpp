@@ -23,6 +23,7 @@ std::string_view IdOf(elf::LoadFault::Part part) {
 
 void CheckFaults(const ElfMember& member, FileFindings findings) {
   std::map<std::string_view, std::vector<std::string>> by_id;
+  // One finding per part: a damaged header usually has several faults with one cause.
   for (const elf::LoadFault& fault : member.faults) by_id[IdOf(fault.part)].push_back(fault.message);
   for (const auto& [id, messages] : by_id) {
     findings.Add(std::string(id), Severity::kError,
@@ -32,6 +33,7 @@ void CheckFaults(const ElfMember& member, FileFindings findings) {
 
 void CheckOpening(const ElfMember& member, FileFindings findings) {
   if (IsProgram(member)) return;
+  // Both flags count when ld.so loads the file. The kernel starts a program without looking at them.
   if ((member.facts.flags_1 & elf::kFlag1NoOpen) != 0) {
     findings.Add("elf-no-dlopen", Severity::kError,
                  "has the flag DF_1_NOOPEN, so dlopen and Python's import fail", "link without -z nodlopen");
@@ -49,6 +51,8 @@ void CheckFilters(const ElfTree& tree, std::size_t index, const ResolvedLibrarie
   const ElfMember& member = tree.members[index];
   for (const ElfFilter& filter : member.filters) {
     const NeedOutcome& outcome = loads.Of(index, filter.name);
+    // ld.so searches a filtee like a NEEDED library. It fails without a DT_FILTER, and continues without a
+    // DT_AUXILIARY.
     const bool is_there = !outcome.missing && outcome.missing_where.empty() && !outcome.refused;
     if (is_there || MatchesAnyGlob(SystemLibraries(), filter.name)) continue;
     FileFindings(list, member)

@@ -144,6 +144,8 @@ Result<std::optional<LoaderHit>> SearchFolders(LoaderLookup& lookup, const elf::
     if (candidate.kind == LoaderCandidate::Kind::kNone) continue;
     if (candidate.kind == LoaderCandidate::Kind::kLoop) {
       // ELOOP is none of the errors that let ld.so go on with this path.
+      // glibc tests errno after the subdirectories of an entry, so only the error of the directory itself
+      // counts (open_path).
       if (folder.named) return std::optional<LoaderHit>();
       continue;
     }
@@ -181,6 +183,7 @@ Result<std::optional<LoaderHit>> SearchName(LoaderLookup& lookup, LoadedObjects&
                                             const std::string& name, std::vector<std::string>& passed_over) {
   const elf::Host& host = objects.target().host;
   if (name.find('/') != std::string::npos) return OpenPath(lookup, host, name, passed_over);
+  // DT_RUNPATH switches off each DT_RPATH, also the ones of the file's loaders.
   if (objects.FactsOf(loader).runpath)
     return SearchFolders(lookup, host, objects.RunpathFolders(loader, lookup), name, passed_over);
   for (std::optional<std::size_t> at = objects.NearestRpath(loader, lookup); at; at = objects[*at].above) {
@@ -200,6 +203,8 @@ Result<Load> AnswerRequest(LoaderLookup& lookup, LoadedObjects& objects, std::si
   const std::string name = needed.find('$') == std::string::npos
                                ? needed
                                : lookup.Expand(needed, objects[loader].origin, objects.target().machine);
+  // Before any search, like _dl_map_object: a library that is loaded under this name wins over every search
+  // path.
   if (const LoadedObject* const known = objects.FindNamed(name)) {
     load.end = LoadEnd::kFound;
     load.path = known->path;
@@ -216,6 +221,8 @@ Result<Load> AnswerRequest(LoaderLookup& lookup, LoadedObjects& objects, std::si
   }
   load.end = LoadEnd::kFound;
   const TreeNode* const node = hit->file.node;
+  // The file is loaded already, by another name. It is not loaded twice, but the new name is known from now
+  // on.
   if (const auto same = node == nullptr ? std::nullopt : objects.FindFile(*node)) {
     objects.Name(name, *same);
     load.path = objects[*same].path;
@@ -243,6 +250,7 @@ Result<std::vector<Load>> Loader::Run(std::size_t entry, const LoaderMachine& ma
   for (std::size_t at = 0; at < objects.size(); ++at) {
     PTPKG_CHECK(env_.cancel.Check());
     const std::optional<std::size_t> member = objects[at].member;
+    // The needs of a file outside the tree are not known.
     if (!member) continue;
     std::vector<std::string> asked = tree_.members[*member].facts.needed;
     for (const ElfFilter& filter : tree_.members[*member].filters) asked.push_back(filter.name);

@@ -13,6 +13,7 @@ namespace {
 std::vector<std::string> Subfolders(const elf::Host& host, elf::IsaLevel isa) {
   std::vector<std::string> folders;
   if (host.machine == elf::kMachineX8664 && host.elf_class == elf::ElfClass::k64) {
+    // Best first, as in glibc (elf/dl-hwcaps.c). A processor of one level also has the lower ones.
     if (isa >= elf::IsaLevel::kV4) folders.emplace_back("glibc-hwcaps/x86-64-v4");
     if (isa >= elf::IsaLevel::kV3) folders.emplace_back("glibc-hwcaps/x86-64-v3");
     if (isa >= elf::IsaLevel::kV2) folders.emplace_back("glibc-hwcaps/x86-64-v2");
@@ -38,6 +39,7 @@ const std::vector<LoaderFolder>& LoaderLookup::FoldersOf(const LoaderTarget& tar
     if (!inside) continue;
     const std::optional<std::string> folder = tree_.map.FollowToFolder("", *inside);
     if (!folder) continue;
+    // glibc tries the subdirectories of an entry before the directory itself.
     for (const std::string& name : target.subfolders) {
       if (auto below = tree_.map.FollowToFolder(*folder, name)) {
         folders.push_back(
@@ -55,6 +57,7 @@ const LoaderCandidate& LoaderLookup::LookUp(const std::string& folder, const std
   if (!fresh) return candidate;
   const Walk walk = tree_.map.Follow(folder, name);
   if (walk.end == WalkEnd::kFound) {
+    // open(2) succeeds for a directory, so ld.so does not skip it: the read fails, and the process ends.
     const bool directory = walk.node->kind == FileKind::kDirectory;
     if (!directory && walk.node->kind != FileKind::kRegular) return candidate;
     candidate.kind = directory ? LoaderCandidate::Kind::kFolder : LoaderCandidate::Kind::kFile;
@@ -86,6 +89,7 @@ std::optional<PlacedCandidate> LoaderLookup::LookUpPath(std::string_view path) {
 
 Result<elf::LoaderCompatibility> LoaderLookup::Judge(const LoaderCandidate& candidate,
                                                      const elf::Host& host) {
+  // Not examined: another machine can have another file there.
   if (candidate.kind == LoaderCandidate::Kind::kElsewhere) return elf::LoaderCompatibility{};
   if (candidate.kind == LoaderCandidate::Kind::kFolder) {
     return elf::LoaderCompatibility{.fit = elf::CompatibilityKind::kRefused,
@@ -103,6 +107,8 @@ Result<elf::LoaderCompatibility> LoaderLookup::ReadCompatibility(const std::stri
   PTPKG_TRY(const auto file, env_.fs.Open(tree_.root / path, OpenMode::kRead));
   std::array<std::byte, elf::kCompatibilityHeaderBytes> head{};
   PTPKG_TRY(const std::size_t got, file->ReadAt(0, head));
+  // The order of glibc: the header (open_verify), then the flags of the dynamic section
+  // (_dl_map_object_from_fd).
   const elf::LoaderCompatibility by_header = elf::CompatibilityFromHeader(Bytes(head).first(got), host);
   if (by_header.fit != elf::CompatibilityKind::kLoads) return by_header;
   if (const auto member = tree_.FindMember(path))
@@ -124,6 +130,7 @@ std::optional<std::string> LoaderLookup::PathInTree(std::string_view expanded) c
   const std::string& root = tree_.root.str();
   if (!expanded.starts_with(root)) return std::nullopt;
   expanded.remove_prefix(root.size());
+  // "/tmp/tree" is not the beginning of "/tmp/tree2".
   if (root != "/" && !expanded.empty() && expanded.front() != '/') return std::nullopt;
   return std::string(expanded);
 }

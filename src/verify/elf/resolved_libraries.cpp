@@ -137,8 +137,11 @@ class SettledMembers {
 
   /// False where what is found may depend on the process, or needs a closer look.
   bool Search(const ElfMember& member, const std::string& name, std::optional<std::size_t>& file) const {
+    // Paths and tokens depend on $ORIGIN and on the machine. They are rare, so the simulation decides about
+    // them.
     if (name.empty() || name == "." || name == ".." || name.find_first_of("/$") != std::string::npos)
       return false;
+    // No file or link has this name, so no process can find the library in the tree.
     if (!in_tree_.contains(name)) return true;
     const auto& path = member.facts.Effective();
     const std::string origin = OriginOf(member);
@@ -148,14 +151,19 @@ class SettledMembers {
       const std::optional<std::string> folder = tree_.map.FollowToFolder(origin, *below);
       if (!folder) continue;
       const Walk walk = tree_.map.Follow(*folder, name);
+      // Like ld.so, which continues only if the file is missing or unreadable. Any other end decides the
+      // search.
       if (walk.end == WalkEnd::kMissing) continue;
       file = walk.end == WalkEnd::kFound ? tree_.FindMember(walk.path) : std::nullopt;
       return file && walk.path == Child(*folder, name) && IsPlainLibrary(tree_.members[*file], member);
     }
+    // The search of the file itself found nothing. DT_RPATH of its loaders can still lead somewhere, unless
+    // the file has a DT_RUNPATH: ld.so then ignores every DT_RPATH.
     return (path && member.facts.runpath) || !has_rpath_;
   }
 
   static bool IsPlainLibrary(const ElfMember& library, const ElfMember& asker) {
+    // Each of these cases makes ld.so skip or refuse the file, or gives it another $ORIGIN.
     return HostOf(library) == HostOf(asker) && library.position_independent && library.faults.empty() &&
            (library.facts.flags_1 & elf::kFlag1Pie) == 0 && OriginOf(library) == library.path.ParentText();
   }
@@ -194,6 +202,7 @@ class LoaderSimulation {
  public:
   LoaderSimulation(Env& env, const ElfTree& tree, elf::IsaLevel least)
       : tree_(tree), least_(least), loader_(env, tree), loaded_(tree.members.size()) {
+    // ld.so recognizes a loaded file by device and inode, so hard links share their outcomes.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> first;
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
       const TreeNode& node = tree_.map.nodes().find(tree_.members[i].path.str())->second;
@@ -288,6 +297,7 @@ class LoaderSimulation {
 
   static void NoteRule(const Load& load, NeedOutcome& outcome) {
     const auto [place, fresh] = outcome.rules.try_emplace(load.path, load.rule);
+    // "already loaded" explains nothing. A process that searched tells where the library was found.
     if (!fresh && place->second.kind == LoadRule::Kind::kLoaded) place->second = load.rule;
   }
 
@@ -302,6 +312,8 @@ class LoaderSimulation {
   void Conclude(std::size_t member, Seen& seen) {
     NeedOutcome& outcome = seen.outcome;
     const auto missing = [](const auto& entry) { return entry.second.missing_from.has_value(); };
+    // Missing on all machines is a fault of the tree; on some of them, it depends on the machine
+    // (missing_where).
     outcome.missing = std::all_of(seen.machines.begin(), seen.machines.end(), missing);
     const auto first = std::find_if(seen.machines.begin(), seen.machines.end(), missing);
     if (first == seen.machines.end()) return;
@@ -314,6 +326,7 @@ class LoaderSimulation {
 
   /// Members that another one of the same processor asks for by one of their names.
   std::set<std::size_t> Wanted() const {
+    // By file name, SONAME and names of links: ld.so compares the SONAME of loaded files, too.
     std::map<std::string, std::set<std::size_t>, std::less<>> by_name;
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
       by_name[std::string(tree_.members[i].path.Name())].insert(i);
@@ -354,6 +367,7 @@ std::vector<LoaderMachine> MachinesFor(const ElfTree& tree, const elf::Host& hos
       MentionsToken(tree, "LIB") ? LibValues(host) : std::vector<std::string>{""};
   const std::vector<std::string> platforms =
       MentionsToken(tree, "PLATFORM") ? PlatformValues(host) : std::vector<std::string>{""};
+  // Only the levels of x86-64 are simulated. A tree without glibc-hwcaps behaves the same on all of them.
   std::vector<elf::IsaLevel> levels;
   for (const elf::IsaLevel level :
        {elf::IsaLevel::kBaseline, elf::IsaLevel::kV2, elf::IsaLevel::kV3, elf::IsaLevel::kV4}) {

@@ -1,3 +1,8 @@
+// Conda packages get libstdc++ and libgcc_s from other packages, whose versions are releases of GCC. Symbol
+// versions tell which release a file needs. A dependency is good only if it excludes all releases below that
+// one, because the solver can choose any that is left. Wheels are not checked here: they take these libraries
+// from the system, which the manylinux policy covers.
+
 #include "verify/elf/runtime_checks.h"
 
 #include <algorithm>
@@ -65,6 +70,7 @@ bool AdmitsAll(const std::vector<std::string>& specs, const std::string& version
 /// True if `specs` exclude all releases below number `needed`.
 bool ExcludesOlderReleases(const Runtime& runtime, const std::vector<std::string>& specs,
                            std::size_t needed) {
+  // The table has only releases with new versions. This release stands for all patches between two of them.
   if (AdmitsAll(specs, JustBelow(runtime.releases[needed]))) return false;
   for (std::size_t i = 0; i < needed; ++i) {
     if (AdmitsAll(specs, runtime.releases[i])) return false;
@@ -90,6 +96,8 @@ void CheckMember(const Runtime& runtime, const DeclaredPlatform& promise, const 
   for (const std::string& package : runtime.packages) {
     const auto specs = promise.specs.find(package);
     if (specs == promise.specs.end()) continue;
+    // Several packages have the library (libstdcxx, libstdcxx-ng). One that excludes the older releases is
+    // enough.
     if (ExcludesOlderReleases(runtime, specs->second, needed)) return;
     is_declared = true;
     admitting = package;
@@ -118,6 +126,7 @@ void CheckMember(const Runtime& runtime, const DeclaredPlatform& promise, const 
 Result<void> CheckRuntimes(const ElfTree& tree, const DeclaredPlatform& promise, const CheckOptions& options,
                            std::vector<Finding>& findings) {
   if (promise.kind != DeclarationSource::kConda) return Ok();
+  // Parsed once per process, since a check of a channel comes here for each package.
   static const Result<std::vector<Runtime>> kTable = ReadRuntimes();
   if (!kTable) return kTable.error();
   for (const Runtime& runtime : *kTable) {

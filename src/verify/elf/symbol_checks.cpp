@@ -97,7 +97,10 @@ class Graph {
       }
     }
     const bool is_versioned = MatchesAnyGlob(VersionedLibraries(), name);
+    // The libraries of glibc and GCC are not opaque: a file binds each of their symbols by version. Such
+    // symbols are not in `asked`.
     if (outcome.found.empty() && !is_versioned) opaque_[from] = true;
+    // Some process gets the library from elsewhere, whose symbols are not known.
     if (outcome.missing && !outcome.found.empty()) opaque_[from] = true;
   }
 
@@ -130,6 +133,8 @@ class SymbolChecks {
   void CheckModule(std::size_t index) {
     const ElfMember& member = tree_.members[index];
     const ModuleName module = ModuleNameOf(member.path.Name());
+    // Python calls PyInit_NAME after dlopen, and PyInitU_ with Punycode for a name that is not ASCII (PEP
+    // 489).
     if (IsProgram(member) || module.function.empty() || member.symbols.ExportsSymbol(module.function)) return;
     // A plain "x.so" may be opened by path; one that makes a module object is meant for the import.
     const auto& asked = member.symbols.asked;
@@ -158,6 +163,7 @@ class SymbolChecks {
       if (!IsKnownElsewhere(symbol.name)) left.push_back(&symbol);
     }
     if (left.empty()) return left;
+    // Breadth first, like ld.so. Here the order only saves time: most symbols are in a direct need.
     for (const std::size_t other : ClosureOf(index)) {
       std::erase_if(left, [&](const elf::ImportedSymbol* symbol) {
         return tree_.members[other].symbols.ExportsSymbol(symbol->name);
@@ -210,6 +216,7 @@ class SymbolChecks {
     for (const std::size_t loader : LoadersOf(index)) {
       is_imported = is_imported || IsImported(tree_.members[loader]);
       for (const std::size_t other : ClosureOf(loader)) {
+        // A library of unknown content could define any symbol, so nothing is certain any more.
         if (graph_.IsOpaque(other) || steps_ > kMaxSymbolSteps) return;
         std::erase_if(left, [&](const elf::ImportedSymbol* symbol) {
           return tree_.members[other].symbols.ExportsSymbol(symbol->name);
@@ -268,10 +275,14 @@ class SymbolChecks {
   void CheckStaticTls() {
     for (std::size_t i = 0; i < tree_.members.size() && steps_ <= kMaxSymbolSteps; ++i) {
       const ElfMember& member = tree_.members[i];
+      // A file that others load is part of their sums. It is looked at alone only if it adds something
+      // itself.
       if (IsProgram(member) || (!loaders_[i].empty() && member.symbols.static_tls_bytes == 0)) continue;
       if (!any_static_tls_) return;
       std::uint64_t sum = 0;
       for (const std::size_t other : ClosureOf(i)) sum += tree_.members[other].symbols.static_tls_bytes;
+      // dlopen has only the surplus, because the static block is laid out before the program starts
+      // (elf/dl-tls.c).
       if (sum <= kStaticTlsSurplus) continue;
       FileFindings(findings_, member)
           .Add("elf-static-tls", IsLoadedAtStart(i) ? Severity::kWarning : Severity::kError,

@@ -1,3 +1,8 @@
+// Reads each file once, in chunks, and searches for all paths at the same time (conda::ByteSearch). Only the
+// first occurrence of each path counts: one is enough for a finding, and a debug section can have thousands.
+// A path must end where it is found, so that "/b/x" does not match "/b/xy". The character behind it can be in
+// the next chunk, which is why it is read from the file.
+
 #include "verify/rules/build_path_checks.h"
 
 #include <algorithm>
@@ -66,6 +71,7 @@ Result<Occurrences> SearchContent(File& file, const std::vector<std::string>& pa
       failure = next.error();
       return false;
     }
+    // Without the numbers, "tmpxft_" alone would also be found in programs that only mention nvcc.
     const bool counts = is_path ? next->empty() || !ContinuesName(next->front()) : AreNumbers(*next);
     if (counts) first = hit.offset;
     return true;
@@ -86,6 +92,7 @@ Result<bool> IsDeviceCode(File& file, std::uint64_t offset) {
     if (offset < section.offset || offset - section.offset >= section.size) return false;
     if (section.name >= names->size()) return false;
     const std::string_view name(names->c_str() + section.name);
+    // The sections of linked and of relocatable device code.
     return name == ".nv_fatbin" || name == "__nv_relfatbin";
   });
 }
@@ -122,6 +129,7 @@ Result<void> SearchBuildPaths(File& file, const TreeEntry& entry, const std::vec
     const std::string place = fmt::format("; it is at byte {}", *first);
     findings.push_back(
         Found(entry, paths[i], in_device_code ? kLineTables : std::string_view("file"), place));
+    // nvcc writes directories of sources into the line tables of device code, and no prefix map reaches them.
     if (in_device_code) {
       findings.back().fix = "prefix maps don't apply to it: compile without nvcc's -lineinfo" + place;
     }

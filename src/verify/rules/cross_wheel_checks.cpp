@@ -1,3 +1,8 @@
+// uv takes the metadata of one wheel for all wheels of its version, and pip reads each wheel's own. Wheels
+// that differ therefore give different environments, although each of them is valid alone. Every wheel is
+// compared with the first of its version, by path. Values are compared as sets and in normal form, so that
+// neither the order of fields nor their spelling counts.
+
 #include "verify/rules/cross_wheel_checks.h"
 
 #include <algorithm>
@@ -152,6 +157,7 @@ Result<void> AddWheel(Env& env, const AbsPath& path, Group& group) {
   Result<wheel::WheelMetadata> info = wheel::ReadWheelMetadata(env, path);
   if (!info) {
     const ErrorCode code = info.error().code();
+    // These say nothing about the wheel, so a finding would be wrong.
     if (code == ErrorCode::kIo || code == ErrorCode::kCancelled) return std::move(info).error();
     group.not_compared.push_back({path, {NotCompared(info.error())}});
     return Ok();
@@ -180,6 +186,7 @@ Result<std::vector<CrossWheelFindings>> CheckAcrossWheels(Env& env, std::vector<
   std::vector<CrossWheelFindings> all;
   for (auto& [version, group] : groups) {
     std::move(group.findings.begin(), group.findings.end(), std::back_inserter(all));
+    // A single wheel has nothing to be compared with, and its own check reports why it cannot be read.
     if (group.wheels < 2) continue;
     std::move(group.not_compared.begin(), group.not_compared.end(), std::back_inserter(all));
   }

@@ -1,3 +1,7 @@
+// A library is named in three places: NEEDED and the version requirements of its users, and its own SONAME.
+// Tools that rename a library often change only some of them. The user then sees a failure of ld.so that
+// names neither the tool nor the rename.
+
 #include "verify/rules/dependency_consistency.h"
 
 #include <algorithm>
@@ -16,6 +20,8 @@ namespace {
 void CheckVersionFiles(const ElfMember& member, FileFindings findings) {
   const auto& needed = member.facts.needed;
   for (const std::string& name : member.facts.version_files) {
+    // glibc asserts that the library of each requirement is loaded (elf/dl-version.c,
+    // _dl_check_map_versions). Nothing guarantees that for a library outside NEEDED.
     if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
     findings.Add("elf-version-requirement", Severity::kError,
                  fmt::format("requires symbol versions of '{}', which it does not list as needed", name),
@@ -41,6 +47,7 @@ void CheckVersions(const ElfMember& member, const std::string& name, const ElfMe
   std::vector<std::string> missing;
   for (const elf::RequiredVersion& required : member.required_versions) {
     if (required.library != name) continue;
+    // ReadDefinedVersions sorts them.
     const auto& defined = library.defined_versions;
     if (!std::binary_search(defined.begin(), defined.end(), required.version))
       missing.push_back(required.version);
@@ -84,6 +91,8 @@ void CheckRepeatedSonames(const ElfTree& tree, std::vector<Finding>& list) {
   using Key = std::tuple<std::string, std::uint16_t, elf::ElfClass>;
   std::map<Key, std::vector<const ElfMember*>> by_soname;
   for (const ElfMember& member : tree.members) {
+    // Files for other processors or of the other class never meet in one process, so both are part of the
+    // key.
     if (!member.facts.soname || member.facts.soname->empty() || IsVariant(member)) continue;
     by_soname[{*member.facts.soname, member.machine, member.elf_class}].push_back(&member);
   }
@@ -104,6 +113,7 @@ void CheckOpenMp(const ElfTree& tree, std::vector<Finding>& list) {
   for (const ElfMember& member : tree.members) {
     if (MatchesAnyGlob(OpenMpLibraries(), member.path.Name())) runtimes.push_back(member.path.str());
   }
+  // Each of them starts its own pool of threads, and the pools compete for the same cores.
   if (runtimes.size() < 2) return;
   list.push_back({"elf-duplicate-openmp", Severity::kWarning, runtimes[1],
                   fmt::format("the tree has {} OpenMP run-time libraries: '{}'", runtimes.size(),

@@ -1,3 +1,9 @@
+// Checks open files by their path. This file system shows them the members of a zip, so that nothing is
+// unpacked. The pass over all members has kept the first bytes of each (SetHead). Checks that only look at a
+// magic number inflate nothing. A read beyond the head inflates the whole member once, under a lock: checks
+// run in several threads. Each node has an inode of its own, because the simulation of ld.so recognizes a
+// file by device and inode.
+
 #include "verify/rules/member_fs.h"
 
 #include <algorithm>

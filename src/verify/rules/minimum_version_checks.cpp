@@ -107,16 +107,20 @@ FileNeeds Measure(const ElfTree& tree, const ElfMember& member, const PlatformPo
                   .set_by = {},
                   .symbols = {}};
   const std::string interpreter = member.facts.interpreter.value_or("");
+  // musl's libc is libc.so upstream, and libc.musl-x86_64.so.1 in Alpine. glibc's libc.so is a linker script,
+  // which no file needs at run time.
   needs.uses_musl = Needs(member, "libc.musl-*.so.1") || Needs(member, "libc.so") ||
                     interpreter.find("/ld-musl-") != std::string::npos;
   needs.uses_glibc = Needs(member, "libc.so.6") || Needs(member, "libm.so.6");
   Floor floor(needs, policies);
   for (const elf::RequiredVersion& required : member.required_versions) {
+    // A library that the tree brings itself has its own version, whatever the system has.
     if (tree.by_name.contains(required.library)) continue;
     floor.Add(required);
     needs.uses_glibc = needs.uses_glibc || required.version.starts_with("GLIBC_");
   }
   AddLibraries(tree, member, libraries, needs, floor);
+  // These needs are versions of glibc's loader. musl's loader has none.
   if (!needs.uses_musl) {
     for (const elf::LoaderNeed& need : member.loader_needs) floor.AddLoader(need);
   }
@@ -173,6 +177,7 @@ void CheckWheelFloor(const MinimumVersionContext& context, const ElfMember& memb
         "bundle the library in the wheel under another name: ptpkg repair");
     return;
   }
+  // PEP 600: the tag names the oldest glibc on which the files run.
   if (!promised || (needs.fits_policy && (!needs.policy || *needs.policy <= *promised))) return;
   needs.symbols = NameSymbols(member, needs.set_by);
   const std::string because = needs.LimitingNames();
@@ -186,6 +191,7 @@ void CheckWheelFloor(const MinimumVersionContext& context, const ElfMember& memb
 void CheckCondaFloor(const MinimumVersionContext& context, const ElfMember& member, FileNeeds& needs,
                      FileFindings findings) {
   const auto& promised = context.promise.glibc;
+  // Without a '__glibc' dependency the solver installs the package on any system.
   const GlibcVersion granted = promised.value_or(context.policies.conda_baseline());
   if (!needs.glibc || *needs.glibc <= granted) return;
   const std::vector<elf::RequiredVersion> versions = SetByGlibc(member, *needs.glibc);

@@ -46,6 +46,7 @@ Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, const NotePlaces& p
     if (path.Name() != kPackageNoteName) continue;
     if (path.str() != places.file && !(places.in_dist_info && IsInDistInfo(path))) continue;
     PTPKG_TRY(const FileStat stat, env.fs.Lstat(tree.root / path));
+    // A link could lead to any file of this machine.
     if (stat.kind != FileKind::kRegular) {
       findings.push_back(Invalid(path.str(), "it is a symbolic link"));
       continue;
@@ -59,6 +60,7 @@ Result<PackageNote> ReadNotes(Env& env, const ElfTree& tree, const NotePlaces& p
     Append(note.allow_unresolved, all.allow_unresolved);
     Append(note.device_code, all.device_code);
   }
+  // Nothing says which of the distributions a library belongs to, so no request can be held against it.
   if (distributions > 1) all.device_code.clear();
   return all;
 }

@@ -1,3 +1,8 @@
+// The statement is verified first, then the signature of the artifact. The first fault ends the check,
+// because later ones follow from it. A changed artifact, for instance, differs from its statement and from
+// its signature. The signature of an envelope comes before its content. A statement that the key has not
+// signed can say anything.
+
 #include "verify/rules/provenance_checks.h"
 
 #include <algorithm>
@@ -103,6 +108,7 @@ std::optional<Finding> WrongEnvelopes(const std::string& text, const provenance:
   std::optional<Finding> first;
   for (const std::string& line : SplitLines(text)) {
     if (Trim(line).empty()) continue;
+    // One good envelope is enough. Other lines can be statements of other publishers.
     std::optional<Finding> found = WrongLine(line, file, key);
     if (!found) return std::nullopt;
     if (!first) first = std::move(found);
@@ -122,6 +128,7 @@ Result<std::vector<Finding>> CheckProvenance(Env& env, const AbsPath& artifact, 
     return std::vector{Unreadable(text.error().message())};
   PTPKG_CHECK(text);
   if (!*text) return std::vector{Missing(artifact, "signed statement", provenance::kStatementEnding)};
+  // From the file itself: a manifest next to it can be exchanged together with the file.
   PTPKG_TRY(const Digests digests, HashFile(env.fs, artifact));
   const provenance::Subject file{.name = name, .sha256 = digests.sha256.Hex()};
   if (std::optional<Finding> found = WrongEnvelopes(**text, file, key)) return std::vector{*std::move(found)};

@@ -1,3 +1,7 @@
+// Compares paths of packages that can be in one environment: of one channel, with different names, and for
+// one platform or noarch. A path keeps at most two holders per channel and platform. A third package differs
+// in name from one of the two, so it is found in any case. The cost stays linear in the number of paths.
+
 #include "verify/rules/shared_files.h"
 
 #include <algorithm>

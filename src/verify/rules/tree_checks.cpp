@@ -1,3 +1,7 @@
+// The order follows from the inputs. First everything that the artifact declares: dependencies, platform, and
+// its note. Then one simulation of ld.so, whose outcomes several checks share. Then the checks, and at the
+// end the requirements of each file, which are compared with the declared platform.
+
 #include "verify/rules/tree_checks.h"
 
 #include "verify/elf/device_code_checks.h"
@@ -44,6 +48,7 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   } else {
     PTPKG_TRY(promised, DeclaredByTree(env, tree, policies));
   }
+  // A copy, because the package's own note allows more names than the options do.
   CheckOptions allowing = options;
   PTPKG_TRY(const PackageNote note, ReadNotes(env, tree, subject.notes, findings));
   allowing.allowed_by_package.insert(allowing.allowed_by_package.end(), note.allow_unresolved.begin(),

@@ -1,3 +1,9 @@
+// The simulation of ld.so follows paths millions of times. A snapshot of all names and links answers without
+// system calls. The walk is the kernel's (path_resolution(7)). A link puts its target in front of the rest of
+// the way, and ".." is the parent of the directory that was really reached. Files of a wheel in
+// *.data/platlib and *.data/purelib have a second, installed path (installed_), since their $ORIGIN is that
+// one after the installation. A file that is really there comes first.
+
 #include "verify/rules/tree_map.h"
 
 #include <deque>
@@ -129,6 +135,7 @@ Walk TreeMap::Follow(std::string_view folder, std::string_view text) const {
       if (++links > kMaxLinks) return {.end = WalkEnd::kLoop};
       if (!PrependLinkTarget(node, at, ahead)) return {.end = WalkEnd::kOutside};
     } else {
+      // A file in the middle of a path is ENOTDIR for the kernel. ld.so treats it like a missing file.
       if (!ahead.empty()) return {.end = WalkEnd::kMissing};
       return {.end = WalkEnd::kFound, .path = found->first, .node = &node};
     }

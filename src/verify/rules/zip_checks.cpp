@@ -41,6 +41,8 @@ Result<PlainZip> CheckPlainZip(Env& env, const AbsPath& zip, const ZipReading& r
   here.top_folder = [&](const std::vector<archive::ArchiveMember>& members) -> std::string {
     std::string top = TopFolder(members);
     if (top.empty()) return top;
+    // ptpkg writes the note into the top directory. The note's path has that directory only if all paths keep
+    // it.
     plain.note = (IsOfPrefix(top) ? top + "/" : std::string()) + std::string(kPackageNoteName);
     return IsOfPrefix(top) ? std::string() : top;
   };

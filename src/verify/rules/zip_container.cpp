@@ -1,3 +1,10 @@
+// Inflating is the expensive part of a check, so each member is inflated once. LookAt takes everything from
+// the content while it is there: digest, first bytes, ELF facts, build paths. Some content is known
+// beforehand (KnownContent). A member with the same stored bytes as in another zip takes over the facts
+// without inflating. A member that equals a file on disk is inflated in pieces, not as a whole. An error of
+// one member is kept with its facts. The first one in the order of members is reported, whichever thread was
+// first.
+
 #include "verify/rules/zip_container.h"
 
 #include <algorithm>
@@ -24,6 +31,7 @@ Result<void> LookAt(const archive::PassedMember& passed, const TreeEntry& entry,
   facts.head.resize(std::min<std::uint64_t>(kHeadBytes, passed.member.size_bytes));
   PTPKG_TRY([[maybe_unused]] const std::size_t got,
             passed.content.ReadAt(0, std::as_writable_bytes(std::span(facts.head))));
+  // Before the ELF facts: the caller wants each file, whatever kind it is.
   if (reading.on_file) PTPKG_CHECK(reading.on_file(entry.path, passed.content));
   PTPKG_TRY(facts.elf, ReadElfFacts(passed.content, entry.path, reading.opened));
   return SearchBuildPaths(passed.content, entry, reading.paths, facts.build_paths);
@@ -35,6 +43,7 @@ std::string BelowTop(const std::string& path, const std::string& top) {
 }
 
 Severity ContainerSeverity(const archive::ZipProblem& problem, const ContainerRule& rule) {
+  // Two people would get different files from one archive. No target can allow that.
   if (problem.splits_readers) return Severity::kError;
   if (!rule.targets) return rule.where_readers_agree;
   return problem.refused_by.Intersects(*rule.targets) ? Severity::kError : Severity::kWarning;
@@ -116,6 +125,7 @@ Result<void> ZipTree::Visit(const ZipReading& reading) {
 
 /// Lists the tree by the rules for every tree; digests are known already.
 Result<void> ZipTree::Scan() {
+  // Through env_, so that the same rules apply as for a directory: names, links, leftovers.
   PTPKG_TRY(tree_, ScanTree(env_, zip_, {.hash = false}));
   for (TreeEntry& entry : tree_.entries) {
     if (entry.kind == FileKind::kRegular)

@@ -1,3 +1,8 @@
+// The tag follows from the file with the highest needs. A tag is for one machine and one C library, so files
+// for several of them are an error. Symbols alone are not enough. If a library comes from neither wheel,
+// policy, driver nor dependency, the tag is linux_<machine>. Such a wheel runs only where somebody has
+// installed it. musl has no symbol versions, so the files cannot tell which musllinux tag they need.
+
 #include "verify/wheel/computed_platform.h"
 
 #include <algorithm>
@@ -52,6 +57,7 @@ Result<std::vector<std::string>> External(const std::vector<FileNeeds>& files,
   std::vector<std::string> reasons;
   for (const FileNeeds& file : files) {
     for (const auto& [name, found] : file.needed) {
+      // The newest policy counts here. Libraries that only newer policies list have raised the tag already.
       const bool of_policy =
           musl ? libraries.IsOfMusllinux(name) : libraries.IsOfManylinux(name, std::nullopt);
       if (!found.empty() || of_policy || MatchesAnyGlob(DriverLibraries(), name)) continue;
@@ -180,6 +186,7 @@ Result<void> CheckPlatformFits(const std::vector<FileNeeds>& files, const std::s
     }
     for (const FileNeeds& file : files) {
       const std::string reason = PlatformConflict(file, plain, policies);
+      // All files are judged, but only the first ten are named.
       if (reason.empty() || ++unfit > kNamed) continue;
       lines += fmt::format("\n    '{}' {}", file.file, reason);
     }

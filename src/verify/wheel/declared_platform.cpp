@@ -1,3 +1,8 @@
+// Wheels declare a platform by their tags, and conda packages by their dependencies and the subdir. An
+// unpacked tree has the metadata of one of the two. Dependencies are version specs with many operators.
+// Instead of solving them, OldestAdmitted tries each glibc 2.x and each processor level in order. There are
+// few, and every operator works without a special case.
+
 #include "verify/wheel/declared_platform.h"
 
 #include <algorithm>
@@ -23,6 +28,7 @@ std::optional<GlibcVersion> OldestAdmitted(std::string_view spec) {
     const auto admitted = versions::VersionMatches(version.str(), spec);
     if (!admitted) return std::nullopt;  // the check of dependencies reports it
     if (!*admitted) continue;
+    // A spec that admits 2.0 declares nothing: it excludes no system.
     if (minor == 0) return std::nullopt;
     return version;
   }
@@ -111,6 +117,7 @@ DeclaredPlatform DeclaredByTags(const PlatformPolicies& policies, const std::vec
       promise.machines.emplace(machine);
     }
     const auto glibc = policies.PolicyOfTag(platform);
+    // An installer accepts the wheel by any of its tags, so the lowest of them is the declaration.
     if (!glibc || (promise.glibc && *promise.glibc <= *glibc)) continue;
     promise.glibc = glibc;
     promise.words = fmt::format("the tag '{}'", platform);
@@ -131,6 +138,7 @@ DeclaredPlatform DeclaredBySpecs(const std::vector<std::string>& specs, const st
     promise.specs[name].push_back(version);
     if (name == "__glibc") {
       const auto oldest = OldestAdmitted(version);
+      // A package needs all of its dependencies, so the highest bound counts here.
       if (!oldest || (promise.glibc && *oldest <= *promise.glibc)) continue;
       promise.glibc = oldest;
       promise.words = fmt::format("the dependency '{}'", *spec);

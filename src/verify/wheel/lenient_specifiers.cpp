@@ -1,3 +1,7 @@
+// uv repairs some invalid conditions, for which pip and the index refuse a wheel. Such a wheel gets another
+// finding than one that nobody installs. So uv's repairs are repeated here, in one pass from left to right.
+// uv also has limits for numbers: 2^64 - 2 in versions, 2^64 - 1 in build tags.
+
 #include "verify/wheel/lenient_specifiers.h"
 
 #include <algorithm>
@@ -23,6 +27,7 @@ bool EndsInOrder(std::string_view text) {
 constexpr std::string_view kMost64 = "18446744073709551615";  // 2^64 - 1
 
 std::strong_ordering AgainstMost64(std::string_view number) {
+  // Numbers have no leading zeros, so the longer one is larger. Equal lengths compare as text.
   if (number.size() != kMost64.size()) return number.size() <=> kMost64.size();
   return number.compare(kMost64) <=> 0;
 }
@@ -31,6 +36,7 @@ std::strong_ordering AgainstMost64(std::string_view number) {
 
 std::string NormalizeLikeUv(std::string_view text) {
   constexpr std::string_view kOperators = "<>=~^!";
+  // The marker behind the ';' stays: uv repairs only conditions.
   const std::size_t end = std::min(text.find(';'), text.size());
   std::string out;
   for (const char c : text.substr(0, end)) {

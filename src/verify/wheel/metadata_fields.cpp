@@ -1,3 +1,9 @@
+// Repeats the validation of an upload in warehouse and in packaging, which it calls. All findings are
+// warnings here, because installers look at few of these fields. With --target pypi, most of them are errors.
+// The table has each field with the Metadata-Version that introduced it. MetadataVersionNeeded uses the same
+// table, so that the check and its fix agree. Classifiers come from the list of one release. The message
+// names that release, because a newer classifier is unknown only to this ptpkg.
+
 #include "verify/wheel/metadata_fields.h"
 
 #include <algorithm>
@@ -37,6 +43,7 @@ constexpr std::array<FieldRule, 32> kFields = {{
     {"Maintainer-email", "1.2"},
     {"License", "1.0"},
     {"License-Expression", "2.4"},
+    // PEP 639 made this field official. setuptools wrote it before, with another place for the files.
     {"License-File", "2.4", true},
     {"Classifier", "1.1", true},
     {"Requires-Dist", "1.2", true},
@@ -93,6 +100,7 @@ void CheckFieldNames(const wheel::CoreMetadata& metadata, FieldReport& report) {
   std::set<std::string> seen;
   for (const auto& [name, value] : metadata.fields) {
     const FieldRule* const rule = RuleOf(name);
+    // One finding for each unknown name, however often it occurs.
     const bool first = seen.insert(ToLower(name)).second;
     if (rule == nullptr) {
       if (first) report.Field(fmt::format("core metadata has no field '{}'", name));
@@ -176,6 +184,7 @@ void CheckContentType(const wheel::CoreMetadata& metadata, FieldReport& report) 
 
 /// A heading, a fence, a link or an image of Markdown at the beginning of a line.
 bool LooksLikeMarkdown(std::string_view description) {
+  // A guess by the beginnings of lines: rendering would need a parser of both languages.
   for (const std::string& line : Split(description, '\n')) {
     std::string_view heading = line;
     while (heading.starts_with('#')) heading.remove_prefix(1);
@@ -243,6 +252,7 @@ bool IsExtraName(std::string_view name) {
 void CheckLists(const wheel::CoreMetadata& metadata, FieldReport& report) {
   for (const std::string& value : metadata.GetAll("Dynamic")) {
     const std::string lower = ToLower(Trim(value));
+    // PEP 643 excludes Name, Version and Metadata-Version.
     const bool never = std::find(kNeverDynamic.begin(), kNeverDynamic.end(), lower) != kNeverDynamic.end();
     if (never || RuleOf(lower) == nullptr) report.Field(fmt::format("'{}' cannot be dynamic", value));
   }
@@ -271,6 +281,7 @@ void CheckLists(const wheel::CoreMetadata& metadata, FieldReport& report) {
 
 /// Letters of other scripts are taken in both halves.
 bool IsAddressCharacter(char c) {
+  // atext of RFC 5322, and the dot.
   constexpr std::string_view kMarks = "!#$%&'*+-/=?^_`{|}~.";
   return static_cast<unsigned char>(c) >= 0x80U || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          (c >= '0' && c <= '9') || kMarks.find(c) != std::string_view::npos;
@@ -333,6 +344,7 @@ std::string ClassifierProblem(std::string_view classifier) {
   if (classifier.find('\n') != std::string_view::npos) return "has several lines";
   // A line of the list: the classifier; of one that is no longer taken, '\t' and what to take instead.
   const std::string line = fmt::format("\n{}", classifier);
+  // A wheel has a few classifiers, so a search in the text is fast enough without an index.
   std::size_t at = kClassifiersText.find(line);
   while (at != std::string_view::npos) {
     const std::string_view rest = kClassifiersText.substr(at + line.size());

@@ -246,6 +246,7 @@ PlatformPolicies::Verdict PlatformPolicies::Judge(std::string_view machine, std:
   const auto rules = machines_.find(machine);
   if (rules == machines_.end()) return {};
   const std::string_view family = version.substr(0, version.find('_'));
+  // Other families (GOMP, GFORTRAN) belong to libraries that a wheel brings itself.
   if (!rules->second.families.contains(family)) return {};
   const auto listed = rules->second.versions.find(version);
   if (listed != rules->second.versions.end()) return {.judged = true, .policy = listed->second};
@@ -254,6 +255,8 @@ PlatformPolicies::Verdict PlatformPolicies::Judge(std::string_view machine, std:
       return {.judged = true, .policy = glibc};
     }
   }
+  // In no list, like GLIBC_PRIVATE, so no policy admits it. auditwheel compares with the lists, too, and not
+  // by order.
   return {.judged = true, .policy = std::nullopt};
 }
 
@@ -267,6 +270,7 @@ std::optional<GlibcVersion> PlatformPolicies::PolicyOfTag(std::string_view platf
   const std::string_view machine = MachineOfTag(platform);
   if (machine.empty()) return std::nullopt;
   const std::string_view policy = platform.substr(0, platform.size() - machine.size() - 1);
+  // PEP 600 defines the three older names as aliases.
   if (const auto alias = aliases_.find(policy); alias != aliases_.end()) return alias->second;
   constexpr std::string_view kPrefix = "manylinux_";
   if (!policy.starts_with(kPrefix)) return std::nullopt;

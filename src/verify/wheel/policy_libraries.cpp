@@ -31,6 +31,7 @@ Result<PolicyLibraries::Symbols> PolicyLibraries::ParseSymbols(const YamlNode* t
   if (table == nullptr) return symbols;
   for (const YamlEntry& library : table->entries) {
     for (const YamlEntry& entry : library.value.entries) {
+      // "never" stays nullopt: no policy admits the symbol.
       const auto policy = GlibcVersion::Parse(entry.key);
       if (!policy && entry.key != kNever) return NoVersion(entry);
       for (const std::string& symbol : GlobsIn(entry.value.scalar)) symbols[library.key][symbol] = policy;
@@ -68,6 +69,7 @@ Result<PolicyLibraries> PolicyLibraries::BuiltIn() {
 bool PolicyLibraries::IsOfManylinux(std::string_view library,
                                     const std::optional<GlibcVersion>& policy) const {
   return std::any_of(manylinux_.begin(), manylinux_.end(), [&](const auto& row) {
+    // A policy includes the libraries of all older ones.
     return (!policy || row.first <= *policy) && MatchesAnyGlob(row.second, library);
   });
 }
@@ -85,6 +87,7 @@ std::optional<GlibcVersion> PolicyLibraries::OldestManylinux(std::string_view li
 
 std::vector<std::string> PolicyLibraries::InternalSymbols(const std::string& library) const {
   std::vector<std::string> names;
+  // Both tables, because the C library of a file is known only after its symbols have been read.
   for (const Symbols* table : {&internal_manylinux_, &internal_musllinux_}) {
     const auto symbols = table->find(library);
     if (symbols == table->end()) continue;

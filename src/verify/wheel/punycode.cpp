@@ -1,3 +1,9 @@
+// The encoder of RFC 3492, section 6.3, with its names. Characters of ASCII come first, then one number for
+// each other character, in order of code points. The number counts all steps of a decoder since the last
+// insertion. It has variable length in base 36, and the bias adapts the digits to the size of the last
+// numbers. The loops need a pass over the text for each code point. Names of modules are at most 255 bytes
+// long, so this is cheap, and 64 bits hold every number.
+
 #include "verify/wheel/punycode.h"
 
 #include <algorithm>

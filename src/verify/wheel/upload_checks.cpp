@@ -31,6 +31,7 @@ Result<void> CheckUpload(Env& env, const UploadedFile& file, const StagedTree& t
   CheckUploadSize(file, findings);
   const Result<wheel::FileName> name = wheel::FileName::Parse(file.name);
   if (!name) return Ok();
+  // A warning, since the wheel can be meant for another index. --target pypi makes it an error.
   if (name->version.find('+') != std::string::npos) {
     findings.push_back(
         {"wheel-local-version", Severity::kWarning, "",

@@ -1,3 +1,9 @@
+// The checks follow the way of an installer. The file name comes first: without it nothing else can be
+// judged. Then the .dist-info directory, because all documents are in it. Then the layout, the documents, and
+// RECORD. A document that is missing or too large has its own finding, and the checks of its content are left
+// out. All others still run, so that one call lists every fault. Severities are for a wheel that all
+// installers shall accept. installer_target.cpp changes them for given targets.
+
 #include "verify/wheel/wheel_checks.h"
 
 #include <algorithm>
@@ -58,6 +64,8 @@ std::optional<std::string> CheckDistInfo(const StagedTree& tree, const AbsPath& 
   const std::string& folder = *folders.begin();
   if (folder == asked) return folder;
   constexpr std::string_view kFix = "rebuild the wheel; don't rename it by hand";
+  // Only the normalised name must agree for installers. The exact spelling is a rule of the index (see
+  // below).
   const Result<wheel::FileName> named =
       wheel::FileName::Parse(folder.substr(0, folder.size() - 10) + "-py3-none-any.whl");
   // installer takes the last '-' of "toy-1.0-1" for the one before the version.
@@ -118,6 +126,7 @@ Result<std::optional<std::string>> MemberText(Env& env, const StagedTree& tree, 
                         "a wheel must have this file, but it is a symbolic link", "write the wheel again"});
     return std::optional<std::string>();
   }
+  // Installers read a document as a whole, and 60 MB of METADATA pack into 60 KB.
   const std::uint64_t limit = wheel::DocumentLimit(entry->path.Name());
   if (entry->size_bytes > limit) {
     findings.push_back(
@@ -182,6 +191,7 @@ Result<void> CheckRecord(Env& env, const StagedTree& tree, const std::string& di
     return Ok();
   }
   CheckRecordFaults(wheel::FindLineFaults(text, file), tree, file, findings);
+  // A file whose row has a fault is listed, though badly. It must not be reported as unlisted, too.
   const std::set<std::string> judged = CheckRecordFaults(record->faults, tree, file, findings);
   std::map<std::string_view, const wheel::RecordRow*> by_path;
   for (const wheel::RecordRow& row : record->rows) by_path.insert_or_assign(row.path, &row);  // as installer
@@ -221,6 +231,8 @@ Result<Binaries> FindBinaries(Env& env, const StagedTree& tree, const wheel::Fil
   Binaries found = Binaries::kNone;
   for (const TreeEntry& entry : tree.entries) {
     if (entry.kind != FileKind::kRegular) continue;
+    // Files of .data/platlib go to platlib, whatever Root-Is-Purelib says. Only files of the root depend on
+    // it.
     const bool of_platlib = entry.path.str().starts_with(platlib);
     if (of_platlib && found == Binaries::kInPlatlib) continue;
     PTPKG_TRY(const bool elf, IsElfFile(env.fs, tree.root / entry.path));
@@ -300,6 +312,7 @@ Result<void> CheckVariant(Env& env, const StagedTree& tree, const WheelView& vie
   }
   const auto document = wheel::ParseWheelVariant(*text, label, std::string(wheel::kVariantDocument));
   if (document) return Ok();
+  // PEP 825 is a draft. A document of a later format can be sound, so it is a warning.
   const bool later = document.error().code() == ErrorCode::kUnsupported;
   findings.push_back({"wheel-variant", later ? Severity::kWarning : Severity::kError,
                       has_document ? path : "", document.error().message(), document.error().hint()});

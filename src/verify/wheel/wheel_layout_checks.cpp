@@ -124,6 +124,7 @@ std::optional<DataInSitePackages> FindInSitePackages(const std::string& path) {
 
 /// True if an installation of the wheel can have that site-packages directory as its own.
 bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
+  // Lib/site-packages is the layout of Windows.
   if (data.python.empty())
     return tag.platform.find("win") != std::string::npos || tag.platform.find("any") != std::string::npos;
   const std::string digits = ReplaceAll(data.python, ".", "");
@@ -131,6 +132,7 @@ bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
   const bool is_stable = tag.abi.find("abi3") != std::string::npos;
   return std::any_of(pythons.begin(), pythons.end(), [&](const std::string& python) {
     const std::string version = python.substr(std::min(python.find_first_of("0123456789"), python.size()));
+    // "py3" and abi3 are installed into every Python 3, so each of its directories can be the wheel's own.
     const bool is_major = version.size() == 1 || is_stable;
     return is_major ? digits.starts_with(version.substr(0, 1)) : digits == version;
   });
@@ -160,10 +162,12 @@ void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindi
   for (const TreeEntry& entry : tree.entries) {
     const auto data = FindInSitePackages(entry.path.str());
     if (!data || !CanBeOwn(*data, tag)) continue;
+    // PlaceOf gives one place to each member. These have a second one, as files of site-packages.
     const auto own = by_place.find(kSitePackages + data->path);
     if (own != by_place.end()) add(own->second, entry.path.str());
   }
   for (const auto& [place, path] : by_place) {
+    // In the map, paths below `place` follow "place/". One look-up tells whether it must also be a directory.
     const auto inside = by_place.lower_bound(place + "/");
     if (inside == by_place.end() || !inside->first.starts_with(place + "/")) continue;
     findings.Add({"wheel-data-layout", Severity::kError, path,

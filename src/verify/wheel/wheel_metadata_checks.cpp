@@ -115,6 +115,7 @@ std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
 }
 
 std::optional<RequirementProblem> ProblemOf(const wheel::Requirement& requirement, std::string_view text) {
+  // A folded field keeps its line break in Python's reader.
   if (text.find_first_of("\n\v\f") != std::string_view::npos)
     return RequirementProblem{"wheel-requirement-form", "it has a line break, which pip cannot read"};
   if (!requirement.url.empty() && !CanUvFetch(requirement.url)) {
@@ -230,6 +231,8 @@ bool IsScriptName(std::string_view name) {
 
 void CheckScriptName(const std::string& name, std::string_view project, const std::string& file,
                      LimitedFindings& findings) {
+  // From the gravest fault to the least: outside the directory, impossible names, replaced programs. The rule
+  // that only the index has is the last one.
   const bool only_dots = name.find_first_not_of('.') == std::string::npos;
   if (only_dots || name.find_first_of("/\\") != std::string::npos) {
     findings.Add({"wheel-script-path", Severity::kError, file,
@@ -317,6 +320,7 @@ void CheckPurity(const WheelView& view, bool marked_as_pure, const std::string& 
 }  // namespace
 
 bool IsInterpreterName(std::string_view name) {
+  // In any case of letters: for macOS and Windows, "Python" and "python" are one file.
   const std::string lower = ToLower(name);
   constexpr std::array<std::string_view, 4> kInterpreters = {"pythonw", "python", "pypy", "graalpy"};
   std::string_view rest = lower;
@@ -375,6 +379,7 @@ void CheckWheelFile(const WheelView& view, const std::string& text, Binaries bin
         {"wheel-wheel-field", Severity::kError, file, Where(parsed.error()), std::string(kFix)});
     return;
   }
+  // uv compares the two at each sync. If they differ, it installs the wheel again (pytorch/pytorch#174265).
   const std::set<wheel::Tag> inside = wheel::ExpandTags(parsed->tags);
   const std::set<wheel::Tag> outside = wheel::ExpandTags({view.file_name.tag});
   if (inside != outside) {

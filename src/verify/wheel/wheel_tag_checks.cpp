@@ -80,6 +80,7 @@ std::map<std::string, Module> ModulesIn(const StagedTree& tree) {
     // Nothing is imported from a .dist-info.
     const std::string& path = entry.path.str();
     const bool of_metadata = std::string_view(path).substr(0, path.find('/')).ends_with(".dist-info");
+    // The installed path, because members of .data/platlib are imported from site-packages.
     const std::string place = of_metadata ? "" : InstalledPath(path).value_or("");
     if (place.ends_with(".py")) texts.insert(place.substr(0, place.size() - 3));
     const bool windows = place.ends_with(".pyd");
@@ -88,6 +89,7 @@ std::map<std::string, Module> ModulesIn(const StagedTree& tree) {
     const std::size_t dot = place.find('.', name);
     const std::string stem = place.substr(0, place.rfind('.'));
     const std::size_t last = stem.rfind('.');
+    // The name ends at the first '.', so all files of one module share an entry. One that fits is enough.
     Module& module = modules[place.substr(0, dot)];
     if (module.file.empty()) module.file = entry.path.str();
     std::optional<Interpreter> built_for;
@@ -120,6 +122,7 @@ std::optional<Claim> ClaimOf(const wheel::Tag& tag) {
   if (kind != "cp" && kind != "pp") return std::nullopt;
   claim.only = WithVersion(kind, std::string_view(tag.python).substr(2));
   if (!claim.only) return std::nullopt;
+  // abi3 fits every later Python, so no single one is required.
   if (tag.abi.starts_with("abi3")) {
     claim.only.reset();
   } else if (tag.abi == "none") {
@@ -171,6 +174,7 @@ void CheckExtensions(const wheel::FileName& name, const Modules& modules, bool e
   std::vector<Claim> claims;
   for (const wheel::Tag& tag : wheel::ExpandTag({name.tag.python, name.tag.abi, "any"})) {
     const auto claim = ClaimOf(tag);
+    // With an upper bound in Requires-Python, a wheel for many Pythons can bring one file for each of them.
     if (claim && (claim->only || !ends)) claims.push_back(*claim);
   }
   LimitedFindings limited(findings);
@@ -288,9 +292,11 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
     defined.insert(symbols.defined.begin(), symbols.defined.end());
   LimitedFindings limited(findings);
   for (const auto& [path, symbols] : tags.symbols) {
+    // A file for one Python may use all of that Python, also next to abi3 files.
     if (NamesOnePython(path)) continue;
     std::vector<std::string> outside;
     for (const std::string& symbol : symbols.imported) {
+      // A symbol that another file of the wheel defines is not Python's, whatever its name is.
       const auto since = StableAbiSince(symbol);
       if (defined.contains(symbol) || (since && *since <= *lowest)) continue;
       outside.push_back(since ? fmt::format("{} (from 3.{} on)", symbol, *since) : symbol);
@@ -314,6 +320,7 @@ void CheckAbi3Possible(const NamedTags& tags, std::vector<Finding>& findings) {
   bool any = false;
   for (const auto& [path, symbols] : tags.symbols) {
     if (!DefinesItsModule(path, symbols)) continue;
+    // One module for a single Python ties the whole wheel to that Python.
     if (!path.ends_with(".abi3.so")) return;
     any = true;
   }
