@@ -139,7 +139,15 @@ Result<std::optional<FileMode>> DetectPlaceholder(Fs& fs, const AbsPath& file,
 }
 
 std::string ReplaceInText(std::string_view text, std::string_view placeholder, std::string_view prefix) {
-  return WithShortShebang(ReplaceAll(text, placeholder, prefix));
+  std::string replaced;
+  // The blanks of a prefix would end the interpreter's path in a first line "#!". conda escapes them too, and
+  // the line then becomes one of env's.
+  const std::size_t path = text.starts_with("#!") ? text.find_first_not_of(' ', 2) : std::string_view::npos;
+  if (path != std::string_view::npos && text.substr(path).starts_with(placeholder)) {
+    replaced = fmt::format("{}{}", text.substr(0, path), ReplaceAll(prefix, " ", "\\ "));
+    text.remove_prefix(path + placeholder.size());
+  }
+  return WithShortShebang(replaced + ReplaceAll(text, placeholder, prefix));
 }
 
 Result<std::string> ReplaceInCString(std::string_view text, std::string_view placeholder,

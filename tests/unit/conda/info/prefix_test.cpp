@@ -91,6 +91,11 @@ TEST(ReplaceInText, KeepsAShebangOf127Characters) {
 TEST(ReplaceInText, TakesABlankInTheInterpreterOutOfTheShebang) {
   EXPECT_EQ(ReplaceInText("#!/old/my\\ env/python -x\n", "/old", "/opt"), "#!/usr/bin/env python -x\n");
   EXPECT_EQ(ReplaceInText("#!python\n", "/old", "/opt"), "#!python\n");
+  // A blank of the prefix, which only stands in the interpreter's path: elsewhere it stays as it is.
+  EXPECT_EQ(ReplaceInText("#!/old/bin/python -E /old\nx = '/old'\n", "/old", "/a b"),
+            "#!/usr/bin/env python -E /a b\nx = '/a b'\n");
+  EXPECT_EQ(ReplaceInText("#! /old/bin/python\n", "/old", "/a b"), "#!/usr/bin/env python\n");
+  EXPECT_EQ(ReplaceInText("/old/bin/python\n", "/old", "/a b"), "/a b/bin/python\n");
 }
 
 TEST(ReplaceInCString, PadsToTheOldLength) {
