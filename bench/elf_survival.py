@@ -7,7 +7,8 @@ Each dynamic ELF file gets a search path of 600 characters in front of its own o
 characters, is stripped again, and grows once more. After each step ld.so maps and relocates it (`ldd -r`; nothing is
 run): it must print what it printed for the original, addresses aside. Files that `strip` alone breaks are counted and
 left out, as are those that ptpkg refuses, by reason. --strippers all tries eu-strip, llvm-strip and objcopy as well.
-Wheels are unpacked into a temporary directory; no input is written. Exit 1: a file died.
+Wheels, also those directly in a DIRECTORY, are unpacked into a temporary directory; no input is written. Exit 1: a file died;
+2: no file was edited.
 """
 
 import argparse
@@ -146,6 +147,10 @@ def main() -> int:
     options = parser.parse_args()
     survival = Survival(options)
     for path in options.paths:
+        if not path.exists():
+            parser.error(f"'{path}' does not exist")
+    wheels = [wheel for path in options.paths if path.is_dir() for wheel in sorted(path.glob("*.whl"))]
+    for path in [*options.paths, *wheels]:
         with tempfile.TemporaryDirectory() as scratch:
             if path.suffix == ".whl":
                 with zipfile.ZipFile(path) as wheel:
@@ -156,6 +161,9 @@ def main() -> int:
     for what, count in sorted(survival.tally.items(), key=lambda item: -item[1]):
         print(f"{count:6}  {what}")
     print(f"{len(survival.dead):6}  dead")
+    if not survival.tally["alive"] and not survival.dead:
+        print("error: no dynamic ELF file was edited", file=sys.stderr)
+        return 2
     return 1 if survival.dead else 0
 
 
