@@ -23,12 +23,13 @@ fi
 
 std::string LookForPtpkg() {
   return R"sh(if [[ -n $PTPKG_IMAGE && $PTPKG_IMAGE != *@sha256:* ]]; then
-  echo "error: PTPKG_IMAGE names no digest, NAME@sha256:…" >&2
+  echo "error: PTPKG_IMAGE has no digest: write it as NAME@sha256:…" >&2
   exit 1
 fi
 if ! command -v ptpkg >/dev/null; then
-  echo "error: there is no ptpkg: set the CI variable PTPKG_IMAGE" \
-    "to an image that holds it (docs/ci.md)" >&2
+  echo "error: cannot run ptpkg: it is not on PATH" >&2
+  echo "help: set the CI variable PTPKG_IMAGE to an image with ptpkg" \
+    "(NAME@sha256:…), or install ptpkg on the runner" >&2
   exit 1
 fi
 ptpkg --version

@@ -26,14 +26,21 @@ constexpr std::size_t kContext = 1;
 
 bool IsText(std::string_view bytes) { return bytes.find('\0') == std::string_view::npos && IsUtf8(bytes); }
 
+/// With their line feeds: a last line without one differs from the same line with one.
 std::vector<std::string_view> LinesOf(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t size = std::min(text.find('\n'), text.size() - 1) + 1;
+    lines.push_back(text.substr(0, size));
+    text.remove_prefix(size);
   }
   return lines;
+}
+
+void AddLine(char mark, std::string_view line, TextHunk& hunk) {
+  const bool ends = line.ends_with('\n');
+  hunk.lines.push_back({.mark = mark, .text = std::string(line.substr(0, line.size() - (ends ? 1 : 0)))});
+  if (!ends) hunk.lines.push_back({.mark = '\\', .text = " No newline at end of file"});
 }
 
 /// The lines of one text: equal lines of both texts have equal numbers.
@@ -208,7 +215,7 @@ std::optional<TextDiff> CompareTexts(std::string_view before_text, std::string_v
     if (i == 0 || !near[i - 1]) {
       diff.hunks.push_back({.old_line = line.old_line + 1, .new_line = line.new_line + 1});
     }
-    diff.hunks.back().lines.push_back({.mark = line.mark, .text = std::string(text)});
+    AddLine(line.mark, text, diff.hunks.back());
   }
   return diff;
 }

@@ -10,7 +10,8 @@
 namespace ptpkg::inspect {
 
 struct TextLine {
-  char mark = ' ';   ///< '-' only in the old text, '+' only in the new one, ' ' in both.
+  char mark =
+      ' ';  ///< '-' only in the old text, '+' only in the new one, ' ' in both; '\\': see CompareTexts.
   std::string text;  ///< Without its line feed.
 };
 
@@ -32,10 +33,11 @@ struct TextDiff {
 /// Comparisons of lines for all files of two artifacts: a second, at most.
 inline constexpr std::uint64_t kMostLineSteps = 50'000'000;
 
-/// nullopt: one of the two is not text (not UTF-8, or with a NUL). No hunks: only the end of the last line
-/// differs. Each comparison of two lines takes one from `steps_left`. The diff is minimal up to 1000 changed
-/// lines and while `steps_left` lasts. Beyond that, all lines between the first and the last change count as
-/// changed. Memory: 4 MiB, and some 100 bytes per line.
+/// nullopt: one of the two is not text (not UTF-8, or with a NUL). As in diff(1), a line without a line feed
+/// is followed by one with the mark '\\': " No newline at end of file". Each comparison of two lines takes
+/// one from `steps_left`. The diff is minimal up to 1000 changed lines and while `steps_left` lasts. Beyond
+/// that, all lines between the first and the last change count as changed. Memory: 4 MiB, and some 100 bytes
+/// per line.
 std::optional<TextDiff> CompareTexts(std::string_view before, std::string_view after,
                                      std::uint64_t& steps_left);
 

@@ -123,8 +123,9 @@ class Parser {
       elf::EditRequest& edits = parser.command_.edits;
       if (has_text) {
         PTPKG_TRY(edits.path_text, parser.Value());
-        const bool other = edits.path_action == PathAction::kSet || edits.path_action == PathAction::kAdd;
-        if (other && edits.path_action != action) {
+        // Not in path_action, which a later action replaces.
+        (action == PathAction::kSet ? parser.sets_path_ : parser.adds_path_) = true;
+        if (parser.sets_path_ && parser.adds_path_) {
           return Error(ErrorCode::kUsage, "--set-rpath option not allowed with --add-rpath");
         }
       }
@@ -279,6 +280,8 @@ class Parser {
   const std::vector<std::string>& words_;
   std::size_t next_ = 0;
   std::string option_;  // the option whose value is read
+  bool sets_path_ = false;
+  bool adds_path_ = false;
   PatchelfCommand command_;
 };
 

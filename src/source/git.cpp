@@ -10,7 +10,8 @@
 // git has exit codes but no error codes, so CodeOf reads its messages, in LC_ALL=C. The order matters: damage
 // of our own repository, refused logins, missing things, and everything else counts as the network. Only
 // network errors are tried again, with at most three attempts: git cannot resume in the middle of a pack.
-// Most marks of damage must begin a line, because a server's words follow "remote: ".
+// Damage is told by the path: git names files of our mirror below its full path. A server's words about its
+// own files follow "remote: ", or come unmarked through SSH, with another path.
 
 #include "source/git.h"
 
@@ -35,13 +36,19 @@ bool HoldsAny(const std::string& text, std::initializer_list<std::string_view> w
                      [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-ErrorCode CodeOf(const std::string& output) {
-  // Errors of the own repository; a server's words begin with "remote: ".
-  if (HoldsAny("\n" + output, {"is corrupt", "\nerror: inflate", "\nfatal: packed object",
-                               "too short to be a packfile", "\nerror: packfile", "\nerror: garbage at end",
-                               "\nerror: object file", "\nerror: refs/ptpkg"})) {
-    return ErrorCode::kCorrupt;
-  }
+/// True if a line of git's names a damaged file of `repository`, or one of ptpkg's own refs there.
+bool IsOwnDamage(const std::string& output, const AbsPath& repository) {
+  const std::vector<std::string> lines = SplitLines(output);
+  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+    if (line.starts_with("error: refs/ptpkg")) return true;
+    return !line.starts_with("remote: ") && HoldsAny(line, {repository.str() + "/"}) &&
+           HoldsAny(line, {"is corrupt", "too short to be a packfile", "error: packfile",
+                           "error: object file", "error: index file"});
+  });
+}
+
+ErrorCode CodeOf(const std::string& output, const std::optional<AbsPath>& repository) {
+  if (repository && IsOwnDamage(output, *repository)) return ErrorCode::kCorrupt;
   if (HoldsAny(output, {"could not read Username", "could not read Password", "Authentication failed",
                         "Permission denied", "terminal prompts disabled", "Host key verification failed",
                         "error: 403", "dubious ownership"})) {
@@ -165,7 +172,7 @@ Result<std::string> Git::RunWithRetry(const GitCall& call, const GitUrl& url,
   for (int attempt = 1;; ++attempt) {
     PTPKG_TRY(const ExitStatus status, Run(call));
     if (status.ok()) return std::string(Trim(status.output));
-    ErrorCode code = CodeOf(status.output);
+    ErrorCode code = CodeOf(status.output, call.repository);
     // A local repository has no network, and a killed git left no message.
     if (code == ErrorCode::kNetwork && (url.is_local || status.signal != 0)) code = ErrorCode::kIo;
     const bool again = code == ErrorCode::kNetwork && attempt < kAttempts;

@@ -215,10 +215,11 @@ Result<bool> GitMirror::FetchCommit(const GitRequest& wish) {
   if (fetched) return true;
   if (fetched.error().code() == ErrorCode::kCancelled) return fetched.error();
   if (ServesOnlyRefTips(output)) return false;
-  if (output.find("not our ref") != std::string::npos || output.find("bad object") != std::string::npos) {
-    return CommitGone(wish);
-  }
-  return fetched.error();
+  // A damaged mirror has bad objects too.
+  const bool gone =
+      fetched.error().code() == ErrorCode::kNotFound &&
+      (output.find("not our ref") != std::string::npos || output.find("bad object") != std::string::npos);
+  return gone ? CommitGone(wish) : fetched.error();
 }
 
 Result<void> GitMirror::FetchAll(const GitRequest& wish) {

@@ -64,11 +64,24 @@ std::string MissingIn(std::string_view output) {
   return std::string(Trim(text.substr(0, std::min(text.find(" (from"), text.find('\n')))));
 }
 
+/// True if a request failed for good. pip warns of each attempt, and counts down those that are left: the
+/// last has "total=0". A warning with a higher count was followed by an answer.
+bool HasNetworkFailure(std::string_view output) {
+  for (const std::string& line : SplitLines(output)) {
+    const std::size_t retry = line.find("Retrying (Retry(total=");
+    if (retry != std::string::npos && line.find("(total=0,", retry) == std::string::npos) continue;
+    for (const std::string_view mark :
+         {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
+      if (line.find(mark) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
 /// Error for a failure of pip.
 Error PipFailed(const WheelQuery& ask, const std::string& output) {
   // pip reports a missing package after network errors too, so these are looked for first.
-  for (const std::string_view mark : {"Retrying (", "NewConnectionError", "Connection to ", "ReadTimeout"}) {
-    if (output.find(mark) == std::string::npos) continue;
+  if (HasNetworkFailure(output)) {
     return Error(ErrorCode::kNetwork,
                  fmt::format("cannot reach the Python index for {}", fmt::join(ask.requirements, ", ")))
         .WithHint("check pip's own configuration: 'python -m pip config list'");

@@ -223,19 +223,24 @@ Value::List NumbersOf(const versions::DeviceArchitectures& architectures) {
   return numbers;
 }
 
-/// Those of `gpus` that the code does not run on. Machine code runs on devices of the same major number and a
-/// minor one that is not less; PTX on later ones; code with a suffix is left out: it is for one chip or
-/// family.
+/// True if code of the architecture `name` runs on `device`. Suffix 'a': on this chip alone. Machine code and
+/// PTX with the suffix 'f': on chips of the same major number, and a minor one that is not less. Other PTX:
+/// on all later chips too. Source: CUDA programming guide, "Compute capabilities".
+bool RunsOn(const std::string& name, std::int64_t device) {
+  const std::int64_t number = NumberOf(name).value_or(0);
+  if (name.ends_with('a')) return number == device;
+  if (name.starts_with("compute_") && !name.ends_with('f')) return number <= device;
+  return number / 10 == device / 10 && number <= device;
+}
+
+/// Those of `gpus` that the code does not run on.
 Value::List UnservedGpus(const Value::List& gpus, const versions::DeviceArchitectures& asked) {
   Value::List unserved;
   for (const Value& gpu : gpus) {
     std::string digits = *gpu.AsText();
     std::erase(digits, '.');
     const std::int64_t device = NumberOf("sm_" + digits).value_or(0);
-    const auto runs = [&](const std::string& name) {
-      const std::int64_t number = NumberOf(name).value_or(0);
-      return name.starts_with("sm_") ? number / 10 == device / 10 && number <= device : number <= device;
-    };
+    const auto runs = [&](const std::string& name) { return RunsOn(name, device); };
     const bool served = std::any_of(asked.sass.begin(), asked.sass.end(), runs) ||
                         std::any_of(asked.ptx.begin(), asked.ptx.end(), runs);
     if (!served) unserved.push_back(gpu);

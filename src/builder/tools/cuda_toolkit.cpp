@@ -108,7 +108,7 @@ class Parts {
 std::string CublasOf(Env& env, const AbsPath& file) {
   constexpr std::string_view kName = "libcublasLt.so.";
   constexpr std::size_t kChunkBytes = 4U << 20U;
-  constexpr std::size_t kTail = 64;  // of the chunk before, so that no name is cut
+  constexpr std::size_t kTail = 64;  // shared with the next chunk, so that no name is cut
   const auto opened = env.fs.Open(file, OpenMode::kRead);
   if (!opened) return "";
   std::string chunk(kTail + kChunkBytes, '\0');
@@ -117,7 +117,8 @@ std::string CublasOf(Env& env, const AbsPath& file) {
     if (!got || *got == 0) return "";
     const std::string_view seen = std::string_view(chunk).substr(0, *got);
     const std::size_t at = seen.find(kName);
-    if (at != std::string_view::npos && at + kName.size() < seen.size()) {
+    // One that begins in the tail may be cut: the next chunk begins with it.
+    if (at != std::string_view::npos && (at < kChunkBytes || *got < chunk.size())) {
       const std::string_view rest = seen.substr(at + kName.size());
       return std::string(rest.substr(0, rest.find_first_not_of("0123456789")));
     }

@@ -97,8 +97,8 @@ std::vector<std::string> UnifiedDiff(const Json& hunks) {
     rows.emplace_back();
     for (const Json& line : hunk["lines"]) {
       const std::string mark = TextIn(line, "mark");
-      if (mark != "+") ++counts[0];
-      if (mark != "-") ++counts[1];
+      if (mark == " " || mark == "-") ++counts[0];
+      if (mark == " " || mark == "+") ++counts[1];
       rows.push_back(mark + TextIn(line, "text"));
     }
     rows[header] = fmt::format("@@ -{} +{} @@", RangeText(BytesIn(hunk, "old_line"), counts[0]),

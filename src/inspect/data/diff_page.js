@@ -63,13 +63,13 @@ function elfChanges(file) {
 
 // A unified diff.
 function lineChanges(text) {
-  const marks = { "-": "minus", "+": "plus", " ": "" };
-  const range = (line, lines, without) => {
-    const count = lines.filter((one) => one.mark !== without).length;
+  const marks = { "-": "minus", "+": "plus", " ": "", "\\": "muted" };
+  const range = (line, lines, own) => {
+    const count = lines.filter((one) => one.mark === " " || one.mark === own).length;
     return `${count ? line : line - 1},${count}`;
   };
   return element("pre", {}, text.hunks.map((hunk) => [
-    element("div", { class: "muted" }, `@@ -${range(hunk.old_line, hunk.lines, "+")} +${range(hunk.new_line, hunk.lines, "-")} @@`),
+    element("div", { class: "muted" }, `@@ -${range(hunk.old_line, hunk.lines, "-")} +${range(hunk.new_line, hunk.lines, "+")} @@`),
     hunk.lines.map((line) => element("div", { class: marks[line.mark] }, line.mark + line.text))]), moreText(text.more_lines));
 }
 

@@ -7,6 +7,7 @@
 #include "pipeline/commands/render.h"
 #include "recipe/document/document.h"
 #include "source/override.h"
+#include "source/prepare.h"
 #include "support/digest/hash.h"
 #include "support/reporter.h"
 #include "support/text/display_text.h"
@@ -35,10 +36,8 @@ bool Fits(const CiRule& rule, const CiRecipe& recipe, const VariantGroup& group)
 
 /// True if --source takes the place of the first source.
 bool IsReplaced(const CiRequest& request, const recipe::Recipe& recipe) {
-  return std::any_of(request.sources.begin(), request.sources.end(), [&](const auto& source) {
-    return source.first == recipe.name || source.first == recipe.recipe_name ||
-           source.first == recipe.recipe_dir.Name();
-  });
+  return std::any_of(request.sources.begin(), request.sources.end(),
+                     [&](const auto& source) { return source::OverrideApplies(recipe, source.first); });
 }
 
 /// A job has what the repository has: refuses sources outside it, and warns of sources that do not exist.

@@ -191,9 +191,8 @@ class WheelRepairs {
     PTPKG_TRY(const TempDir scratch, TempDir::Create(env_.fs, to.Parent(), "edited"));
     const AbsPath fresh = scratch.path() / to.Name();
     PTPKG_CHECK(env_.fs.CopyFile(from, fresh));
-    PTPKG_CHECK(RenameAs(env_.fs, fresh, to,
-                         run_.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse));
-    return run_.force ? RemoveSidecars(env_, to) : Ok();
+    return PlaceFile(env_, fresh, to,
+                     run_.force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse);
   }
 
   [[nodiscard]] std::optional<RegressionCheck> RegressionCheckFor(const repair::WheelRepair& repair) const {

@@ -113,10 +113,8 @@ Result<void> PlaceAll(Env& env, const RetagRun& run, const std::vector<Planned>&
   for (std::size_t i = 0; i < planned.size(); ++i) {
     const Planned& one = planned[i];
     PTPKG_CHECK(env.cancel.Check());
-    PTPKG_TRY(const bool replaces, Exists(env.fs, one.to), FrameOf(one));
-    PTPKG_CHECK(RenameAs(env.fs, staged[i].file, one.to, on_existing), FrameOf(one));
+    PTPKG_CHECK(PlaceFile(env, staged[i].file, one.to, on_existing), FrameOf(one));
     outcomes.push_back({.from = one.from, .to = one.to});
-    if (replaces) PTPKG_CHECK(RemoveSidecars(env, one.to), FrameOf(one));
   }
   return Ok();
 }

@@ -17,9 +17,9 @@ struct DevSummary {
   AbsPath log = AbsPath::Literal("/nonexistent");  ///< Log of the script; grows while it runs.
   bool anew = false;                               ///< Everything was made from the beginning.
   std::string why_anew = {};                       ///< "" for a first run.
-  std::vector<RelPath> copied = {};  ///< Source files copied since the last run; empty when all is new.
-  std::vector<RelPath> removed = {};
-  std::string script = {};  ///< "build.script" or "extra.ptpkg.dev.script"; "": there is none.
+  std::vector<RelPath> copied = {};   ///< Source files copied since the last run; empty when all is new.
+  std::vector<RelPath> removed = {};  ///< Likewise.
+  std::string script = {};            ///< "build.script" or "extra.ptpkg.dev.script"; "": there is none.
   double script_seconds = 0;
   double test_seconds = 0;
   builder::PrefixTests tests = {};  ///< Failed ones are findings.

@@ -275,8 +275,9 @@ Result<DevInputs> ReadDevInputs(Env& env, const recipe::Recipe& recipe, const gr
   PTPKG_TRY(native.recipe.recipe_dir, run.Place("recipe"));
   PTPKG_TRY(builder::RecipeFolder recipe_folder, ReadRecipeFolder(env, run));
   const auto given = run.Place("source");
+  PTPKG_TRY(native.recipe.sources, ReadSources(run));
   recipe::Recipe with_sources = recipe;
-  PTPKG_TRY(with_sources.sources, ReadSources(run));
+  with_sources.sources = native.recipe.sources;
   PTPKG_TRY(DevSources sources, SplitSources(env, with_sources, given ? std::optional(*given) : std::nullopt,
                                              ReadSourceExclusions(run)));
   DevInputs inputs{.native = std::move(native),
@@ -304,9 +305,6 @@ Result<std::optional<PreparedDev>> PrepareDevFolder(Env& env, const DevJob& job,
   if (!is_first) env.reporter.Note(fmt::format("'{}' starts over: {}", job.recipe.FileStem(), why));
   PTPKG_TRY(PreparedDev made, MakeDevAnew(env, job, folder));
   if (!is_first) made.why_anew = std::move(why);
-  // Empty unless sources were copied before the obstacle was found.
-  made.copied = std::move(resumed.prepared.copied);
-  made.removed = std::move(resumed.prepared.removed);
   return std::optional(std::move(made));
 }
 
@@ -321,6 +319,7 @@ builder::BuildInput DevBuildInput(const DevJob& job, const builder::WorkLayout& 
           .unpack = {},
           .layout = layout,
           .log_file = DevLogFile(folder),
+          .source_commit = SourceCommit(job.run, job.inputs.native.recipe.sources),
           .memory_per_job = job.recipe.ptpkg.memory_per_job};
 }
 

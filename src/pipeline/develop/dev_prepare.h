@@ -42,7 +42,7 @@ struct PreparedDev {
   builder::WorkLayout layout = {};
   bool anew = false;                 ///< Everything was made from the beginning.
   std::string why_anew = {};         ///< "" for a first run.
-  std::vector<RelPath> copied = {};  ///< Source files copied since the last run.
+  std::vector<RelPath> copied = {};  ///< Source files copied since the last run; empty with `anew`.
   std::vector<RelPath> removed = {};
 };
 

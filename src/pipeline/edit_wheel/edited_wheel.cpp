@@ -17,14 +17,8 @@ Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const A
 
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, ExistingFilePolicy on_existing,
                               const std::optional<RegressionCheck>& judgement) {
-  PTPKG_TRY(const bool replaces, Exists(env.fs, wheel.to));
-  if (judgement) {
-    PTPKG_TRY(const StagedWheel staged, StageEditedWheel(env, wheel, wheel.to.Parent(), judgement));
-    PTPKG_CHECK(RenameAs(env.fs, staged.file, wheel.to, on_existing));
-  } else {
-    PTPKG_CHECK(archive::WriteEditedZip(env, wheel.from, wheel.to, on_existing, wheel.edits));
-  }
-  return replaces ? RemoveSidecars(env, wheel.to) : Ok();
+  PTPKG_TRY(const StagedWheel staged, StageEditedWheel(env, wheel, wheel.to.Parent(), judgement));
+  return PlaceFile(env, staged.file, wheel.to, on_existing);
 }
 
 Result<void> RemoveReplaced(Env& env, const AbsPath& from, const AbsPath& to) {

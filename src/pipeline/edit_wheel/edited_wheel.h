@@ -28,10 +28,9 @@ struct StagedWheel {
 Result<StagedWheel> StageEditedWheel(Env& env, const EditedWheel& wheel, const AbsPath& folder,
                                      const std::optional<RegressionCheck>& judgement);
 
-/// Writes wheel.to, and removes sidecar files of another file with that name. With `judgement`, the new wheel
-/// is checked first, in a scratch directory next to its final path. Post: wheel.to exists whole, or is
-/// unchanged. Errors: any from archive::WriteEditedZip, kCheckFailed with the findings, kAlreadyExists
-/// (kRefuse only).
+/// Writes wheel.to from a scratch directory next to it, where it is checked first with `judgement`. Sidecar
+/// files of a replaced wheel go before it does. Post: wheel.to exists whole, or is unchanged. Errors: any
+/// from archive::WriteEditedZip, kCheckFailed with the findings, kAlreadyExists (kRefuse only).
 Result<void> WriteEditedWheel(Env& env, const EditedWheel& wheel, ExistingFilePolicy on_existing,
                               const std::optional<RegressionCheck>& judgement);
 

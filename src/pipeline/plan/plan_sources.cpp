@@ -254,6 +254,10 @@ Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run) {
   return sources;
 }
 
+std::string SourceCommit(const graph::NodeRun& run, const std::vector<recipe::Source>& sources) {
+  return sources.empty() || run.Place("source") ? "" : sources.front().git.commit;
+}
+
 Result<void> AddSource(Env& env, const std::string& name, const std::string& value, BuildRequest& request) {
   PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
   if (request.sources.contains(name) || request.git_sources.contains(name)) {

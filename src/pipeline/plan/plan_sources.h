@@ -39,5 +39,8 @@ std::vector<AbsPath> ReadSourceExclusions(const graph::NodeRun& run);
 void SetSourceExclusions(graph::Node& node, const std::vector<AbsPath>& left_out);
 /// Errors: kInvalidInput.
 Result<std::vector<recipe::Source>> ReadSources(const graph::NodeRun& run);
+/// Commit of the first of `sources`, from ReadSources; "" for other sources, and for a directory that
+/// --source names.
+std::string SourceCommit(const graph::NodeRun& run, const std::vector<recipe::Source>& sources);
 
 }  // namespace ptpkg::pipeline

@@ -5,7 +5,7 @@
 // For a replaced file the order matters. Its sidecar files go first: a signature must never seem to belong to
 // the new file. The old file is then kept under a second name by a hard link, so its own name is never free,
 // and the rename replaces it in one step. A new file uses RenameNoReplace, which leaves no moment between
-// looking and renaming.
+// looking and renaming. The last rename is never undone, so it needs no link, which some file systems refuse.
 
 #include "pipeline/plan/result_names.h"
 
@@ -109,6 +109,7 @@ Result<void> AtomicPlacement::Replace(const Move& move, const AbsPath& kept) {
     PTPKG_CHECK(env_.fs.Rename(path, away));
     done_.push_back({.staged = path, .to = away});
   }
+  if (&move == &moves_.back()) return env_.fs.Rename(move.staged, move.to);
   const AbsPath old = kept / move.to.Name();
   PTPKG_CHECK(env_.fs.CreateHardLink(move.to, old));
   PTPKG_CHECK(env_.fs.Rename(move.staged, move.to));
@@ -132,6 +133,12 @@ Result<void> AtomicPlacement::Place(const AbsPath& scratch) {
   }
   made_.clear();
   return Ok();
+}
+
+Result<void> PlaceFile(Env& env, const AbsPath& staged, const AbsPath& to, ExistingFilePolicy on_existing) {
+  AtomicPlacement placement(env, on_existing);
+  placement.Add(staged, to);
+  return placement.Place(staged.Parent());
 }
 
 }  // namespace ptpkg::pipeline

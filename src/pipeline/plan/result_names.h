@@ -72,4 +72,8 @@ class AtomicPlacement {
   std::vector<AbsPath> new_;  // files that are to be removed then
 };
 
+/// Gives one finished file its name, as AtomicPlacement::Place does. `staged` is the only file of a scratch
+/// directory, which gets the sidecars of a replaced file. Errors: kAlreadyExists (kRefuse only), kIo.
+Result<void> PlaceFile(Env& env, const AbsPath& staged, const AbsPath& to, ExistingFilePolicy on_existing);
+
 }  // namespace ptpkg::pipeline

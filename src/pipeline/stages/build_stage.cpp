@@ -70,11 +70,6 @@ Result<BuildInputs> ReadBuildInputs(Env& env, const NodeRun& run) {
                      .cache = std::move(cache)};
 }
 
-/// Commit of the first source; "" for other sources, and for a directory that --source names.
-std::string SourceCommit(const NodeRun& run, const recipe::Recipe& recipe) {
-  return recipe.sources.empty() || run.Place("source") ? "" : recipe.sources.front().git.commit;
-}
-
 /// Input for the builder, apart from what the staging output gives.
 Result<builder::BuildInput> MakeBuildInput(const NodeRun& run, const BuildInputs& inputs,
                                            const builder::WorkLayout& layout) {
@@ -89,7 +84,7 @@ Result<builder::BuildInput> MakeBuildInput(const NodeRun& run, const BuildInputs
       .layout = layout,
       .log_file = log,
       .mentioned = inputs.native.mentioned,
-      .source_commit = SourceCommit(run, inputs.native.recipe),
+      .source_commit = SourceCommit(run, inputs.native.recipe.sources),
       .recipe_folder = inputs.recipe_folder,
       .memory_per_job = ParseBytes(run.Option("memory-per-job")).value_or(0),
       .compiler_cache = inputs.cache ? std::optional(inputs.cache->program) : std::nullopt};

@@ -38,7 +38,7 @@ using graph::NodeResult;
 using graph::NodeRun;
 
 // Raised when equal inputs give other bytes.
-constexpr int kRepackVersion = 6;
+constexpr int kRepackVersion = 7;
 
 Result<NodeResult> WheelToConda(Env& env, const NodeRun& run, WorkFolder& work) {
   convert::WheelToCondaOptions options;

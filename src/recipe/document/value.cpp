@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <fmt/core.h>
+#include <limits>
 #include <numeric>
 
 #include "support/assert.h"
@@ -144,13 +145,19 @@ Json Value::ToJson() const {
   return nullptr;
 }
 
+std::partial_ordering CompareNumbers(const Value& left, const Value& right) {
+  PTPKG_ASSERT(left.IsNumber() && right.IsNumber());
+  static_assert(std::numeric_limits<long double>::digits >= 63, "holds each integer and each double");
+  const auto exact = [](const Value& value) {
+    const std::int64_t* integer = value.AsInteger();
+    return integer != nullptr ? static_cast<long double>(*integer)
+                              : static_cast<long double>(*value.AsReal());
+  };
+  return exact(left) <=> exact(right);
+}
+
 bool operator==(const Value& left, const Value& right) {
-  if (left.IsNumber() && right.IsNumber()) {
-    if (left.AsInteger() != nullptr && right.AsInteger() != nullptr) {
-      return *left.AsInteger() == *right.AsInteger();
-    }
-    return left.Number() == right.Number();
-  }
+  if (left.IsNumber() && right.IsNumber()) return CompareNumbers(left, right) == 0;
   if (left.AsMap() != nullptr && right.AsMap() != nullptr) return *left.AsMap() == *right.AsMap();
   return left.data_ == right.data_;
 }

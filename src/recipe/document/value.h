@@ -1,6 +1,7 @@
 #pragma once
 // Value of a recipe expression. Layer: recipe.
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -59,7 +60,7 @@ class Value {
   /// The JSON value that enters a build hash. Nothing is null.
   [[nodiscard]] Json ToJson() const;
 
-  /// Numbers compare by value whatever their kind; values of different kinds are unequal.
+  /// Numbers compare as in CompareNumbers; values of different kinds are unequal.
   friend bool operator==(const Value& left, const Value& right);
 
  private:
@@ -67,6 +68,10 @@ class Value {
   using SharedMap = std::shared_ptr<const Map>;
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, SharedMap> data_;
 };
+
+/// Compares by value, whatever the kinds, and exactly: whole numbers above 2^53 too. REQUIRES: both
+/// IsNumber().
+std::partial_ordering CompareNumbers(const Value& left, const Value& right);
 
 /// The integer that all of `text` spells in decimal, with an optional '-'; nullopt if it spells none
 /// or does not fit.

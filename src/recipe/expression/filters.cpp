@@ -18,6 +18,7 @@
 #include "support/assert.h"
 #include "support/limits.h"
 #include "support/text/text.h"
+#include "support/text/utf8.h"
 #include "versions/build_string.h"
 
 namespace ptpkg::recipe {
@@ -52,7 +53,7 @@ Result<Value::List> Items(std::string_view filter, const Value& value) {
   }
   if (const std::string* text = value.AsText()) {
     Value::List characters;
-    for (const char c : *text) characters.emplace_back(std::string(1, c));
+    for (const std::string_view c : Utf8Characters(*text)) characters.emplace_back(std::string(c));
     return characters;
   }
   return WrongInput(filter, "a list or text", value);
@@ -67,7 +68,7 @@ Result<Value::List> Sorted(std::string_view filter, const Value& value) {
   if (!numbers && !texts)
     return Invalid(fmt::format("'{}' needs items that are all numbers or all text", filter));
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
-    return numbers ? a.Number() < b.Number() : *a.AsText() < *b.AsText();
+    return numbers ? CompareNumbers(a, b) < 0 : *a.AsText() < *b.AsText();
   });
   return items;
 }

@@ -1,7 +1,8 @@
-// Binary operators, indexing and slices, with Python's results. Three points differ from C++:
+// Binary operators, indexing and slices, with Python's results. Four points differ from C++:
 //
 // - `//` and `%` round towards minus infinity. `/` always gives a real.
 // - Whole numbers have 64 bits here but any size in Python, so each overflow is an error.
+// - The characters of a text are code points of UTF-8.
 // - Bounds of a slice are clamped, negative ones count from the end, and a negative step turns the range
 //   around.
 //
@@ -19,6 +20,7 @@
 #include "support/assert.h"
 #include "support/limits.h"
 #include "support/text/text.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg::recipe {
 namespace {
@@ -93,7 +95,7 @@ bool Satisfies(const std::string& op, std::partial_ordering order) {
 }
 
 Result<Value> Ordering(const std::string& op, const Value& left, const Value& right) {
-  if (left.IsNumber() && right.IsNumber()) return Value(Satisfies(op, left.Number() <=> right.Number()));
+  if (left.IsNumber() && right.IsNumber()) return Value(Satisfies(op, CompareNumbers(left, right)));
   if (left.AsText() != nullptr && right.AsText() != nullptr) {
     return Value(Satisfies(op, left.AsText()->compare(*right.AsText()) <=> 0));
   }
@@ -194,14 +196,16 @@ Result<Value> ItemAt(const Value& object, const Value& index) {
   if (list == nullptr && text == nullptr) {
     return Error(ErrorCode::kInvalidInput, fmt::format("{} cannot be indexed", object.KindName()));
   }
-  const auto size = static_cast<std::int64_t>(list != nullptr ? list->size() : text->size());
+  const std::vector<std::string_view> characters =
+      text != nullptr ? Utf8Characters(*text) : std::vector<std::string_view>();
+  const auto size = static_cast<std::int64_t>(list != nullptr ? list->size() : characters.size());
   const std::int64_t at = *position < 0 ? *position + size : *position;
   if (at < 0 || at >= size) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("index {} is outside a value of {} items", *position, size));
   }
   const auto i = static_cast<std::size_t>(at);
-  return list != nullptr ? (*list)[i] : Value(std::string(1, (*text)[i]));
+  return list != nullptr ? (*list)[i] : Value(std::string(characters[i]));
 }
 
 Result<Value> SliceOf(const Value& object, const Value& begin, const Value& end, const Value& step) {
@@ -210,7 +214,9 @@ Result<Value> SliceOf(const Value& object, const Value& begin, const Value& end,
   if (list == nullptr && text == nullptr) {
     return Error(ErrorCode::kInvalidInput, fmt::format("{} has no slices", object.KindName()));
   }
-  const auto size = static_cast<std::int64_t>(list != nullptr ? list->size() : text->size());
+  const std::vector<std::string_view> characters =
+      text != nullptr ? Utf8Characters(*text) : std::vector<std::string_view>();
+  const auto size = static_cast<std::int64_t>(list != nullptr ? list->size() : characters.size());
   const std::int64_t* given = step.AsInteger();
   if (given == nullptr && !step.IsNone()) {
     return Error(ErrorCode::kInvalidInput,
@@ -224,16 +230,16 @@ Result<Value> SliceOf(const Value& object, const Value& begin, const Value& end,
   PTPKG_TRY(const std::int64_t first, SliceBound(begin, size, by > 0 ? range.first : range.second, range));
   PTPKG_TRY(const std::int64_t last, SliceBound(end, size, by > 0 ? range.second : range.first, range));
   Value::List items;
-  std::string characters;
+  std::string part;
   for (std::int64_t i = first; by > 0 ? i < last : i > last; i += by) {
     const auto at = static_cast<std::size_t>(i);
     if (list != nullptr) {
       items.push_back((*list)[at]);
     } else {
-      characters += (*text)[at];
+      part += characters[at];
     }
   }
-  return list != nullptr ? Value(std::move(items)) : Value(std::move(characters));
+  return list != nullptr ? Value(std::move(items)) : Value(std::move(part));
 }
 
 }  // namespace ptpkg::recipe

@@ -78,8 +78,10 @@ struct Groups {
 /// `root`: what of the tree of groups is mounted at `mount`. A group above the root of its name space
 /// ("/../x") is not to be seen: then the mount itself is all that is known.
 std::vector<AbsPath> LevelsOf(const std::string& mount, const std::string& root, std::string group) {
-  if (root != "/" && group.starts_with(root)) group.erase(0, root.size());
-  if (group.find("..") != std::string::npos) group = "/";
+  // A whole path: "/ci/12" is not below "/ci/1", and "/a..b" is a name.
+  const auto is_below = [&](const std::string& parent) { return (group + "/").starts_with(parent + "/"); };
+  if (is_below("/..") || (root != "/" && !is_below(root))) group = "/";
+  if (root != "/" && is_below(root)) group.erase(0, root.size());
   auto top = AbsPath::Parse(mount);
   auto folder = AbsPath::Parse(group == "/" || group.empty() ? mount : mount + group);
   std::vector<AbsPath> levels;

@@ -1,5 +1,6 @@
 #include "support/text/utf8.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 namespace ptpkg {
@@ -46,6 +47,15 @@ bool IsUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::vector<std::string_view> Utf8Characters(std::string_view text) {
+  std::vector<std::string_view> characters;
+  while (!text.empty()) {
+    characters.push_back(text.substr(0, std::max<std::size_t>(Utf8Length(text), 1)));
+    text.remove_prefix(characters.back().size());
+  }
+  return characters;
 }
 
 char32_t Utf8CodePoint(std::string_view character) {

@@ -13,6 +13,8 @@ namespace ptpkg {
 /// surrogate, above U+10FFFF, cut off).
 std::size_t Utf8Length(std::string_view text);
 bool IsUtf8(std::string_view text);
+/// The characters of `text`. A byte that begins none stands for itself.
+std::vector<std::string_view> Utf8Characters(std::string_view text);
 /// REQUIRES: `character` is one well-formed character.
 char32_t Utf8CodePoint(std::string_view character);
 /// One or two units of UTF-16.

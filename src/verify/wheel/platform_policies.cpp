@@ -20,9 +20,17 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr std::string_view kGlibcFamily = "GLIBC";
-// DT_RELR was added to glibc in this version; linkers then require this name instead of a number.
-constexpr std::string_view kRelativeRelocations = "GLIBC_ABI_DT_RELR";
-constexpr GlibcVersion kRelativeRelocationsSince{2, 36};
+/// Names that a linker requires instead of a number, and the first release of glibc with each. Source:
+/// elf/Versions, sysdeps/x86/Versions, sysdeps/x86_64/Versions and sysdeps/i386/Versions of glibc.
+struct AbiName {
+  std::string_view name;
+  GlibcVersion since;
+};
+// The last three are in the stable branches of 2.36 to 2.42 too, but in none of their releases.
+constexpr std::array<AbiName, 4> kAbiNames = {{{"GLIBC_ABI_DT_RELR", {2, 36}},
+                                               {"GLIBC_ABI_DT_X86_64_PLT", {2, 43}},
+                                               {"GLIBC_ABI_GNU2_TLS", {2, 43}},
+                                               {"GLIBC_ABI_GNU_TLS", {2, 43}}}};
 
 struct NamedMachine {
   std::uint16_t machine;
@@ -201,7 +209,9 @@ bool PyPiAcceptsPlatform(std::string_view platform) {
 }
 
 std::optional<GlibcVersion> GlibcOf(std::string_view version) {
-  if (version == kRelativeRelocations) return kRelativeRelocationsSince;
+  for (const AbiName& abi : kAbiNames) {
+    if (version == abi.name) return abi.since;
+  }
   if (!version.starts_with("GLIBC_")) return std::nullopt;
   const std::string_view number = version.substr(6);
   // Three numbers ("2.2.5") are versions of before 2.5: the third never matters to a policy.

@@ -39,7 +39,8 @@ class PlatformPolicies {
   /// The table built into the program.
   static Result<PlatformPolicies> BuiltIn();
 
-  /// `version`: "GLIBC_2.14". A GLIBC version above the table's last is its own policy, as PEP 600 has it.
+  /// `version`: "GLIBC_2.14". A GLIBC version above the table's last is its own policy, as PEP 600 has it; so
+  /// is "GLIBC_ABI_GNU2_TLS" (GlibcOf).
   [[nodiscard]] Verdict Judge(std::string_view machine, std::string_view version) const;
   /// The lowest policy of `machine`: what a file gets that requires nothing. nullopt for an unknown machine.
   [[nodiscard]] std::optional<GlibcVersion> Lowest(std::string_view machine) const;

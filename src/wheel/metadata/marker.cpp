@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <utility>
 #include <vector>
 
 #include "support/text/text.h"
@@ -68,14 +69,31 @@ bool MatchesPrefix(const Version& version, const Version& prefix) {
   return true;
 }
 
-bool CompareAsVersions(const Version& left, std::string_view op, const Version& right) {
+/// "<1.0" leaves out the pre-releases of 1.0, the first of which is 1.0.dev0.
+bool IsBelow(const Version& version, Version bound) {
+  if (bound.pre_kind.empty() && !bound.dev) bound.dev = "0";
+  return CompareVersions(version, bound) < 0;
+}
+
+/// ">1.0" leaves out the post-releases of 1.0. `version` has no local part.
+bool IsAbove(Version version, const Version& bound) {
+  if (version.post && !bound.post && !bound.dev) {
+    version.post.reset();
+    version.dev.reset();
+  }
+  return CompareVersions(version, bound) > 0;
+}
+
+/// As PEP 440 and packaging's Specifier compare. A bound without a local part means all local versions of it.
+bool CompareAsVersions(Version left, std::string_view op, const Version& right) {
+  if (right.local.empty()) left.local.clear();
   const auto order = CompareVersions(left, right);
   if (op == "==") return order == 0;
   if (op == "!=") return order != 0;
   if (op == "<=") return order <= 0;
   if (op == ">=") return order >= 0;
-  if (op == "<") return order < 0;
-  if (op == ">") return order > 0;
+  if (op == "<") return IsBelow(left, right);
+  if (op == ">") return IsAbove(std::move(left), right);
   Version prefix = right;  // "~=": at least right, and equal to all but its last number
   prefix.release.pop_back();
   return order >= 0 && MatchesPrefix(left, prefix);

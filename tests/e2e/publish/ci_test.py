@@ -274,11 +274,11 @@ extra: {ptpkg: {formats: [conda]}}
     def test_what_is_missing_is_said(self):
         recipe = self.hostile_recipe(["a", "b"])
         text = self.ci("github", recipe, "--to", "file:///nonexistent/channel", "--runner", "self-hosted")
-        with self.assertRaisesRegex(ci_services.JobFailed, "names no digest"):
+        with self.assertRaisesRegex(ci_services.JobFailed, "PTPKG_IMAGE has no digest"):
             self.service(ci_services.Github, "pull_request", text, variables={"PTPKG_IMAGE": "image:latest"})
         service = ci_services.Github(self.repository, self.scratch / "bare", variables={}, secrets={})
         service.base["PATH"] = "/usr/bin:/bin"
-        with self.assertRaisesRegex(ci_services.JobFailed, "there is no ptpkg: set the CI variable PTPKG_IMAGE"):
+        with self.assertRaisesRegex(ci_services.JobFailed, "cannot run ptpkg: it is not on PATH"):
             service.run(text, "pull_request")
         lost = ci_services.Github(self.repository, self.scratch / "lost", variables={}, secrets={})
         lost.keep = lambda name, source, *, hidden: None if "b" in name.split("-")[-1] else ci_services.Service.keep(

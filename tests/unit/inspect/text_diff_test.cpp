@@ -17,6 +17,8 @@ std::optional<TextDiff> Compared(std::string_view before, std::string_view after
 
 using testing::ElementsAre;
 
+constexpr const char* kNoNewline = "\\ No newline at end of file";
+
 /// "@old,new" of each hunk and "-text" of each line.
 std::vector<std::string> Shown(const TextDiff& diff) {
   std::vector<std::string> shown;
@@ -35,8 +37,8 @@ std::vector<std::string> Shown(std::string_view before, std::string_view after) 
 
 TEST(TextDiff, AChangeHasOneLineOfContext) {
   EXPECT_THAT(Shown("a\nb\nc\nd\ne\n", "a\nb\nC\nd\ne\n"), ElementsAre("@2,2", " b", "-c", "+C", " d"));
-  EXPECT_THAT(Shown("a\n", "a\nb"), ElementsAre("@1,1", " a", "+b"));
-  EXPECT_THAT(Shown("a\nb", "b"), ElementsAre("@1,1", "-a", " b"));
+  EXPECT_THAT(Shown("a\n", "a\nb"), ElementsAre("@1,1", " a", "+b", kNoNewline));
+  EXPECT_THAT(Shown("a\nb", "b"), ElementsAre("@1,1", "-a", " b", kNoNewline));
   EXPECT_THAT(Shown("", "a\nb\n"), ElementsAre("@1,1", "+a", "+b"));
 }
 
@@ -54,7 +56,9 @@ TEST(TextDiff, ABlockThatMovesKeepsTheLongerPart) {
 }
 
 TEST(TextDiff, EndsOfLines) {
-  EXPECT_THAT(Shown("a\n", "a"), ElementsAre());
+  EXPECT_THAT(Shown("a\nb\n", "a\nb"), ElementsAre("@1,1", " a", "-b", "+b", kNoNewline));
+  EXPECT_THAT(Shown("a", "a\nb\n"), ElementsAre("@1,1", "-a", kNoNewline, "+a", "+b"));
+  EXPECT_THAT(Shown("\n", ""), ElementsAre("@1,1", "-"));
   EXPECT_THAT(Shown("a\r\n", "a\n"), ElementsAre("@1,1", "-a\r", "+a"));
 }
 

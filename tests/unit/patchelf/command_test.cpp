@@ -67,8 +67,16 @@ TEST_F(PatchelfWords, EveryEdit) {
 TEST_F(PatchelfWords, PrecedenceOfPathActions) {
   EXPECT_EQ(Parse({"--remove-rpath", "--set-rpath", "/x", "f"})->edits.path_action, PathAction::kRemove);
   EXPECT_EQ(Parse({"--shrink-rpath", "--set-rpath", "/x", "f"})->edits.path_action, PathAction::kShrink);
-  EXPECT_THAT(Parse({"--set-rpath", "/x", "--add-rpath", "/y", "f"}),
-              FailsWith(ErrorCode::kUsage, HasSubstr("not allowed with --add-rpath")));
+  const std::vector<std::string> set = {"--set-rpath", "/x"};
+  const std::vector<std::string> add = {"--add-rpath", "/y"};
+  for (const auto& [first, second] : {std::pair(set, add), std::pair(add, set)}) {
+    for (const char* between : {"--debug", "--remove-rpath", "--shrink-rpath"}) {
+      EXPECT_THAT(Parse({first[0], first[1], between, second[0], second[1], "f"}),
+                  FailsWith(ErrorCode::kUsage, HasSubstr("not allowed with --add-rpath")));
+      EXPECT_THAT(Parse({between, first[0], first[1], second[0], second[1], "f"}),
+                  FailsWith(ErrorCode::kUsage, HasSubstr("not allowed with --add-rpath")));
+    }
+  }
 }
 
 TEST_F(PatchelfWords, ClearingTheStackFlagWins) {

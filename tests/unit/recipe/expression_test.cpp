@@ -68,6 +68,38 @@ TEST_F(ExpressionTest, AllValuesOfARecipeTogetherAreLimited) {
   ADD_FAILURE() << "nothing was refused";
 }
 
+TEST_F(ExpressionTest, TheCharactersOfATextAreCodePoints) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"'aä€😀' | length", "4"},
+      {"'aä€😀' | list", R"(["a","ä","€","😀"])"},
+      {"'aä€😀' | reverse", R"("😀€äa")"},
+      {"'aä€😀' | first ~ ('aä€😀' | last)", R"("a😀")"},
+      {"'aä€😀'[1]", R"("ä")"},
+      {"'aä€😀'[-1]", R"("😀")"},
+      {"'aä€😀'[4]", "error: index 4 is outside a value of 4 items"},
+      {"'aä€😀'[1:3]", R"("ä€")"},
+      {"'aä€😀'[::-2]", R"("😀ä")"},
+      {"'äb' | slice(2)", R"([["ä"],["b"]])"},
+      {"'ääb' | unique", R"(["ä","b"])"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
+TEST_F(ExpressionTest, LargeWholeNumbersCompareExactly) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"9007199254740993 > 9007199254740992", "true"},
+      {"9007199254740993 <= 9007199254740992", "false"},
+      {"9007199254740993 == 9007199254740992.0", "false"},
+      {"9007199254740993 > 9007199254740992.0", "true"},
+      {"9223372036854775807 < 9223372036854775808.0", "true"},
+      {"9007199254740992 == 9007199254740992.0", "true"},
+      {"[9007199254740993, 9007199254740992] | sort", "[9007199254740992,9007199254740993]"},
+      {"[9007199254740993, 9007199254740992] | max", "9007199254740993"},
+      {"9007199254740993 is gt(9007199254740992)", "true"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Show(text), expected) << text;
+}
+
 TEST_F(ExpressionTest, UniqueKeepsTheFirst) {
   EXPECT_EQ(Show("['b', 'a', 'b', 1, 1.0, [1], [1], true, 'a'] | unique"), R"(["b","a",1,[1],true])");
   Value::List numbers;

@@ -246,6 +246,43 @@ TEST_F(GitSourceTest, ADamagedMirrorIsFetchedAgain) {
   EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("fetching it again")));
 }
 
+TEST_F(GitSourceTest, ADamagedPackIsFetchedAgain) {
+  env_->variables["GIT_CONFIG_COUNT"] = "1";
+  env_->variables["GIT_CONFIG_KEY_0"] = "fetch.unpackLimit";
+  env_->variables["GIT_CONFIG_VALUE_0"] = "1";
+  git().rev = repo_.Commit("f", "x");
+  for (const char* ending : {".pack", ".idx"}) {
+    ASSERT_OK(Make());
+    const AbsPath objects = Mirror() / "repo.git/objects";
+    for (const std::string& name : test::ListTree(env_->fs, objects)) {
+      if (!name.ends_with(ending)) continue;
+      ASSERT_OK(env_->fs.SetMode(objects / name, 0644));
+      ASSERT_OK(WriteFile(env_->fs, objects / name, "damaged"));
+    }
+    ASSERT_OK(RemoveTree(env_->fs, env_.dir() / "work/src"));
+    EXPECT_THAT(Take(), test::IsOk()) << ending;
+  }
+  EXPECT_THAT(env_.reporter.warnings(), ::testing::Each(HasSubstr("fetching it again")));
+  EXPECT_EQ(env_.reporter.warnings().size(), 2U);
+}
+
+TEST_F(GitSourceTest, ADamagedServerIsNoDamageOfTheMirror) {
+  git().rev = repo_.Commit("f", std::string(100'000, 'x'));
+  // The commit is read by git itself, and the file by a program whose words follow "remote: ".
+  for (const std::string& broken : {std::string("HEAD:f"), std::string("HEAD")}) {
+    const std::string id = repo_.Git({"rev-parse", broken});
+    const AbsPath object = repo_.path() / ".git/objects" / id.substr(0, 2) / id.substr(2);
+    ASSERT_OK_AND_ASSIGN(const std::string sound, ReadFile(env_->fs, object));
+    ASSERT_OK(env_->fs.SetMode(object, 0644));
+    ASSERT_OK(WriteFile(env_->fs, object, "damaged"));
+    ASSERT_OK(RemoveTree(env_->fs, env_.dir() / "work/src"));
+    git().commit = git().rev;
+    EXPECT_THAT(Take(), FailsWith(ErrorCode::kIo, HasSubstr("cannot fetch"))) << broken;
+    ASSERT_OK(WriteFile(env_->fs, object, sound));
+  }
+  EXPECT_THAT(env_.reporter.warnings(), IsEmpty());
+}
+
 TEST_F(GitSourceTest, OfflineADamagedMirrorStays) {
   const std::string origin = "https://127.0.0.1:1/toy.git";  // nobody listens there
   git().url = origin;

@@ -74,11 +74,27 @@ TEST_F(WheelIndexTest, SaysWhichVersionsExist) {
 TEST_F(WheelIndexTest, TellsAnIndexThatCannotBeReachedFromAPackageThatIsNotThere) {
   index_.Fails(
       "ninja",
-      "WARNING: Retrying (Retry(total=4)) after connection broken by NewConnectionError\n"
+      "WARNING: Retrying (Retry(total=1, connect=None)) after connection broken by NewConnectionError\n"
+      "WARNING: Retrying (Retry(total=0, connect=None)) after connection broken by NewConnectionError\n"
       "ERROR: Could not find a version that satisfies the requirement ninja (from versions: none)\n");
   EXPECT_THAT(Ask("ninja"), FailsWith(ErrorCode::kNetwork, HasSubstr("cannot reach the Python index")));
+  index_.Fails("wheel", "ERROR: Could not install packages due to an OSError: NewConnectionError\n");
+  EXPECT_THAT(Ask("wheel"), FailsWith(ErrorCode::kNetwork, HasSubstr("cannot reach the Python index")));
   index_.Fails("a", "ERROR: ResolutionImpossible\nbecause of this\n");
   EXPECT_THAT(Ask("a"), FailsWith(ErrorCode::kCommandFailed, HasSubstr("because of this")));
+}
+
+// The words of pip 26 for an index that cut two connections and then answered.
+TEST_F(WheelIndexTest, ARetryThatSucceededIsNoNetworkFailure) {
+  index_.Fails(
+      "toy==2.0",
+      "WARNING: Retrying (Retry(total=4, connect=None, read=None, redirect=None, status=None)) after "
+      "connection broken by 'ConnectionResetError(104, 'Connection reset by peer')': /simple/toy/\n"
+      "WARNING: Retrying (Retry(total=3, connect=None, read=None, redirect=None, status=None)) after "
+      "connection broken by 'NewConnectionError('Connection to index timed out')': /simple/toy/\n"
+      "ERROR: Could not find a version that satisfies the requirement toy==2.0 (from versions: 1.0)\n"
+      "ERROR: No matching distribution found for toy==2.0\n");
+  EXPECT_THAT(Ask("toy==2.0"), FailsWith(ErrorCode::kNotFound, HasSubstr("available versions: 1.0")));
 }
 
 TEST_F(WheelIndexTest, RefusesWhatIsNoWheel) {

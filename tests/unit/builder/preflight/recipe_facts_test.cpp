@@ -140,6 +140,17 @@ TEST_F(FactsTest, GpusThatNothingRunsOn) {
   recipe_.ptpkg.device_code = {"9.0+PTX"};
   EXPECT_FALSE(unserved("12.0"));
   EXPECT_TRUE(unserved("8.0"));
+  for (const char* list : {"10.0a", "sm_100a", "compute_100a", "10.0a+PTX"}) {
+    recipe_.ptpkg.device_code = {list};
+    EXPECT_FALSE(unserved("10.0")) << list;
+    EXPECT_TRUE(unserved("10.3")) << list << ": this chip alone";
+    EXPECT_TRUE(unserved("12.0")) << list;
+  }
+  for (const char* list : {"10.0f", "compute_100f"}) {
+    recipe_.ptpkg.device_code = {list};
+    EXPECT_FALSE(unserved("10.3")) << list << ": its family";
+    EXPECT_TRUE(unserved("12.0")) << list;
+  }
 }
 
 TEST_F(FactsTest, SubmodulesThatNobodyFilled) {

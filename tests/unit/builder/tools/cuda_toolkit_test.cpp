@@ -113,6 +113,15 @@ TEST_F(CudaToolkitTest, CudnnOfAnotherCuda) {
   EXPECT_THAT(foreign(), Optional(std::string("'/d/lib64/libcudnn_adv.so.9' is for CUDA 11")));
   fs_.AddFile("/d/lib64/libcudnn_adv.so.9", library + std::string("blasLt.so.12\0more", 17));
   EXPECT_EQ(foreign(), std::nullopt);
+  // So may its digits: each begin of the name around the end of the first piece.
+  for (std::size_t at = library.size() + 40; at < library.size() + 66; ++at) {
+    std::string cut(at, 'x');
+    cut.append("libcublasLt.so.12").append(100, '\0');
+    fs_.AddFile("/d/lib64/libcudnn_adv.so.9", cut);
+    EXPECT_EQ(foreign(), std::nullopt) << at;
+  }
+  fs_.AddFile("/d/lib64/libcudnn_adv.so.9", library + "libcublasLt.so.11");
+  EXPECT_NE(foreign(), std::nullopt) << "at the end of the file";
   fs_.AddFile("/d/lib64/libcudnn_adv.so.9", "a stub");
   EXPECT_EQ(foreign(), std::nullopt) << "nothing tells";
 }

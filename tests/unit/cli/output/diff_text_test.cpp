@@ -124,15 +124,18 @@ TEST(DiffText, LinesOfTextFilesAreAUnifiedDiff) {
       {"removed", 1},
       {"added", 2},
       {"hunks",
-       {{{"old_line", 4}, {"new_line", 5}, {"lines", {line(" ", "a"), line("-", "b"), line("+", "c")}}},
+       {{{"old_line", 4},
+         {"new_line", 5},
+         {"lines", {line(" ", "a"), line("-", "b"), line("+", "c"), line("\\", " x")}}},
         {{"old_line", 9}, {"new_line", 9}, {"lines", {line("+", "d")}}}}},
       {"more_lines", 7}};
-  EXPECT_THAT(DiffLines(document, {.rows = 6}),
-              ElementsAre("files: 1 changed, 4 equal", "  changed  x.py (+1 B)", "    @@ -4,2 +5,2 @@",
-                          "     a", "    -b", "    +c", "    @@ -8,0 +9,1 @@", "    +d", "    … and 7 more"));
+  EXPECT_THAT(
+      DiffLines(document, {.rows = 7}),
+      ElementsAre("files: 1 changed, 4 equal", "  changed  x.py (+1 B)", "    @@ -4,2 +5,2 @@", "     a",
+                  "    -b", "    +c", "    \\ x", "    @@ -8,0 +9,1 @@", "    +d", "    … and 7 more"));
   EXPECT_THAT(DiffLines(document, {.rows = 2}),
               ElementsAre("files: 1 changed, 4 equal", "  changed  x.py (+1 B)", "    @@ -4,2 +5,2 @@",
-                          "     a", "    … and 11 more", "--rows 6 shows all rows, --json more details"));
+                          "     a", "    … and 12 more", "--rows 7 shows all rows, --json more details"));
 }
 
 }  // namespace

@@ -197,6 +197,31 @@ TEST_F(CiTest, SourcesAreOnesThatJobsReach) {
               FailsWith(ErrorCode::kUsage, HasSubstr("is outside the repository")));
 }
 
+TEST_F(CiTest, TheNameOfTheRecipeReplacesTheSourcesOfTheStagingOutputAlone) {
+  Write("recipes/toy/recipe.yaml", R"(recipe: {name: toy, version: '1.0'}
+build: {string: s}
+about: {license: MIT, summary: toy}
+outputs:
+- staging: {name: base}
+  source: {path: base-gone}
+  build: {script: ['true']}
+- package: {name: one}
+  inherit: base
+  source: {path: one-gone}
+)");
+  Write("recipes/toy/variants.yaml", "{}\n");
+  const auto warnings_with = [&](const std::string& name) {
+    request_.sources = {{name, (env_.dir() / "repo/recipes/toy/src").str()}};
+    const std::size_t before = env_.reporter.warnings().size();
+    EXPECT_THAT(Run(), IsOk());
+    std::vector<std::string> warnings = env_.reporter.warnings();
+    warnings.erase(warnings.begin(), warnings.begin() + static_cast<std::ptrdiff_t>(before));
+    return warnings;
+  };
+  EXPECT_THAT(warnings_with("toy"), ElementsAre(HasSubstr("one-gone' of 'one' does not exist here")));
+  EXPECT_THAT(warnings_with("one"), ElementsAre(HasSubstr("base-gone' of 'base' does not exist here")));
+}
+
 TEST_F(CiTest, ImagesNameTheirDigestAndFitSomeVariant) {
   const auto image = [&](const std::string& text) {
     request_.images = {*CiRule::Parse("--image", text)};

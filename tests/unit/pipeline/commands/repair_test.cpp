@@ -7,6 +7,7 @@
 #include "support/matchers.h"
 #include "support/test_env.h"
 #include "unit/elf/fixtures/synthetic_elf.h"
+#include "unit/pipeline/fixtures/stale_signature.h"
 #include "unit/wheel/wheel_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -148,6 +149,18 @@ TEST_F(RepairTest, ANameThatIsTakenStopsTheRunBeforeAnythingIsWritten) {
     EXPECT_EQ(summary.failure->code(), ErrorCode::kAlreadyExists);
     EXPECT_EQ(env_.dir().ReadFile("out/" + std::string(new_wheel_.Name())), "in the way");
   }
+}
+
+TEST_F(RepairTest, AnOldSignatureIsNeverBesideTheNewWheel) {
+  const AbsPath changed = Sick("a");
+  const AbsPath unchanged = Wheel("b", Needing("libc.so.6").Build(), "manylinux_2_5_x86_64");
+  for (const AbsPath& wheel : {changed, unchanged})
+    ExpectNoStaleSignature(env_, new_wheel_, [&](Env& env) -> Result<void> {
+      const RepairRun run{.wheels = {wheel}, .output = output_, .force = true};
+      PTPKG_TRY(RepairSummary summary, Repair(env, run));
+      for (const RepairOutcome& one : summary.outcomes) EXPECT_EQ(one.changed, wheel == changed);
+      return summary.failure ? Result<void>(*std::move(summary.failure)) : Ok();
+    });
 }
 
 TEST_F(RepairTest, AnInterruptionIsAFailureOfTheNextWheel) {

@@ -8,6 +8,7 @@
 #include "support/matchers.h"
 #include "support/test_env.h"
 #include "unit/elf/fixtures/synthetic_elf.h"
+#include "unit/pipeline/fixtures/stale_signature.h"
 #include "unit/wheel/wheel_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -120,6 +121,16 @@ TEST_F(RetagRunTest, WhatIsWrittenIsToldWhateverFails) {
   }
   EXPECT_TRUE(failed_after_one);
   EXPECT_TRUE(failed_after_all);
+}
+
+TEST_F(RetagRunTest, AnOldSignatureIsNeverBesideTheNewWheel) {
+  const AbsPath wheel = Wheel("aa");
+  const AbsPath to = output_ / "aa-1.0-1-cp311-cp311-linux_x86_64.whl";
+  ExpectNoStaleSignature(env_, to, [&](Env& env) -> Result<void> {
+    const RetagRun run{.wheels = {wheel}, .changes = {.build = "1"}, .output = output_, .force = true};
+    PTPKG_TRY(RetagSummary summary, Retag(env, run));
+    return summary.failure ? Result<void>(*std::move(summary.failure)) : Ok();
+  });
 }
 
 TEST_F(RetagRunTest, ThePlatformIsWhatTheFilesDeserve) {

@@ -8,6 +8,7 @@
 #include "pipeline/develop/shell.h"
 #include "support/mem_fs.h"
 #include "unit/pipeline/fixtures/dev_fixture.h"
+#include "unit/source/git_repository.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -161,6 +162,15 @@ TEST_F(DevTest, TheShorterScriptSaysHowManyJobsItRuns) {
   EXPECT_THAT(ReadFile(env_->fs, summary.layout.source / "jobs"), IsOkAndHolds("77\n"));
 }
 
+TEST_F(DevTest, TheScriptGetsTheCommitOfItsSource) {
+  source::GitRepository repository(env_, "repo");
+  const std::string commit = repository.Commit("a.c", "int a;");
+  WriteRecipe("toy", Script("echo $GIT_FULL_HASH > $PREFIX/hash"),
+              "source: {git: " + repository.path().str() + ", rev: main}\n");
+  ASSERT_OK_AND_ASSIGN(const DevSummary summary, RunDev());
+  EXPECT_THAT(ReadFile(env_->fs, summary.layout.prefix / "hash"), IsOkAndHolds(commit + "\n"));
+}
+
 TEST_F(DevTest, AScriptThatCannotRunTwiceStartsAnew) {
   PutSource("a.c", "int a;");
   WriteToy("extra: {ptpkg: {resume: false}}\n", "mkdir made");
@@ -298,6 +308,25 @@ TEST_F(DevTest, ToolsAreAskedAgainOnlyWhenTheirFilesHaveChanged) {
   ASSERT_OK(env_->fs.SetMode(env_.dir() / "bin/make", 0755));
   ASSERT_OK_AND_ASSIGN(const DevSummary other, RunDev());
   EXPECT_THAT(other.why_anew, HasSubstr("'tools'"));
+}
+
+TEST_F(DevTest, WhatIsMadeAnewListsNoEdits) {
+  Put("bin/make", "#!/bin/sh\necho GNU Make 4.3\n");
+  ASSERT_OK(env_->fs.SetMode(env_.dir() / "bin/make", 0755));
+  env_->variables["PATH"] = (env_.dir() / "bin").str() + ":" + env_->variables["PATH"];
+  PutSource("a.c", "int a;");
+  PutSource("old.c", "int b;");
+  WriteToy("requirements: {build: [make]}\nextra: {ptpkg: {resume: false}}\n");
+  ASSERT_THAT(RunDev(), IsOk());
+  PutSource("a.c", "int a = 1;");
+  ASSERT_OK(env_->fs.Remove(env_.dir() / "toy/src/old.c"));
+  // Tools in another directory of PATH are looked at first, so the run that copies the edits also starts
+  // over.
+  Put("bin/other", "");
+  ASSERT_OK_AND_ASSIGN(const DevSummary again, RunDev());
+  EXPECT_TRUE(again.anew);
+  EXPECT_THAT(again.copied, IsEmpty());
+  EXPECT_THAT(again.removed, IsEmpty());
 }
 
 TEST_F(DevTest, WhatIsMadeAnewIsMadeWithToolsThatWereAsked) {

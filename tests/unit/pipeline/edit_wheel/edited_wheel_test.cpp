@@ -7,6 +7,7 @@
 
 #include "support/matchers.h"
 #include "support/test_env.h"
+#include "unit/pipeline/fixtures/stale_signature.h"
 #include "unit/wheel/wheel_fixture.h"
 
 namespace ptpkg::pipeline {
@@ -54,6 +55,19 @@ TEST(WriteEditedWheel, WhatTheOldWheelHadMayStayAndNothingElseOfItsKind) {
                                         ExistingFilePolicy::kReplace, judgement);
   ASSERT_THAT(refused, FailsWith(ErrorCode::kCheckFailed, HasSubstr("toy/unlisted.py")));
   EXPECT_EQ(refused.error().hint(), "list it; write the wheel anyway: --no-check");
+}
+
+TEST(WriteEditedWheel, AnOldSignatureIsNeverBesideTheNewWheel) {
+  test::TestEnv env;
+  const AbsPath from =
+      wheel::WriteRawZip(env, env.dir() / "toy-1.0-py3-none-any.whl", wheel::MinimalMembers());
+  const AbsPath to = env.dir() / "new/toy-1.0-py3-none-any.whl";
+  const archive::ZipEdits nothing;
+  const EditedWheel wheel{.from = from, .to = to, .edits = nothing};
+  for (const auto& judgement : {std::optional<RegressionCheck>(), std::optional(RegressionCheck())})
+    ExpectNoStaleSignature(env, to, [&](Env& faulty) {
+      return WriteEditedWheel(faulty, wheel, ExistingFilePolicy::kReplace, judgement);
+    });
 }
 
 }  // namespace

@@ -79,6 +79,27 @@ TEST(MachineLimits, AGroupAboveWhatIsMountedLeavesTheMount) {
   EXPECT_EQ(ReadMachineLimits(fs).group_limit_bytes, 42U);
 }
 
+TEST(MachineLimits, AGroupWhoseNameBeginsLikeTheMountedOneIsNotBelowIt) {
+  MemFs fs;
+  fs.AddFile("/proc/self/mountinfo", "31 23 0:28 /ci/1 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  fs.AddFile("/sys/fs/cgroup/memory.max", "42\n");
+  fs.AddFile("/sys/fs/cgroup2/memory.max", "7\n");
+  fs.AddFile("/sys/fs/cgroup/job/memory.max", "40\n");
+  const std::pair<const char*, std::uint64_t> limits[] = {{"/ci/12", 42}, {"/ci/1", 42}, {"/ci/1/job", 40}};
+  for (const auto& [group, limit] : limits) {
+    fs.AddFile("/proc/self/cgroup", std::string("0::") + group + "\n");
+    EXPECT_EQ(ReadMachineLimits(fs).group_limit_bytes, limit) << group;
+  }
+}
+
+TEST(MachineLimits, TwoPointsInAName) {
+  MemFs fs;
+  fs.AddFile("/proc/self/mountinfo", kMounts2);
+  fs.AddFile("/proc/self/cgroup", "0::/a..b\n");
+  fs.AddFile("/sys/fs/cgroup/a..b/memory.max", "42\n");
+  EXPECT_EQ(ReadMachineLimits(fs).group_limit_bytes, 42U);
+}
+
 TEST(MachineLimits, NonsenseIsNotKnown) {
   MemFs fs;
   fs.AddFile("/proc/self/mountinfo", std::string("\n - \nx - cgroup2\n") + kMounts2);

@@ -63,5 +63,11 @@ TEST(Unprinted, AreTheCharactersOfCategoryC) {
     EXPECT_TRUE(HasUnprintedCharacter(text)) << text;
 }
 
+TEST(Utf8, CharactersAndBytesThatBeginNone) {
+  EXPECT_EQ(Utf8Characters("aä€😀"), (std::vector<std::string_view>{"a", "ä", "€", "😀"}));
+  EXPECT_EQ(Utf8Characters("\xC3\x28\xFF"), (std::vector<std::string_view>{"\xC3", "\x28", "\xFF"}));
+  EXPECT_EQ(Utf8Characters(""), std::vector<std::string_view>());
+}
+
 }  // namespace
 }  // namespace ptpkg::test

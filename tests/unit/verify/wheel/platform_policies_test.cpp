@@ -46,6 +46,9 @@ TEST_F(Policies, LowestThatListsAVersion) {
   EXPECT_THAT(PolicyOf("GLIBCXX_3.4.29"), Optional(V(34)));
   EXPECT_THAT(PolicyOf("GCC_12.0.0"), Optional(V(35)));
   EXPECT_THAT(PolicyOf("GLIBC_ABI_DT_RELR"), Optional(V(36)));
+  for (const char* abi : {"GLIBC_ABI_GNU2_TLS", "GLIBC_ABI_DT_X86_64_PLT"})
+    EXPECT_THAT(PolicyOf(abi), Optional(V(43))) << abi;
+  EXPECT_THAT(PolicyOf("GLIBC_ABI_GNU_TLS", "i686"), Optional(V(43)));
   EXPECT_THAT(PolicyOf("GLIBCXX_3.4.33"), Optional(V(39)));
   EXPECT_THAT(PolicyOf("LIBATOMIC_1.2"), Optional(V(24)));
 }
@@ -62,6 +65,7 @@ TEST_F(Policies, MachinesDiffer) {
 
 TEST_F(Policies, WhatNoPolicyAdmitsAndWhatNoneJudges) {
   EXPECT_EQ(PolicyOf("GLIBC_PRIVATE"), std::nullopt);
+  EXPECT_EQ(PolicyOf("GLIBC_ABI_UNKNOWN"), std::nullopt);
   EXPECT_EQ(PolicyOf("GLIBC_2.19"), std::nullopt);  // x86_64 has no such version
   EXPECT_EQ(PolicyOf("GLIBCXX_3.4.99"), std::nullopt);
   EXPECT_THAT(PolicyOf("GLIBC_2.77"), Optional(V(77)));  // PEP 600: the version is the policy

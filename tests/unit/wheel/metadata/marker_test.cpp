@@ -53,6 +53,40 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"os.name == \"posix\"", true}, Case{"python_implementation == 'CPython'", true},
                     Case{"platform_release >= '5'", true}));
 
+// The answers of Specifier(op + bound).contains(version, prereleases=True) in packaging 26.3.
+TEST(EvaluateMarker, ComparesVersionsAsPackaging) {
+  struct Comparison {
+    const char* version;
+    const char* op;
+    const char* bound;
+    bool holds;
+  };
+  const Comparison comparisons[] = {{"3.13rc1", "<", "3.13", false},
+                                    {"3.13.dev0", "<", "3.13", false},
+                                    {"3.12.9", "<", "3.13", true},
+                                    {"3.13a1", "<", "3.13rc1", true},
+                                    {"3.13.post1.dev0", "<", "3.13.post1", false},
+                                    {"3.13", "<", "3.13.post1", true},
+                                    {"3.13.post1", ">", "3.13", false},
+                                    {"3.13+local", ">", "3.13", false},
+                                    {"3.13.1", ">", "3.13", true},
+                                    {"3.13.post2", ">", "3.13.post1", true},
+                                    {"3.13rc1.post1", ">", "3.13rc1", false},
+                                    {"3.13rc2", ">", "3.13rc1", true},
+                                    {"3.13", ">", "3.13rc1", true},
+                                    {"3.13.post1", ">", "3.13.dev1", true},
+                                    {"3.13+local", "==", "3.13", true},
+                                    {"3.13+local", "!=", "3.13", false},
+                                    {"3.13+local", "<=", "3.13", true},
+                                    {"3.13+local", ">=", "3.13", true},
+                                    {"3.13+other", "==", "3.13+local", false}};
+  for (const Comparison& one : comparisons) {
+    const std::string marker = std::string("python_full_version ") + one.op + " '" + one.bound + "'";
+    EXPECT_THAT(EvaluateMarker(marker, {{"python_full_version", one.version}}), IsOkAndHolds(one.holds))
+        << one.version << ": " << marker;
+  }
+}
+
 TEST(EvaluateMarker, ComparesExtrasByNormalName) {
   MarkerEnvironment environment = LinuxPython311();
   environment["extra"] = "opt-einsum";
