@@ -3,7 +3,7 @@
 
     scripts/bootstrap --check                         # once: makes the peers' environment, which holds them
     cmake --preset release && ninja -C build/release ptpkg
-    $(scripts/environment peers)/bin/python bench/pack.py [--only conda,tarbz2,wheel,check,index]
+    $(scripts/environment peers)/bin/python bench/pack.py [--only conda,tarbz2,wheel,transmute,check,index]
 
 The scratch folder needs 2 GB. The wheels are downloaded once into the user's cache. Exit 0: every bar is met; 1: a
 bar is missed; 2: a tool failed.
@@ -12,7 +12,8 @@ Rows: `conda` and `tarbz2` a conda package of the scipy wheel. `ptpkg conda` unp
 search paths, packs, reads everything back, checks it and indexes the channel. The peer only unpacks the wheel (python -m
 zipfile) and packs the same files with assemble_package of rattler-build, at its own compression level and on as many
 threads. (cph create needs 90 CPU seconds for the same .conda, at zstd level 19.) `wheel` the way back, by `ptpkg wheel`, which does as much; the peer is cph
-extract and then wheel pack. `check` the wheel of pyarrow by `ptpkg check`, against auditwheel show, which looks at symbol versions
+extract and then wheel pack. `transmute` that .conda to .tar.bz2 by `ptpkg transmute`, which also checks the package and reads the result
+back, against cph transmute. `check` the wheel of pyarrow by `ptpkg check`, against auditwheel show, which looks at symbol versions
 and needed libraries only. `index` a channel of 400 small packages from nothing, against conda-index as a library, each
 on one thread (its command line and its workers need conda, which the package index does not have). Times are medians of
 rounds in which each tool begins once without any cache of its own. The lines at the end are those of README.md.
@@ -33,11 +34,12 @@ from costs import HEAD, MB, PTPKG, ROUNDS, SCRATCH, Cost, Runner, median, readme
 SCIPY, PYARROW = "1.17.1", "26.0.1"
 PACKAGES = 400
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
-ROWS = ["conda", "tarbz2", "wheel", "check", "index"]
+ROWS = ["conda", "tarbz2", "wheel", "transmute", "check", "index"]
 TASKS = {
     "conda": f"scipy {SCIPY}, wheel to .conda",
     "tarbz2": f"scipy {SCIPY}, wheel to .tar.bz2",
     "wheel": f"scipy {SCIPY}, .conda to wheel",
+    "transmute": f"scipy {SCIPY}, .conda to .tar.bz2",
     "check": f"check the wheel of pyarrow {PYARROW}",
     "index": f"index a channel of {PACKAGES} packages",
 }
@@ -159,6 +161,23 @@ class Bench:
             sizes.append(self.made_by_ptpkg(work, ".whl").stat().st_size / next(work.glob("*.whl")).stat().st_size)
         self.bar("wheel", "times faster than cph and wheel", self.compare("wheel", costs), 1.5, True)
         self.bar("wheel", "size, of wheel's", max(sizes), 1.05, False)
+
+    def row_transmute(self) -> None:
+        model = self.fresh("model")
+        self.convert("conda", self.wheel(), model, "--format", "conda")
+        package = self.made_by_ptpkg(model, ".conda")
+        peer = version_of("conda-package-handling")
+        costs: dict[str, list[Cost]] = {"ptpkg": [], peer: []}
+        sizes = []
+        for _ in range(self.rounds):
+            work = self.fresh("work")
+            costs["ptpkg"].append(self.timed(self.ptpkg, "transmute", package, "--output", work / "dist", "--quiet",
+                                             "--cache-dir", work / "cache"))
+            (work / "theirs").mkdir()
+            costs[peer].append(self.timed(self.peer("cph"), "transmute", package, ".tar.bz2", "--out-folder", work / "theirs"))
+            sizes.append(self.made_by_ptpkg(work, ".tar.bz2").stat().st_size / next((work / "theirs").iterdir()).stat().st_size)
+        self.bar("transmute", "times faster than cph", self.compare("transmute", costs), 1, True)
+        self.bar("transmute", "size, of cph's package", max(sizes), 1.05, False)
 
     def row_check(self) -> None:
         wheel, peer = self.wheel("pyarrow", PYARROW), version_of("auditwheel")

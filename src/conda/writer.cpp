@@ -11,44 +11,22 @@
 // again, unless they replaced a file.
 
 #include <fmt/core.h>
-#include <libdeflate.h>
 
-#include "archive/codec/codec.h"
 #include "archive/tar/tar_writer.h"
-#include "archive/zip/zip_writer.h"
 #include "conda/info/index_json.h"
 #include "conda/info/info_files.h"
 #include "conda/info/payload.h"
 #include "conda/package.h"
+#include "conda/package_files.h"
 #include "conda/package_parts.h"
 #include "support/text/plural.h"
 
 namespace ptpkg::conda {
 namespace {
 
-using archive::CodecSink;
 using archive::Entry;
 using archive::EntrySet;
 using archive::TarWriter;
-using archive::ZipWriter;
-
-/// CRC-32 and size of what passes: a zip member's local header wants both.
-class CrcSink final : public ByteSink {
- public:
-  explicit CrcSink(ByteSink& next) : next_(next) {}
-  Result<void> Write(Bytes bytes) override {
-    crc_ = libdeflate_crc32(crc_, bytes.data(), bytes.size());
-    size_bytes_ += bytes.size();
-    return next_.Write(bytes);
-  }
-  [[nodiscard]] std::uint32_t crc() const { return crc_; }
-  [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
-
- private:
-  ByteSink& next_;
-  std::uint32_t crc_ = 0;
-  std::uint64_t size_bytes_ = 0;
-};
 
 /// Feeds the tar stream to both codecs. The .tar.bz2 takes all of it; the payload part of the .conda begins
 /// after the info members, `skip` bytes in. Also the place where progress and cancellation are seen.
@@ -89,100 +67,6 @@ Result<void> WriteTar(Env& env, ByteSink& out, const std::vector<const EntrySet*
   }
   return tar.Finish();
 }
-
-/// The .conda file: members are begun and ended in order, each a zstd frame of known content size.
-/// Members are stored, with sizes and CRC in the local header. rattler reads stored members only, and its
-/// streaming extraction fails at data descriptors.
-class CondaFile {
- public:
-  CondaFile(Env& env, AtomicFile file, std::string stem, const WriteOptions& options)
-      : env_(env),
-        file_(std::move(file)),
-        zip_(file_.file(), env.source_date_epoch),
-        stem_(std::move(stem)),
-        options_(options) {}
-
-  Result<void> WriteMetadata() {
-    const std::string text = "{\"conda_pkg_format_version\": 2}";
-    PTPKG_TRY(ByteSink * sink, zip_.Begin({.name = RelPath::Literal("metadata.json")}));
-    CrcSink crc(*sink);
-    PTPKG_CHECK(crc.Write(AsBytes(text)));
-    return zip_.End(crc.crc(), crc.size_bytes());
-  }
-
-  /// Returns the sink for the tar of `tar_bytes` that becomes "<part>-<stem>.tar.zst".
-  Result<ByteSink*> Begin(std::string_view part, std::uint64_t tar_bytes) {
-    const archive::ZipWriter::Member member{
-        .name = RelPath::Literal(fmt::format("{}-{}.tar.zst", part, stem_)), .zip64 = NeedsZip64(tar_bytes)};
-    PTPKG_TRY(ByteSink * stored, zip_.Begin(member));
-    crc_ = std::make_unique<CrcSink>(*stored);
-    PTPKG_TRY(codec_, archive::MakeZstdSink(*crc_, {.level = options_.zstd_level,
-                                                    .window_log = options_.zstd_window_log,
-                                                    .jobs = env_.jobs,
-                                                    .content_size = tar_bytes}));
-    return static_cast<ByteSink*>(codec_.get());
-  }
-
-  Result<void> End() {
-    PTPKG_CHECK(codec_->Finish());
-    codec_.reset();
-    return zip_.End(crc_->crc(), crc_->size_bytes());
-  }
-
-  /// The local headers get their CRC and size after the data, so a digest of the file cannot be taken while
-  /// it is written: it is read back once, out of the page cache.
-  Result<Digests> Finish() {
-    PTPKG_TRY(const std::uint64_t size, zip_.Finish());
-    PTPKG_TRY(const Digests digests, HashFile(env_.fs, file_.temp_path(), {.md5 = true}));
-    if (digests.size_bytes != size) {
-      return Error(ErrorCode::kIo, fmt::format("'{}' has {} bytes, {} were written", file_.temp_path().str(),
-                                               digests.size_bytes, size));
-    }
-    return digests;
-  }
-
-  AtomicFile& file() { return file_; }
-
- private:
-  /// Decided by the bound, not by the outcome, so that it depends on the input alone. Zstandard grows
-  /// incompressible data by less than 1/256 and some bytes.
-  /// A needless ZIP64 field would be legal, but old readers stumble over it
-  /// (docs/decisions/0005-conda-format-choices.md).
-  static bool NeedsZip64(std::uint64_t tar_bytes) {
-    return tar_bytes + tar_bytes / 256 + 4096 >= 0xFFFFFFFFULL;
-  }
-
-  Env& env_;
-  AtomicFile file_;
-  ZipWriter zip_;
-  std::string stem_;
-  const WriteOptions& options_;
-  std::unique_ptr<CrcSink> crc_;
-  std::unique_ptr<CodecSink> codec_;
-};
-
-/// The .tar.bz2 file: digests are taken while it is written.
-class TarBz2File {
- public:
-  TarBz2File(Env& env, AtomicFile file, const WriteOptions& options)
-      : file_(std::move(file)),
-        sink_(file_.file()),
-        hash_(&sink_, {.md5 = true}),
-        codec_(archive::MakeBzip2Sink(hash_, {.level = options.bzip2_level, .jobs = env.jobs})) {}
-
-  ByteSink& sink() { return *codec_; }
-  Result<Digests> Finish() {
-    PTPKG_CHECK(codec_->Finish());
-    return hash_.Finish();
-  }
-  AtomicFile& file() { return file_; }
-
- private:
-  AtomicFile file_;
-  FileSink sink_;
-  HashingSink hash_;
-  std::unique_ptr<CodecSink> codec_;
-};
 
 /// One package being written, in one or both formats.
 class PackageWriter {
@@ -229,7 +113,7 @@ class PackageWriter {
     for (const Target& target : targets_) {
       PTPKG_TRY(AtomicFile file, AtomicFile::Create(env_.fs, target.path));
       if (target.format == ArtifactFormat::kConda) {
-        conda_ = std::make_unique<CondaFile>(env_, std::move(file), stem_, options_);
+        conda_ = std::make_unique<CondaFile>(env_, std::move(file), stem_, env_.source_date_epoch, options_);
       } else {
         tar_bz2_ = std::make_unique<TarBz2File>(env_, std::move(file), options_);
       }

@@ -42,9 +42,9 @@ Result<bool> HasWheelIndex(Env& env, const AbsPath& root) {
 
 }  // namespace
 
-Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
+Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderIndexOptions& options) {
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
-  PTPKG_TRY(const bool has_roots, HasBackendDirectories(env, root, names, roots));
+  PTPKG_TRY(const bool has_roots, HasBackendDirectories(env, root, names, options.roots));
   PTPKG_TRY(const bool has_index, HasWheelIndex(env, root));
   const bool has_wheels = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return name.ends_with(ArtifactExtension(ArtifactFormat::kWheel));
@@ -56,13 +56,18 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots) {
                                                        has_wheels ? "wheels" : "an index of wheels"))
         .WithHint("keep wheels and conda packages in separate directories");
   }
-  if (wheels) return IndexWheels(env, root, {.roots = roots});
-  if (conda && roots) {
+  if (wheels && options.shards) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is a directory of wheels, which has no shards", root.str()))
+        .WithHint("remove --shards: installers read one page for each project anyway");
+  }
+  if (wheels) return IndexWheels(env, root, {.roots = options.roots});
+  if (conda && options.roots) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is a conda channel, which has no backend indexes", root.str()))
         .WithHint("remove --per-backend: conda distinguishes backends by build strings");
   }
-  if (conda) return IndexConda(env, root);
+  if (conda) return IndexConda(env, root, {}, {}, options.shards);
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return conda::DistName::Parse(name).has_value();
   });

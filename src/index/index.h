@@ -27,6 +27,12 @@ struct IndexSummary {
   std::vector<AbsPath> rootless = {};   ///< Wheels in no backend's index, if such indexes exist.
 };
 
+/// Optional parts of an index. Once made, later runs update them without being asked.
+struct FolderIndexOptions {
+  bool roots = false;   ///< Wheels: the indexes of the backends.
+  bool shards = false;  ///< Conda channel: sharded repodata (CEP 16).
+};
+
 struct WheelIndexOptions {
   /// Wheels that will be removed, and are not listed: "a-1-py3-none-any.whl", or, in the directory of a
   /// backend, "cu130/a-1-py3-none-any.whl". Removes their metadata.
@@ -37,15 +43,17 @@ struct WheelIndexOptions {
 };
 
 /// Conda channel: `<root>/<subdir>/repodata.json` (+ .zst, run_exports.json) for every subdir found, and
-/// always for noarch; `<root>/channeldata.json`. The records match conda-index. `root` exists. A file with
-/// unchanged content is not touched. Caches package data in `<subdir>/.cache/ptpkg-index.json` and reuses it
-/// while size and mtime are unchanged. Takes digests of `known` artifacts (just written, by path) without
-/// hashing. Packages in `without` ("linux-64/toy-1.0-0.conda") will be removed, and are not listed. Leaves
-/// out, with a warning, a damaged package, or one whose index.json disagrees with its file name or directory.
-/// A package that vanishes meanwhile counts as absent. Sources: CEP 36 (repodata), CEP 12 (run_exports), CEP
-/// 38 (channeldata). Errors: kIo.
+/// always for noarch; `<root>/channeldata.json`. With `shards`, or if an earlier run made them, also sharded
+/// repodata (conda_channel/shards.h), whose shards `written` does not list. The records match conda-index.
+/// `root` exists. A file with unchanged content is not touched. Caches package data in
+/// `<subdir>/.cache/ptpkg-index.json` and reuses it while size and mtime are unchanged. Takes digests of
+/// `known` artifacts (just written, by path) without hashing. Packages in `without`
+/// ("linux-64/toy-1.0-0.conda") will be removed, and are not listed. Leaves out, with a warning, a damaged
+/// package, or one whose index.json disagrees with its file name or directory. A package that vanishes
+/// meanwhile counts as absent. Sources: CEP 36 (repodata), CEP 12 (run_exports), CEP 38 (channeldata), CEP 16
+/// (shards). Errors: kIo.
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known = {},
-                                const std::set<std::string>& without = {});
+                                const std::set<std::string>& without = {}, bool shards = false);
 
 /// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels directly
 /// in `root`. Leaves out, as above, damaged wheels, wheels with an invalid name, and wheels whose zip shows
@@ -69,8 +77,7 @@ Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vec
                                    bool asked);
 
 /// Chooses by content of `root`: wheels (or the simple index that an earlier run made from some), or conda
-/// subdirs. `roots`: as in WheelIndexOptions. Errors: kInvalidInput if neither, if both, or if `roots` is set
-/// for a conda channel; kIo.
-Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, bool roots = false);
+/// subdirs. Errors: kInvalidInput if neither, if both, or for an option of the other kind; kIo.
+Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderIndexOptions& options = {});
 
 }  // namespace ptpkg::index

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "archive/extract.h"
+#include "verify/check_artifact.h"
 #include "verify/conda/conda_checks.h"
 #include "verify/installer_target.h"
 #include "verify/rules/zip_container.h"
@@ -57,6 +58,11 @@ Result<void> RequireSoundPackage(Env& env, const AbsPath& package, const AbsPath
   std::vector<Finding> findings;
   PTPKG_TRY([[maybe_unused]] const CondaContent content, CheckCondaContent(env, package, folder, findings));
   return RefuseErrors(package, "a sound conda package", std::move(findings));
+}
+
+Result<void> RequireNoErrors(Env& env, const AbsPath& package) {
+  PTPKG_TRY(Report report, CheckArtifact(env, package));
+  return RefuseErrors(package, "a sound conda package", std::move(report.findings));
 }
 
 }  // namespace ptpkg::verify

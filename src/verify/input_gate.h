@@ -18,6 +18,10 @@ Result<void> RequireInstallable(Env& env, const AbsPath& wheel, const StagedTree
 /// `folder`, which exists and is empty. Errors: any from RequireInstallable and CheckCondaContent.
 Result<void> RequireSoundPackage(Env& env, const AbsPath& package, const AbsPath& folder);
 
+/// Refuses a conda package with any error of `ptpkg check`. Errors: kIo, kNotFound, kInvalidInput naming the
+/// findings.
+Result<void> RequireNoErrors(Env& env, const AbsPath& package);
+
 /// Errors of a wheel that survive when its members are copied into another artifact.
 inline constexpr std::array<std::string_view, 4> kFindingsOfLayout = {
     "wheel-data-layout", "wheel-dist-info", "wheel-install-collision", "wheel-symlink"};

@@ -123,6 +123,7 @@ Result<std::optional<TarMember>> TarReader::Next() {
   if (member.name.empty()) return state_->Failure("a member without a readable name");
   member.kind = KindOf(entry);
   member.mode = archive_entry_perm(entry);
+  member.mtime = archive_entry_mtime(entry);
   if (archive_entry_sparse_count(entry) > 0) return state_->Failure("'" + member.name + "' is sparse");
   if (member.kind == TarKind::kRegular) {
     const la_int64_t size = archive_entry_size(entry);

@@ -2,24 +2,13 @@
 // Reads members of an uncompressed tar, names byte for byte. Layer: archive. libarchive parses (ustar, PAX,
 // GNU). The caller checks names and link targets: "./a", "../a" and "/a" all pass.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
+#include "archive/tar/tar_member.h"
 #include "support/digest/stream.h"
 
 namespace ptpkg::archive {
-
-enum class TarKind : std::uint8_t { kRegular, kDirectory, kSymlink, kHardLink, kOther };
-
-struct TarMember {
-  std::string name;
-  TarKind kind = TarKind::kRegular;
-  std::uint32_t mode = 0644;     ///< Permission bits, 07777.
-  std::uint64_t size_bytes = 0;  ///< Regular members.
-  std::string link_target;       ///< Symlinks and hard links.
-};
 
 class TarReader {
  public:

@@ -38,9 +38,18 @@ bool FitsUstarName(std::string_view path) {
   return slash != std::string_view::npos && slash > 0 && slash <= kPrefixBytes && slash + 1 < path.size();
 }
 
-bool FitsUstar(const Entry& entry) {
-  return IsAscii(entry.name.str()) && FitsUstarName(entry.name.str()) && IsAscii(entry.link_target) &&
-         entry.link_target.size() <= kNameBytes && entry.size_bytes <= kMaxUstarSize;
+bool FitsUstar(const TarMember& member) {
+  return IsAscii(member.name) && FitsUstarName(member.name) && IsAscii(member.link_target) &&
+         member.link_target.size() <= kNameBytes && member.size_bytes <= kMaxUstarSize;
+}
+
+TarMember MemberOf(const Entry& entry, std::int64_t mtime) {
+  return {.name = entry.name.str(),
+          .kind = entry.is_symlink ? TarKind::kSymlink : TarKind::kRegular,
+          .mode = entry.mode,
+          .size_bytes = entry.size_bytes,
+          .link_target = entry.link_target,
+          .mtime = mtime};
 }
 
 /// One of libarchive's tar formats over a sink. The destructor writes nothing.
@@ -70,22 +79,23 @@ class Format {
     return Ok();
   }
 
-  Result<void> Header(const Entry& entry, std::int64_t mtime) {
+  Result<void> Header(const TarMember& member) {
+    const bool is_symlink = member.kind == TarKind::kSymlink;
     const EntryHandle header(archive_entry_new2(handle_));
-    archive_entry_set_pathname(header.get(), entry.name.str().c_str());
-    archive_entry_set_filetype(header.get(), entry.is_symlink ? AE_IFLNK : AE_IFREG);
-    archive_entry_set_perm(header.get(), entry.is_symlink ? 0777 : entry.mode & 0777U);
-    archive_entry_set_mtime(header.get(), mtime, 0);
+    archive_entry_set_pathname(header.get(), member.name.c_str());
+    archive_entry_set_filetype(header.get(), is_symlink ? AE_IFLNK : AE_IFREG);
+    archive_entry_set_perm(header.get(), is_symlink ? 0777 : member.mode & 0777U);
+    archive_entry_set_mtime(header.get(), member.mtime, 0);
     archive_entry_set_uid(header.get(), 0);
     archive_entry_set_gid(header.get(), 0);
-    if (entry.is_symlink) {
-      archive_entry_set_symlink(header.get(), entry.link_target.c_str());
-      archive_entry_set_size(header.get(), 0);
-    } else {
-      archive_entry_set_size(header.get(), static_cast<la_int64_t>(entry.size_bytes));
+    if (is_symlink) archive_entry_set_symlink(header.get(), member.link_target.c_str());
+    if (member.kind == TarKind::kHardLink) {
+      archive_entry_set_hardlink(header.get(), member.link_target.c_str());
     }
+    const bool has_content = member.kind == TarKind::kRegular;
+    archive_entry_set_size(header.get(), has_content ? static_cast<la_int64_t>(member.size_bytes) : 0);
     // A warning would mean a field that was written otherwise than asked for.
-    if (archive_write_header(handle_, header.get()) != ARCHIVE_OK) return Failure(entry.name.str());
+    if (archive_write_header(handle_, header.get()) != ARCHIVE_OK) return Failure(member.name);
     return Ok();
   }
 
@@ -145,9 +155,9 @@ class TarFormat {
     PTPKG_CHECK(ustar_.Open());
     return pax_.Open();
   }
-  Result<void> Header(const Entry& entry, std::int64_t mtime) {
-    current_ = FitsUstar(entry) ? &ustar_ : &pax_;
-    return current_->Header(entry, mtime);
+  Result<void> Header(const TarMember& member) {
+    current_ = FitsUstar(member) ? &ustar_ : &pax_;
+    return current_->Header(member);
   }
   Result<void> Content(Bytes bytes) { return current_->Content(bytes); }
   Result<void> EndMember() { return current_->EndMember(); }
@@ -157,6 +167,16 @@ class TarFormat {
   Format ustar_;
   Format pax_;
   Format* current_ = &ustar_;  // of the open member
+};
+
+/// Content of the open member.
+class TarContentSink final : public ByteSink {
+ public:
+  explicit TarContentSink(TarFormat& format) : format_(format) {}
+  Result<void> Write(Bytes bytes) override { return format_.Content(bytes); }
+
+ private:
+  TarFormat& format_;
 };
 
 class CountingSink final : public ByteSink {
@@ -195,6 +215,7 @@ struct TarWriter::State {
 
   Env& env;
   TarFormat format;
+  TarContentSink content{format};
   std::int64_t mtime;
   std::vector<std::byte> buffer = std::vector<std::byte>(kTarReadBytes);
 };
@@ -214,7 +235,7 @@ Result<TarWriter> TarWriter::Create(Env& env, ByteSink& out, std::int64_t mtime)
 }
 
 Result<void> TarWriter::Append(const Entry& entry) {
-  PTPKG_CHECK(state_->format.Header(entry, state_->mtime));
+  PTPKG_CHECK(state_->format.Header(MemberOf(entry, state_->mtime)));
   if (!entry.is_symlink) {
     if (entry.file.has_value()) {
       PTPKG_CHECK(state_->CopyFile(entry));
@@ -225,6 +246,19 @@ Result<void> TarWriter::Append(const Entry& entry) {
   return state_->format.EndMember();
 }
 
+Result<ByteSink*> TarWriter::Begin(const TarMember& member) {
+  if (member.kind == TarKind::kDirectory || member.kind == TarKind::kOther) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("tar member '{}' is neither a file nor a link", Printable(member.name)));
+  }
+  TarMember header = member;
+  header.mtime = std::clamp(member.mtime, std::int64_t{0}, kMaxTime);
+  PTPKG_CHECK(state_->format.Header(header));
+  return &state_->content;
+}
+
+Result<void> TarWriter::End() { return state_->format.EndMember(); }
+
 Result<void> TarWriter::Finish() { return state_->format.Close(); }
 
 Result<std::uint64_t> TarSize(const EntrySet& entries) {
@@ -233,7 +267,7 @@ Result<std::uint64_t> TarSize(const EntrySet& entries) {
   PTPKG_CHECK(format.Open());
   for (const Entry* entry : entries.Sorted()) {
     // The value of the time does not change a header's size: Create keeps it to what ustar holds.
-    PTPKG_CHECK(format.Header(*entry, 0));
+    PTPKG_CHECK(format.Header(MemberOf(*entry, 0)));
     PTPKG_CHECK(format.EndMember());
   }
   PTPKG_CHECK(format.Close());

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "archive/entry_set.h"
+#include "archive/tar/tar_member.h"
 #include "support/env.h"
 
 namespace ptpkg::archive {
@@ -24,6 +25,12 @@ class TarWriter {
   /// being packed" when its size differs from the entry's. Any error from `out`. Don't use the writer after
   /// an error.
   Result<void> Append(const Entry& entry);
+  /// Begins a member of another tar: a regular file, symlink or hard link with its own name, mode (0777) and
+  /// time, which is moved into the range of ustar. Returns the sink for its size_bytes of content. Errors: as
+  /// Append.
+  Result<ByteSink*> Begin(const TarMember& member);
+  /// Ends the member that Begin began. Errors: any error from `out`.
+  Result<void> End();
   /// Call once, last.
   Result<void> Finish();
 

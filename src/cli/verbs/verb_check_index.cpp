@@ -111,6 +111,7 @@ Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
 struct IndexFlags {
   std::string folder;
   bool roots = false;
+  bool shards = false;
 };
 
 Json TextsOf(const std::vector<AbsPath>& paths) {
@@ -121,7 +122,8 @@ Json TextsOf(const std::vector<AbsPath>& paths) {
 
 Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
   PTPKG_TRY(const AbsPath folder, ResolveInput(context, flags.folder));
-  PTPKG_TRY(const pipeline::IndexOutcome outcome, pipeline::Index(context.env(), folder, flags.roots));
+  PTPKG_TRY(const pipeline::IndexOutcome outcome,
+            pipeline::Index(context.env(), {.folder = folder, .roots = flags.roots, .shards = flags.shards}));
   const ExitCode code = CodeOfIndex(outcome.left_out.size());
   if (context.json()) {
     context.PrintJson({{"packages", outcome.packages},
@@ -216,11 +218,15 @@ Verb IndexVerb() {
       .options = {{.names = "DIR", .help = "Conda channel, or directory of wheels", .target = &flags->folder},
                   {.names = "--per-backend",
                    .help = "Also index each backend by itself: DIR/cu130/",
-                   .target = &flags->roots}},
+                   .target = &flags->roots},
+                  {.names = "--shards",
+                   .help = "Also write sharded repodata (CEP 16) for a channel",
+                   .target = &flags->shards}},
       .notes =
           "A wheel belongs to the backend in its local version (+cu130) or to the directory that "
-          "it is in. Later runs update these indexes without --per-backend.",
-      .examples = {"ptpkg index dist/conda", "ptpkg index --per-backend dist/wheels"},
+          "it is in. Later runs update these indexes without --per-backend or --shards.",
+      .examples = {"ptpkg index dist/conda", "ptpkg index --shards channel",
+                   "ptpkg index --per-backend dist/wheels"},
       .run = [flags](Context& context) { return RunIndex(context, *flags); }};
 }
 

@@ -21,6 +21,7 @@ Verb RelinkVerb();
 Verb RetagVerb();
 Verb RepairVerb();
 Verb SliceVerb();
+Verb TransmuteVerb();
 Verb CheckVerb();
 Verb InspectVerb();
 Verb DiffVerb();

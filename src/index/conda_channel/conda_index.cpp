@@ -14,6 +14,7 @@
 #include "index/conda_channel/channeldata.h"
 #include "index/conda_channel/conda_documents.h"
 #include "index/conda_channel/conda_record.h"
+#include "index/conda_channel/shards.h"
 #include "index/conda_channel/skipped_packages.h"
 #include "index/index.h"
 #include "index/index_files.h"
@@ -51,6 +52,15 @@ Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
     if (!content.packages.empty() || indexed || name == "noarch") result.push_back(std::move(content));
   }
   return result;
+}
+
+/// True if an earlier run wrote shards for any subdir.
+Result<bool> HasShards(Env& env, const AbsPath& root, const std::vector<SubdirContent>& subdirs) {
+  for (const SubdirContent& content : subdirs) {
+    PTPKG_TRY(const bool exists, Exists(env.fs, root / content.subdir / kShardIndex));
+    if (exists) return true;
+  }
+  return false;
 }
 
 using KnownDigests = std::map<AbsPath, Digests>;
@@ -120,7 +130,7 @@ class SubdirReader {
 }  // namespace
 
 Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known,
-                                const std::set<std::string>& without) {
+                                const std::set<std::string>& without, bool shards) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   const std::string frame = fmt::format("while indexing '{}'", root.str());
   KnownDigests digests;
@@ -130,6 +140,7 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
     std::erase_if(content.packages,
                   [&](const std::string& name) { return without.contains(content.subdir + "/" + name); });
   }
+  PTPKG_TRY(const bool sharded, HasShards(env, root, subdirs), frame);
   std::map<std::string, CondaRecords> all;
   IndexSummary summary;
   for (const SubdirContent& content : subdirs) {
@@ -144,6 +155,7 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const A
     Json run_exports = EmptyRunExports(subdir);
     PTPKG_CHECK(AddToRunExports(run_exports, records), frame);
     PTPKG_CHECK(files.Write(root / subdir / "run_exports.json", CompactJson(run_exports)), frame);
+    if (shards || sharded) PTPKG_CHECK(WriteShards(env, root / subdir, records, files), frame);
   }
   PTPKG_CHECK(files.Write(root / "channeldata.json", CompactJson(MakeChanneldata(all)) + "\n"), frame);
   summary.written = files.TakeWritten();

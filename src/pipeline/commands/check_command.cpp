@@ -363,11 +363,13 @@ Result<CheckSummary> Check(Env& env, const CheckRequest& request) {
 std::vector<std::string> ProfileNames() { return verify::ProfileNames(); }
 std::vector<std::string> TargetNames() { return verify::TargetNames(); }
 
-Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots) {
+Result<IndexOutcome> Index(Env& env, const IndexRequest& request) {
+  const AbsPath& folder = request.folder;
   Task task(env.reporter, {.stage = "index", .subject = std::string(folder.Name())});
   // An index lists all files of a publication or none.
   PTPKG_CHECK(publish::OutputFolder::RecoverPublication(env, folder.Parent()));
-  PTPKG_TRY(index::IndexSummary summary, index::IndexFolder(env, folder, roots));
+  PTPKG_TRY(index::IndexSummary summary,
+            index::IndexFolder(env, folder, {.roots = request.roots, .shards = request.shards}));
   task.Done();
   for (const AbsPath& wheel : summary.rootless) {
     env.reporter.Warn(fmt::format(

@@ -70,8 +70,13 @@ struct IndexOutcome {
   std::vector<std::string> roots;  ///< Backends that have an index of their own.
   std::vector<AbsPath> rootless;   ///< Wheels in none of these; the reporter has said why.
 };
-/// Writes the index of a conda channel or simple index, depending on the directory. `roots`: also an index
-/// for each backend (index/index.h). Errors: any from channel/.
-Result<IndexOutcome> Index(Env& env, const AbsPath& folder, bool roots);
+struct IndexRequest {
+  AbsPath folder;
+  bool roots = false;   ///< As index::FolderIndexOptions.
+  bool shards = false;  ///< The same.
+};
+/// Writes the index of a conda channel or simple index, depending on the directory. Errors: any from
+/// index::IndexFolder.
+Result<IndexOutcome> Index(Env& env, const IndexRequest& request);
 
 }  // namespace ptpkg::pipeline

@@ -34,7 +34,7 @@ Result<std::vector<AbsPath>> SidecarPaths(Env& env, const AbsPath& artifact) {
 
 Result<void> ResultNames::Take(const AbsPath& to, std::string_view verb) {
   if (taken_.insert(to.str()).second) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("two wheels would become '{}'", to.str()))
+  return Error(ErrorCode::kUsage, fmt::format("two files would become '{}'", to.str()))
       .WithHint(fmt::format("{} them one at a time, into different directories", verb));
 }
 

@@ -91,6 +91,8 @@ class JsonOutput(harness.Case):
         self.assertEqual(conda["unknown_requirements"], ["no-such-name"])
         package = next(item["path"] for item in conda["artifacts"] if item["path"].endswith(".conda"))
         self.valid(self.ptpkg_json("wheel", package, "--output", output), "wheel")
+        self.valid(self.ptpkg_json("transmute", package, "--output", self.scratch / "other"), "transmute")
+        self.valid(json.loads(self.ptpkg("transmute", package, package, "--json", exit_code=2).stdout), "error")
         self.valid(self.ptpkg_json("check", self.wheel(), package), "check")
         self.valid(self.ptpkg_json("inspect", self.wheel(), package), "inspect")
         self.valid(self.ptpkg_json("inspect", self.wheel(), package, "--quick"), "inspect")

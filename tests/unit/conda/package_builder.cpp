@@ -33,7 +33,7 @@ std::string Header(const RawMember& member) {
   Put(header, 108, "0000000");
   Put(header, 116, "0000000");
   Put(header, 124, fmt::format("{:011o}", member.content.size()));
-  Put(header, 136, "00000000000");
+  Put(header, 136, fmt::format("{:011o}", member.mtime));
   Put(header, 148, "        ");
   header[156] = member.type;
   Put(header, 157, member.link_target.substr(0, 100));

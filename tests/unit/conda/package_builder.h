@@ -17,6 +17,7 @@ struct RawMember {
   char type = '0';  ///< ustar type flag: '0' file, '1' hard link, '2' symlink, '5' directory, '6' fifo.
   std::string link_target = {};
   int mode = 0644;
+  std::int64_t mtime = 0;
 };
 
 std::string MakeTar(const std::vector<RawMember>& members);

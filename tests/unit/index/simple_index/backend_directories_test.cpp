@@ -432,7 +432,7 @@ TEST_F(WheelRootsTest, AChannelMayHaveAFolderOfABackendsName) {
   env_.dir().WriteFile("root/linux-64/repodata.json", "{}");
   env_.dir().WriteFile("root/cpu/index.json", R"({"mine": 1})");
   EXPECT_OK(IndexFolder(env_, root_));
-  EXPECT_THAT(IndexFolder(env_, root_, /*roots=*/true),
+  EXPECT_THAT(IndexFolder(env_, root_, {.roots = true}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is a conda channel")));
   EXPECT_EQ(Text("cpu/index.json"), R"({"mine": 1})");
 }
@@ -440,7 +440,7 @@ TEST_F(WheelRootsTest, AChannelMayHaveAFolderOfABackendsName) {
 TEST_F(WheelRootsTest, IndexFolderTakesAFolderOfBackendsAlone) {
   AddWheel("torch", "2.9.0", "", "cu130");
   EXPECT_THAT(IndexFolder(env_, root_), FailsWith(ErrorCode::kInvalidInput, HasSubstr("no wheels")));
-  ASSERT_OK_AND_ASSIGN(const IndexSummary asked, IndexFolder(env_, root_, /*roots=*/true));
+  ASSERT_OK_AND_ASSIGN(const IndexSummary asked, IndexFolder(env_, root_, {.roots = true}));
   EXPECT_THAT(asked.roots, ElementsAre("cu130"));
   ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexFolder(env_, root_));
   EXPECT_THAT(again.roots, ElementsAre("cu130"));
