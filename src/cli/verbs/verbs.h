@@ -34,6 +34,7 @@ Verb CiVerb();
 Verb DevVerb();
 Verb ShellVerb();
 Verb DoctorVerb();
+Verb BenchVerb();
 Verb CacheVerb();
 Verb RunNodeVerb();
 Verb ExplainVerb();
