@@ -35,7 +35,7 @@ ExitCode ExitCodeOf(ErrorCode code) {
 }
 
 std::span<const ExitCodeRow> ExitCodeTable() {
-  static constexpr std::array<ExitCodeRow, 13> kTable = {{
+  static constexpr std::array<ExitCodeRow, 14> kTable = {{
       {kDone, "done"},
       {kCheckFound, "a check found errors and nothing was published, or two artifacts differ"},
       {kUsageError, "the command line or a configuration file is wrong"},
@@ -46,6 +46,7 @@ std::span<const ExitCodeRow> ExitCodeTable() {
       {kConflict, "the target has different content, an input changed, or a server refused"},
       {kNetworkFailed, "the network failed, after retries"},
       {kInternalError, "a bug in ptpkg: please report it"},
+      {kHungUp, "the terminal was closed (SIGHUP)"},
       {kInterrupted, "interrupted (SIGINT)"},
       {kClosedPipe, "the reader of standard output closed it (SIGPIPE)"},
       {kTerminated, "terminated (SIGTERM)"},

@@ -20,6 +20,7 @@ enum ExitCode : int {
   kConflict = 7,
   kNetworkFailed = 8,
   kInternalError = 70,
+  kHungUp = 129,
   kInterrupted = 130,
   kClosedPipe = 141,
   kTerminated = 143,

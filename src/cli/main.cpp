@@ -34,8 +34,9 @@ void OnSignal(int signal_number) {
 
 /// Exit code in the shell's convention: 128 and the signal that ended the run.
 ExitCode ExitCodeAfter(const Error& error) {
-  const bool terminated = error.code() == ErrorCode::kCancelled && last_signal == SIGTERM;
-  return terminated ? kTerminated : ExitCodeOf(error.code());
+  if (error.code() == ErrorCode::kCancelled && last_signal == SIGTERM) return kTerminated;
+  if (error.code() == ErrorCode::kCancelled && last_signal == SIGHUP) return kHungUp;
+  return ExitCodeOf(error.code());
 }
 
 /// Form in which the user wants errors.
@@ -158,6 +159,8 @@ int Run(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
   static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
+  if (std::signal(SIGHUP, ptpkg::cli::OnSignal) == SIG_IGN)
+    static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // nohup
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   try {

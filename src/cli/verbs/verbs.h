@@ -35,6 +35,7 @@ Verb CiVerb();
 Verb DevVerb();
 Verb ShellVerb();
 Verb DoctorVerb();
+Verb BenchVerb();
 Verb CacheVerb();
 Verb RunNodeVerb();
 Verb ExplainVerb();

@@ -42,6 +42,9 @@ class JsonOutput(harness.Case):
     def test_doctor(self):
         self.valid(self.ptpkg_json("doctor", harness.FIXTURES / "toymagma", harness.FIXTURES / "toytorch"), "doctor")
 
+    def test_bench(self):
+        self.assertTrue(self.valid(self.ptpkg_json("bench"), "bench")["machine"])
+
     def test_render(self):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
         self.assertGreater(len(document), 1)
