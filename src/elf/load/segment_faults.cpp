@@ -1,5 +1,6 @@
 #include "elf/load/segment_faults.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/core.h>
 
@@ -40,15 +41,37 @@ void CheckLoadSegments(const Image& image, FaultList& faults) {
   }
 }
 
-void CheckTls(const Image& image, const Segment& segment, FaultList& faults) {
+/// ld.so reads no sections, but links rely on what they say: each that takes memory is in a loadable segment,
+/// and thread-local ones are in PT_TLS. A table whose first entry is not the null section (gABI "Sections")
+/// is no table, and then nothing follows from it.
+void CheckSectionPlaces(const Image& image, FaultList& faults) {
+  if (image.sections.empty() || image.sections.front().type != 0 || image.sections.front().flags != 0) return;
+  const Segment* const tls = image.FindSegment(kSegmentTls);
   for (const Section& section : image.sections) {
-    if ((section.flags & kSectionThreadLocal) == 0 || section.size == 0) continue;
-    if (section.addr >= segment.vaddr && section.addr + section.size <= segment.vaddr + segment.memory_size)
-      continue;
+    const bool takes_memory = section.type != 0 && (section.flags & kSectionAlloc) != 0 && section.size != 0;
+    if (!takes_memory) continue;
+    const bool is_thread_local = (section.flags & kSectionThreadLocal) != 0;
+    const auto holds = [&](const Segment& segment) {
+      return section.addr >= segment.vaddr && section.size <= segment.memory_size &&
+             section.addr - segment.vaddr <= segment.memory_size - section.size;
+    };
+    if (is_thread_local && (tls == nullptr || !holds(*tls))) {
+      faults.Segments(
+          fmt::format("the thread-local section at address {:#x} is outside of PT_TLS", section.addr));
+      return;
+    }
+    const bool is_mapped =
+        is_thread_local ||
+        std::any_of(image.segments.begin(), image.segments.end(),
+                    [&](const Segment& segment) { return segment.type == kSegmentLoad && holds(segment); });
+    if (is_mapped) continue;
     faults.Segments(
-        fmt::format("the thread-local section at address {:#x} is outside of PT_TLS", section.addr));
+        fmt::format("the section at address {:#x} is outside of the loadable segments", section.addr));
     return;
   }
+}
+
+void CheckTls(const Image& image, const Segment& segment, FaultList& faults) {
   if ((segment.memory_size | segment.file_size) == 0) return;
   if (segment.file_size > segment.memory_size ||
       (segment.file_size != 0 && !image.OffsetOf(segment.vaddr, segment.file_size, "PT_TLS"))) {
@@ -104,6 +127,7 @@ void CheckSpecialSegments(const Image& image, FaultList& faults) {
 
 void FindSegmentFaults(const Image& image, FaultList& faults) {
   CheckLoadSegments(image, faults);
+  CheckSectionPlaces(image, faults);
   CheckSpecialSegments(image, faults);
 }
 

@@ -19,6 +19,23 @@
 namespace ptpkg::elf {
 namespace {
 
+std::uint32_t GnuHash(std::string_view name) {
+  std::uint32_t hash = 5381;
+  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  return hash;
+}
+
+/// The hash of DT_HASH (gABI chapter 5).
+std::uint32_t SysvHash(std::string_view name) {
+  std::uint32_t hash = 0;
+  for (const char c : name) {
+    hash = (hash << 4U) + static_cast<unsigned char>(c);
+    const std::uint32_t high = hash & 0xf0000000U;
+    hash = (hash ^ (high >> 24U)) & ~high;
+  }
+  return hash;
+}
+
 class HashTableReader {
  public:
   HashTableReader(File& file, const Image& image) : file_(file), image_(image) {}
@@ -128,13 +145,62 @@ class HashTableReader {
   ExportedNames names_;
 };
 
+/// The numbers of the symbols that a look-up compares with `name`, in its order. Empty without a hash table.
+Result<std::vector<std::uint64_t>> HashCandidates(File& file, const Image& image, std::string_view name,
+                                                  std::uint64_t symbols) {
+  const Codec& codec = image.codec;
+  const auto word = [&](std::uint64_t vaddr, std::uint64_t size) -> Result<std::uint64_t> {
+    PTPKG_TRY(const std::uint64_t at, image.OffsetOf(vaddr, size, "the hash table"));
+    PTPKG_TRY(const auto bytes, ReadExact(file, at, size, "the hash table"));
+    return size == 4 ? codec.U32(bytes, 0) : codec.Word(bytes, 0);
+  };
+  std::vector<std::uint64_t> found;
+  if (const auto gnu = image.dynamic->Find(kDtGnuHash)) {
+    PTPKG_TRY(const std::uint64_t buckets, word(*gnu, 4));
+    PTPKG_TRY(const std::uint64_t first, word(*gnu + 4, 4));
+    PTPKG_TRY(const std::uint64_t words, word(*gnu + 8, 4));
+    if (buckets == 0 || words == 0) return found;
+    const std::uint32_t hash = GnuHash(name);
+    const std::uint64_t table = *gnu + 16 + words * codec.WordSize();
+    PTPKG_TRY(std::uint64_t number, word(table + hash % buckets * 4, 4));
+    for (; number >= first && number != 0 && number < symbols; ++number) {
+      PTPKG_TRY(const std::uint64_t entry, word(table + (buckets + number - first) * 4, 4));
+      if ((entry | 1U) == (hash | 1U)) found.push_back(number);
+      if ((entry & 1U) != 0) break;
+    }
+  } else if (const auto hash = image.dynamic->Find(kDtHash)) {
+    PTPKG_TRY(const std::uint64_t buckets, word(*hash, 4));
+    if (buckets == 0) return found;
+    PTPKG_TRY(std::uint64_t number, word(*hash + 8 + SysvHash(name) % buckets * 4, 4));
+    while (number != 0 && number < symbols && found.size() < symbols) {
+      found.push_back(number);
+      PTPKG_TRY(number, word(*hash + 8 + (buckets + number) * 4, 4));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
-std::uint32_t SymbolKey(std::string_view name) {
-  std::uint32_t hash = 5381;
-  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
-  return hash | 1U;
+Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& image, std::string_view name,
+                                                       std::uint64_t symbols) {
+  constexpr std::uint32_t kLocal = 0;  // the binding; the visibilities that ld.so treats like it are 1 and 2
+  const auto table = image.dynamic->Find(kDtSymtab);
+  if (!table) return std::optional<SymbolRecord>();
+  const std::uint64_t size = image.codec.SymbolSize();
+  PTPKG_TRY(const std::vector<std::uint64_t> candidates, HashCandidates(file, image, name, symbols));
+  for (const std::uint64_t number : candidates) {
+    PTPKG_TRY(const std::uint64_t at, image.OffsetOf(*table + number * size, size, "a symbol"));
+    PTPKG_TRY(const auto bytes, ReadExact(file, at, size, "a symbol"));
+    const SymbolRecord symbol = DecodeSymbol(image.codec, bytes);
+    PTPKG_TRY(const std::string own, ReadDynamicString(file, image, symbol.name, "a symbol"));
+    const bool is_hidden = symbol.binding == kLocal || symbol.visibility == 1 || symbol.visibility == 2;
+    if (own == name && symbol.section != 0 && !is_hidden) return std::optional(symbol);
+  }
+  return std::optional<SymbolRecord>();
 }
+
+std::uint32_t SymbolKey(std::string_view name) { return GnuHash(name) | 1U; }
 
 Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols) {
   return HashTableReader(file, image).Run(symbols);

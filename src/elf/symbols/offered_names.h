@@ -2,10 +2,12 @@
 // Reads the names that ld.so finds through a file's hash table. Layer: elf, private to it. Source: gABI
 // chapter 5 "Hash Table"; glibc elf/dl-lookup.c for DT_GNU_HASH.
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "elf/read/image.h"
+#include "elf/symbols/symbol_table.h"
 
 namespace ptpkg::elf {
 
@@ -23,5 +25,10 @@ struct ExportedNames {
 /// kCorrupt for a table through which ld.so would not find its symbols, kIo. Cost: reads the table, and for
 /// DT_HASH also the symbols.
 Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols);
+
+/// The symbol that dlsym finds under `name`, versions aside; nullopt if there is none. REQUIRES: as
+/// ReadExportedNames. Errors: kCorrupt where ld.so would read outside of the tables, kIo. Cost: one chain.
+Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& image, std::string_view name,
+                                                       std::uint64_t symbols);
 
 }  // namespace ptpkg::elf

@@ -38,11 +38,6 @@ bool MayWriteText(const DynamicTable& dynamic) {
   return (dynamic.Find(kDtFlags).value_or(0) & kFlagTextrel) != 0 || dynamic.Find(kDtTextrel).has_value();
 }
 
-bool IsCode(const Image& image, std::uint64_t vaddr) {
-  const Segment* const load = image.LoadAt(vaddr);
-  return load != nullptr && (load->flags & kFlagExecute) != 0;
-}
-
 /// Checks that relocations write to memory that the file maps writable.
 class PlaceCheck {
  public:
@@ -316,6 +311,11 @@ void RelocationFaults::Add(Kind kind, std::string message) {
   has = true;
   const auto part = kind == Kind::kSlot ? LoadFault::Part::kStart : LoadFault::Part::kRelocation;
   faults_.push_back({.part = part, .message = std::move(message)});
+}
+
+bool IsCode(const Image& image, std::uint64_t vaddr) {
+  const Segment* const load = image.LoadAt(vaddr);
+  return load != nullptr && (load->flags & kFlagExecute) != 0;
 }
 
 Result<RelocationUse> ReadRelocationUse(File& file, const Image& image, std::optional<std::uint64_t> symbols,

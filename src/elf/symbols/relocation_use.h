@@ -34,6 +34,9 @@ struct RelocationUse {
   std::vector<std::uint32_t> static_tls_symbols = {};  ///< The first 1,000 with that access, by number.
 };
 
+/// True if `vaddr` lies in a segment that can be run.
+bool IsCode(const Image& image, std::uint64_t vaddr);
+
 /// Reads all relocations once. `symbols`: how many the symbol table has; nullopt: not known. `faults` has
 /// what was found before an error, too. REQUIRES: image.dynamic. Errors: kCorrupt, kIo.
 Result<RelocationUse> ReadRelocationUse(File& file, const Image& image, std::optional<std::uint64_t> symbols,

@@ -183,18 +183,34 @@ Result<void> FillSymbols(File& file, const Image& image, std::span<const std::ui
   return Ok();
 }
 
+/// MIPS orders its symbols in its own way. DT_HASH of s390x and Alpha has words of 8 bytes.
+bool HasOtherTables(const Image& image) {
+  constexpr std::uint16_t kMachineAlpha = 0x9026;
+  const std::uint16_t machine = image.header.machine;
+  return machine == kMachineMips || machine == kMachineS390 || machine == kMachineAlpha;
+}
+
 }  // namespace
 
 bool SymbolUse::ExportsSymbol(std::string_view name) const {
   return std::binary_search(offered.begin(), offered.end(), SymbolKey(name));
 }
 
+Result<EntryPoint> FindEntryPoint(File& file, const Image& image, std::string_view name) {
+  if (HasOtherTables(image)) return EntryPoint::kUnknown;
+  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  PTPKG_TRY(const auto symbol, FindExportedSymbol(file, image, name, count.value_or(0)));
+  if (!symbol) return EntryPoint::kAbsent;
+  const bool is_address = symbol->type != kThreadLocalType && symbol->section != kAbsoluteIndex;
+  // Function descriptors (PowerPC of the first ABI) are data.
+  const bool is_code = image.header.machine == kMachinePpc64 || IsCode(image, symbol->value);
+  return is_address && is_code ? EntryPoint::kCode : EntryPoint::kNoCode;
+}
+
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over) {
   RelocationFacts facts;
-  constexpr std::uint16_t kMachineAlpha = 0x9026;  // both have hash tables of 8-byte words
-  const std::uint16_t machine = image.header.machine;
-  if (machine == kMachineMips || machine == kMachineS390 || machine == kMachineAlpha) return facts;
+  if (HasOtherTables(image)) return facts;
   RelocationFaults faults;
   const Result<void> filled = FillSymbols(file, image, passed_over, faults, facts.symbols);
   if (!filled && filled.error().code() != ErrorCode::kCorrupt) return filled.error();

@@ -44,4 +44,15 @@ struct RelocationFacts {
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over);
 
+/// What a process gets that asks dlsym for a function.
+enum class EntryPoint : std::uint8_t {
+  kUnknown,  ///< The hash table has a form that is not read (MIPS; DT_HASH of s390x and Alpha).
+  kAbsent,
+  kCode,
+  kNoCode,  ///< The symbol is data, or its address is in no executable segment.
+};
+
+/// REQUIRES: image.dynamic. Errors: kCorrupt where ld.so would read outside of the tables, kIo.
+Result<EntryPoint> FindEntryPoint(File& file, const Image& image, std::string_view name);
+
 }  // namespace ptpkg::elf

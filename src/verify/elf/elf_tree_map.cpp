@@ -16,6 +16,7 @@
 #include "support/process/parallel.h"
 #include "support/text/globs.h"
 #include "verify/elf/elf_tables.h"
+#include "verify/elf/symbol_checks.h"
 #include "verify/wheel/policy_libraries.h"
 
 namespace ptpkg::verify {
@@ -134,6 +135,17 @@ Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member)
   member.faults.insert(member.faults.end(), faults.begin(), faults.end());
   member.faults.insert(member.faults.end(), relocations.faults.begin(), relocations.faults.end());
   member.loader_needs = elf::FindLoaderNeeds(image);
+  const ModuleName module = ModuleNameOf(member.path.Name());
+  if (module.function.empty() || !member.faults.empty()) return Ok();
+  const auto entry = elf::FindEntryPoint(file, image, module.function);
+  if (!entry && entry.error().code() != ErrorCode::kCorrupt) return entry.error();
+  if (entry) {
+    member.module_entry = *entry;
+  } else {
+    member.faults.push_back(
+        {.part = elf::LoadFault::Part::kDynamic,
+         .message = fmt::format("the search for '{}' fails: {}", module.function, entry.error().message())});
+  }
   return Ok();
 }
 

@@ -55,6 +55,8 @@ struct ElfMember {
   std::vector<elf::LoaderNeed> loader_needs = {};
   /// Without symbols that SystemLibraries give a version to.
   elf::SymbolUse symbols = {};
+  /// What Python gets that imports the file as a module (ModuleNameOf); kUnknown for other names.
+  elf::EntryPoint module_entry = elf::EntryPoint::kUnknown;
 };
 
 /// True if the file is a program: linked to fixed addresses, with an interpreter, or a PIE that is

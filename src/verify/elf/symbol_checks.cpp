@@ -135,7 +135,16 @@ class SymbolChecks {
     const ModuleName module = ModuleNameOf(member.path.Name());
     // Python calls PyInit_NAME after dlopen, and PyInitU_ with Punycode for a name that is not ASCII (PEP
     // 489).
-    if (IsProgram(member) || module.function.empty() || member.symbols.ExportsSymbol(module.function)) return;
+    if (IsProgram(member) || member.module_entry == elf::EntryPoint::kUnknown ||
+        member.module_entry == elf::EntryPoint::kCode)
+      return;
+    if (member.module_entry == elf::EntryPoint::kNoCode) {
+      FileFindings(findings_, member)
+          .Add("elf-module-init", Severity::kError,
+               fmt::format("exports '{}', but not as code, so the import kills Python", module.function),
+               "export a function of that name");
+      return;
+    }
     // A plain "x.so" may be opened by path; one that makes a module object is meant for the import.
     const auto& asked = member.symbols.asked;
     const bool makes_module = std::any_of(asked.begin(), asked.end(), [](const elf::ImportedSymbol& symbol) {

@@ -228,13 +228,16 @@ void CheckLibc(const DeclaredPlatform& promise, const FileNeeds& needs, FileFind
   }
 }
 
-void CheckMachine(const DeclaredPlatform& promise, const FileNeeds& needs, FileFindings findings) {
-  if (promise.machines.empty() || needs.machine.empty() || promise.machines.contains(needs.machine)) return;
+void CheckMachine(const DeclaredPlatform& promise, const FileNeeds& needs, const ElfMember& member,
+                  FileFindings findings) {
+  if (promise.machines.empty() || IsDeviceMachine(member.machine) || promise.machines.contains(needs.machine))
+    return;
   const std::vector<std::string> machines(promise.machines.begin(), promise.machines.end());
-  findings.Add(
-      "elf-machine-mismatch", Severity::kError,
-      fmt::format("is built for {}, but the artifact is for {}", needs.machine, Join(machines, ", ")),
-      "build the file for the machine that the artifact is for");
+  const std::string machine =
+      needs.machine.empty() ? fmt::format("machine number {}", member.machine) : needs.machine;
+  findings.Add("elf-machine-mismatch", Severity::kError,
+               fmt::format("is built for {}, but the artifact is for {}", machine, Join(machines, ", ")),
+               "build the file for the machine that the artifact is for");
 }
 
 /// The loader looks into glibc-hwcaps/x86-64-vN only on a processor of that level.
@@ -306,7 +309,7 @@ Result<void> CheckMinimumVersions(const MinimumVersionContext& context, std::vec
     if (promise.kind == DeclarationSource::kWheel) CheckWheelFloor(context, member, needs[i], here);
     if (promise.kind == DeclarationSource::kConda) CheckCondaFloor(context, member, needs[i], here);
     CheckLibc(promise, needs[i], here);
-    CheckMachine(promise, needs[i], here);
+    CheckMachine(promise, needs[i], member, here);
     CheckIsa(promise, needs[i], here);
   }
   const auto highest = HighestNeeds(needs);

@@ -182,6 +182,12 @@ std::string_view MachineName(std::uint16_t machine, elf::ByteOrder order) {
   return {};
 }
 
+bool IsDeviceMachine(std::uint16_t machine) {
+  // TI C6000, Qualcomm Hexagon, NVIDIA CUDA, AMD GPU, Linux BPF (gABI, e_machine)
+  constexpr std::array<std::uint16_t, 5> kDevices = {140, 164, 190, 224, 247};
+  return std::find(kDevices.begin(), kDevices.end(), machine) != kDevices.end();
+}
+
 bool IsPossibleLinux(std::string_view platform) {
   if (const auto glibc = ParseNumberedTag(platform, "manylinux", 2)) {
     const bool is_old = glibc->machine == "x86_64" || glibc->machine == "i686";

@@ -26,6 +26,10 @@ struct GlibcVersion {
 /// one that Linux wheels have no name for (device code, for instance).
 std::string_view MachineName(std::uint16_t machine, elf::ByteOrder order);
 
+/// True for machines that run no Linux: GPUs, signal processors and the kernel's BPF. Their files travel
+/// inside packages for any machine.
+bool IsDeviceMachine(std::uint16_t machine);
+
 class PlatformPolicies {
  public:
   /// Result for one required version.

@@ -362,6 +362,12 @@ class LdSoFiles(harness.Case):
             "stable module of another name": ({"x.abi3.so": (module.format("PyInit_y"), [])}, None, {"elf-module-init"}),
             "module with a hidden function": ({"x.abi3.so": ("static void *PyInit_x(void) { return 0; } void *f(void) { return PyInit_x(); }", [])},
                                       None, {"elf-module-init"}),
+            "module with data of that name": ({tagged: ("static void *f(void) { return 0; } void *PyInit_x = f;", [])}, None, {"elf-module-init"}),
+            "module, hash table of gABI": ({tagged: (module.format("PyInit_x"), ["-Wl,--hash-style=sysv"])}, tagged, set()),
+            "module, hash table of gABI, another name": ({tagged: (module.format("PyInit_y"), ["-Wl,--hash-style=sysv"])}, None,
+                                                         {"elf-module-init"}),
+            "module of indirect code": ({tagged: ("static void *f(void) { return 0; } static void *choose(void) { return f; }"
+                                                  'void *PyInit_x(void) __attribute__((ifunc("choose")));', [])}, tagged, set()),
         }
         for name, (files, opened, expected) in cases.items():
             with self.subTest(name):
@@ -369,6 +375,46 @@ class LdSoFiles(harness.Case):
                 self.assertEqual(set(self.errors(root)), expected)
                 if opened:
                     self.assertEqual(self.judge([root / opened])[0] == "ok", not expected)
+
+    def test_damaged_entry_of_a_module(self):
+        """Each file has one field of PyInit_x, or of the segments that it needs, changed. Python dies of it, or does not find the function."""
+        name = "x.cpython-311-x86_64-linux-gnu.so"
+        text = "__thread int own = 3; const int table[40] = {1, 2}; void *PyInit_x(void) { return own ? (void *)table : 0; }"
+        image = (self.tree("sound", {name: (text, ["-Wl,--build-id=none"])}) / name).read_bytes()
+        self.assertEqual(self.errors(self.scratch / "sound"), {})
+        symbols, strings = file_offset(image, find(image, 6)), file_offset(image, find(image, 5))
+        symbol = next(at for at in range(symbols, strings, 24)
+                      if image[strings + struct.unpack_from("<I", image, at)[0]:].startswith(b"PyInit_x\0"))
+        loads = [at for at in segments(image) if image[at:at + 4] == struct.pack("<I", 1)]
+        data = next(at for at in reversed(loads) if struct.unpack_from("<I", image, at + 4)[0] == 4)
+        tls = next(at for at in segments(image) if image[at:at + 4] == struct.pack("<I", 7))
+        start = struct.unpack_from("<Q", image, data + 16)[0]
+        unused = struct.pack("<I", 0x16)
+        changes = {"name outside": (symbol, struct.pack("<I", 0x7fffffff)), "name of another": (symbol, bytes([image[symbol] + 1])),
+                   "local": (symbol + 4, bytes([image[symbol + 4] & 15])), "hidden": (symbol + 5, b"\2"),
+                   "in data": (symbol + 8, struct.pack("<Q", start)), "nowhere": (symbol + 8, struct.pack("<Q", 0x7ffff000)),
+                   "thread-local": (symbol + 4, bytes([image[symbol + 4] & 0xf0 | 6])),
+                   "constants gone": (data, unused), "thread-local storage gone": (tls, unused)}
+        for what, (at, new) in changes.items():
+            with self.subTest(what):
+                root = self.scratch / what.replace(" ", "-")
+                root.mkdir()
+                (root / name).write_bytes(image[:at] + new + image[at + len(new):])
+                found = self.errors(root)
+                self.assertTrue(found.keys() & {"elf-module-init", "elf-segments", "elf-dynamic"}, found)
+
+    def test_sections_that_are_none(self):
+        """ld.so reads no section headers, so a table that is none says nothing about loading."""
+        image = bytearray(self.build("plain", []))
+        table = struct.unpack_from("<Q", image, 40)[0]
+        for number, place in enumerate((0x16, table - 8, table + 64)):
+            struct.pack_into("<Q", image, 40, place)
+            root = self.scratch / f"none{number}"
+            root.mkdir()
+            (root / "x.so").write_bytes(image)
+            self.assertEqual(self.judge([root / "x.so"]), ["ok"])
+            for finding in self.check([root])[0]["findings"]:
+                self.assertNotIn("ld.so cannot load", finding["message"], hex(place))
 
     def severities(self, root: pathlib.Path) -> dict[str, str]:
         return {finding["id"]: finding["severity"] for finding in self.check([root])[0]["findings"]}

@@ -191,6 +191,11 @@ TEST(Floors, OtherMachine) {
               ElementsAre(Is("elf-machine-mismatch", Severity::kError, "lib/a.so", "aarch64")));
   EXPECT_THAT(InConda("", arm, "linux-aarch64"), IsEmpty());
   EXPECT_THAT(InConda("", arm, "noarch"), IsEmpty());
+  SyntheticElf mips = Library({});
+  mips.machine = 8;
+  EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_17_x86_64"}, mips),
+              ElementsAre(Is("elf-machine-mismatch", Severity::kError, "pkg/a.so",
+                             "is built for machine number 8, but the artifact is for x86_64")));
   SyntheticElf device = Library({});
   device.machine = 190;
   EXPECT_THAT(InWheel({"cp311-cp311-manylinux_2_17_x86_64"}, device), IsEmpty());
