@@ -185,7 +185,7 @@ Verb BenchVerb() {
           "the end, after a failure and after a signal. Exit codes: 0 done, 2 wrong command line, 5 a "
           "command failed, 6 a setting was refused, 7 another --stabilize is active or was killed.",
       .examples = {"ptpkg bench", "ptpkg bench -- python bench.py cpu",
-                   "sudo ptpkg bench --stabilize --rounds 20 -- old/bin/app --- new/bin/app"},
+                   "ptpkg bench --stabilize --rounds 20 -- old/bin/app --- new/bin/app"},
       .run = [flags](Context& context) { return RunBench(context, *flags); }};
 }
 
