@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "archive/tar/tar_reader.h"
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/test_env.h"
@@ -107,6 +108,38 @@ for m in tarfile.open('t.tar', 'r:'):
       python->output,
       "141 0 24 0 0o644\n150 0 9 0 0o644\n511 0 0 0 0o644\n6 0 13 0 0o644\n4 2 0 200 0o777\n6 2 0 3 0o777\n"
       "10 0 512 0 0o644\n");
+}
+
+TEST(TarWriter, CopiesMembersOfAnotherTar) {
+  TestEnv env;
+  StringSink out;
+  ASSERT_OK_AND_ASSIGN(TarWriter writer, TarWriter::Create(env, out, kTime));
+  const std::string deep = "d/" + std::string(150, 'n');
+  const std::vector<TarMember> members = {
+      {.name = deep, .mode = 0664, .size_bytes = 3, .link_target = {}, .mtime = 5},
+      {.name = "same", .kind = TarKind::kHardLink, .mode = 0664, .link_target = deep, .mtime = kTime},
+      {.name = "link", .kind = TarKind::kSymlink, .link_target = "same", .mtime = -1}};
+  for (const TarMember& member : members) {
+    ASSERT_OK_AND_ASSIGN(ByteSink* const sink, writer.Begin(member));
+    ASSERT_OK(sink->Write(AsBytes(std::string_view("abc").substr(0, member.size_bytes))));
+    ASSERT_OK(writer.End());
+  }
+  EXPECT_THAT(writer.Begin({.name = "folder", .kind = TarKind::kDirectory, .link_target = {}}),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("'folder' is neither a file nor a link")));
+  ASSERT_OK(writer.Finish());
+  StringSource source(out.str());
+  ASSERT_OK_AND_ASSIGN(TarReader reader, TarReader::Open(source));
+  for (const TarMember& member : members) {
+    ASSERT_OK_AND_ASSIGN(const auto read, reader.Next());
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->name, member.name);
+    EXPECT_EQ(read->kind, member.kind);
+    EXPECT_EQ(read->link_target, member.link_target);
+    EXPECT_EQ(read->size_bytes, member.size_bytes);
+    EXPECT_EQ(read->mode, member.kind == TarKind::kSymlink ? 0777 : member.mode);
+    EXPECT_EQ(read->mtime, std::max<std::int64_t>(member.mtime, 0));
+  }
+  EXPECT_THAT(reader.Next(), IsOkAndHolds(::testing::Eq(std::nullopt)));
 }
 
 TEST(TarWriter, IsReadByGnuTar) {
