@@ -28,12 +28,13 @@ struct Edits {
   std::optional<SearchPath> search_path;
   bool remove_search_path = false;  ///< Drops both tags. REQUIRES: no `search_path`.
 
-  /// Applied in this order. Old name → new name, also in the version requirements that name it.
-  std::map<std::string, std::string> replace_needed;
-  /// Removes the version requirements on the library too, and its symbols become unversioned: ld.so aborts on
-  /// a requirement for a library that is not in NEEDED.
+  /// Applied in this order, like patchelf. Unless a later edit makes the library needed again, its version
+  /// requirements go too, and its symbols become unversioned: ld.so aborts on a requirement for a library
+  /// that is not in NEEDED.
   std::vector<std::string> remove_needed;
-  std::vector<std::string> add_needed;  ///< Put before all others, in this order; an existing one stays.
+  /// Old name → new name, also in the version requirements that name it.
+  std::map<std::string, std::string> replace_needed;
+  std::vector<std::string> add_needed;  ///< Put before all others, in this order; an existing one moves.
 
   std::optional<std::string> soname;       ///< Added if the file has none.
   std::optional<std::string> interpreter;  ///< kUnsupported if the file has none.
