@@ -1,5 +1,8 @@
 #include "patchelf/patch_file.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fmt/core.h>
 
 #include "elf/read/section_table.h"
@@ -9,6 +12,7 @@ namespace ptpkg::patchelf {
 namespace {
 
 constexpr std::uint32_t kOwnerWrite = 0200;
+constexpr std::uint32_t kPlainBits = 0777;
 
 struct Opened {
   std::unique_ptr<File> file;
@@ -22,30 +26,6 @@ Result<Opened> OpenElf(Fs& fs, const AbsPath& path) {
   if (!image) return Error(ErrorCode::kUnsupported, fmt::format("'{}' is not an ELF file", path.str()));
   PTPKG_TRY(elf::LinkFacts facts, elf::ReadLinkFacts(*opened.file, *image));
   return Opened{.file = std::move(opened.file), .image = *std::move(image), .facts = std::move(facts)};
-}
-
-/// Edits a copy beside `output` and renames it over the name.
-Result<void> PatchCopy(Fs& fs, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
-                       const elf::Edits& edits) {
-  PTPKG_TRY(const bool exists, Exists(fs, output));
-  PTPKG_CHECK(fs.Stat(output.Parent()));  // patchelf makes no directories either
-  if (exists) {
-    PTPKG_TRY(output, fs.RealPath(output.str()));
-    PTPKG_TRY(const FileStat stat, fs.Stat(output));
-    if (stat.kind == FileKind::kOther) return Ok();
-  }
-  PTPKG_TRY(TempDir scratch, TempDir::Create(fs, output.Parent(), elf::kEditFolderPrefix));
-  const AbsPath copy = scratch.path() / "copy";
-  PTPKG_CHECK(fs.CopyFile(input, copy));
-  PTPKG_TRY(const FileStat original, fs.Lstat(copy));
-  PTPKG_CHECK(fs.SetMode(copy, original.mode | kOwnerWrite));
-  PTPKG_CHECK(fs.CopyAttributes(input, copy));
-  PTPKG_CHECK(elf::RecoverEdit(fs, copy));
-  if (!plan.writes.empty()) {
-    PTPKG_TRY(const elf::EditPlan edited, elf::EditFile(fs, copy, edits));
-  }
-  PTPKG_CHECK(fs.SetMode(copy, original.mode));
-  return fs.Rename(copy, output);
 }
 
 }  // namespace
@@ -70,6 +50,80 @@ Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file) {
 
 namespace {
 
+/// A name of a descriptor or device: a file in its place would not reach the reader of the old one.
+bool IsDeviceName(const AbsPath& path) {
+  return path.str().starts_with("/dev/") || path.str().starts_with("/proc/");
+}
+
+/// The edited content of `file` in memory.
+Result<std::vector<std::byte>> EditedContent(File& file, const elf::EditPlan& plan) {
+  std::vector<std::byte> content(plan.new_size);
+  const std::uint64_t size = std::min(plan.old_size, plan.new_size);
+  PTPKG_TRY(const std::size_t got, file.ReadAt(0, MutableBytes(content).first(size)));
+  if (got != size) return Error(ErrorCode::kCorrupt, "the file was cut short while it was read");
+  for (const elf::PlannedWrite& write : plan.writes) {
+    std::byte* const to = content.data() + write.offset;
+    if (write.copy_bytes != 0) std::memmove(to, content.data() + write.copy_from, write.copy_bytes);
+    std::copy(write.bytes.begin(), write.bytes.end(), to);
+  }
+  return content;
+}
+
+/// Gives `copy` owner, attributes and mode of the file at `output`. False if this user cannot give it that
+/// owner.
+Result<bool> CopyRights(Fs& fs, const AbsPath& output, const AbsPath& copy) {
+  PTPKG_TRY(const FileStat replaced, fs.Stat(output));
+  if (!fs.CopyOwner(output, copy)) return false;
+  PTPKG_CHECK(fs.CopyAttributes(output, copy));
+  PTPKG_CHECK(fs.SetMode(copy, replaced.mode));
+  return true;
+}
+
+/// Edits a copy beside `output` and renames it over the name. False if the file that is there can only be
+/// written into.
+Result<bool> ReplaceOutput(Fs& fs, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
+                           const elf::Edits& edits) {
+  PTPKG_TRY(const bool exists, Exists(fs, output));
+  if (exists) {
+    PTPKG_TRY(output, fs.RealPath(output.str()));
+  }
+  PTPKG_CHECK(fs.Stat(output.Parent()));  // patchelf makes no directories either
+  auto scratch = TempDir::Create(fs, output.Parent(), elf::kEditFolderPrefix);
+  if (!scratch) {
+    const int cause = scratch.error().sys_errno();
+    if (exists && (cause == EACCES || cause == EPERM || cause == EROFS)) return false;
+    return std::move(scratch).error();
+  }
+  // A directory is made with 0777 less the umask, like an output of patchelf.
+  PTPKG_TRY(const FileStat folder, fs.Lstat(scratch->path()));
+  const AbsPath copy = scratch->path() / "copy";
+  PTPKG_CHECK(fs.CopyFile(input, copy));
+  PTPKG_CHECK(fs.SetMode(copy, (folder.mode & kPlainBits) | kOwnerWrite));
+  PTPKG_CHECK(fs.SetMtime(copy, folder.mtime_ns));  // now
+  PTPKG_CHECK(elf::RecoverEdit(fs, copy));
+  if (!plan.writes.empty()) {
+    PTPKG_TRY(const elf::EditPlan edited, elf::EditFile(fs, copy, edits));
+  }
+  PTPKG_TRY(const bool has_rights, exists ? CopyRights(fs, output, copy) : Result<bool>(true));
+  if (!has_rights) return false;
+  if (!exists) PTPKG_CHECK(fs.SetMode(copy, folder.mode & kPlainBits));
+  PTPKG_CHECK(fs.Rename(copy, output));
+  return true;
+}
+
+Result<void> WriteOutput(Fs& fs, const PatchElfRequest& request, const Opened& opened,
+                         const elf::EditPlan& plan, const elf::Edits& edits) {
+  const AbsPath& output = *request.output;
+  const auto stat = fs.Stat(output);
+  const bool is_device = stat && (stat->kind == FileKind::kOther || IsDeviceName(output));
+  if (!is_device) {
+    PTPKG_TRY(const bool replaced, ReplaceOutput(fs, request.file, output, plan, edits));
+    if (replaced) return Ok();
+  }
+  PTPKG_TRY(const std::vector<std::byte> content, EditedContent(*opened.file, plan));
+  return fs.WriteThrough(output, content);
+}
+
 Result<bool> PatchOnce(Fs& fs, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
   if (!request.output) PTPKG_CHECK(elf::RecoverEdit(fs, input));
@@ -77,7 +131,7 @@ Result<bool> PatchOnce(Fs& fs, const PatchElfRequest& request) {
   PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(fs, request.edits, opened.image, opened.facts));
   PTPKG_TRY(const elf::EditPlan plan, elf::PlanEdit(*opened.file, opened.image, edits));
   if (request.output) {
-    PTPKG_CHECK(PatchCopy(fs, input, *request.output, plan, edits));
+    PTPKG_CHECK(WriteOutput(fs, request, opened, plan, edits));
   } else {
     opened.file.reset();
     PTPKG_CHECK(elf::ApplyEdit(fs, input, plan));

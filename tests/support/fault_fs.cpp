@@ -163,6 +163,11 @@ Result<void> FaultFs::CopyFile(const AbsPath& from, const AbsPath& to) {
   return inner_.CopyFile(from, to);
 }
 
+Result<void> FaultFs::WriteThrough(const AbsPath& path, Bytes bytes) {
+  PTPKG_CHECK(Pass(kMutates, "write", path.str()));
+  return inner_.WriteThrough(path, bytes);
+}
+
 Result<void> FaultFs::CopyOwner(const AbsPath& from, const AbsPath& to) { return inner_.CopyOwner(from, to); }
 
 Result<void> FaultFs::CopyAttributes(const AbsPath& from, const AbsPath& to) {

@@ -56,6 +56,7 @@ class FaultFs final : public Fs {
   Result<void> SetMode(const AbsPath& path, std::uint32_t mode) override;
   Result<void> SetMtime(const AbsPath& path, std::int64_t mtime_ns) override;
   Result<void> CopyFile(const AbsPath& from, const AbsPath& to) override;
+  Result<void> WriteThrough(const AbsPath& path, Bytes bytes) override;
   Result<void> CopyOwner(const AbsPath& from, const AbsPath& to) override;
   Result<void> CopyAttributes(const AbsPath& from, const AbsPath& to) override;
   Result<void> SyncDir(const AbsPath& path) override;

@@ -5,8 +5,9 @@
 // A plan that is one write within one page needs no record, because such a write is atomic. A failure rolls
 // back at once, and a killed process is rolled back by the next edit (elf/edit/undo.cpp).
 //
-// By copy: files with other hard links, without write permission for the owner, or running as a program are
-// copied, edited and renamed over their name. Owner, attributes and mode follow before the rename.
+// By copy: files with other hard links, without write permission for the owner, with a set-ID bit, or running
+// as a program are copied, edited and renamed over their name. Owner, attributes and mode follow before the
+// rename.
 //
 // Verification reads the written file again with our reader, and for grown files with LIEF, which shares no
 // code with the editor. docs/formats/elf-search-path.md has the depths. Nothing is synced: the promise
@@ -28,6 +29,7 @@ namespace {
 
 constexpr std::uint64_t kCopyBytes = 256U << 10U;
 constexpr std::uint32_t kOwnerWrite = 0200;
+constexpr std::uint32_t kSetIdBits = 06000;
 
 Result<void> CopyWithin(File& file, const PlannedWrite& write) {
   std::vector<std::byte> buffer(std::min(kCopyBytes, write.copy_bytes));
@@ -151,22 +153,30 @@ Result<void> EditInPlace(Fs& fs, const AbsPath& path, const EditPlan& plan, Veri
   return edited;
 }
 
-/// The owner, attributes and mode of `original`, which is at `path`. Without its owner a set-user-ID bit
-/// would give away another user's rights.
+/// Why a file is edited by copy.
+constexpr std::string_view kCopyReasons =
+    "it has other hard links, is read-only, is running or has a set-ID bit";
+
+/// The owner, attributes and mode of `original`, which is at `path`. A copy that belongs to somebody else
+/// would take the file from its owner, and set-ID bits would give other rights.
 Result<void> CopyOwnerAndMode(Fs& fs, const AbsPath& path, const FileStat& original, const AbsPath& copy) {
-  constexpr std::uint32_t kPlainBits = 0777;
-  const bool same_owner = fs.CopyOwner(path, copy).has_value();
+  if (const auto owned = fs.CopyOwner(path, copy); !owned) {
+    return Error(
+               owned.error().code(),
+               fmt::format("cannot replace '{}' by an edited copy ({}): it belongs to another user or group",
+                           path.str(), kCopyReasons))
+        .WithErrno(owned.error().sys_errno())
+        .WithHint("run the command as its owner or as root");
+  }
   // Before the mode: who may not write a file may not give it attributes either.
   PTPKG_CHECK(fs.CopyAttributes(path, copy));
-  return fs.SetMode(copy, same_owner ? original.mode : original.mode & kPlainBits);
+  return fs.SetMode(copy, original.mode);
 }
 
 Error NeedsFolder(Error error, const AbsPath& path) {
   if (error.sys_errno() != EACCES && error.sys_errno() != EPERM) return error;
-  return std::move(error).WithHint(
-      fmt::format("cannot replace '{}' by an edited copy (it has other hard links, is read-only or is "
-                  "running): its directory is not writable",
-                  path.str()));
+  return std::move(error).WithHint(fmt::format(
+      "cannot replace '{}' by an edited copy ({}): its directory is not writable", path.str(), kCopyReasons));
 }
 
 /// Fills `copy`, a new file, with the edited content of `path`.
@@ -235,8 +245,9 @@ Result<void> ApplyEdit(Fs& fs, const AbsPath& path, const EditPlan& plan, const 
     if (options.writer == Writer::kLief) return WriteCopyByLief(fs, copy, plan);
     return WriteCopy(fs, copy, plan, options.verification);
   };
-  const bool needs_copy =
-      stat.link_count > 1 || (stat.mode & kOwnerWrite) == 0 || options.writer == Writer::kLief;
+  // The kernel takes set-ID bits from a file that is written.
+  const bool needs_copy = stat.link_count > 1 || (stat.mode & kOwnerWrite) == 0 ||
+                          (stat.mode & kSetIdBits) != 0 || options.writer == Writer::kLief;
   if (needs_copy) {
     PTPKG_CHECK(EditCopy(fs, path, plan, make));
   } else if (auto edited = EditInPlace(fs, path, plan, options.verification); IsBusyProgram(edited)) {

@@ -28,12 +28,13 @@ struct Edits {
   std::optional<SearchPath> search_path;
   bool remove_search_path = false;  ///< Drops both tags. REQUIRES: no `search_path`.
 
-  /// Applied in this order. Old name → new name, also in the version requirements that name it.
-  std::map<std::string, std::string> replace_needed;
-  /// Removes the version requirements on the library too, and its symbols become unversioned: ld.so aborts on
-  /// a requirement for a library that is not in NEEDED.
+  /// Applied in this order, like patchelf. Unless a later edit makes the library needed again, its version
+  /// requirements go too, and its symbols become unversioned: ld.so aborts on a requirement for a library
+  /// that is not in NEEDED.
   std::vector<std::string> remove_needed;
-  std::vector<std::string> add_needed;  ///< Put before all others, in this order; an existing one stays.
+  /// Old name → new name, also in the version requirements that name it.
+  std::map<std::string, std::string> replace_needed;
+  std::vector<std::string> add_needed;  ///< Put before all others, in this order; an existing one moves.
 
   std::optional<std::string> soname;       ///< Added if the file has none.
   std::optional<std::string> interpreter;  ///< kUnsupported if the file has none.
@@ -131,10 +132,10 @@ struct ApplyOptions {
 /// Carries out a plan on `path`, under a file lock (flock): other ptpkg processes wait. Afterwards re-reads
 /// the file, which must match plan.after and have valid segments. If not, or if a write fails, restores the
 /// old content.
-/// - By copy: for a file with other hard links, without write permission, or running as a program. Copies it
-///   to the same directory, which must be writable, edits the copy and renames it over the name. Keeps mode,
-///   owner, extended attributes and access list (without the owner no set-ID bits). The other links keep the
-///   old content.
+/// - By copy: for a file with other hard links, without write permission for its owner, with a set-ID bit, or
+///   running as a program. Copies it to the same directory, which must be writable, edits the copy and
+///   renames it over the name. Keeps mode, owner, group, extended attributes and access list, or fails (kIo).
+///   The other links keep the old content.
 /// - In place: for all others, whatever the directory allows. Unless one write inside one page suffices, an
 ///   undo record follows the file's end for the duration (elf/edit/undo.h). After a kill, RecoverEdit
 ///   restores the old file from it.

@@ -25,6 +25,9 @@ Result<std::optional<std::string>> NewPath(Fs& fs, const EditRequest& request, c
       if (request.path_text.empty() && !current) return std::optional<std::string>();
       return std::optional<std::string>(request.path_text);
     case PathAction::kAdd: {
+      // An empty part would make ld.so search the working directory.
+      if (request.path_text.empty())
+        return current ? std::optional<std::string>(current->text) : std::optional<std::string>();
       if (!current || current->text.empty()) return std::optional<std::string>(request.path_text);
       return std::optional<std::string>(current->text + ":" + request.path_text);
     }
@@ -46,7 +49,10 @@ Result<Edits> ResolveEdits(Fs& fs, const EditRequest& request, const Image& imag
   edits.blank = request.blank;
   PTPKG_TRY(const auto path, NewPath(fs, request, image, facts));
   if (path && image.dynamic) {
-    const PathTag tag = request.rpath_tag ? PathTag::kRpath : PathTag::kRunpath;
+    // With an empty DT_RUNPATH, unlike an empty DT_RPATH, the loader ignores the DT_RPATH of loading files.
+    const auto& current = facts.Effective();
+    const bool stays_rpath = path->empty() && current && current->tag == PathTag::kRpath;
+    const PathTag tag = request.rpath_tag || stays_rpath ? PathTag::kRpath : PathTag::kRunpath;
     edits.search_path = SearchPath{.tag = tag, .text = *path};
   }
   edits.remove_search_path = request.path_action == PathAction::kRemove;

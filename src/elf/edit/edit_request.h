@@ -15,9 +15,10 @@ enum class PathAction : std::uint8_t { kKeep, kSet, kAdd, kRemove, kShrink };
 
 struct EditRequest {
   PathAction path_action = PathAction::kKeep;
-  std::string path_text = {};                      ///< kSet: the whole path; kAdd: appended to the old.
+  std::string path_text = {};                      ///< kSet: the whole path; kAdd: appended unless empty.
   std::vector<std::string> allowed_prefixes = {};  ///< kShrink: ShrinkInput::allowed_prefixes.
-  bool rpath_tag = false;                          ///< Tag of a written path: DT_RPATH, else DT_RUNPATH.
+  /// Tag of a written path: DT_RPATH, else DT_RUNPATH. A DT_RPATH that becomes empty keeps its tag.
+  bool rpath_tag = false;
 
   std::optional<std::string> interpreter = {};
   std::optional<std::string> soname = {};  ///< For libraries; programs stay unchanged.

@@ -108,7 +108,7 @@ void ReplaceNeeded(const std::map<std::string, std::string>& names, NewDynamicSt
   }
   for (NewVersionNeed& need : state.needs) {
     const auto it = names.find(need.text);
-    if (it == names.end() || it->second == need.text) continue;
+    if (need.is_removed || it == names.end() || it->second == need.text) continue;
     need.text = it->second;
     need.wish = RequestString(it->second, need.need.name, state);
     state.needs_changed_ = true;
@@ -120,8 +120,18 @@ void RemoveNeeded(const std::vector<std::string>& names, NewDynamicState& state)
     return std::find(names.begin(), names.end(), text) != names.end();
   };
   EraseEntries([&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && named(e.text); }, state);
+  for (NewVersionNeed& need : state.needs) need.is_removed = named(need.text);
+}
+
+/// Drops the version requirements on removed libraries, unless another edit made the library needed again.
+void DropVersionNeeds(NewDynamicState& state) {
+  const auto is_dropped = [&](const NewVersionNeed& need) {
+    return need.is_removed && std::none_of(state.entries.begin(), state.entries.end(), [&](const auto& e) {
+             return e.entry.tag == kDtNeeded && e.text == need.text;
+           });
+  };
   for (const NewVersionNeed& need : state.needs) {
-    if (!named(need.text)) continue;
+    if (!is_dropped(need)) continue;
     Release(need.need.name, state);
     state.needs_changed_ = true;
     for (const auto& version : need.need.versions) {
@@ -129,17 +139,28 @@ void RemoveNeeded(const std::vector<std::string>& names, NewDynamicState& state)
       state.dropped_versions.insert(static_cast<std::uint16_t>(version.index & 0x7fffU));
     }
   }
-  std::erase_if(state.needs, [&](const NewVersionNeed& need) { return named(need.text); });
+  std::erase_if(state.needs, is_dropped);
 }
 
+/// A library that is needed already moves: symbols are searched in this order, so a name that asks for the
+/// front must not stay behind others.
 void AddNeeded(const std::vector<std::string>& names, NewDynamicState& state) {
-  std::size_t at = 0;
+  std::ptrdiff_t at = 0;  // The names before it are done.
   for (const std::string& name : names) {
-    const auto same = [&](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded && e.text == name; };
-    if (std::any_of(state.entries.begin(), state.entries.end(), same)) continue;
+    const auto is_needed = [](const NewDynamicEntry& e) { return e.entry.tag == kDtNeeded; };
+    const auto same = [&](const NewDynamicEntry& e) { return is_needed(e) && e.text == name; };
+    const auto front = state.entries.begin() + at;
+    if (std::any_of(state.entries.begin(), front, same)) continue;
+    const auto old = std::find_if(front, state.entries.end(), same);
+    if (old != state.entries.end()) {
+      const auto first = std::find_if(front, old, is_needed);
+      std::rotate(first, old, old + 1);
+      at = first - state.entries.begin() + 1;
+      continue;
+    }
     NewDynamicEntry entry{
         .entry = {.tag = kDtNeeded}, .old_index = {}, .text = name, .wish = RequestString(name, {}, state)};
-    state.entries.insert(state.entries.begin() + static_cast<std::ptrdiff_t>(at++), std::move(entry));
+    state.entries.insert(state.entries.begin() + at++, std::move(entry));
   }
 }
 
@@ -169,9 +190,10 @@ void AddDebugEntry(NewDynamicState& state) {
 void EditEntries(const Edits& edits, NewDynamicState& state) {
   if (edits.search_path) SetSearchPath(*edits.search_path, state);
   if (edits.remove_search_path) RemoveSearchPath(state);
-  ReplaceNeeded(edits.replace_needed, state);
   RemoveNeeded(edits.remove_needed, state);
+  ReplaceNeeded(edits.replace_needed, state);
   AddNeeded(edits.add_needed, state);
+  DropVersionNeeds(state);
   if (edits.soname) SetSoname(*edits.soname, state);
   if (edits.no_default_libraries) SetNoDefaultLibraries(state);
   if (edits.add_debug_entry) AddDebugEntry(state);

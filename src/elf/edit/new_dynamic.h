@@ -21,6 +21,7 @@ struct NewVersionNeed {
   VersionNeed need;
   std::string text;
   std::optional<std::size_t> wish;
+  bool is_removed = false;  ///< Its library is in Edits::remove_needed.
 };
 
 /// A string that must be found a place, and the strings that it supersedes.

@@ -56,6 +56,10 @@ Result<std::vector<AbsPath>> RemoveFilesIn(Fs& fs, const AbsPath& folder,
 
 }  // namespace
 
+Result<void> Fs::WriteThrough(const AbsPath& path, Bytes /*bytes*/) {
+  return Error(ErrorCode::kUnsupported, fmt::format("cannot write through '{}'", path.str()));
+}
+
 Result<void> Fs::CopyOwner(const AbsPath& /*from*/, const AbsPath& /*to*/) { return Ok(); }
 
 Result<void> Fs::CopyAttributes(const AbsPath& /*from*/, const AbsPath& /*to*/) { return Ok(); }

@@ -100,9 +100,13 @@ class Fs {
   /// Sets the modification time; for a symlink, the link's own.
   virtual Result<void> SetMtime(const AbsPath& path, std::int64_t mtime_ns) = 0;
   /// Copies bytes, mode and mtime of one regular file (or of a symlink's target) to a new one: by reflink if
-  /// the file system can, else in the kernel. A failed copy is removed. Errors: kAlreadyExists, kInvalidInput
-  /// when `from` is not a regular file.
+  /// the file system can, else in the kernel. A copy with another owner or group has no set-ID bits. A failed
+  /// copy is removed. Errors: kAlreadyExists, kInvalidInput when `from` is not a regular file.
   virtual Result<void> CopyFile(const AbsPath& from, const AbsPath& to) = 0;
+  /// Writes `bytes` into the existing `path`, like a shell's '>': a FIFO (waits for its reader), a device, or
+  /// a regular file, which loses its old content and keeps owner, mode and links. Follows symlinks. A failure
+  /// leaves a part. Errors: kNotFound, kIo; kUnsupported in a file system without devices.
+  virtual Result<void> WriteThrough(const AbsPath& path, Bytes bytes);
   /// Gives `to` the owner and group of `from`. Errors: kIo (only root can give files away). A file system
   /// without owners does nothing.
   virtual Result<void> CopyOwner(const AbsPath& from, const AbsPath& to);

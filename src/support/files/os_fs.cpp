@@ -235,6 +235,16 @@ Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {
   return fd;
 }
 
+/// Writes at the current position.
+Result<void> WriteAllTo(int to, Bytes bytes, const AbsPath& path) {
+  while (!bytes.empty()) {
+    const ssize_t put = RetryOnSignal([&] { return ::write(to, bytes.data(), bytes.size()); });
+    if (put <= 0) return PathError(put < 0 ? errno : EIO, "write", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return Ok();
+}
+
 /// Copies from the current positions of both descriptors to the end of `from`.
 Result<void> CopyByBuffer(int from, int to, const AbsPath& from_path, const AbsPath& to_path) {
   ScratchBuffer memory(kCopyBufferBytes);
@@ -243,13 +253,7 @@ Result<void> CopyByBuffer(int from, int to, const AbsPath& from_path, const AbsP
     const ssize_t got = RetryOnSignal([&] { return ::read(from, buffer.data(), buffer.size()); });
     if (got < 0) return PathError(errno, "read", from_path);
     if (got == 0) return Ok();
-    std::size_t done = 0;
-    while (done < static_cast<std::size_t>(got)) {
-      const ssize_t put = RetryOnSignal(
-          [&] { return ::write(to, buffer.data() + done, static_cast<std::size_t>(got) - done); });
-      if (put <= 0) return PathError(put < 0 ? errno : EIO, "write", to_path);
-      done += static_cast<std::size_t>(put);
-    }
+    PTPKG_CHECK(WriteAllTo(to, buffer.first(static_cast<std::size_t>(got)), to_path));
   }
 }
 
@@ -419,6 +423,14 @@ class OsFs final : public Fs, public MagicFinder {
     return Ok();
   }
 
+  Result<void> WriteThrough(const AbsPath& path, Bytes bytes) override {
+    Fd fd(RetryOnSignal([&] { return ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); }));
+    if (fd.get() < 0) return PathError(errno, "open", path);
+    PTPKG_CHECK(WriteAllTo(fd.get(), bytes, path));
+    if (::close(fd.Release()) != 0 && errno != EINTR) return PathError(errno, "close", path);
+    return Ok();
+  }
+
   Result<void> CopyOwner(const AbsPath& from, const AbsPath& to) override {
     struct stat original {};
     struct stat copy {};
@@ -476,9 +488,14 @@ class OsFs final : public Fs, public MagicFinder {
 
   static Result<void> CopyInto(const Fd& source, Fd& target, const AbsPath& from, const AbsPath& to) {
     struct stat st {};
+    struct stat copy {};
     if (::fstat(source.get(), &st) != 0) return PathError(errno, "read", from);
+    if (::fstat(target.get(), &copy) != 0) return PathError(errno, "read", to);
     PTPKG_CHECK(CopyBytes(source.get(), target.get(), from, to));
-    if (::fchmod(target.get(), st.st_mode & 07777U) != 0) return PathError(errno, "change the mode of", to);
+    // Another owner's set-ID bit would give the rights of this one.
+    const bool same_owner = st.st_uid == copy.st_uid && st.st_gid == copy.st_gid;
+    const mode_t mode = st.st_mode & (same_owner ? 07777U : 0777U);
+    if (::fchmod(target.get(), mode) != 0) return PathError(errno, "change the mode of", to);
     const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, st.st_mtim};
     if (::futimens(target.get(), times.data()) != 0) return PathError(errno, "change the time of", to);
     const int fd = target.Release();

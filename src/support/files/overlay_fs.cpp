@@ -85,6 +85,11 @@ Result<void> OverlayFs::CopyFile(const AbsPath& from, const AbsPath& to) {
   return other_.CopyFile(from, to);
 }
 
+Result<void> OverlayFs::WriteThrough(const AbsPath& path, Bytes bytes) {
+  PTPKG_CHECK(RefuseChange(path));
+  return other_.WriteThrough(path, bytes);
+}
+
 Result<void> OverlayFs::CopyOwner(const AbsPath& from, const AbsPath& to) {
   PTPKG_CHECK(RefuseChange(from));
   PTPKG_CHECK(RefuseChange(to));

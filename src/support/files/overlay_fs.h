@@ -30,6 +30,7 @@ class OverlayFs : public Fs {
   Result<void> SetMode(const AbsPath& path, std::uint32_t mode) final;
   Result<void> SetMtime(const AbsPath& path, std::int64_t mtime_ns) final;
   Result<void> CopyFile(const AbsPath& from, const AbsPath& to) final;
+  Result<void> WriteThrough(const AbsPath& path, Bytes bytes) final;
   Result<void> CopyOwner(const AbsPath& from, const AbsPath& to) final;
   Result<void> CopyAttributes(const AbsPath& from, const AbsPath& to) final;
   Result<AbsPath> RealPath(const std::string& text) final;

@@ -22,6 +22,7 @@ EDITS = [
     ["--set-rpath", "$ORIGIN/deps", "--force-rpath"],
     ["--set-rpath", ""],
     ["--add-rpath", "$ORIGIN/deps"],
+    ["--add-rpath", ""],
     ["--set-rpath", "/a", "--set-soname", "libother.so.3"],
     ["--remove-rpath"],
     ["--shrink-rpath"],
@@ -29,6 +30,7 @@ EDITS = [
     ["--set-soname", "libanswer.so.2"],
     ["--add-needed", "libdl.so.2", "--add-needed", "libpthread.so.0"],
     ["--add-needed", "libdl.so.2", "--remove-needed", "libdl.so.2"],
+    ["--remove-needed", "libdeep.so.1", "--add-needed", "libdeep.so.1"],
     ["--replace-needed", "libdeep.so.1", "libdeep.so"],
     ["--replace-needed", "libabsent.so.1", "libdeep.so"],
     ["--remove-needed", "libabsent.so"],
@@ -295,6 +297,117 @@ class PatchelfCommandLine(unittest.TestCase):
         self.assertEqual([path.name for path in folder.glob(".*ptpkg*")], [])
         library.chmod(0o000)
         self.assertEqual(run("--print-rpath", library), (1, f"patchelf: opening '{library}': Permission denied\n"))
+
+    def test_file_of_another_user_is_not_replaced(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        self.scratch.chmod(0o755)
+        for who, tool in self.tools.items():
+            folder = self.copy(who)
+            folder.chmod(0o777)
+            library = folder / "libanswer.so"
+            library.chmod(0o555)
+            before = (library.read_bytes(), library.stat())
+            program = shutil.copy(tool, self.scratch / f"patchelf-{who}")
+            done = subprocess.run([program, "--set-rpath", "/x", library], capture_output=True, text=True, check=False,
+                                  user=12345, group=12345, extra_groups=[])
+            self.assertEqual(done.returncode, 1, who)
+            self.assertRegex(done.stderr, r"^patchelf: .*(belongs to another user|Permission denied)")
+            self.assertEqual((library.read_bytes(), library.stat()[:4]), (before[0], before[1][:4]), who)
+
+    def test_library_that_is_needed_already_moves_to_the_front(self):
+        """patchelf adds a second entry in front; the loader searches both files in the same order."""
+        for name in ("libm.so.6", "libdeep.so.1", "libc.so.6"):
+            order = {}
+            for who, tool in self.tools.items():
+                folder = self.copy(who)
+                library = folder / "libanswer.so"
+                self.assertEqual(self.call(tool, "--add-needed", name, library)[0], 0)
+                needed = self.call(self.tools["theirs"], "--print-needed", library)[1].split()
+                order[who] = (list(dict.fromkeys(needed)), self.loads(folder))
+            self.assertEqual(order["ours"], order["theirs"])
+            self.assertEqual(order["ours"], ([name, *[n for n in order["ours"][0] if n != name]], 42))
+
+    def test_empty_addition_to_a_path(self):
+        """patchelf appends an empty entry, which makes the loader search the working directory."""
+        library = self.copy("ours") / "libanswer.so"
+        self.assertEqual(self.call(self.ours, "--set-rpath", "/a", library)[0], 0)
+        self.assertEqual(self.call(self.ours, "--add-rpath", "", library)[0], 0)
+        self.assertEqual(self.call(self.tools["theirs"], "--print-rpath", library)[1], "/a\n")
+
+    def test_rights_of_an_output(self):
+        """A new file gets what the umask leaves, and an existing one keeps its own; set-ID bits do not move over."""
+        # The kernel takes a set-ID bit from a file that anybody but root writes.
+        modes = [None, 0o600, 0o640] + [0o4711] * (os.geteuid() == 0)
+        for umask in (0o022, 0o077, 0o027):
+            for existing in modes:
+                seen = {}
+                for who, tool in self.tools.items():
+                    library = self.copy(who) / "libanswer.so"
+                    if os.geteuid() == 0:
+                        os.chown(library, 12345, 12345)
+                    library.chmod(0o6755)
+                    os.utime(library, (1, 1))
+                    out = library.with_name("out.so")
+                    if existing is not None:
+                        out.write_text("old")
+                        if os.geteuid() == 0:
+                            os.chown(out, 23456, 23456)
+                        out.chmod(existing)
+                    # Also with nothing to change.
+                    for words in (["--set-rpath", "/x"], []):
+                        subprocess.run([tool, *words, "--output", out, library], check=True, umask=umask)
+                        stat = out.stat()
+                        seen.setdefault(who, []).append((stat.st_mode, stat.st_uid, stat.st_gid, stat.st_mtime > 1))
+                self.assertEqual(seen["ours"], seen["theirs"], (oct(umask), existing))
+
+    def test_output_into_a_pipe_or_device(self):
+        for who, tool in self.tools.items():
+            library = self.copy(who) / "libanswer.so"
+            words = [tool, "--set-rpath", "$ORIGIN/deps:" + "/long" * 200, "--output"]
+            plain = library.with_name("plain.so")
+            subprocess.run([*words, plain, library], check=True)
+            piped = subprocess.run([*words, "/dev/stdout", library], check=True, stdout=subprocess.PIPE).stdout
+            self.assertTrue(piped == plain.read_bytes(), who)
+            fifo = library.with_name("fifo")
+            os.mkfifo(fifo)
+            with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
+                subprocess.run([*words, fifo, library], check=True)
+                self.assertTrue(reader.communicate()[0] == plain.read_bytes(), who)
+            with tempfile.TemporaryFile() as file:
+                subprocess.run([*words, "/dev/stdout", library], check=True, stdout=file)
+                file.seek(0)
+                self.assertTrue(file.read() == plain.read_bytes(), who)
+            # Nothing to change, and nowhere to write it.
+            unchanged = subprocess.run([tool, "--output", "/dev/stdout", library], check=True, stdout=subprocess.PIPE).stdout
+            self.assertTrue(unchanged == library.read_bytes(), who)
+            status, _, err = self.call(*words, "/dev/full", library)
+            self.assertEqual(status, 1, who)
+            self.assertIn("No space left on device", err)
+            self.assertEqual(self.call(*words, "/dev/null", library), (0, "", ""))
+
+    def test_output_that_can_be_written_but_not_replaced(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        self.scratch.chmod(0o755)
+        for who, tool in self.tools.items():
+            folder = self.copy(who)
+            program = shutil.copy(tool, self.scratch / f"patchelf-{who}")
+            for mode in (0o755, 0o777):
+                folder.chmod(mode)
+                out = folder / "out.so"
+                out.write_text("old")
+                out.chmod(0o666)
+                before = out.stat()
+                subprocess.run([program, "--set-rpath", "/x", "--output", out, folder / "libanswer.so"], check=True,
+                               user=12345, group=12345, extra_groups=[])
+                self.assertEqual(out.stat()[:6], before[:6], who)
+                self.assertEqual(self.call(tool, "--print-rpath", out)[1], "/x\n")
+                out.chmod(0o444)
+                done = subprocess.run([program, "--set-rpath", "/y", "--output", out, folder / "libanswer.so"],
+                                      check=False, user=12345, group=12345, extra_groups=[], capture_output=True)
+                self.assertEqual((done.returncode, b"Permission denied" in done.stderr), (1, True), who)
+                self.assertEqual(self.call(tool, "--print-rpath", out)[1], "/x\n")
 
     def test_it_is_a_program_of_its_own(self):
         """Under any name, through links and as a copy: scripts resolve what PATH has, and copy it into images."""

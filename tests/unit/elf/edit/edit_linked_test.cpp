@@ -138,6 +138,16 @@ TEST_P(LinkedEdit, RemovedNeededTakesItsVersionRequirementAlong) {
   EXPECT_THAT(toys_.Output({"readelf", "-VW", "libanswer.so"}), Not(HasSubstr("DEEP_1")));
 }
 
+TEST_P(LinkedEdit, NeededThatIsRemovedAndAddedKeepsItsVersionRequirement) {
+  Edits edits = SetPath("$ORIGIN/deps");
+  edits.remove_needed = edits.add_needed = {"libdeep.so.1"};
+  ASSERT_OK(EditFile(toys_.fs(), library_, edits));
+  EXPECT_EQ(FactsOf(toys_.fs(), library_).needed.front(), "libdeep.so.1");
+  EXPECT_EQ(toys_.Load(library_), 42);
+  EXPECT_THAT(toys_.Output({"readelf", "-VW", "libanswer.so"}), HasSubstr("DEEP_1"));
+  EXPECT_THAT(toys_.Output({"readelf", "-sW", "--dyn-syms", "libanswer.so"}), HasSubstr("deep@DEEP_1"));
+}
+
 TEST_P(LinkedEdit, SonameIsSet) {
   Edits edits = SetPath("$ORIGIN/deps");
   edits.soname = "libquestion-with-a-rather-long-name.so.7";

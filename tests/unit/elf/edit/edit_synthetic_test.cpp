@@ -274,6 +274,35 @@ TEST(EditTier, LastVersionRequirementTakesTheTableAlong) {
   EXPECT_THAT(stage.Facts().needed, ElementsAre("libc.so.6"));
 }
 
+TEST(EditNeeded, RemovedThenReplacedThenAdded) {
+  Edits edits;
+  edits.remove_needed = {"libdeep.so.1"};
+  edits.replace_needed = {{"libc.so.6", "libdeep.so.1"}};
+  Stage renamed(SyntheticElf{});
+  ASSERT_OK(renamed.Edit(edits));
+  EXPECT_THAT(renamed.Facts().needed, ElementsAre("libdeep.so.1"));
+  EXPECT_THAT(renamed.Facts().version_files, ElementsAre("libdeep.so.1")) << "it is needed again";
+
+  edits.replace_needed = {{"libdeep.so.1", "libother.so"}};
+  Stage removed(SyntheticElf{});
+  ASSERT_OK(removed.Edit(edits));
+  EXPECT_THAT(removed.Facts().needed, ElementsAre("libc.so.6"));
+  EXPECT_THAT(removed.Facts().version_files, ::testing::IsEmpty());
+}
+
+TEST(EditNeeded, AddedLibraryThatIsNeededAlreadyMovesToTheFront) {
+  Stage stage(SyntheticElf{});
+  Edits edits;
+  edits.add_needed = {"libc.so.6"};
+  ASSERT_OK_AND_ASSIGN(const EditPlan moved, stage.Edit(edits));
+  EXPECT_EQ(moved.tier, WriteTier::kInPlace);
+  EXPECT_THAT(stage.Facts().needed, ElementsAre("libc.so.6", "libdeep.so.1"));
+  EXPECT_EQ(stage.Edit(edits)->tier, WriteTier::kNothing);
+  edits.add_needed = {"libnew.so", "libdeep.so.1", "libnew.so", "libdeep.so.1"};
+  ASSERT_OK(stage.Edit(edits));
+  EXPECT_THAT(stage.Facts().needed, ElementsAre("libnew.so", "libdeep.so.1", "libc.so.6"));
+}
+
 TEST(EditTier, MipsRelativeDebugEntryFollowsTheTable) {
   SyntheticElf elf;
   elf.elf_class = ElfClass::k32;

@@ -163,6 +163,47 @@ bool AsSomebody(const std::function<bool()>& body) {
   return child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// A library in a directory that everybody can write to.
+struct SharedFolder : LinkedToys {
+  SharedFolder() : LinkedToys("bfd") { EXPECT_OK(fs().SetMode(root(), 0777)); }
+  AbsPath library = Path("libanswer.so");
+};
+
+TEST(OtherOwner, FileThatCannotKeepItsOwnerIsNotReplaced) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  struct Case {
+    std::uint32_t mode;
+    bool has_links;
+  };
+  for (const Case& tested : {Case{0444, false}, Case{0666, true}, Case{04777, false}, Case{02777, false}}) {
+    SCOPED_TRACE(tested.mode);
+    SharedFolder toys;
+    ASSERT_OK(toys.fs().SetMode(toys.library, tested.mode));
+    if (tested.has_links) {
+      ASSERT_OK(toys.fs().CreateHardLink(toys.library, toys.Path("other.so")));
+    }
+    const FileStat before = *toys.fs().Lstat(toys.library);
+    const std::size_t names = toys.fs().ListDir(toys.root())->size();
+    EXPECT_TRUE(AsSomebody([&] {
+      EXPECT_THAT(EditFile(toys.fs(), toys.library, LongPath()),
+                  FailsWith(ErrorCode::kIo, HasSubstr("belongs to another user or group")));
+      return !::testing::Test::HasFailure();
+    }));
+    EXPECT_EQ(*toys.fs().Lstat(toys.library), before);
+    EXPECT_EQ(toys.fs().ListDir(toys.root())->size(), names);
+  }
+}
+
+TEST(OtherOwner, KeepsTheSetIdBitsOfItsOwnFile) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  SharedFolder toys;
+  ASSERT_EQ(::chown(toys.library.c_str(), kSomebody, kSomebody), 0);
+  ASSERT_EQ(::chmod(toys.library.c_str(), 06755), 0);
+  EXPECT_TRUE(AsSomebody([&] { return EditFile(toys.fs(), toys.library, LongPath()).has_value(); }));
+  EXPECT_EQ(toys.fs().Lstat(toys.library)->mode, 06755U);
+  EXPECT_EQ(toys.Load(toys.library), 42);
+}
+
 /// A library that all may write, in a directory that only its owner may.
 struct ForeignFolder : LinkedToys {
   ForeignFolder() : LinkedToys("bfd") {

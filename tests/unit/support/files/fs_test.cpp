@@ -419,6 +419,34 @@ TEST(OsFs, CopiesFilesThatSayTheyAreEmpty) {
   EXPECT_THAT(dir.ReadFile("copy"), HasSubstr("Name:"));
 }
 
+TEST(OsFs, CopyOfAnotherOwnersFileHasNoSetIdBits) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const TempDir dir;
+  const AbsPath file = dir.WriteFile("from", "x");
+  ASSERT_EQ(::chown(file.c_str(), 12345, 12345), 0);
+  ASSERT_EQ(::chmod(file.c_str(), 06755), 0);
+  const auto fs = MakeOsFs();
+  ASSERT_OK(fs->CopyFile(file, dir / "to"));
+  EXPECT_EQ(fs->Lstat(dir / "to")->mode, 0755U);
+}
+
+TEST(OsFs, WritesThroughFilesAndDevices) {
+  const TempDir dir;
+  const auto fs = MakeOsFs();
+  const AbsPath file = dir.WriteFile("f", "a long text");
+  ASSERT_OK(fs->SetMode(file, 0640));
+  ASSERT_OK_AND_ASSIGN(const FileStat before, fs->Lstat(file));
+  ASSERT_OK(fs->WriteThrough(file, AsBytes("short")));
+  EXPECT_EQ(dir.ReadFile("f"), "short");
+  EXPECT_EQ(fs->Lstat(file)->inode, before.inode);
+  EXPECT_EQ(fs->Lstat(file)->mode, 0640U);
+  EXPECT_OK(fs->WriteThrough(AbsPath::Literal("/dev/null"), AsBytes("x")));
+  EXPECT_THAT(fs->WriteThrough(AbsPath::Literal("/dev/full"), AsBytes("x")),
+              FailsWith(ErrorCode::kIo, HasSubstr("/dev/full")));
+  EXPECT_THAT(fs->WriteThrough(dir / "none", AsBytes("x")),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
+}
+
 TEST(OsFs, FullDiskIsNamedWithAHint) {
   const auto fs = MakeOsFs();
   // /dev/full is a device, which Open refuses; the error itself is what a full disk gives.
