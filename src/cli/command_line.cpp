@@ -306,11 +306,12 @@ Error ExplainMismatch(const BoundProgram& line, const std::string& name) {
       .WithHint(fmt::format("a value that begins with '-' is written '{}=VALUE'", name));
 }
 
-Error ExplainUnknownWord(const BoundProgram& line, const std::string& word) {
+Error ExplainUnknownWord(const BoundProgram& line, const std::string& word,
+                         const std::vector<std::string>& words) {
   const Program& program = line.program();
   const Verb* verb = line.ChosenVerb();
   if (word.starts_with('-')) return UnknownOption(program, verb, word);
-  if (verb == nullptr) return UnknownVerb(program, word);
+  if (verb == nullptr) return UnknownVerb(program, word, words);
   const auto last = std::ranges::find_if(verb->options.rbegin(), verb->options.rend(), &Option::IsPositional);
   if (last == verb->options.rend()) {
     return UsageError(
@@ -321,11 +322,12 @@ Error ExplainUnknownWord(const BoundProgram& line, const std::string& word) {
 }
 
 /// CLI11's words for it name the option in front: "--output: 1 required TEXT missing".
-Error ExplainFailure(const BoundProgram& line, const CLI::ParseError& failure) {
+Error ExplainFailure(const BoundProgram& line, const CLI::ParseError& failure,
+                     const std::vector<std::string>& words) {
   // An unknown word explains the failure better than what is missing because of it.
   std::vector<std::string> rest = line.app().remaining(/*recurse=*/true);
   std::erase(rest, "--");
-  if (!rest.empty()) return ExplainUnknownWord(line, rest.front());
+  if (!rest.empty()) return ExplainUnknownWord(line, rest.front(), words);
   const std::string text = failure.what();
   const std::string name = text.substr(0, text.find_first_of(": "));
   const BoundOption* bound = line.Find(name);
@@ -381,7 +383,7 @@ Result<ParsedLine> ParseCommandLine(const Program& program, const std::vector<st
     // Help comes before any complaint about the rest of the line.
     if (WantsHelp(line.app()))
       return ParsedLine{.verb = line.ChosenVerb(), .help = std::string(Trim(line.app().help()))};
-    return line.refusal() ? *line.refusal() : ExplainFailure(line, failure);
+    return line.refusal() ? *line.refusal() : ExplainFailure(line, failure, words);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 
+#include "support/process/process.h"
 #include "support/text/text.h"
 
 namespace ptpkg::cli {
@@ -48,12 +49,24 @@ std::vector<std::string> VerbsWith(const Program& program, std::string_view opti
   return names;
 }
 
-Error UnknownVerb(const Program& program, const std::string& word) {
+Error UnknownVerb(const Program& program, const std::string& word, const std::vector<std::string>& line) {
   Error error(ErrorCode::kUsage, fmt::format("unknown command '{}'", word));
   const auto ours = std::ranges::find_if(program.verbs, [&](const Verb& verb) {
     return std::ranges::find(verb.known_as, word) != verb.known_as.end();
   });
   if (ours != program.verbs.end()) {
+    const std::vector<std::string> known = OptionNames(program, &*ours);
+    const bool fits = std::ranges::all_of(line, [&](const std::string& one) {
+      return !one.starts_with('-') || std::ranges::find(known, one.substr(0, one.find('='))) != known.end();
+    });
+    const bool has_options =
+        std::ranges::any_of(line, [](const std::string& one) { return one.starts_with('-'); });
+    if (fits && has_options) {
+      std::vector<std::string> command = line;
+      std::ranges::replace(command, word, ours->name);
+      command.insert(command.begin(), program.name);
+      return std::move(error).WithHint("run: " + ShellQuote(command));
+    }
     return std::move(error).WithHint(
         fmt::format("did you mean '{0}'? see '{1} {0} --help'", ours->name, program.name));
   }

@@ -18,8 +18,9 @@ namespace ptpkg::cli {
 [[nodiscard]] std::vector<std::string> VerbsWith(const Program& program, std::string_view option);
 
 /// kUsage for a word that is not a verb of `program`. The hint names the verb that other programs call so,
-/// the nearest one, or the help page.
-Error UnknownVerb(const Program& program, const std::string& word);
+/// the nearest one, or the help page. For another program's name with options that the verb has,
+/// the hint is the whole command. `line`: all words of the command line, the program's name left out.
+Error UnknownVerb(const Program& program, const std::string& word, const std::vector<std::string>& line = {});
 
 /// kUsage for an option that neither `verb` nor the program has; null: no verb was named.
 Error UnknownOption(const Program& program, const Verb* verb, const std::string& word);

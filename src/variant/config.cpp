@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -339,11 +341,79 @@ std::vector<Axis> AxesOf(const std::vector<KeyValues>& keys, const std::vector<Z
   return axes;
 }
 
+/// Texts of the values of a column, each once.
+std::vector<std::string> ListedValues(const Axis::Column& column) {
+  std::vector<std::string> listed;
+  for (const Value& value : column.values) {
+    const Result<std::string> text = value.ToText();
+    if (text && std::ranges::find(listed, *text) == listed.end()) listed.push_back(*text);
+  }
+  return listed;
+}
+
+Error SeveralRows(const Axis& axis, const Axis::Column& column, const KeySetting& setting) {
+  std::vector<std::string> others;
+  for (const Axis::Column& other : axis.columns) {
+    if (other.key != column.key) others.push_back("'" + other.key + "'");
+  }
+  return Error(ErrorCode::kUsage,
+               fmt::format("{}: the variants list no '{}' of '{}', and pair its values with {}",
+                           Join(setting.origins, ", "), setting.value, column.key, Join(others, ", ")))
+      .WithHint(fmt::format("listed are {}; for another one set {}, too", Join(ListedValues(column), ", "),
+                            Join(others, ", ")));
+}
+
+/// Leaves the rows that `settings` name.
+Result<void> ApplySettings(const KeySettings& settings, Axis& axis) {
+  std::vector<std::size_t> rows(axis.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::vector<Axis::Column*> unlisted;
+  std::size_t given = 0;
+  for (Axis::Column& column : axis.columns) {
+    const auto setting = settings.find(column.key);
+    if (setting == settings.end()) continue;
+    ++given;
+    std::vector<std::size_t> matching;
+    std::ranges::copy_if(rows, std::back_inserter(matching), [&](std::size_t row) {
+      const Result<std::string> text = column.values[row].ToText();
+      return text && *text == setting->second.value;
+    });
+    if (matching.empty()) unlisted.push_back(&column);
+    if (!matching.empty()) rows = std::move(matching);
+  }
+  if (!unlisted.empty()) {
+    if (rows.size() > 1 && given < axis.columns.size())
+      return SeveralRows(axis, *unlisted.front(), settings.at(unlisted.front()->key));
+    rows.resize(1);
+  }
+  for (Axis::Column& column : axis.columns) {
+    std::vector<Value> kept;
+    for (const std::size_t row : rows) kept.push_back(column.values[row]);
+    column.values = std::move(kept);
+  }
+  for (Axis::Column* column : unlisted) column->values = {Value(settings.at(column->key).value)};
+  return Ok();
+}
+
+/// All axes with `settings`; a key that no file has gets an axis of its own.
+Result<void> ApplySettings(const KeySettings& settings, std::vector<Axis>& axes) {
+  std::set<std::string> known;
+  for (Axis& axis : axes) {
+    PTPKG_CHECK(ApplySettings(settings, axis));
+    for (const Axis::Column& column : axis.columns) known.insert(column.key);
+  }
+  for (const auto& [key, setting] : settings) {
+    if (!known.contains(key)) axes.push_back({.columns = {{key, {Value(setting.value)}}}});
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Result<VariantConfig> LoadVariantConfig(Fs& fs, const std::vector<AbsPath>& files,
                                         const std::string& target_platform,
-                                        const std::map<std::string, std::string>& environment) {
+                                        const std::map<std::string, std::string>& environment,
+                                        const KeySettings& settings) {
   NoVariants no_variants;
   recipe::Scope scope(target_platform, no_variants, environment);
   recipe::Reader reader(scope);
@@ -353,8 +423,9 @@ Result<VariantConfig> LoadVariantConfig(Fs& fs, const std::vector<AbsPath>& file
     MergeFile(std::move(file), merged);
   }
   PTPKG_CHECK(CheckZipKeys(merged.zip_groups, merged.keys));
-  return VariantConfig{.axes = AxesOf(merged.keys, merged.zip_groups),
-                       .run_pins = std::move(merged.run_pins)};
+  std::vector<Axis> axes = AxesOf(merged.keys, merged.zip_groups);
+  PTPKG_CHECK(ApplySettings(settings, axes));
+  return VariantConfig{.axes = std::move(axes), .run_pins = std::move(merged.run_pins)};
 }
 
 }  // namespace ptpkg::variant

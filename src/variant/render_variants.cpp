@@ -15,7 +15,6 @@
 #include "recipe/outputs.h"
 #include "recipe/recipe_codec.h"
 #include "support/text/text.h"
-#include "variant/config.h"
 #include "variant/other_outputs.h"
 #include "variant/render_output.h"
 #include "variant/rendered_checks.h"
@@ -181,7 +180,7 @@ Result<VariantConfig> ConfigOf(Fs& fs, const AbsPath& recipe_path, const RenderO
   if (files.empty()) {
     PTPKG_TRY(files, FileBeside(fs, recipe_path));
   }
-  return LoadVariantConfig(fs, files, options.target_platform, options.variables);
+  return LoadVariantConfig(fs, files, options.target_platform, options.variables, options.settings);
 }
 
 }  // namespace

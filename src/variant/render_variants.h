@@ -10,6 +10,7 @@
 #include "recipe/expression/evaluate_recipe.h"
 #include "recipe/recipe.h"
 #include "support/files/fs.h"
+#include "variant/config.h"
 
 namespace ptpkg::variant {
 
@@ -20,6 +21,7 @@ struct RenderOptions {
   /// value that no variant has is kUsage, with the nearest match. A variant that a key leaves out is not
   /// judged: the recipe may refuse it.
   std::map<std::string, std::vector<std::string>> select;
+  KeySettings settings = {};  ///< See LoadVariantConfig.
   std::string target_platform = "linux-64";
   std::map<std::string, std::string> variables;    ///< For env.get() and env.exists().
   recipe::TextCheck check_wheel_requirement = {};  ///< See recipe::EvaluationInput.

@@ -91,6 +91,20 @@ std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
   };
 }
 
+Option FromEnvOption(bool& target) {
+  return {.names = "--from-env",
+          .help = "Read DESIRED_CUDA, MAX_JOBS and others by from_env.yaml",
+          .target = &target};
+}
+
+Result<void> TakeEnvironment(Context& context, pipeline::RenderRequest& request,
+                             std::set<ArtifactFormat>& formats) {
+  PTPKG_TRY(const std::vector<std::string> lines,
+            pipeline::ApplyEnvironment(context.env(), request, formats));
+  for (const std::string& line : lines) context.Log(line);
+  return Ok();
+}
+
 Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags) {
   if (flags.offline) context.env().offline = true;
   pipeline::BuildRequest request;

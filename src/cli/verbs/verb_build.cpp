@@ -48,6 +48,14 @@ struct BuildFlags {
 Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(pipeline::BuildRequest request, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
+  if (flags.recipe.from_env) {
+    pipeline::RenderRequest chosen{
+        .recipes = request.recipes, .variant_files = request.variant_files, .select = {}};
+    PTPKG_CHECK(TakeEnvironment(context, chosen, request.formats));
+    request.recipes = std::move(chosen.recipes);
+    request.variant_files = std::move(chosen.variant_files);
+    request.settings = std::move(chosen.settings);
+  }
   request.force = flags.force;
   request.keep_work = flags.keep_work;
   request.fresh = flags.fresh;
@@ -347,6 +355,7 @@ Verb BuildVerb() {
   options.insert(
       options.begin(),
       {.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipe.recipes});
+  options.push_back(FromEnvOption(flags->recipe.from_env));
   return {.name = "build",
           .summary = "Build every variant and format of a recipe",
           .known_as = {"make", "compile", "package", "install"},

@@ -17,6 +17,8 @@ namespace {
 
 struct PublishFlags {
   std::vector<std::string> paths;
+  std::string user;   ///< As anaconda-client names an owner.
+  std::string label;  ///< Of `user`.
   pipeline::PublishRequest request;
 };
 
@@ -53,6 +55,16 @@ void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
 Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   ForbidCoreDumps();
   pipeline::PublishRequest request = flags.request;
+  if (!flags.user.empty()) {
+    const std::string target =
+        fmt::format("anaconda:{}{}{}", flags.user, flags.label.empty() ? "" : "/", flags.label);
+    if (!request.to.empty() && request.to != target) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("--to {} and --user {} name different targets", request.to, flags.user))
+          .WithHint(fmt::format("leave --user out, or --to for '{}'", target));
+    }
+    request.to = target;
+  }
   PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
   request.on_checked = [&](const std::vector<Report>& reports) { PrintFindings(context, reports); };
   PTPKG_TRY(const pipeline::PublishOutcome outcome, pipeline::Publish(context.env(), request));
@@ -98,6 +110,15 @@ Verb PublishVerb() {
                    .help = ".conda, .tar.bz2 or .whl file, or an output directory",
                    .target = &flags->paths},
                   {.names = "--to", .value = "TARGET", .help = "Upload to TARGET", .target = &request.to},
+                  {.names = "-u,--user",
+                   .value = "OWNER",
+                   .help = "Upload to anaconda:OWNER, as with anaconda-client",
+                   .target = &flags->user},
+                  {.names = "-l,--label",
+                   .value = "LABEL",
+                   .help = "Upload to this label of --user",
+                   .target = &flags->label,
+                   .needs = "--user"},
                   {.names = "--server",
                    .value = "URL",
                    .help = "Use the server at URL instead of the usual one",

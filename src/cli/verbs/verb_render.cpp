@@ -4,7 +4,7 @@
 #include <memory>
 #include <set>
 
-#include "cli/verbs/verbs.h"
+#include "cli/verbs/recipe_flags.h"
 #include "pipeline/commands/render.h"
 #include "support/text/json.h"
 #include "support/text/plural.h"
@@ -17,6 +17,7 @@ struct RenderFlags {
   std::vector<std::string> recipes;
   std::vector<std::string> variant_files;
   std::vector<std::string> select;
+  bool from_env = false;
 };
 
 Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
@@ -24,7 +25,12 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
   PTPKG_TRY(request.recipes, ResolveExisting(context, flags.recipes));
   PTPKG_TRY(request.variant_files, ResolveExisting(context, flags.variant_files));
   PTPKG_TRY(request.select, ParseSelect(flags.select));
+  if (flags.from_env) {
+    std::set<ArtifactFormat> formats;  // those of a build
+    PTPKG_CHECK(TakeEnvironment(context, request, formats));
+  }
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
+  PTPKG_CHECK(pipeline::RequireUsedSettings(request.settings, recipes));
   std::set<std::string> incomplete;
   for (const recipe::Recipe& recipe : recipes) {
     if (!recipe.detects.empty()) incomplete.insert(recipe.FileStem());
@@ -64,7 +70,8 @@ Verb RenderVerb() {
                       {.names = "--select",
                        .value = "KEY=VALUE",
                        .help = "Show only variants with this value; may be repeated",
-                       .target = &flags->select}},
+                       .target = &flags->select},
+                      FromEnvOption(flags->from_env)},
           .examples = {"ptpkg render fixtures/toytorch --select toy_backend=cpu"},
           .run = [flags](Context& context) { return RunRender(context, *flags); }};
 }

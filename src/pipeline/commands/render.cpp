@@ -19,6 +19,7 @@
 #include "support/text/display_text.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
+#include "variant/from_env.h"
 #include "variant/render_json.h"
 #include "variant/render_variants.h"
 #include "wheel/metadata/requirement.h"
@@ -125,6 +126,30 @@ void WarnOfMisspeltKeys(Env& env, const RenderRequest& request, const std::vecto
 
 }  // namespace
 
+Result<std::vector<std::string>> ApplyEnvironment(Env& env, RenderRequest& request,
+                                                  std::set<ArtifactFormat>& formats) {
+  PTPKG_TRY(variant::EnvironmentChoices choices,
+            variant::ReadEnvironment(env, {.recipes = request.recipes,
+                                           .variant_files = request.variant_files,
+                                           .has_formats = !formats.empty()}));
+  request.recipes = std::move(choices.recipes);
+  request.variant_files = std::move(choices.variant_files);
+  request.settings = std::move(choices.settings);
+  if (!choices.format.empty()) {
+    const auto format = ParseArtifactFormat(choices.format);
+    if (!format) {
+      return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a package format", choices.format))
+          .WithHint("a rule of from_env.yaml can set format to conda, tar.bz2, wheel or zip");
+    }
+    formats.insert(*format);
+  }
+  if (choices.jobs > 0) {
+    env.jobs = env.jobs_of_run = choices.jobs;
+    env.jobs_given = true;
+  }
+  return choices.lines;
+}
+
 Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& request) {
   std::vector<recipe::Recipe> all;
   for (const AbsPath& path : request.recipes) {
@@ -133,12 +158,33 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
               variant::Render(env.fs, file,
                               {.variant_files = request.variant_files,
                                .select = request.select,
+                               .settings = request.settings,
                                .variables = SharedVariables(env),
                                .check_wheel_requirement = CheckWheelRequirement,
                                .detected = request.detected}));
     std::move(recipes.begin(), recipes.end(), std::back_inserter(all));
   }
   return all;
+}
+
+Result<void> RequireUsedSettings(const variant::KeySettings& settings,
+                                 const std::vector<recipe::Recipe>& rendered) {
+  const std::set<std::string> used = UsedKeys(rendered);
+  std::map<std::string, std::vector<std::string>> keys_of;
+  std::set<std::string> useful;
+  for (const auto& [key, setting] : settings) {
+    for (const std::string& origin : setting.origins) {
+      keys_of[origin].push_back("'" + key + "'");
+      if (used.contains(key)) useful.insert(origin);
+    }
+  }
+  for (const auto& [origin, keys] : keys_of) {
+    if (useful.contains(origin) || rendered.empty()) continue;
+    return Error(ErrorCode::kUsage,
+                 fmt::format("{} sets {}, but the recipe does not use it", origin, Join(keys, ", ")))
+        .WithHint(fmt::format("unset {}", origin.substr(0, origin.find('='))));
+  }
+  return Ok();
 }
 
 void WarnOfLikelyMistakes(Env& env, const RenderRequest& request,

@@ -285,16 +285,22 @@ Result<std::vector<recipe::Recipe>> AllOutputs(Env& env, const BuildRequest& req
   const bool outputs = std::any_of(recipes.begin(), recipes.end(),
                                    [](const recipe::Recipe& recipe) { return !recipe.recipe_name.empty(); });
   if (request.select.empty() || !outputs) return recipes;
-  return Render(env, {.recipes = request.recipes, .variant_files = request.variant_files, .select = {}});
+  return Render(env, {.recipes = request.recipes,
+                      .variant_files = request.variant_files,
+                      .select = {},
+                      .settings = request.settings});
 }
 
 }  // namespace
 
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   if (request.ccache) PTPKG_CHECK(builder::FindCompilerCache(env));
-  const RenderRequest wanted{
-      .recipes = request.recipes, .variant_files = request.variant_files, .select = request.select};
+  const RenderRequest wanted{.recipes = request.recipes,
+                             .variant_files = request.variant_files,
+                             .select = request.select,
+                             .settings = request.settings};
   PTPKG_TRY(std::vector<recipe::Recipe> rendered, Render(env, wanted));
+  PTPKG_CHECK(RequireUsedSettings(request.settings, rendered));
   WarnOfLikelyMistakes(env, wanted, rendered);
   PTPKG_CHECK(DetectInBuildStrings(env, request, rendered));
   std::vector<Buildable> items;

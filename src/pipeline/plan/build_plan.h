@@ -15,6 +15,7 @@
 #include "pipeline/plan/summary.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
+#include "variant/config.h"
 
 namespace ptpkg::pipeline {
 
@@ -22,6 +23,7 @@ struct BuildRequest {
   std::vector<AbsPath> recipes = {};        ///< recipe.yaml files, or directories that hold one.
   std::vector<AbsPath> variant_files = {};  ///< Empty: variants.yaml beside each recipe.
   std::map<std::string, std::vector<std::string>> select = {};
+  variant::KeySettings settings = {};     ///< Values of --from-env; see RenderRequest.
   std::set<ArtifactFormat> formats = {};  ///< Empty: what each recipe names.
   WheelForm wheel_form = {};              ///< Form of the wheels.
   AbsPath output = AbsPath::Literal("/nonexistent");

@@ -60,7 +60,8 @@ Result<void> DetectFor(Env& env, const BuildRequest& request, const std::set<std
   PTPKG_TRY(std::vector<recipe::Recipe> again, Render(env, {.recipes = {recipe.recipe_file},
                                                             .variant_files = request.variant_files,
                                                             .select = {},
-                                                            .detected = versions}));
+                                                            .detected = versions,
+                                                            .settings = request.settings}));
   auto same = std::find_if(again.begin(), again.end(), [&](const recipe::Recipe& one) {
     return one.variant == recipe.variant && one.name == recipe.name;
   });

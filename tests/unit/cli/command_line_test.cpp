@@ -172,6 +172,9 @@ TEST_F(CommandLine, OnlyOptionsOfTheLineAreGiven) {
 TEST_F(CommandLine, NamesOfOtherProgramsLeadToTheVerb) {
   EXPECT_THAT(Parse({"catalogue", "x"}), AllOf(FailsWith(ErrorCode::kUsage, "unknown command 'catalogue'"),
                                                HasHint("did you mean 'index'? see 'tool index --help'")));
+  EXPECT_THAT(Parse({"catalogue", "-q", "x y"}), HasHint("run: tool index -q 'x y'"));
+  EXPECT_THAT(Parse({"catalogue", "--unknown", "x"}),
+              HasHint("did you mean 'index'? see 'tool index --help'"));
 }
 
 TEST_F(CommandLine, WordsBehindTwoDashesAreNoOptions) {

@@ -73,6 +73,27 @@ TEST_F(VariantConfigTest, ZipsMoveTogetherInEitherForm) {
   EXPECT_EQ(Show(Load({"a: [1]\nb: [2]\nc: [3]\nd: [4]\nzip_keys: [[b, a], [d, c]]\n"})), "b=2+a=1 d=4+c=3");
 }
 
+TEST_F(VariantConfigTest, SettingsStandForTheValuesOfAKey) {
+  const auto load = [&](const std::string& text, const std::map<std::string, std::string>& values) {
+    fs_.AddFile("/s.yaml", text);
+    KeySettings settings;
+    for (const auto& [key, value] : values) settings[key] = {.value = value, .origins = {"X=" + value}};
+    return LoadVariantConfig(fs_, {AbsPath::Literal("/s.yaml")}, "linux-64", environment_, settings);
+  };
+  const std::string zip = "a: [1, 2, 2]\nb: [3, 4, 5]\nc: [8, 9]\nzip_keys: [[a, b]]\n";
+  EXPECT_EQ(Show(load(zip, {{"c", "9"}, {"d", "x"}})), "a=1,2,2+b=3,4,5 c=9 d=\"x\"");
+  EXPECT_EQ(Show(load(zip, {{"c", "7"}})), "a=1,2,2+b=3,4,5 c=\"7\"");
+  EXPECT_EQ(Show(load(zip, {{"a", "2"}})), "a=2,2+b=4,5 c=8,9");
+  EXPECT_EQ(Show(load(zip, {{"a", "2"}, {"b", "5"}})), "a=2+b=5 c=8,9");
+  EXPECT_EQ(Show(load(zip, {{"a", "1"}, {"b", "5"}})), "a=1+b=\"5\" c=8,9") << "one row is left";
+  EXPECT_EQ(Show(load(zip, {{"a", "6"}, {"b", "3"}})), "a=\"6\"+b=3 c=8,9");
+  EXPECT_EQ(Show(load(zip, {{"a", "6"}, {"b", "7"}})), "a=\"6\"+b=\"7\" c=8,9");
+  const auto refused = load(zip, {{"a", "6"}});
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kUsage,
+                                 "X=6: the variants list no '6' of 'a', and pair its values with 'b'"));
+  EXPECT_THAT(refused, HasHint("listed are 1, 2; for another one set 'b', too"));
+}
+
 TEST_F(VariantConfigTest, ConditionsSeeThePlatform) {
   const std::string text = "a:\n  - if: linux\n    then: [1, 2]\n    else: 3\nb:\n  - if: win\n    then: x\n";
   EXPECT_EQ(Show(Load({text})), "a=1,2");
