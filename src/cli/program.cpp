@@ -47,10 +47,11 @@ Program MakeProgram(CommonFlags& flags) {
       .name = "ptpkg",
       .summary = "Builds conda packages and wheels from one recipe, checks them and publishes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(),   DevVerb(),        ShellVerb(),  CondaVerb(),     WheelVerb(),   RenderVerb(),
-                RelinkVerb(),  RepairVerb(),     RetagVerb(),  SliceVerb(),     CheckVerb(),   InspectVerb(),
-                DiffVerb(),    RebuildVerb(),    IndexVerb(),  PublishVerb(),   PromoteVerb(), YankVerb(),
-                RemoveVerb(),  CiVerb(),         DoctorVerb(), CacheVerb(),     ConfigVerb(),  ExplainVerb(),
+      .verbs = {BuildVerb(),   DevVerb(),        ShellVerb(),  CondaVerb(),     WheelVerb(),
+                RenderVerb(),  RelinkVerb(),     RepairVerb(), RetagVerb(),     SliceVerb(),
+                CheckVerb(),   InspectVerb(),    DiffVerb(),   RebuildVerb(),   IndexVerb(),
+                PublishVerb(), PromoteVerb(),    YankVerb(),   RemoveVerb(),    CiVerb(),
+                ImageVerb(),   DoctorVerb(),     CacheVerb(),  ConfigVerb(),    ExplainVerb(),
                 RunNodeVerb(), CompletionVerb(), ManVerb(),    HelpVerb(flags), VersionVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
