@@ -32,6 +32,7 @@ Verb PromoteVerb();
 Verb YankVerb();
 Verb RemoveVerb();
 Verb CiVerb();
+Verb ImageVerb();
 Verb DevVerb();
 Verb ShellVerb();
 Verb DoctorVerb();
