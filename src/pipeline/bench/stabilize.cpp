@@ -79,7 +79,10 @@ Result<void> PutValue(Env& env, const Knob& knob, const std::string& value) {
   if (knob.place.starts_with(kSmi)) {
     const std::string line = fmt::format("{} {}", knob.place.substr(kSmi.size()), value);
     PTPKG_TRY(const std::string said, RunNvidiaSmi(env, Split(line, ' '), nullptr));
-    return Ok();
+    // It ends with 0 also for a GPU that lacks the setting, and says that it treats this as a warning.
+    if (said.find("Treating as warning") == std::string::npos) return Ok();
+    return Error(ErrorCode::kIo,
+                 fmt::format("'{}{}' changed nothing: {}", kSmi, line, SplitLines(said).front()));
   }
   PTPKG_TRY(const AbsPath path, AbsPath::Parse(knob.place));
   if (!path.IsWithin(AbsPath::Literal(kCpuRoot))) {

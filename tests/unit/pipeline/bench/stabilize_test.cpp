@@ -230,6 +230,21 @@ TEST_F(StabilizeTest, AGpuThatRefusesEndsItWithEverythingBack) {
   EXPECT_FALSE(HasRecord()) << "a command that failed changed nothing";
 }
 
+TEST_F(StabilizeTest, AGpuWithoutLockedClocksEndsItWithEverythingBack) {
+  process_.On("nvidia-smi", [](const Command& command) {
+    ExitStatus status;
+    status.output = command.argv.at(1).starts_with("--query")
+                        ? "0, GPU-1, NVIDIA TITAN, 345 MHz, 1980 MHz, 700.00 W, N/A, Enabled, 0x0"
+                        : "Setting locked GPU clocks is not supported for GPU 00000000:01:00.0.\n"
+                          "Treating as warning and moving on.\nAll done.\n";
+    return status;
+  });
+  EXPECT_THAT(StableMachine::Set(env_, {1}, 1200),
+              FailsWith(ErrorCode::kIo, HasSubstr("changed nothing: Setting locked GPU clocks")));
+  EXPECT_EQ(Values(), kBefore);
+  EXPECT_FALSE(HasRecord());
+}
+
 TEST_F(StabilizeTest, WithoutNvidiaSmiNoGpuClock) {
   EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kNotFound, HasSubstr("nvidia-smi")));
   EXPECT_EQ(Values(), kBefore);
