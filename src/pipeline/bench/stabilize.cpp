@@ -117,6 +117,10 @@ Result<std::vector<Knob>> KnobsToTurn(Env& env, const std::set<int>& cpus,
   std::erase_if(knobs, [](const Knob& knob) { return knob.before == knob.during; });
   if (!gpu_mhz) return knobs;
   PTPKG_TRY(const std::vector<Gpu> gpus, ReadGpus(env));
+  if (gpus.empty()) {
+    return Error(ErrorCode::kNotFound, "nvidia-smi lists no GPU whose clock could be locked")
+        .WithHint("leave out --gpu-clock");
+  }
   for (const Gpu& gpu : gpus) {
     const std::string place = fmt::format("{}-i {}", kSmi, gpu.uuid);
     if (gpu.has_clock_limit) {  // nvidia-smi cannot read which one, so it could not be put back

@@ -247,6 +247,8 @@ TEST_F(StabilizeTest, AGpuWithoutLockedClocksEndsItWithEverythingBack) {
 
 TEST_F(StabilizeTest, WithoutNvidiaSmiNoGpuClock) {
   EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kNotFound, HasSubstr("nvidia-smi")));
+  process_.Answer("nvidia-smi", 0, "No devices were found\n");
+  EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kNotFound, HasSubstr("no GPU")));
   EXPECT_EQ(Values(), kBefore);
 }
 
