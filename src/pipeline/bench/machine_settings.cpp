@@ -221,6 +221,8 @@ std::vector<MachineSetting> ReadMachineSettings(Env& env, const std::set<int>& c
   const std::string aslr = ReadSysText(env.fs, AbsPath::Literal("/proc/sys/kernel/randomize_va_space"));
   const std::string load = Split(ReadSysText(env.fs, AbsPath::Literal("/proc/loadavg")), ' ').front();
   const bool busy = !load.empty() && (!load.starts_with("0.") || load > "0.49");  // "0.50": two digits
+  const std::set<int> isolated = SysCpus(env.fs, "isolated");
+  const auto used = std::count_if(cpus.begin(), cpus.end(), [&](int cpu) { return isolated.contains(cpu); });
   std::vector<MachineSetting> settings = {
       SettingOf(knobs, "governor", "the clock follows the load"),
       SettingOf(knobs, "turbo", "the clock depends on temperature and on the other cores"),
@@ -230,7 +232,8 @@ std::vector<MachineSetting> ReadMachineSettings(Env& env, const std::set<int>& c
        : smt.empty() ? ""
                      : "off",
        smt == "1" ? "two CPUs share a core" : ""},
-      {"isolated CPUs", ReadSysText(env.fs, CpuPath("isolated")), ""},
+      {"isolated CPUs", ReadSysText(env.fs, CpuPath("isolated")),
+       used > 1 ? "the kernel leaves all threads of a command on one of them" : ""},
       {"load", load, busy ? "other programs run" : ""},
       LimitsSetting(env.fs),
       {"ASLR",
