@@ -1,6 +1,7 @@
 #include "pipeline/bench/machine_settings.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -178,7 +179,9 @@ Result<std::string> RunNvidiaSmi(Env& env, const std::vector<std::string>& argum
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   if (status.ok()) return status.output;
   const std::string last = status.timed_out ? "no answer in 60 s" : LastLine(status.output);
-  return Error(ErrorCode::kIo, fmt::format("'{}' failed: {}", ShellQuote(command.argv), last));
+  Error error(ErrorCode::kIo, fmt::format("'{}' failed: {}", ShellQuote(command.argv), last));
+  if (status.timed_out || status.signal != 0) return std::move(error).WithErrno(ETIMEDOUT);
+  return error;
 }
 
 Result<std::vector<Gpu>> ReadGpus(Env& env) {

@@ -8,6 +8,7 @@
 
 #include "pipeline/bench/stabilize.h"
 
+#include <cerrno>
 #include <fmt/format.h>
 
 #include "builder/resume/work_state.h"
@@ -152,8 +153,10 @@ Result<StableMachine> StableMachine::Set(Env& env, const std::set<int>& cpus,
   for (std::size_t i = 0; done && i < machine.changed_.size(); ++i) {
     const Knob& knob = machine.changed_[i];
     done = PutValue(env, knob, knob.during);
-    // A file that refused its value can have a third one; nvidia-smi has then changed nothing.
-    if (done || !knob.place.starts_with(kSmi)) turned.push_back(knob);
+    // A file that refused its value can have a third one; nvidia-smi has then changed nothing, unless it was
+    // ended in the middle.
+    const bool is_refused = !done && knob.place.starts_with(kSmi) && done.error().sys_errno() != ETIMEDOUT;
+    if (!is_refused) turned.push_back(knob);
   }
   if (done) return machine;
   PTPKG_CHECK(PutBack(env, turned), done.error().message());

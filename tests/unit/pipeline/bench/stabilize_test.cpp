@@ -245,6 +245,20 @@ TEST_F(StabilizeTest, AGpuWithoutLockedClocksEndsItWithEverythingBack) {
   EXPECT_FALSE(HasRecord());
 }
 
+TEST_F(StabilizeTest, AGpuWhoseLockTookTooLongIsUnlocked) {
+  process_.On("nvidia-smi", [](const Command& command) {
+    ExitStatus status;
+    status.timed_out = command.argv.size() > 3 && command.argv[3] == "-lgc";
+    if (command.argv.at(1).starts_with("--query"))
+      status.output = "0, GPU-1, NVIDIA H100, 345 MHz, 1980 MHz, 700.00 W, Enabled, Enabled, 0x0";
+    return status;
+  });
+  EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kIo, HasSubstr("no answer in 60 s")));
+  EXPECT_THAT(GpuChanges(), ElementsAre("nvidia-smi -i GPU-1 -lgc 1200,1200", "nvidia-smi -i GPU-1 -rgc"));
+  EXPECT_EQ(Values(), kBefore);
+  EXPECT_FALSE(HasRecord());
+}
+
 TEST_F(StabilizeTest, WithoutNvidiaSmiNoGpuClock) {
   EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kNotFound, HasSubstr("nvidia-smi")));
   process_.Answer("nvidia-smi", 0, "No devices were found\n");
