@@ -151,8 +151,12 @@ std::vector<Knob> ReadCpuKnobs(Fs& fs, const std::set<int>& cpus) {
     if (!before.empty()) knobs.push_back({std::move(name), path.str(), before, std::move(during), before});
     return !before.empty();
   };
-  for (const AbsPath& policy : Entries(fs, CpuPath("cpufreq"), "policy"))
-    add("governor", policy / "scaling_governor", "performance");
+  for (const AbsPath& policy : Entries(fs, CpuPath("cpufreq"), "policy")) {
+    // "userspace" is a clock that somebody fixed. It stays, because the kernel forgets its value
+    // (scaling_setspeed) when another governor comes.
+    if (add("governor", policy / "scaling_governor", "performance") && knobs.back().before == "userspace")
+      knobs.back().during = "userspace";
+  }
   if (add("turbo", CpuPath("intel_pstate/no_turbo"), "1") || add("turbo", CpuPath("cpufreq/boost"), "0"))
     knobs.back().shown = knobs.back().before == knobs.back().during ? "off" : "on";
   for (const int cpu : cpus) {

@@ -39,6 +39,15 @@ TEST_F(StabilizeTest, SetsAndPutsBackOnlyWhatDiffers) {
   EXPECT_FALSE(HasRecord());
 }
 
+TEST_F(StabilizeTest, AClockThatSomebodyFixedStays) {
+  fs_.AddFile(kGovernor0, "userspace\n");
+  auto machine = StableMachine::Set(env_, {1}, {});
+  ASSERT_THAT(machine, IsOk());
+  EXPECT_EQ(fs_.Content(kGovernor0), "userspace\n");
+  EXPECT_THAT(machine->changed(), SizeIs(2));
+  EXPECT_THAT((*std::move(machine)).Restore(), IsOk());
+}
+
 TEST_F(StabilizeTest, WithoutIntelPstateTheBoostSwitchIsUsed) {
   fs_.AddFile("/sys/devices/system/cpu/cpufreq/boost", "1\n");
   ASSERT_OK(RemoveTree(fs_, AbsPath::Literal(kNoTurbo)));
