@@ -17,6 +17,7 @@
 #include "index/conda_channel/shards.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <fmt/core.h>
 #include <optional>
@@ -196,7 +197,12 @@ class ShardWriter {
       if (!digest || listed.contains(*digest)) continue;
       // The bytes can only be those of the digest: msgpack stores it as it is.
       if (present.find(AsText(std::as_bytes(std::span(digest->bytes)))) != std::string::npos) {
-        PTPKG_CHECK(env_.fs.SetMtime(shards_ / name, now_ns));
+        const Result<void> set = env_.fs.SetMtime(shards_ / name, now_ns);
+        if (set) continue;
+        if (set.error().sys_errno() != EPERM) return set.error();
+        // Of another user, who alone can set its time. Whoever may write the directory can replace the file.
+        PTPKG_TRY(const std::string bytes, ReadFile(env_.fs, shards_ / name));
+        PTPKG_CHECK(WriteFile(env_.fs, shards_ / name, bytes));
         continue;
       }
       PTPKG_TRY(const FileStat stat, env_.fs.Lstat(shards_ / name));

@@ -1,6 +1,7 @@
 #include "pipeline/bench/machine_settings.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fmt/format.h>
 
@@ -150,8 +151,12 @@ std::vector<Knob> ReadCpuKnobs(Fs& fs, const std::set<int>& cpus) {
     if (!before.empty()) knobs.push_back({std::move(name), path.str(), before, std::move(during), before});
     return !before.empty();
   };
-  for (const AbsPath& policy : Entries(fs, CpuPath("cpufreq"), "policy"))
-    add("governor", policy / "scaling_governor", "performance");
+  for (const AbsPath& policy : Entries(fs, CpuPath("cpufreq"), "policy")) {
+    // "userspace" is a clock that somebody fixed. It stays, because the kernel forgets its value
+    // (scaling_setspeed) when another governor comes.
+    if (add("governor", policy / "scaling_governor", "performance") && knobs.back().before == "userspace")
+      knobs.back().during = "userspace";
+  }
   if (add("turbo", CpuPath("intel_pstate/no_turbo"), "1") || add("turbo", CpuPath("cpufreq/boost"), "0"))
     knobs.back().shown = knobs.back().before == knobs.back().during ? "off" : "on";
   for (const int cpu : cpus) {
@@ -178,7 +183,9 @@ Result<std::string> RunNvidiaSmi(Env& env, const std::vector<std::string>& argum
   PTPKG_TRY(const ExitStatus status, env.process.Run(command));
   if (status.ok()) return status.output;
   const std::string last = status.timed_out ? "no answer in 60 s" : LastLine(status.output);
-  return Error(ErrorCode::kIo, fmt::format("'{}' failed: {}", ShellQuote(command.argv), last));
+  Error error(ErrorCode::kIo, fmt::format("'{}' failed: {}", ShellQuote(command.argv), last));
+  if (status.timed_out || status.signal != 0) return std::move(error).WithErrno(ETIMEDOUT);
+  return error;
 }
 
 Result<std::vector<Gpu>> ReadGpus(Env& env) {
@@ -221,6 +228,8 @@ std::vector<MachineSetting> ReadMachineSettings(Env& env, const std::set<int>& c
   const std::string aslr = ReadSysText(env.fs, AbsPath::Literal("/proc/sys/kernel/randomize_va_space"));
   const std::string load = Split(ReadSysText(env.fs, AbsPath::Literal("/proc/loadavg")), ' ').front();
   const bool busy = !load.empty() && (!load.starts_with("0.") || load > "0.49");  // "0.50": two digits
+  const std::set<int> isolated = SysCpus(env.fs, "isolated");
+  const auto used = std::count_if(cpus.begin(), cpus.end(), [&](int cpu) { return isolated.contains(cpu); });
   std::vector<MachineSetting> settings = {
       SettingOf(knobs, "governor", "the clock follows the load"),
       SettingOf(knobs, "turbo", "the clock depends on temperature and on the other cores"),
@@ -230,7 +239,8 @@ std::vector<MachineSetting> ReadMachineSettings(Env& env, const std::set<int>& c
        : smt.empty() ? ""
                      : "off",
        smt == "1" ? "two CPUs share a core" : ""},
-      {"isolated CPUs", ReadSysText(env.fs, CpuPath("isolated")), ""},
+      {"isolated CPUs", ReadSysText(env.fs, CpuPath("isolated")),
+       used > 1 ? "the kernel leaves all threads of a command on one of them" : ""},
       {"load", load, busy ? "other programs run" : ""},
       LimitsSetting(env.fs),
       {"ASLR",

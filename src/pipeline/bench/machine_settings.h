@@ -52,8 +52,8 @@ std::vector<Knob> ReadCpuKnobs(Fs& fs, const std::set<int>& cpus);
 /// Last line of a program's output for a message; "no output" if there is none.
 std::string LastLine(std::string_view output);
 
-/// Output of nvidia-smi with `arguments`. Errors: kNotFound (no such program), kIo with its last line,
-/// kCancelled.
+/// Output of nvidia-smi with `arguments`. Errors: kNotFound (no such program), kIo with its last line (and
+/// ETIMEDOUT if it was ended, so that its work may be done or not), kCancelled.
 Result<std::string> RunNvidiaSmi(Env& env, const std::vector<std::string>& arguments,
                                  const CancelToken* cancel);
 

@@ -8,6 +8,7 @@
 
 #include "pipeline/bench/stabilize.h"
 
+#include <cerrno>
 #include <fmt/format.h>
 
 #include "builder/resume/work_state.h"
@@ -79,7 +80,10 @@ Result<void> PutValue(Env& env, const Knob& knob, const std::string& value) {
   if (knob.place.starts_with(kSmi)) {
     const std::string line = fmt::format("{} {}", knob.place.substr(kSmi.size()), value);
     PTPKG_TRY(const std::string said, RunNvidiaSmi(env, Split(line, ' '), nullptr));
-    return Ok();
+    // It ends with 0 also for a GPU that lacks the setting, and says that it treats this as a warning.
+    if (said.find("Treating as warning") == std::string::npos) return Ok();
+    return Error(ErrorCode::kIo,
+                 fmt::format("'{}{}' changed nothing: {}", kSmi, line, SplitLines(said).front()));
   }
   PTPKG_TRY(const AbsPath path, AbsPath::Parse(knob.place));
   if (!path.IsWithin(AbsPath::Literal(kCpuRoot))) {
@@ -114,6 +118,10 @@ Result<std::vector<Knob>> KnobsToTurn(Env& env, const std::set<int>& cpus,
   std::erase_if(knobs, [](const Knob& knob) { return knob.before == knob.during; });
   if (!gpu_mhz) return knobs;
   PTPKG_TRY(const std::vector<Gpu> gpus, ReadGpus(env));
+  if (gpus.empty()) {
+    return Error(ErrorCode::kNotFound, "nvidia-smi lists no GPU whose clock could be locked")
+        .WithHint("leave out --gpu-clock");
+  }
   for (const Gpu& gpu : gpus) {
     const std::string place = fmt::format("{}-i {}", kSmi, gpu.uuid);
     if (gpu.has_clock_limit) {  // nvidia-smi cannot read which one, so it could not be put back
@@ -145,8 +153,10 @@ Result<StableMachine> StableMachine::Set(Env& env, const std::set<int>& cpus,
   for (std::size_t i = 0; done && i < machine.changed_.size(); ++i) {
     const Knob& knob = machine.changed_[i];
     done = PutValue(env, knob, knob.during);
-    // A file that refused its value can have a third one; nvidia-smi has then changed nothing.
-    if (done || !knob.place.starts_with(kSmi)) turned.push_back(knob);
+    // A file that refused its value can have a third one; nvidia-smi has then changed nothing, unless it was
+    // ended in the middle.
+    const bool is_refused = !done && knob.place.starts_with(kSmi) && done.error().sys_errno() != ETIMEDOUT;
+    if (!is_refused) turned.push_back(knob);
   }
   if (done) return machine;
   PTPKG_CHECK(PutBack(env, turned), done.error().message());

@@ -17,7 +17,7 @@ class StableMachine {
   /// Sets what ReadCpuKnobs lists and, with `gpu_mhz`, locks the SM clock of all GPUs. The earlier values are
   /// on the disk before the first change. On an error everything is back. Errors:
   /// - kRefused: another run is active, a killed run left its settings, or a GPU's clock is limited already
-  /// - kNotFound: no nvidia-smi
+  /// - kNotFound: no nvidia-smi, or no GPU
   /// - kIo: no permission, a full disk, or a value that does not take
   static Result<StableMachine> Set(Env& env, const std::set<int>& cpus, std::optional<std::uint64_t> gpu_mhz);
 

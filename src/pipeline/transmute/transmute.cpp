@@ -47,10 +47,7 @@ Result<void> TransmuteOne(Env& env, const TransmuteOutcome& one, bool force) {
     return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was read", one.from.str()))
         .WithHint("run the command again when no other process writes the file");
   }
-  PTPKG_TRY(const bool replaces, Exists(env.fs, one.to));
-  PTPKG_CHECK(
-      RenameAs(env.fs, staged, one.to, force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse));
-  return replaces ? RemoveSidecars(env, one.to) : Ok();
+  return PlaceFile(env, staged, one.to, force ? ExistingFilePolicy::kReplace : ExistingFilePolicy::kRefuse);
 }
 
 }  // namespace

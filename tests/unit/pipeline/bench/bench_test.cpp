@@ -222,6 +222,9 @@ TEST_F(BenchTest, NamesTheSettingsThatMakeTimesVary) {
   EXPECT_EQ(Setting("load").advice, "");
   EXPECT_EQ(Setting("cgroup limits").value, "none");
   EXPECT_EQ(Setting("ASLR").value, "on");
+  EXPECT_EQ(Setting("isolated CPUs").advice, "");
+  fs_.AddFile("/sys/devices/system/cpu/isolated", "1-3\n");
+  EXPECT_THAT(Setting("isolated CPUs").advice, HasSubstr("all threads of a command on one"));
   fs_.AddFile("/proc/loadavg", "1.02 0 0 1/1 1\n");
   fs_.AddFile(kNoTurbo, "1\n");
   fs_.AddFile(kGovernor0, "performance\n");

@@ -39,6 +39,15 @@ TEST_F(StabilizeTest, SetsAndPutsBackOnlyWhatDiffers) {
   EXPECT_FALSE(HasRecord());
 }
 
+TEST_F(StabilizeTest, AClockThatSomebodyFixedStays) {
+  fs_.AddFile(kGovernor0, "userspace\n");
+  auto machine = StableMachine::Set(env_, {1}, {});
+  ASSERT_THAT(machine, IsOk());
+  EXPECT_EQ(fs_.Content(kGovernor0), "userspace\n");
+  EXPECT_THAT(machine->changed(), SizeIs(2));
+  EXPECT_THAT((*std::move(machine)).Restore(), IsOk());
+}
+
 TEST_F(StabilizeTest, WithoutIntelPstateTheBoostSwitchIsUsed) {
   fs_.AddFile("/sys/devices/system/cpu/cpufreq/boost", "1\n");
   ASSERT_OK(RemoveTree(fs_, AbsPath::Literal(kNoTurbo)));
@@ -230,8 +239,39 @@ TEST_F(StabilizeTest, AGpuThatRefusesEndsItWithEverythingBack) {
   EXPECT_FALSE(HasRecord()) << "a command that failed changed nothing";
 }
 
+TEST_F(StabilizeTest, AGpuWithoutLockedClocksEndsItWithEverythingBack) {
+  process_.On("nvidia-smi", [](const Command& command) {
+    ExitStatus status;
+    status.output = command.argv.at(1).starts_with("--query")
+                        ? "0, GPU-1, NVIDIA TITAN, 345 MHz, 1980 MHz, 700.00 W, N/A, Enabled, 0x0"
+                        : "Setting locked GPU clocks is not supported for GPU 00000000:01:00.0.\n"
+                          "Treating as warning and moving on.\nAll done.\n";
+    return status;
+  });
+  EXPECT_THAT(StableMachine::Set(env_, {1}, 1200),
+              FailsWith(ErrorCode::kIo, HasSubstr("changed nothing: Setting locked GPU clocks")));
+  EXPECT_EQ(Values(), kBefore);
+  EXPECT_FALSE(HasRecord());
+}
+
+TEST_F(StabilizeTest, AGpuWhoseLockTookTooLongIsUnlocked) {
+  process_.On("nvidia-smi", [](const Command& command) {
+    ExitStatus status;
+    status.timed_out = command.argv.size() > 3 && command.argv[3] == "-lgc";
+    if (command.argv.at(1).starts_with("--query"))
+      status.output = "0, GPU-1, NVIDIA H100, 345 MHz, 1980 MHz, 700.00 W, Enabled, Enabled, 0x0";
+    return status;
+  });
+  EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kIo, HasSubstr("no answer in 60 s")));
+  EXPECT_THAT(GpuChanges(), ElementsAre("nvidia-smi -i GPU-1 -lgc 1200,1200", "nvidia-smi -i GPU-1 -rgc"));
+  EXPECT_EQ(Values(), kBefore);
+  EXPECT_FALSE(HasRecord());
+}
+
 TEST_F(StabilizeTest, WithoutNvidiaSmiNoGpuClock) {
   EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kNotFound, HasSubstr("nvidia-smi")));
+  process_.Answer("nvidia-smi", 0, "No devices were found\n");
+  EXPECT_THAT(StableMachine::Set(env_, {1}, 1200), FailsWith(ErrorCode::kNotFound, HasSubstr("no GPU")));
   EXPECT_EQ(Values(), kBefore);
 }
 

@@ -8,6 +8,7 @@
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "unit/conda/package_builder.h"
+#include "unit/pipeline/fixtures/stale_signature.h"
 
 namespace ptpkg::pipeline {
 namespace {
@@ -91,6 +92,15 @@ TEST_F(TransmuteRunTest, ForceReplacesAFileAndRemovesItsSignature) {
   EXPECT_FALSE(summary.failure);
   EXPECT_THAT(Names("out"), ElementsAre("demo-1.0-0.conda"));
   EXPECT_NE(env_.dir().ReadFile("out/demo-1.0-0.conda"), "old");
+}
+
+TEST_F(TransmuteRunTest, AnOldSignatureIsNeverBesideTheNewPackage) {
+  const AbsPath package = Package("in/demo-1.0-0.tar.bz2");
+  ExpectNoStaleSignature(env_, output_ / "demo-1.0-0.conda", [&](Env& env) -> Result<void> {
+    PTPKG_TRY(TransmuteSummary summary,
+              Transmute(env, {.packages = {package}, .output = output_, .force = true}));
+    return summary.failure ? Result<void>(*std::move(summary.failure)) : Ok();
+  });
 }
 
 TEST_F(TransmuteRunTest, NoticesAPackageThatChangesMeanwhile) {
