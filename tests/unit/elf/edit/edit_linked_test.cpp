@@ -391,6 +391,34 @@ TEST_P(LinkedEdit, LibraryStillReadsItselfInEachCodeModel) {
   }
 }
 
+/// lld leaves empty sections beside a .dynamic that has a segment of its own.
+TEST_P(LinkedEdit, EmptySectionsFollowADynamicSectionThatMoves) {
+  ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("lone.c"), "int answer(void) { return 42; }\n"));
+  const auto link = [&] {
+    toys_.Output(
+        {"gcc", "-shared", "-fPIC", "-nostdlib", "-fuse-ld=" + GetParam(), "lone.c", "-o", "lone.so"});
+  };
+  const auto orphans = [&] {
+    return toys_.Output(
+        {"sh", "-c", "eu-elflint --gnu-ld lone.so | grep -Ec '[.](data|bss).*not in any loaded'; true"});
+  };
+  link();
+  const std::string before = orphans();
+  for (const std::string tool : {"true", "strip", "llvm-strip", "eu-strip"}) {
+    SCOPED_TRACE(tool);
+    link();
+    ASSERT_OK(EditFile(toys_.fs(), toys_.Path("lone.so"), SetPath(LongText()),
+                       {.verification = Verification::kDeep}));
+    EXPECT_EQ(orphans(), before);
+    toys_.Output({"sh", "-c", "! command -v " + tool + " || " + tool + " lone.so"});
+    EXPECT_EQ(orphans(), before);
+    EXPECT_EQ(toys_.Load(toys_.Path("lone.so")), 42);
+    ASSERT_OK(EditFile(toys_.fs(), toys_.Path("lone.so"), SetPath("/" + std::string(9000, 'x'))));
+    EXPECT_EQ(orphans(), before);
+    EXPECT_EQ(toys_.Load(toys_.Path("lone.so")), 42);
+  }
+}
+
 TEST_P(LinkedEdit, LastVersionRequirementLeavesNoTables) {
   ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("c.c"),
                       "double cos(double);\ndouble f(double x) { return cos(x); }\n"));
