@@ -295,6 +295,32 @@ Result<std::vector<SectionChange>> ChangedSections(const GrowingFile& growing, c
   return changes;
 }
 
+/// True if a PT_LOAD has the file offset, or ends there.
+bool HasLoadAt(const std::vector<Segment>& segments, std::uint64_t offset) {
+  return std::any_of(segments.begin(), segments.end(), [&](const Segment& segment) {
+    return segment.type == kSegmentLoad && offset >= segment.offset &&
+           offset - segment.offset <= segment.file_size;
+  });
+}
+
+/// Empty sections of a PT_LOAD that the edit drops follow to the start of a new one, since a section in
+/// memory belongs in a segment: lld leaves .data and .bss beside a lone .dynamic.
+std::vector<SectionChange> OrphanedSections(const Image& image, const TailLayout& tail,
+                                            const std::vector<Segment>& segments) {
+  std::vector<SectionChange> changes;
+  if (!tail.headers.has_tail || tail.headers.place.extends) return changes;
+  for (std::size_t i = 0; i < image.sections.size(); ++i) {
+    Section section = image.sections[i];
+    const bool is_empty = section.type != 0 && (section.flags & kSectionAlloc) != 0 && section.size == 0;
+    if (!is_empty || !HasLoadAt(image.segments, section.offset) || HasLoadAt(segments, section.offset))
+      continue;
+    section.offset = tail.headers.place.begin;
+    section.addr = tail.headers.place.vaddr;
+    changes.push_back({.index = i, .section = section});
+  }
+  return changes;
+}
+
 /// Blanks an old table that nothing reads any more, to save space. Notes stay: they are small, and
 /// linker scripts give names to their bytes.
 std::optional<PlannedWrite> BlankOldTable(const Image& image, const Section& section,
@@ -385,7 +411,8 @@ Result<Writes> WritesInFile(const GrowingFile& growing, const TailLayout& tail, 
     PTPKG_TRY(const auto old, ReadExact(file, range.offset, range.size_bytes, "the dynamic section"));
     if (auto write = DiffWrite(range.offset, old, tables.dynamic)) writes.push_back(std::move(*write));
   }
-  PTPKG_TRY(const std::vector<SectionChange> changes, ChangedSections(growing, tail, tables));
+  PTPKG_TRY(std::vector<SectionChange> changes, ChangedSections(growing, tail, tables));
+  for (const SectionChange& change : OrphanedSections(image, tail, segments)) changes.push_back(change);
   PTPKG_TRY(Writes sections, SectionWrites(growing, tail, changes));
   AppendWrites(writes, std::move(sections));
   PTPKG_TRY(Writes symbols, PlanSymbolValues(file, image, AddressGrowth(image, changes)));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "elf/edit/address_users.h"
 #include "elf/edit/byte_diff.h"
@@ -73,8 +74,11 @@ TailPlace WithBias(const Image& image, TailPlace place) {
 /// wrote.
 Result<std::string> FindDynamicReference(const GrowingFile& growing) {
   const MappedRange& table = growing.image.dynamic->range;
+  std::set<std::uint64_t> entries;
+  for (std::uint64_t at = 0; at < table.size_bytes; at += growing.image.codec.DynamicEntrySize())
+    entries.insert(table.vaddr + at);
   return FindAddressReference(growing.file, growing.image,
-                              {{.begin = table.vaddr, .size_bytes = table.size_bytes}});
+                              {{.begin = table.vaddr, .size_bytes = table.size_bytes}}, entries);
 }
 
 Result<void> CheckDynamicReferences(const GrowingFile& growing) {

@@ -1,3 +1,14 @@
+// Finds host code that refers to an address without a relocation.
+//
+// Each machine has few forms of such code, and a form gives a target: a distance from the instruction or from
+// the global offset table, or the address itself. On machines with instructions of fixed size, the form and
+// an exact target suffice. On x86 any byte can begin an instruction, so a four-byte field also needs the vote
+// of instruction streams that begin before it: they synchronise within a few instructions.
+//
+// Data in code (constants of hand-written assembly) can make all streams swallow the instruction behind it.
+// Common instructions therefore count without the vote if their target is exact (IsCommon), and so does
+// `movabs`, whose eight bytes match by chance too rarely to matter. Sources: code_references.h.
+
 #include "elf/slice/code_references.h"
 
 #include <algorithm>
@@ -16,6 +27,8 @@ constexpr std::uint64_t kLeadBytes = 64;
 constexpr std::uint64_t kTail = 16;
 /// The last stream begins so far before an operand.
 constexpr std::uint64_t kSettle = 16;
+/// Bytes of an instruction in front of its operand, without prefixes that change nothing.
+constexpr std::size_t kBeforeOperand = 5;
 constexpr std::uint64_t kCodePage = 4096;
 /// Bytes that look like an operand to a place and are looked at more closely, 10 microseconds each: of
 /// libtorch_cuda.so 250 are expected. Where there are more, somebody made the file to be slow.
@@ -58,6 +71,7 @@ class X86Search {
     const std::uint64_t first = targets_.places.front().begin;
     const std::uint64_t behind = targets_.places.back().begin + targets_.places.back().size_bytes;
     for (std::size_t at = std::max<std::size_t>(lead, 1); at < end; ++at) {
+      if (HoldsWideAddress(bytes, at)) return vaddr + at - 1;
       if (const std::uint64_t word = targets_.are_fixed ? codec_.U32(bytes, at) : 0;
           word >= first && word < behind && IsTarget(word)) {
         if (const auto begin = InstructionThatHolds(bytes, at, word)) return vaddr + *begin;
@@ -87,7 +101,7 @@ class X86Search {
       const auto finds = [&](std::uint64_t table) {
         const std::uint32_t target = static_cast<std::uint32_t>(table) + word;
         return target >= first && target < behind && IsTarget(target) &&
-               InstructionThatHolds(bytes, at, target);
+               InstructionThatHolds(bytes, at, target, table != 0);
       };
       if ((targets_.are_fixed && finds(0)) || std::any_of(tables_.begin(), tables_.end(), finds))
         return vaddr + at;
@@ -98,13 +112,29 @@ class X86Search {
  private:
   [[nodiscard]] bool IsTarget(std::uint64_t address) const { return HasAddress(targets_.places, address); }
 
+  /// True for a movabs with opcode byte at `at`, behind a prefix: of a distance from the table (medium and
+  /// large code models), or of an address.
+  [[nodiscard]] bool HoldsWideAddress(Bytes bytes, std::size_t at) const {
+    const auto byte_at = [&](std::size_t place) { return std::to_integer<unsigned>(bytes[place]); };
+    const bool is_immediate = (byte_at(at) & 0xf8U) == 0xb8 && (byte_at(at - 1) & 0xf8U) == 0x48;
+    const bool is_memory = targets_.are_fixed && (byte_at(at) & 0xfcU) == 0xa0;
+    if ((!is_immediate && !is_memory) || at + 9 > bytes.size()) return false;
+    const std::uint64_t word = codec_.U32(bytes, at + 1) | std::uint64_t{codec_.U32(bytes, at + 5)} << 32U;
+    if (targets_.are_fixed && IsTarget(word)) return true;
+    return is_immediate && std::any_of(tables_.begin(), tables_.end(),
+                                       [&](std::uint64_t table) { return IsTarget(table + word); });
+  }
+
   /// Start of the instruction, as most streams have it, whose immediate or displacement begins at `at`
-  /// and leads to `target`.
+  /// and leads to `target`. A distance from the table is added to a register.
   [[nodiscard]] std::optional<std::size_t> InstructionThatHolds(Bytes bytes, std::size_t at,
-                                                                std::uint64_t target) {
+                                                                std::uint64_t target,
+                                                                bool is_distance = false) {
     const bool can_start = targets_.starts.empty() || targets_.starts.contains(target);
     return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
-      return place + one.displacement == at || (place + one.immediate == at && can_start);
+      const bool is_operand = place + one.displacement == at && (one.has_register || !is_distance);
+      const bool holds = is_operand || (place + one.immediate == at && can_start);
+      return holds ? std::optional(target) : std::nullopt;
     });
   }
 
@@ -112,12 +142,20 @@ class X86Search {
   /// target: `base` and the place of its end.
   [[nodiscard]] std::optional<std::size_t> InstructionWith(Bytes bytes, std::size_t at, std::uint64_t base) {
     return MostStreams(bytes, at, [&](std::size_t place, const X86Instruction& one) {
-      return place + one.modrm == at && IsTarget(base + place + one.size);
+      const std::uint64_t target = base + place + one.size;
+      return place + one.modrm == at && IsTarget(target) ? std::optional(target) : std::nullopt;
     });
   }
 
+  /// True if one instruction counts even where data in front of it hides it from the streams: a 64-bit lea of
+  /// a place, or another common one with a start.
+  [[nodiscard]] bool IsCommon(const X86Instruction& one, std::uint64_t target) const {
+    return one.use == X86Use::kTakesAddress ||
+           (one.use == X86Use::kCommon && targets_.starts.contains(target));
+  }
+
   /// Decodes streams of instructions that begin before `at`. Where the instruction with byte `at`, behind its
-  /// first one, begins in more than half of them and `fits`.
+  /// first one, begins in more than half of them and `fits`, which returns its target.
   template <typename Fits>
   [[nodiscard]] std::optional<std::size_t> MostStreams(Bytes bytes, std::size_t at, Fits fits) {
     if (++suspects_ > kMostSuspects) return at;
@@ -140,7 +178,18 @@ class X86Search {
       ++votes;
       begin = place;
     }
-    return 2 * votes > streams ? begin : std::nullopt;
+    return 2 * votes > streams ? begin : CommonInstruction(bytes, at, fits);
+  }
+
+  /// Start of the instruction around `at` that counts without streams.
+  template <typename Fits>
+  [[nodiscard]] std::optional<std::size_t> CommonInstruction(Bytes bytes, std::size_t at, Fits fits) const {
+    for (std::size_t before = std::min(at, kBeforeOperand); before != 0; --before) {
+      const auto one = DecodeX86(bytes.subspan(at - before), mode_);
+      const auto target = one ? fits(at - before, *one) : std::nullopt;
+      if (target && IsCommon(*one, *target)) return at - before;
+    }
+    return std::nullopt;
   }
 
   const Codec& codec_;
@@ -166,6 +215,9 @@ class RegisterSearch {
       const std::uint32_t word = codec_.U32(bytes, at);
       const std::uint64_t pc = vaddr + at;
       if (LeadsToTarget(word)) return pc;
+      const bool is_literal = (word & 0x3b000000U) == 0x18000000U;
+      if (is_literal && IsTarget(pc + 4 * Signed(word >> 5U & 0x7ffffU, 19))) return pc;
+      if (targets_.are_fixed && CompletesAddress(word)) return pc;
       if ((word & 0x1f000000U) != 0x10000000U) continue;
       // 21 bits, signed: immhi in bits 5 to 23, immlo in 29 and 30.
       const std::uint32_t bits = (word >> 3U & 0x1ffffcU) | (word >> 29U & 3U);
@@ -203,7 +255,8 @@ class RegisterSearch {
     return std::nullopt;
   }
 
-  /// RISC-V: `auipc` adds the upper 20 bits of a distance to its own address, the next one the lower 12.
+  /// RISC-V: `auipc` adds the upper 20 bits of a distance to its own address, the next one the lower 12. In a
+  /// program with fixed addresses, `lui` has the upper bits of the address.
   [[nodiscard]] std::optional<std::uint64_t> FindAuipc(Bytes bytes, std::size_t end, std::uint64_t vaddr) {
     std::uint64_t size = 4;
     for (std::size_t at = vaddr % 2; at < end && at + 4 <= bytes.size(); at += size) {
@@ -214,6 +267,8 @@ class RegisterSearch {
       const bool is_load = code == 0x03 || code == 0x07;
       if (code == 0x17) {
         pages_[word >> 7U & 0x1fU] = vaddr + at + Signed(word & 0xfffff000U, 32);
+      } else if (code == 0x37 && targets_.are_fixed) {  // lui
+        pages_[word >> 7U & 0x1fU] = Signed(word & 0xfffff000U, 32);
       } else if (base && (is_load || (word & 0x707fU) == 0x13) && IsTarget(*base + Signed(word >> 20U, 12))) {
         return vaddr + at;
       }
@@ -247,10 +302,22 @@ class RegisterSearch {
     return IsTarget(*page + (immediate << (is_whole_vector ? 4U : word >> 30U)));
   }
 
+  /// AArch64: movz sets one quarter of a register and clears the others, movk sets one more. True if the
+  /// register has a target then.
+  [[nodiscard]] bool CompletesAddress(std::uint32_t word) {
+    const bool is_first = (word & 0xff800000U) == 0xd2800000U;
+    if (!is_first && (word & 0xff800000U) != 0xf2800000U) return false;
+    const unsigned shift = 16 * (word >> 21U & 3U);
+    std::uint64_t& value = built_[word & 0x1fU];
+    value = (is_first ? 0 : value & ~(0xffffULL << shift)) | std::uint64_t{word >> 5U & 0xffffU} << shift;
+    return targets_.starts.empty() ? IsTarget(value) : targets_.starts.contains(value);
+  }
+
   const Codec& codec_;
   const ReferencedRanges& targets_;
-  /// The address that the last adrp, addis or auipc put into each register.
+  /// The address that the last adrp, addis, auipc or lui put into each register.
   std::array<std::optional<std::uint64_t>, 32> pages_ = {};
+  std::array<std::uint64_t, 32> built_ = {};  ///< By movz and movk.
 };
 
 /// z/Architecture: instructions of six bytes that count half-words from themselves.
@@ -301,21 +368,21 @@ class SectionSearch {
   RegisterSearch registers_;
 };
 
-/// Linkers count from the begin of .got.plt, of .got where it has both, and DT_PLTGOT says it too.
+/// Distances on x86 count from the start of .got.plt, or of .got in files without .got.plt. DT_PLTGOT has the
+/// same address.
 Result<std::vector<std::uint64_t>> TablesOf(File& file, const Image& image) {
   std::vector<std::uint64_t> tables;
-  if (image.header.machine != kMachine386 && image.header.machine != kMachinePpc64) return tables;
+  if (!IsX86(image) && image.header.machine != kMachinePpc64) return tables;
   PTPKG_TRY(const std::vector<NamedSection> named, ReadNamedSections(file, image));
-  // A file has one of each.
-  for (const std::string_view name : {".got", ".got.plt"}) {
+  for (const std::string_view name : {".got.plt", ".got"}) {
     const auto section =
         std::find_if(named.begin(), named.end(), [&](const NamedSection& one) { return one.name == name; });
-    if (section != named.end()) tables.push_back(section->address);
+    if (section == named.end()) continue;
+    tables.push_back(section->address);
+    break;
   }
-  if (const auto table = image.dynamic ? image.dynamic->Find(kDtPltgot) : std::nullopt;
-      table && image.header.machine == kMachine386) {
+  if (const auto table = image.dynamic ? image.dynamic->Find(kDtPltgot) : std::nullopt; table && IsX86(image))
     tables.push_back(*table);
-  }
   std::sort(tables.begin(), tables.end());
   tables.erase(std::unique(tables.begin(), tables.end()), tables.end());
   return tables;

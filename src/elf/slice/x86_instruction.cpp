@@ -25,6 +25,7 @@ struct Tail {
   bool has_modrm = false;
   std::size_t immediate = 0;
   bool is_distance = false;  ///< The immediate counts from the next instruction.
+  bool is_address = false;   ///< The immediate is the address of the operand.
 };
 
 /// Fields after an opcode of one byte.
@@ -156,12 +157,18 @@ class Decoder {
       tail = OfOneByte(opcode);
     }
     if (!tail.is_valid) return std::nullopt;
-    X86Instruction instruction;
+    X86Instruction instruction{.use = use_};
     if (tail.has_modrm) {
       instruction.modrm = at_;
-      instruction.displacement = ReadOperand();
+      const std::size_t displacement = ReadOperand();
+      instruction.displacement = is_thread_local_ ? 0 : displacement;
+      instruction.has_register = has_register_;
     }
-    if (tail.immediate >= 4 && !tail.is_distance) instruction.immediate = at_;
+    if (tail.is_address) {
+      instruction.displacement = is_thread_local_ ? 0 : at_;
+    } else if (tail.immediate >= 4 && !tail.is_distance) {
+      instruction.immediate = at_;
+    }
     at_ += tail.immediate;
     if (at_ > bytes_.size()) return std::nullopt;
     instruction.size = at_;
@@ -186,6 +193,7 @@ class Decoder {
       if (!is_prefix) break;
       if (byte == 0x66) is_16_bit_ = true;
       if (byte == 0x67) has_short_addresses_ = true;
+      if (byte == 0x64 || byte == 0x65) is_thread_local_ = true;
       ++at_;
     }
     if (is_64_bit_ && (Peek() & 0xf0U) == 0x40) is_wide_ = (Next() & 8U) != 0;
@@ -202,9 +210,12 @@ class Decoder {
     const unsigned base = modrm & 7U;
     if (mode == 3) return 0;
     bool has_word = mode == 2 || (mode == 0 && base == 5);
+    has_register_ = mode != 0 || base != 5;
     if (base == 4) {
-      const unsigned sib_base = Next() & 7U;
-      has_word |= mode == 0 && sib_base == 5;
+      const unsigned sib = Next();
+      const bool has_base = mode != 0 || (sib & 7U) != 5;
+      has_word |= !has_base;
+      has_register_ = has_base || (sib >> 3U & 7U) != 4;
     }
     const bool is_relative = is_64_bit_ && mode == 0 && base == 5;
     const std::size_t displacement = has_word && !is_relative ? at_ : 0;
@@ -216,7 +227,12 @@ class Decoder {
   /// Operation in the ModRM byte that follows, for opcodes that have several.
   unsigned Selector() const { return Peek() >> 3U & 7U; }
 
-  Tail OfOneByte(unsigned opcode) const {
+  Tail OfOneByte(unsigned opcode) {
+    // Comparisons with memory, mov, push of an immediate.
+    const bool is_common = (opcode >= 0x38 && opcode <= 0x3b) || opcode == 0x68 || opcode == 0x80 ||
+                           opcode == 0x81 || opcode == 0x83 || opcode == 0x8a || opcode == 0x8b ||
+                           opcode == 0x8d || (opcode >= 0xb8 && opcode <= 0xbf) || opcode == 0xc7;
+    use_ = opcode == 0x8d && is_wide_ ? X86Use::kTakesAddress : is_common ? X86Use::kCommon : X86Use::kOther;
     switch ((is_64_bit_ ? kForms : kForms32)[opcode]) {
       case Form::kAlone:
         return {};
@@ -235,7 +251,7 @@ class Decoder {
       case Form::kWide:
         return {.immediate = is_wide_ ? 8 : Immediate()};
       case Form::kOffset:
-        return {.immediate = has_short_addresses_ || !is_64_bit_ ? 4U : 8U};
+        return {.immediate = has_short_addresses_ || !is_64_bit_ ? 4U : 8U, .is_address = true};
       case Form::kFarAddress:
         return {.immediate = Immediate() + 2, .is_distance = true};
       case Form::kModrm:
@@ -253,8 +269,11 @@ class Decoder {
   }
 
   /// Behind 0f.
-  static Tail OfTwoBytes(unsigned opcode) {
+  Tail OfTwoBytes(unsigned opcode) {
     const auto is_in = [&](unsigned first, unsigned last) { return opcode >= first && opcode <= last; };
+    // movups, movaps, movdqu and movdqa; movzx and movsx.
+    if (opcode == 0x10 || opcode == 0x28 || opcode == 0x6f || is_in(0xb6, 0xb7) || is_in(0xbe, 0xbf))
+      use_ = X86Use::kCommon;
     if (is_in(0x80, 0x8f)) return {.immediate = 4, .is_distance = true};
     if (opcode == 0x04 || opcode == 0x0a || opcode == 0x0c || opcode == 0x0f) return {.is_valid = false};
     const bool is_alone = is_in(0x05, 0x09) || opcode == 0x0b || opcode == 0x0e || is_in(0x30, 0x37) ||
@@ -282,6 +301,9 @@ class Decoder {
   bool is_16_bit_ = false;
   bool is_wide_ = false;
   bool has_short_addresses_ = false;
+  bool is_thread_local_ = false;
+  bool has_register_ = false;
+  X86Use use_ = X86Use::kOther;
 };
 
 }  // namespace

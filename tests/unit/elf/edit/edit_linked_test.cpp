@@ -354,6 +354,81 @@ TEST_P(LinkedEdit, AProgramStillFindsDtDebugByDynamic) {
   }
 }
 
+/// A library whose code reads its own note and .dynamic; with HIDES, by instructions behind data.
+constexpr const char* kSelfReader = R"(
+#include <elf.h>
+#define TABLE ".balign 16\n.byte 0x98,0x2f,0x8a,0x42,0x91,0x44,0x37,0x71,0xcf,0xfb,0xc0,0xb5,0xa5,0x48,0xb8\n"
+__asm__(".section .note.own, \"a\", @note\n.balign 4\n.globl own\n.hidden own\n.hidden _DYNAMIC\n"
+        "own: .long 4, 4, 1\n.asciz \"GNU\"\n.long 7\n.text\n");
+#ifdef HIDES
+__asm__(TABLE "get_dynamic: lea _DYNAMIC(%rip), %rax\nret\n" TABLE "get_own: mov own(%rip), %eax\nret\n");
+__attribute__((visibility("hidden"))) const Elf64_Dyn* get_dynamic(void);
+__attribute__((visibility("hidden"))) unsigned get_own(void);
+#else
+extern const Elf64_Dyn dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
+extern const unsigned own[] __attribute__((visibility("hidden")));
+static const Elf64_Dyn* get_dynamic(void) { return dynamic; }
+static unsigned get_own(void) { return own[4] == 7 ? own[0] : 0; }
+#endif
+int answer(void) {
+  if (get_own() != 4) return 1;
+  for (const Elf64_Dyn* d = get_dynamic(); d->d_tag != DT_NULL; ++d)
+    if (d->d_tag == DT_STRTAB) return d->d_un.d_ptr > 0x100000 ? 42 : 2;  // ld.so has added the load address
+  return 3;
+}
+)";
+
+TEST_P(LinkedEdit, LibraryStillReadsItselfInEachCodeModel) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "code models of x86-64";
+#endif
+  ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("self.c"), kSelfReader));
+  // More entries than any linker leaves room for, or few ones.
+  Edits many = SetPath(LongText());
+  many.add_needed = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1"};
+  for (const char* option : {"-mcmodel=small", "-mcmodel=medium", "-mcmodel=large", "-DHIDES"}) {
+    for (const Edits& edits : {many, SetPath("/" + std::string(9000, 'x'))}) {
+      SCOPED_TRACE(option);
+      toys_.Output({"gcc", "-O1", option, "-shared", "-fPIC", "-nostdlib", "-fuse-ld=" + GetParam(), "self.c",
+                    "-o", "self.so"});
+      ASSERT_EQ(toys_.Load(toys_.Path("self.so")), 42);
+      const auto edited = EditFile(toys_.fs(), toys_.Path("self.so"), edits);
+      if (!edited) {
+        EXPECT_THAT(edited, FailsWith(ErrorCode::kUnsupported, HasSubstr("cannot move: code at address")));
+      }
+      EXPECT_EQ(toys_.Load(toys_.Path("self.so")), 42);
+    }
+  }
+}
+
+/// lld leaves empty sections beside a .dynamic that has a segment of its own.
+TEST_P(LinkedEdit, EmptySectionsFollowADynamicSectionThatMoves) {
+  ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("lone.c"), "int answer(void) { return 42; }\n"));
+  const auto link = [&] {
+    toys_.Output(
+        {"gcc", "-shared", "-fPIC", "-nostdlib", "-fuse-ld=" + GetParam(), "lone.c", "-o", "lone.so"});
+  };
+  const auto orphans = [&] {
+    return toys_.Output(
+        {"sh", "-c", "eu-elflint --gnu-ld lone.so | grep -Ec '[.](data|bss).*not in any loaded'; true"});
+  };
+  link();
+  const std::string before = orphans();
+  for (const std::string tool : {"true", "strip", "llvm-strip", "eu-strip"}) {
+    SCOPED_TRACE(tool);
+    link();
+    ASSERT_OK(EditFile(toys_.fs(), toys_.Path("lone.so"), SetPath(LongText()),
+                       {.verification = Verification::kDeep}));
+    EXPECT_EQ(orphans(), before);
+    toys_.Output({"sh", "-c", "! command -v " + tool + " || " + tool + " lone.so"});
+    EXPECT_EQ(orphans(), before);
+    EXPECT_EQ(toys_.Load(toys_.Path("lone.so")), 42);
+    ASSERT_OK(EditFile(toys_.fs(), toys_.Path("lone.so"), SetPath("/" + std::string(9000, 'x'))));
+    EXPECT_EQ(orphans(), before);
+    EXPECT_EQ(toys_.Load(toys_.Path("lone.so")), 42);
+  }
+}
+
 TEST_P(LinkedEdit, LastVersionRequirementLeavesNoTables) {
   ASSERT_OK(WriteFile(toys_.fs(), toys_.Path("c.c"),
                       "double cos(double);\ndouble f(double x) { return cos(x); }\n"));

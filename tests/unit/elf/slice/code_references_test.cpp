@@ -4,6 +4,7 @@
 #include "elf/slice/code_references.h"
 
 #include <gtest/gtest.h>
+#include <set>
 
 #include "support/files/read_only_file.h"
 #include "support/matchers.h"
@@ -21,6 +22,8 @@ struct MachineCode {
   std::string bytes;
   std::uint64_t goes_to;
   std::uint64_t table = 0;  ///< Address of .got.
+  bool are_fixed = false;
+  std::set<std::uint64_t> starts = {};
 };
 
 /// What goes to the 16 bytes from `begin`; an error as text.
@@ -36,7 +39,9 @@ std::string ReferenceTo(const MachineCode& code, std::uint64_t begin) {
   if (!image) return image.error().message();
   (*image)->sections[2].addr = kCode;
   (*image)->sections[3].addr = code.table;
-  const auto found = FindCodeReference(file, **image, {.places = {{.begin = begin, .size_bytes = 16}}});
+  const auto found = FindCodeReference(
+      file, **image,
+      {.places = {{.begin = begin, .size_bytes = 16}}, .are_fixed = code.are_fixed, .starts = code.starts});
   if (!found) return found.error().message();
   return *found ? "found" : "none";
 }
@@ -49,6 +54,11 @@ std::string BytesOf(std::initializer_list<int> bytes) {
 
 const Codec kBig(ElfClass::k64, ByteOrder::kBig);
 const Codec kSmall(ElfClass::k32, ByteOrder::kLittle);
+
+/// Data in code, 15 bytes: decoding takes eight bytes behind it for the operand of a movabs.
+std::string HidingData() {
+  return BytesOf({0x98, 0x2f, 0x8a, 0x42, 0x91, 0x44, 0x37, 0x71, 0xcf, 0xfb, 0xc0, 0xb5, 0xa5, 0x48, 0xb8});
+}
 
 std::vector<MachineCode> AllCode() {
   return {
@@ -79,6 +89,28 @@ std::vector<MachineCode> AllCode() {
       {"s390x, larl", kMachineS390, kBig, BytesOf({0xc0, 0x10, 0xff, 0xff, 0x81, 0x00}), 0x200},
       // bcr 0, %r7; lgrl %r2, -0x7f01
       {"s390x, load", kMachineS390, kBig, BytesOf({0x07, 0x07, 0xc4, 0x28, 0xff, 0xff, 0x80, 0xff}), 0x200},
+      // lea rax, [rip+_GLOBAL_OFFSET_TABLE_]; movabs rdx, place@GOTOFF; lea rax, [rax+rdx]
+      {"x86-64, medium code model", kMachineX8664, kHostCodec,
+       BytesOf({0x48, 0x8d, 0x05, 0xe1, 0x3f, 0,    0,    0x48, 0xba, 0x90, 0xc2,
+                0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x48, 0x8d, 0x04, 0x10}),
+       0x278, 0x13fe8},
+      // movabs r9, place, in a program far from address 0
+      {"x86-64, large code model", kMachineX8664, kHostCodec,
+       BytesOf({0x49, 0xb9, 0x78, 0x02, 0, 0, 2, 0, 0, 0, 0xc3}), 0x2'0000'0278, 0, true},
+      // movabs eax, [place]
+      {"x86-64, large code model, memory", kMachineX8664, kHostCodec,
+       BytesOf({0x90, 0xa1, 0x78, 0x02, 0, 0, 2, 0, 0, 0, 0xc3}), 0x2'0000'0278, 0, true},
+      // Constants that end like the start of a movabs; lea rax, [rip+place]; ret
+      {"x86-64, lea behind data", kMachineX8664, kHostCodec,
+       HidingData() + BytesOf({0x48, 0x8d, 0x05, 0x52, 0x02, 0xff, 0xff, 0xc3}), 0x268},
+      // ldr w0, place
+      {"aarch64, literal", kMachineAarch64, kHostCodec, BytesOf({0xc0, 0x11, 0xf8, 0x18}), 0x238},
+      // movz x0, 0x238; movk x0, 0x40, lsl 16
+      {"aarch64, large code model", kMachineAarch64, kHostCodec,
+       BytesOf({0x00, 0x47, 0x80, 0xd2, 0x00, 0x08, 0xa0, 0xf2}), 0x400238, 0, true},
+      // lui a0, 16; addi a0, a0, 568
+      {"riscv64, fixed", kMachineRiscv, kHostCodec, BytesOf({0x37, 0x05, 0x01, 0, 0x13, 0x05, 0x85, 0x23}),
+       0x10238, 0, true},
       // adrp x0, -16; add x0, x0, 0x238
       {"aarch64, add", kMachineAarch64, kHostCodec, BytesOf({0x80, 0xff, 0xff, 0x90, 0x00, 0xe0, 0x08, 0x91}),
        0x238},
@@ -93,6 +125,50 @@ TEST(CodeReferences, AreFoundOnEachMachine) {
     EXPECT_EQ(ReferenceTo(code, code.goes_to + 1), "none");
     EXPECT_EQ(ReferenceTo(code, code.goes_to - 16), "none");
   }
+}
+
+/// Instructions that read a place behind data in the code count if something begins there.
+TEST(CodeReferences, AreFoundBehindDataAtAStart) {
+  MachineCode code{"mov eax, [rip+place]", kMachineX8664, kHostCodec,
+                   HidingData() + BytesOf({0x8b, 0x05, 0x53, 0x02, 0xff, 0xff, 0xc3}), 0x268};
+  EXPECT_EQ(ReferenceTo(code, code.goes_to), "none");
+  code.starts = {code.goes_to - 8};
+  EXPECT_EQ(ReferenceTo(code, code.goes_to - 8), "none");
+  code.starts = {code.goes_to};
+  EXPECT_EQ(ReferenceTo(code, code.goes_to - 8), "found");
+  // cmp dword [rip+place], 4: the distance counts from behind the 4
+  code.bytes = HidingData() + BytesOf({0x83, 0x3d, 0x52, 0x02, 0xff, 0xff, 0x04, 0xc3});
+  EXPECT_EQ(ReferenceTo(code, code.goes_to), "found");
+  // mov eax, place
+  code = {"mov eax, imm32",
+          kMachineX8664,
+          kHostCodec,
+          HidingData() + BytesOf({0xb8, 0x78, 0x02, 0x40, 0, 0xc3}),
+          0x400278,
+          0,
+          true,
+          {0x400278}};
+  EXPECT_EQ(ReferenceTo(code, code.goes_to), "found");
+  // lea eax, [ebx+place@GOTOFF]
+  code = {
+      "i386, lea", kMachine386, kSmall, HidingData() + BytesOf({0x8d, 0x83, 0x84, 0xc1, 0xfe, 0xff, 0xc3}),
+      0x178,       0x13ff4,     false,  {0x178}};
+  EXPECT_EQ(ReferenceTo(code, code.goes_to), "found");
+}
+
+/// Offsets in thread-local storage, and a displacement without a register, are not distances from the table.
+TEST(CodeReferences, AreNoThreadLocalOffsets) {
+  // mov dword gs:[-4], 9
+  MachineCode code{"i386, gs", kMachine386,
+                   kSmall,     BytesOf({0x90, 0x65, 0xc7, 0x05, 0xfc, 0xff, 0xff, 0xff, 9, 0, 0, 0, 0xc3}),
+                   0x13ff0,    0x13ff4};
+  EXPECT_EQ(ReferenceTo(code, code.table - 16), "none");
+  // mov dword [-4], 9
+  code.bytes = BytesOf({0x90, 0xc7, 0x05, 0xfc, 0xff, 0xff, 0xff, 9, 0, 0, 0, 0xc3});
+  EXPECT_EQ(ReferenceTo(code, code.table - 16), "none");
+  // mov dword [ebx-4], 9, with four bytes for the distance
+  code.bytes = BytesOf({0x90, 0xc7, 0x83, 0xfc, 0xff, 0xff, 0xff, 9, 0, 0, 0, 0xc3});
+  EXPECT_EQ(ReferenceTo(code, code.table - 16), "found");
 }
 
 /// Jumps with the bytes of an operand, and code of a machine that is not read.

@@ -75,6 +75,7 @@ TEST(DecodeX86, SaysWhereAnAddressCouldStand) {
       {.bytes = Of({0xc7, 0x80, 1, 2, 3, 4, 5, 6, 7, 8}), .displacement = 2, .immediate = 6},
       {.bytes = Of({0xc7, 0x45, 0xfc, 1, 2, 3, 4}), .immediate = 3},  // mov [rbp-4], imm32
       {.bytes = Of({0x8b, 0x05, 1, 2, 3, 4})},                        // mov eax, [rip+disp32]
+      {.bytes = Of({0x64, 0x8b, 0x04, 0x25, 1, 2, 3, 4})},            // mov eax, fs:[disp32]
       {.bytes = Of({0xe9, 1, 2, 3, 4})},                              // jmp
       {.bytes = Of({0x0f, 0x84, 1, 2, 3, 4})},                        // je
       {.bytes = Of({0x83, 0xc0, 1})},                                 // add eax, imm8
@@ -99,7 +100,8 @@ TEST(DecodeX86, KnowsThe32BitMode) {
       {"push es", Of({0x06})},
       {"lea eax, [ebx+disp32]", Of({0x8d, 0x83, 1, 2, 3, 4}), 2},
       {"mov eax, [disp32]", Of({0x8b, 0x05, 1, 2, 3, 4}), 2},
-      {"mov eax, moffs32", Of({0xa1, 1, 2, 3, 4}), 0, 1},
+      {"mov eax, moffs32", Of({0xa1, 1, 2, 3, 4}), 1, 0},
+      {"mov eax, gs:moffs32", Of({0x65, 0xa1, 1, 2, 3, 4})},
       {"mov eax, imm32", Of({0xb8, 1, 2, 3, 4}), 0, 1},
       {"add ebx, imm32", Of({0x81, 0xc3, 1, 2, 3, 4}), 0, 2},
       {"call far", Of({0x9a, 1, 2, 3, 4, 5, 6})},
