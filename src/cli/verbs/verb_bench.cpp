@@ -106,8 +106,14 @@ Result<void> ReadWords(BenchFlags& flags) {
     return Error(ErrorCode::kUsage, "'---' separates two commands")
         .WithHint("ptpkg bench -- COMMAND --- COMMAND");
   }
-  if (flags.restore && (flags.request.stabilize || !commands.empty()))
+  const pipeline::BenchRequest defaults;
+  const bool has_counts = flags.request.rounds != defaults.rounds || flags.request.warmup != defaults.warmup;
+  if (flags.restore && (flags.request.stabilize || flags.request.cpus || has_counts || !commands.empty()))
     return Error(ErrorCode::kUsage, "--restore runs no command").WithHint("ptpkg bench --restore");
+  if (commands.empty() && has_counts) {
+    return Error(ErrorCode::kUsage, "--rounds and --warmup count runs of a command, but none is given")
+        .WithHint("ptpkg bench --rounds 20 -- COMMAND");
+  }
   if (flags.request.stabilize && commands.empty()) {
     return Error(ErrorCode::kUsage, "--stabilize lasts as long as a command, but none is given")
         .WithHint("ptpkg bench --stabilize -- COMMAND");

@@ -66,7 +66,7 @@ void CheckSectionPlaces(const Image& image, FaultList& faults) {
                     [&](const Segment& segment) { return segment.type == kSegmentLoad && holds(segment); });
     if (is_mapped) continue;
     faults.Segments(
-        fmt::format("the section at address {:#x} is outside of the loadable segments", section.addr));
+        fmt::format("no segment maps the section at address {:#x}, so its first use fails", section.addr));
     return;
   }
 }

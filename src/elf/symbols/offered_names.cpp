@@ -161,6 +161,12 @@ Result<std::vector<std::uint64_t>> HashCandidates(File& file, const Image& image
     PTPKG_TRY(const std::uint64_t words, word(*gnu + 8, 4));
     if (buckets == 0 || words == 0) return found;
     const std::uint32_t hash = GnuHash(name);
+    const std::uint64_t bits = 8 * codec.WordSize();
+    PTPKG_TRY(const std::uint64_t shift, word(*gnu + 12, 4));
+    PTPKG_TRY(const std::uint64_t filter,
+              word(*gnu + 16 + (hash / bits) % words * codec.WordSize(), codec.WordSize()));
+    const bool passes = ((filter >> (hash % bits)) & (filter >> ((hash >> (shift % 32)) % bits)) & 1U) != 0;
+    if (!passes) return found;
     const std::uint64_t table = *gnu + 16 + words * codec.WordSize();
     PTPKG_TRY(std::uint64_t number, word(table + hash % buckets * 4, 4));
     for (; number >= first && number != 0 && number < symbols; ++number) {

@@ -91,7 +91,9 @@ Result<BenchOutcome> Bench(Env& env, const BenchRequest& request) {
   outcome.changed = machine.changed();
   if (outcome.changed.empty()) env.reporter.Warn("--stabilize found nothing to change on this machine");
   const Result<void> timed = TimeCommands(env, request, outcome);
-  PTPKG_CHECK(std::move(machine).Restore());
+  Result<void> restored = std::move(machine).Restore();
+  if (!restored && !timed) restored = std::move(restored).error().WithContext(timed.error().message());
+  PTPKG_CHECK(restored);
   PTPKG_CHECK(timed);
   return outcome;
 }

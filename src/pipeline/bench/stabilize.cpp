@@ -50,14 +50,10 @@ Result<void> WriteRecord(Env& env, const std::vector<Knob>& knobs) {
                    DumpJson({{"boot_id", builder::BootId(env.fs)}, {"knobs", std::move(list)}}));
 }
 
-/// Empty if there is no record, or one of another boot, which it removes. Errors: kIo, kInvalidInput.
-Result<std::vector<Knob>> ReadRecord(Env& env) {
+Result<std::vector<Knob>> ParseRecord(Env& env, const std::string& text) {
   const std::string where = BenchRecord().str();
   std::vector<Knob> knobs;
-  const Result<std::string> text = ReadFile(env.fs, BenchRecord());
-  if (!text && text.error().code() == ErrorCode::kNotFound) return knobs;
-  if (!text) return text.error();
-  PTPKG_TRY(const Json record, ParseJson(*text, where));
+  PTPKG_TRY(const Json record, ParseJson(text, where));
   PTPKG_TRY(const std::string boot, JsonString(record, "boot_id", where));
   if (boot != builder::BootId(env.fs)) {
     PTPKG_CHECK(env.fs.Remove(BenchRecord()));
@@ -72,6 +68,17 @@ Result<std::vector<Knob>> ReadRecord(Env& env) {
     knobs.push_back(std::move(knob));
   }
   return knobs;
+}
+
+/// Empty if there is no record, or one of another boot, which it removes. Errors: kIo, kInvalidInput.
+Result<std::vector<Knob>> ReadRecord(Env& env) {
+  const Result<std::string> text = ReadFile(env.fs, BenchRecord());
+  if (!text && text.error().code() == ErrorCode::kNotFound) return std::vector<Knob>();
+  if (!text) return text.error();
+  Result<std::vector<Knob>> knobs = ParseRecord(env, *text);
+  if (knobs) return knobs;
+  return std::move(knobs).error().WithHint(
+      fmt::format("compare the settings with those of 'ptpkg bench', then: sudo rm {}", BenchRecord().str()));
 }
 
 /// Never interrupted: a half-made change is worse than a late end. Errors: kIo, also if the value does not

@@ -138,7 +138,8 @@ Result<void> AtomicPlacement::Place(const AbsPath& scratch) {
 Result<void> PlaceFile(Env& env, const AbsPath& staged, const AbsPath& to, ExistingFilePolicy on_existing) {
   AtomicPlacement placement(env, on_existing);
   placement.Add(staged, to);
-  return placement.Place(staged.Parent());
+  PTPKG_CHECK(placement.Place(staged.Parent()));
+  return env.fs.SyncDir(to.Parent());
 }
 
 }  // namespace ptpkg::pipeline
