@@ -146,7 +146,7 @@ TEST(EditTier, WithoutFreeEntryTheDynamicSectionMoves) {
   more.add_needed = {"libc.so.6", "answer"};
   ASSERT_OK_AND_ASSIGN(const EditPlan second, stage.Edit(more));
   EXPECT_EQ(second.tier, WriteTier::kSpareEntry) << "the moved table has spare entries";
-  EXPECT_THAT(stage.Facts().needed, ElementsAre("answer", "libdeep.so.1", "libc.so.6"));
+  EXPECT_THAT(stage.Facts().needed, ElementsAre("libc.so.6", "answer", "libdeep.so.1"));
 }
 
 TEST(EditTier, SpareSegmentSlotKeepsTheProgramHeadersInPlace) {
