@@ -2,6 +2,7 @@
 #include "conda/channel_names.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 
 #include "support/text/text.h"
@@ -34,6 +35,44 @@ Result<void> CheckSubdir(std::string_view subdir) {
       });
   if (!shaped) return Broken("subdir", subdir, "is neither 'noarch' nor of the form 'os-arch'");
   return Ok();
+}
+
+bool IsKnownSubdir(std::string_view subdir) {
+  constexpr std::array<std::string_view, 34> kKnown = {"noarch",
+                                                       "linux-32",
+                                                       "linux-64",
+                                                       "linux-aarch64",
+                                                       "linux-armv6l",
+                                                       "linux-armv7l",
+                                                       "linux-loongarch64",
+                                                       "linux-ppc64le",
+                                                       "linux-ppc64",
+                                                       "linux-ppc",
+                                                       "linux-s390x",
+                                                       "linux-riscv32",
+                                                       "linux-riscv64",
+                                                       "freebsd-32",
+                                                       "freebsd-64",
+                                                       "freebsd-arm64",
+                                                       "freebsd-ppc64le",
+                                                       "freebsd-ppc64",
+                                                       "osx-64",
+                                                       "osx-arm64",
+                                                       "ios-arm64",
+                                                       "iossimulator-64",
+                                                       "iossimulator-arm64",
+                                                       "android-32",
+                                                       "android-64",
+                                                       "android-aarch64",
+                                                       "android-armv7a",
+                                                       "win-32",
+                                                       "win-64",
+                                                       "win-arm64",
+                                                       "zos-z",
+                                                       "emscripten-wasm32",
+                                                       "emscripten-wasm64",
+                                                       "wasi-wasm32"};
+  return std::find(kKnown.begin(), kKnown.end(), subdir) != kKnown.end();
 }
 
 bool IsSubdir(std::string_view text) { return CheckSubdir(text).has_value(); }

@@ -12,6 +12,10 @@ namespace ptpkg::conda {
 /// "noarch" or "<os>-<arch>". Errors: kInvalidInput naming the text and the rule that it breaks.
 Result<void> CheckSubdir(std::string_view subdir);
 
+/// True for "noarch" and the platforms that conda, py-rattler or both have a name for: clients look into no
+/// other subdirs. Source: rattler_conda_types Platform (py-rattler 0.28), conda's KNOWN_SUBDIRS.
+[[nodiscard]] bool IsKnownSubdir(std::string_view subdir);
+
 /// True for a directory name that CheckSubdir accepts.
 [[nodiscard]] bool IsSubdir(std::string_view text);
 

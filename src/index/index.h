@@ -22,7 +22,7 @@ struct IndexSummary {
   std::uint64_t packages = 0;         ///< In the index.
   std::vector<AbsPath> written = {};  ///< Index files whose content changed.
   std::vector<SkippedPackage> left_out =
-      {};                               ///< Damaged, hostile, or named otherwise than they say; by path.
+      {};                               ///< Damaged, hostile, not a file, or with another name; by path.
   std::vector<std::string> roots = {};  ///< Backends that have a separate simple index.
   std::vector<AbsPath> rootless = {};   ///< Wheels in no backend's index, if such indexes exist.
 };

@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "publish/auth/credential.h"
+#include "publish/http/exchange.h"
 #include "publish/output/folder_store.h"
 #include "publish/s3/aws_profile.h"
 #include "publish/s3/s3_remote.h"
@@ -85,8 +86,13 @@ Result<std::unique_ptr<Remote>> AnacondaOf(Env& env, const TargetOptions& option
   return MakeAnaconda(env, std::move(place));
 }
 
-/// Paths are put behind the URL. The URL is not shown: its query may be a token.
-Result<void> RequireNoQuery(const std::string& url, const std::string& option) {
+/// The URL of a server, "" for none. Paths are put behind it. The URL is not shown: it may hold a token.
+Result<void> RequireServerUrl(const std::string& url, const std::string& option) {
+  if (url.empty()) return Ok();
+  if (const auto origin = OriginOf(url); !origin) {
+    return Error(ErrorCode::kUsage, fmt::format("{}: {}", option, origin.error().message()))
+        .WithHint(origin.error().hint());
+  }
   if (url.find_first_of("?#") == std::string::npos) return Ok();
   return Error(ErrorCode::kUsage,
                fmt::format("{}: the URL of a server cannot have a query or fragment", option))
@@ -117,8 +123,8 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
                      options.to))
         .WithHint("give its simple index with --check-url URL, or set UV_PUBLISH_CHECK_URL");
   }
-  PTPKG_CHECK(RequireNoQuery(place.upload, "the repository of .pypirc"));
-  PTPKG_CHECK(RequireNoQuery(place.simple, "UV_PUBLISH_CHECK_URL"));
+  PTPKG_CHECK(RequireServerUrl(place.upload, "the repository of .pypirc"));
+  PTPKG_CHECK(RequireServerUrl(place.simple, "UV_PUBLISH_CHECK_URL"));
   place.simple = WithoutSlash(place.simple);
   return MakePackageIndex(env, std::move(place));
 }
@@ -130,6 +136,7 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
   const std::size_t slash = std::min(place.find('/'), place.size());
   PTPKG_TRY(AwsSettings settings, ReadAwsSettings(env));
   if (!options.server.empty()) settings.endpoint = options.server;
+  PTPKG_CHECK(RequireServerUrl(settings.endpoint, "the endpoint URL of AWS"));
   return S3Place{.bucket = place.substr(0, slash),
                  .prefix = slash < place.size() ? place.substr(slash + 1) : "",
                  .region = std::move(settings.region),
@@ -244,8 +251,8 @@ Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, cons
 
 Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
   for (const std::string& url : {options.server, options.check_url}) RememberSecretsOf(url);
-  PTPKG_CHECK(RequireNoQuery(options.server, "--server"));
-  PTPKG_CHECK(RequireNoQuery(options.check_url, "--check-url"));
+  PTPKG_CHECK(RequireServerUrl(options.server, "--server"));
+  PTPKG_CHECK(RequireServerUrl(options.check_url, "--check-url"));
   PTPKG_TRY(const TargetText text, ParseTarget(options.to, "--to"));
   const auto& [kind, rest] = text;
   if (!options.check_url.empty() && kind != "pypi")
@@ -260,7 +267,7 @@ Result<Target> MakeTarget(Env& env, const TargetOptions& options) {
 
 Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) {
   RememberSecretsOf(options.server);
-  PTPKG_CHECK(RequireNoQuery(options.server, "--server"));
+  PTPKG_CHECK(RequireServerUrl(options.server, "--server"));
   PTPKG_TRY(const TargetText from, ParseTarget(options.from, "--from"));
   std::optional<TargetText> to;
   if (!options.to.empty()) {

@@ -52,8 +52,17 @@ std::optional<std::uint64_t> SizeOf(std::string_view field) {
 
 Result<std::size_t> StrictTar::Read(MutableBytes buffer) {
   PTPKG_TRY(const std::size_t count, below_.Read(buffer));
+  if (count == 0 && !buffer.empty()) PTPKG_CHECK(CheckEnd());
+  begun_ = begun_ || count > 0;
   PTPKG_CHECK(Take(Bytes(buffer).first(count)));
   return count;
+}
+
+Result<void> StrictTar::CheckEnd() const {
+  // libarchive takes both for the end of the archive.
+  if (!begun_) return Error(ErrorCode::kCorrupt, "tar is empty: it has not even an end mark");
+  if (header_bytes_ > 0) return Error(ErrorCode::kCorrupt, "tar ends inside a header block");
+  return Ok();
 }
 
 Result<void> StrictTar::Take(Bytes bytes) {

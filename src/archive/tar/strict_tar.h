@@ -17,6 +17,7 @@ namespace ptpkg::archive {
 /// - content behind a link or directory
 /// - global PAX headers with a name or size, PAX names that are empty or hold a NUL byte
 /// - anything behind the end mark
+/// - a tar without a single block, or with a cut one where a header begins (Python's tarfile refuses both)
 class StrictTar final : public ByteSource {
  public:
   explicit StrictTar(ByteSource& below) : below_(below) {}
@@ -27,6 +28,7 @@ class StrictTar final : public ByteSource {
 
   Result<void> Take(Bytes bytes);
   Result<void> TakeHeader();
+  [[nodiscard]] Result<void> CheckEnd() const;
   Result<void> TakePax();
 
   ByteSource& below_;
@@ -34,6 +36,7 @@ class StrictTar final : public ByteSource {
   std::size_t header_bytes_ = 0;
   std::uint64_t content_left_ = 0;     // with its padding
   std::optional<std::uint64_t> size_;  // of the next member, from a PAX header
+  bool begun_ = false;
   bool ended_ = false;
   char pax_kind_ = '\0';         // 'x' or 'g' while such a header's content passes
   std::uint64_t pax_bytes_ = 0;  // of it, without the padding

@@ -19,6 +19,7 @@
 #include "index/index.h"
 #include "index/index_files.h"
 #include "support/process/parallel.h"
+#include "support/text/text.h"
 
 namespace ptpkg::index {
 namespace {
@@ -28,8 +29,12 @@ struct SubdirContent {
   std::vector<std::string> packages;  ///< File names, sorted.
 };
 
+/// True for entries that look like packages, also those that RecordOf refuses. A name that begins with '.' is
+/// a file in the making.
 bool IsPackageName(const std::string& name) {
-  return !name.starts_with('.') && conda::DistName::Parse(name).has_value();
+  const std::string lower = ToLower(name);
+  return !name.starts_with('.') && (lower.ends_with(ArtifactExtension(ArtifactFormat::kConda)) ||
+                                    lower.ends_with(ArtifactExtension(ArtifactFormat::kTarBz2)));
 }
 
 /// Directories of `root` that hold packages or an older index; noarch in any case.
@@ -109,7 +114,8 @@ class SubdirReader {
 
   Result<CondaRecord> RecordOf(const std::string& file_name, const CondaRecords& cached) const {
     const AbsPath path = folder_ / file_name;
-    PTPKG_TRY(const FileStat stat, env_.fs.Stat(path));
+    PTPKG_CHECK(conda::DistName::Parse(file_name));
+    PTPKG_TRY(const FileStat stat, StatPackage(env_, path));
     const auto old = cached.find(file_name);
     // Size and time show a replaced package without reading it.
     if (old != cached.end() && old->second.size_bytes == stat.size_bytes &&

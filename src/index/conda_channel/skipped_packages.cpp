@@ -21,6 +21,12 @@ Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error
   }
 }
 
+Result<FileStat> StatPackage(Env& env, const AbsPath& package) {
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(package));
+  if (stat.kind == FileKind::kRegular) return stat;
+  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", package.str()));
+}
+
 void SkipPackage(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary) {
   env.reporter.Warn(fmt::format("skipped '{}': {}", package.str(), reason.message()));
   summary.left_out.push_back({.package = package, .reason = reason});

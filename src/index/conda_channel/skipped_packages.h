@@ -30,6 +30,10 @@ Result<Reading<T>> ClassifyReadError(Env& env, const AbsPath& package, Result<T>
   return std::move(read).error();
 }
 
+/// Facts about the file that `package` leads to. Errors: kInvalidInput if it is not a regular file; kNotFound
+/// (a dead link too), kIo.
+Result<FileStat> StatPackage(Env& env, const AbsPath& package);
+
 /// Adds to `summary`, and warns.
 void SkipPackage(Env& env, const AbsPath& package, const Error& reason, IndexSummary& summary);
 

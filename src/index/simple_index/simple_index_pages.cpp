@@ -122,7 +122,7 @@ Result<WheelOnDisk> ReadOne(Env& env, const WheelFolder& folder, const std::stri
                             const Json& previous, const HashedWheel* cached) {
   PTPKG_TRY(const RelPath relative, RelPath::Parse(file_name));
   const AbsPath path = folder.path / relative;
-  PTPKG_TRY(const FileStat stat, env.fs.Stat(path));
+  PTPKG_TRY(const FileStat stat, StatPackage(env, path));
   PTPKG_TRY(wheel::WheelInfo info, wheel::ReadWheelInfo(env, path));
   WheelOnDisk out;
   PTPKG_TRY(out.entry, DescribeWheel(info, file_name, stat.size_bytes));
@@ -138,18 +138,13 @@ Result<WheelOnDisk> ReadOne(Env& env, const WheelFolder& folder, const std::stri
   return out;
 }
 
-Result<std::vector<std::string>> WheelNames(Env& env, const std::vector<std::string>& names,
-                                            const AbsPath& root) {
+/// Entries that look like wheels, also those that ReadOne refuses. A name that begins with '.' is a file in
+/// the making.
+std::vector<std::string> WheelNames(const std::vector<std::string>& names) {
   std::vector<std::string> wheels;
-  for (const std::string& name : names) {
-    // A name that begins with '.' is a file in the making.
-    if (!name.ends_with(".whl") || name.starts_with('.')) continue;
-    PTPKG_TRY(const RelPath relative, RelPath::Parse(name));
-    const auto stat = env.fs.Stat(root / relative);
-    if (!stat && stat.error().code() == ErrorCode::kNotFound) continue;  // deleted meanwhile, or a dead link
-    if (!stat) return stat.error();
-    if (stat->kind == FileKind::kRegular) wheels.push_back(name);
-  }
+  std::copy_if(names.begin(), names.end(), std::back_inserter(wheels), [](const std::string& name) {
+    return ToLower(name).ends_with(ArtifactExtension(ArtifactFormat::kWheel)) && !name.starts_with('.');
+  });
   return wheels;
 }
 
@@ -370,12 +365,11 @@ class Indexing {
     DropRemovedWheels(above, options.without);
     for (WheelFolder& folder : folders) DropRemovedWheels(folder, options.without);
     PTPKG_TRY(cache_, ReadWheelCache(env_, root_));
-    PTPKG_TRY(const std::vector<std::string> names, WheelNames(env_, above.names, root_));
+    const std::vector<std::string> names = WheelNames(above.names);
     PTPKG_CHECK(Take(above, names, {}));
     const Projects projects = ByProject(wheels_);
     for (const WheelFolder& folder : folders) {
-      PTPKG_TRY(const std::vector<std::string> below, WheelNames(env_, folder.names, folder.path));
-      PTPKG_CHECK(Take(folder, below, names));
+      PTPKG_CHECK(Take(folder, WheelNames(folder.names), names));
     }
     const BackendDirectories found = roots ? GroupByBackend(wheels_) : BackendDirectories{};
     PTPKG_CHECK(CheckRootPlaces(found, folders, /*may_do_without=*/!had_roots));

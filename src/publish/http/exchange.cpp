@@ -163,7 +163,8 @@ Result<std::string> OriginOf(const std::string& url) {
   const std::size_t scheme_end = url.find("://");
   const std::string scheme = ToLower(url.substr(0, scheme_end));
   if (scheme_end == std::string::npos || (scheme != "http" && scheme != "https")) {
-    return Error(ErrorCode::kInvalidInput, "a server's URL begins with https:// or http://");
+    return Error(ErrorCode::kInvalidInput, "a server's URL begins with https:// or http://")
+        .WithHint("give the whole URL: https://HOST/PATH");
   }
   const std::size_t begin = scheme_end + 3;
   const std::string authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);

@@ -74,13 +74,23 @@ class MetadataChecks {
         "follow the naming rules of CEP 26");
   }
 
+  void CheckSubdirName(const std::string& subdir) {
+    const auto verdict = conda::CheckSubdir(subdir);
+    CheckName(verdict);
+    if (!verdict || conda::IsKnownSubdir(subdir)) return;
+    // CEP 26 lets others be added.
+    Add("conda-subdir-unknown", Severity::kWarning, kIndex,
+        fmt::format("no conda client has the platform '{}'", subdir),
+        "use the subdir of a platform, such as linux-64, or noarch");
+  }
+
   void CheckNames() {
     CheckName(versions::CheckPackageName(Text(info_.index, "name")));
     CheckName(versions::CheckVersion(Text(info_.index, "version")));
     CheckName(versions::CheckBuildString(Text(info_.index, "build")));
     // Old packages leave the subdir out; the directory of the channel then decides.
     if (info_.index.contains("subdir")) {
-      CheckName(conda::CheckSubdir(Text(info_.index, "subdir")));
+      CheckSubdirName(Text(info_.index, "subdir"));
     } else if (Text(info_.index, "platform").empty() || Text(info_.index, "arch").empty()) {
       Add("conda-index-invalid", Severity::kError, kIndex,
           "'subdir' is missing, and 'platform' and 'arch' don't determine it", "rebuild the package");

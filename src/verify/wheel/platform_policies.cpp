@@ -162,6 +162,89 @@ bool IsIndexBrowser(std::string_view platform) {
   return tag && tag->machine.starts_with("wasm32");  // the index does not check the rest either
 }
 
+// Platforms that packaging 26.3 generates (packaging/tags.py, _manylinux.py, _musllinux.py), for any system.
+constexpr std::array<std::string_view, 10> kManylinuxMachines = {
+    "x86_64", "i686", "aarch64", "armv7l", "armv8l", "ppc64", "ppc64le", "s390x", "riscv64", "loongarch64"};
+// The other names that `uname -m` has on Linux: UTS_MACHINE of the kernel's architectures, past and present.
+constexpr std::array<std::string_view, 43> kOtherLinuxMachines = {
+    "aarch64_be", "alpha",    "arc",         "armv4l",     "armv4tl", "armv5tejl", "armv5tel", "armv5tl",
+    "armv6l",     "armv7b",   "armv7ml",     "armv8b",     "avr32",   "blackfin",  "c6x",      "cris",
+    "csky",       "e2k",      "frv",         "hexagon",    "i386",    "i486",      "i586",     "ia64",
+    "m32r",       "m68k",     "loongarch32", "microblaze", "mips",    "mips64",    "nios2",    "openrisc",
+    "parisc",     "parisc64", "ppc",         "riscv32",    "s390",    "sh4",       "sh4a",     "sparc",
+    "sparc64",    "tile",     "xtensa"};
+constexpr std::array<std::string_view, 5> kWindowsTags = {"win32", "win_amd64", "win_arm64", "win_arm32",
+                                                          "win_ia64"};
+
+bool IsLinuxMachine(std::string_view machine) {
+  return IsOneOf(machine, kManylinuxMachines) || IsOneOf(machine, kOtherLinuxMachines);
+}
+
+/// The numbers of a tag; nullopt for one with leading zeros, because tags are compared as text.
+std::optional<std::vector<unsigned>> PlainNumbers(const NumberedTag& tag) {
+  std::vector<unsigned> numbers;
+  for (const std::string_view text : tag.numbers) {
+    const auto number = ParseNumber(text);
+    if (!number || std::to_string(*number) != text) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+bool IsPossibleManylinux(std::string_view platform) {
+  if (const auto tag = ParseNumberedTag(platform, "manylinux", 2)) {
+    const auto numbers = PlainNumbers(*tag);
+    const unsigned lowest = tag->machine == "x86_64" || tag->machine == "i686" ? 5 : 17;
+    return numbers && IsOneOf(tag->machine, kManylinuxMachines) && (*numbers)[0] == 2 &&
+           (*numbers)[1] >= lowest;
+  }
+  const std::string_view policy = platform.substr(0, platform.find('_'));
+  const std::string_view machine = platform.substr(std::min(policy.size() + 1, platform.size()));
+  if (policy == "manylinux2014") return IsOneOf(machine, kManylinuxMachines);
+  return (policy == "manylinux1" || policy == "manylinux2010") && (machine == "x86_64" || machine == "i686");
+}
+
+bool IsPossibleLinux(std::string_view platform) {
+  constexpr std::string_view kPlain = "linux_";
+  if (platform.starts_with("manylinux")) return IsPossibleManylinux(platform);
+  if (platform.starts_with(kPlain)) return IsLinuxMachine(platform.substr(kPlain.size()));
+  const auto musl = ParseNumberedTag(platform, "musllinux", 2);
+  const auto numbers = musl ? PlainNumbers(*musl) : std::nullopt;
+  return numbers && (*numbers)[0] == 1 && IsLinuxMachine(musl->machine);
+}
+
+/// As _mac_binary_formats: processors that came and went with macOS 10.
+bool IsPossibleMac(std::string_view platform) {
+  constexpr unsigned kLastOf10 = 16;
+  constexpr unsigned kFirstOfIntel = 4;
+  constexpr unsigned kLastOfPowerPc64 = 5;
+  constexpr unsigned kLastOfPowerPc = 6;
+  constexpr std::array<std::string_view, 4> kIntelFormats = {"x86_64", "i386", "intel", "fat64"};
+  constexpr std::array<std::string_view, 5> kOtherFormats = {"arm64", "fat", "fat3", "universal",
+                                                             "universal2"};
+  const auto tag = ParseNumberedTag(platform, "macosx", 2);
+  const auto numbers = tag ? PlainNumbers(*tag) : std::nullopt;
+  if (!numbers || (*numbers)[0] < 10) return false;
+  const bool is_10 = (*numbers)[0] == 10;
+  const unsigned minor = (*numbers)[1];
+  // From 11 on, tags have the first number alone.
+  if (is_10 ? minor > kLastOf10 : minor != 0) return false;
+  if (tag->machine == "ppc64") return is_10 && minor >= kFirstOfIntel && minor <= kLastOfPowerPc64;
+  if (tag->machine == "ppc") return is_10 && minor <= kLastOfPowerPc;
+  if (IsOneOf(tag->machine, kIntelFormats)) return !is_10 || minor >= kFirstOfIntel;
+  return IsOneOf(tag->machine, kOtherFormats);
+}
+
+bool IsPossiblePhone(std::string_view platform) {
+  constexpr unsigned kOldestIos = 12;
+  constexpr unsigned kOldestAndroid = 16;
+  const bool is_ios = platform.starts_with("ios");
+  const auto tag = ParseNumberedTag(platform, is_ios ? "ios" : "android", is_ios ? 2 : 1);
+  const auto numbers = tag ? PlainNumbers(*tag) : std::nullopt;
+  if (!numbers || (*numbers)[0] < (is_ios ? kOldestIos : kOldestAndroid)) return false;
+  return is_ios ? IsOneOf(tag->machine, kPhoneMachines) : IsOneOf(tag->machine, kAndroidMachines);
+}
+
 }  // namespace
 
 std::string GlibcVersion::str() const { return fmt::format("{}.{}", major, minor); }
@@ -188,15 +271,14 @@ bool IsDeviceMachine(std::uint16_t machine) {
   return std::find(kDevices.begin(), kDevices.end(), machine) != kDevices.end();
 }
 
-bool IsPossibleLinux(std::string_view platform) {
-  if (const auto glibc = ParseNumberedTag(platform, "manylinux", 2)) {
-    const bool is_old = glibc->machine == "x86_64" || glibc->machine == "i686";
-    const auto version = GlibcVersion::Parse(fmt::format("{}.{}", glibc->numbers[0], glibc->numbers[1]));
-    const GlibcVersion lowest{.major = 2, .minor = is_old ? 5U : 17U};
-    return version && version->major == 2 && *version >= lowest;
-  }
-  const auto musl = ParseNumberedTag(platform, "musllinux", 2);
-  return !musl || musl->numbers[0] == "1";
+bool IsPossiblePlatform(std::string_view platform) {
+  const std::string tag = ToLower(platform);
+  const std::string_view system = std::string_view(tag).substr(0, tag.find('_'));
+  if (system == "linux" || system.starts_with("manylinux") || system.starts_with("musllinux"))
+    return IsPossibleLinux(tag);
+  if (system == "macosx") return IsPossibleMac(tag);
+  if (system.starts_with("win")) return IsOneOf(tag, kWindowsTags);
+  return (system != "ios" && system != "android") || IsPossiblePhone(tag);
 }
 
 std::string_view MachineOfTag(std::string_view platform) {

@@ -74,10 +74,10 @@ std::optional<GlibcVersion> GlibcOf(std::string_view version);
 /// "" for others ("any", "win_amd64").
 std::string_view MachineOfTag(std::string_view platform);
 
-/// False for a platform tag of Linux that no Linux system has: pip, uv and packaging offer manylinux tags for
-/// glibc 2.5 and newer on x86_64 and i686, for 2.17 and newer on other machines, and musllinux tags for
-/// musl 1.
-bool IsPossibleLinux(std::string_view platform);
+/// False for a tag of Linux, macOS, Windows, iOS or Android that pip offers on no such system: an unknown
+/// machine, a number with leading zeros, glibc before 2.5 (2.17 on machines other than x86_64 and i686), a
+/// musl other than 1, macOS 11.1. True for other systems. Source: packaging 26.3.
+bool IsPossiblePlatform(std::string_view platform);
 
 /// True if the Python package index accepts an upload of a wheel with this one platform tag. Source:
 /// pypi/warehouse, warehouse/forklift/legacy.py, _valid_platform_tag, as of 2026-08-19.

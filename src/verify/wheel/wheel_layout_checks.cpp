@@ -4,8 +4,9 @@
 // path there, so they are marked by a byte that no member name has.
 //
 // Members of one place collide, and so do a
-// file and a directory of one name. A second rule covers lib/pythonX.Y/site-packages in .data/data. It is the
-// wheel's own site-packages for some Pythons only, and the tag decides for which (CanBeOwn). pip, uv and the
+// file and a directory of one name. A second rule covers lib/pythonX.Y/site-packages and other directories of
+// schemes in .data/data (FindSharedPlace). They are the wheel's own for some Pythons or for Windows only, and
+// the tag decides for which (CanBeOwn). pip, uv and the
 // library installer disagree about .data of another name, about directories of scripts, and about empty
 // directories. A layout that one of them installs differently is an error.
 
@@ -22,6 +23,7 @@
 #include "verify/rules/tree_map.h"
 #include "verify/wheel/wheel_metadata_checks.h"
 #include "wheel/installer_files.h"
+#include "wheel/metadata/core_metadata.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -99,34 +101,53 @@ void CheckDataFolder(const WheelPlaces& places, const TreeEntry& entry, LimitedF
   }
 }
 
-/// A file of .data/data that may come to lie in site-packages.
-struct DataInSitePackages {
-  std::string python =
-      {};  ///< "3.11", of lib/python3.11/site-packages/toy.py; "": of Lib/site-packages/toy.py.
-  std::string path = {};  ///< Below site-packages.
+/// A path of .data/data that another scheme can have too.
+struct SharedPlace {
+  std::string python = {};  ///< "3.11", of lib/python3.11/…; "": a place on Windows, for any Python.
+  std::string place = {};   ///< Of the other scheme, as PlaceOf.
 };
 
-std::optional<DataInSitePackages> FindInSitePackages(const std::string& path) {
-  constexpr std::string_view kFolder = "/site-packages/";
-  constexpr std::string_view kPython = "python";
-  const std::string below = path.substr(path.find('/') + 1);
-  const std::size_t at = below.find(kFolder);
-  if (!path.substr(0, path.find('/')).ends_with(".data") || at == std::string::npos) return std::nullopt;
-  const std::vector<std::string> above = Split(below.substr(0, at), '/');
-  if (above[0] != "data") return std::nullopt;
-  const std::string rest = below.substr(at + kFolder.size());
-  if (above.size() == 2 && above[1] == "Lib") return DataInSitePackages{.path = rest};
-  const bool is_posix = above.size() == 3 && (above[1] == "lib" || above[1] == "lib64") &&
-                        above[2].starts_with(kPython) && above[2].find('.') != std::string::npos;
-  if (!is_posix) return std::nullopt;
-  return DataInSitePackages{.python = above[2].substr(kPython.size()), .path = rest};
+/// "3.11" of "python3.11", "python3.13t" and "pypy3.11"; "" for other names.
+std::string PythonOfFolder(std::string_view name) {
+  for (const std::string_view kind : {"python", "pypy"}) {
+    if (!name.starts_with(kind) || name.find('.') == std::string_view::npos) continue;
+    const std::string_view version = name.substr(kind.size());
+    return std::string(version.substr(0, version.find_last_of("0123456789") + 1));
+  }
+  return {};
 }
 
-/// True if an installation of the wheel can have that site-packages directory as its own.
-bool CanBeOwn(const DataInSitePackages& data, const wheel::Tag& tag) {
-  // Lib/site-packages is the layout of Windows.
-  if (data.python.empty())
-    return tag.platform.find("win") != std::string::npos || tag.platform.find("any") != std::string::npos;
+/// Where schemes lie below a prefix: lib/python3.11/site-packages, include/python3.11/toy (below
+/// include/site in virtual environments), and on Windows Lib/site-packages, Include/toy and Scripts.
+std::optional<SharedPlace> FindSharedPlace(const std::string& path) {
+  const std::vector<std::string> parts = Split(path, '/');
+  if (!parts[0].ends_with(".data") || parts.size() < 3 || parts[1] != "data") return std::nullopt;
+  const auto part = [&](std::size_t i) { return i < parts.size() ? parts[i] : std::string(); };
+  const auto rest = [&](std::size_t from, const std::string& scheme) {
+    std::string place = scheme;
+    for (std::size_t i = from; i < parts.size(); ++i) place += (i > from ? "/" : "") + parts[i];
+    if (from >= parts.size()) place.pop_back();  // the directory of the scheme itself
+    return place;
+  };
+  const std::string top = ToLower(parts[2]);
+  if (const std::string python = PythonOfFolder(part(3));
+      !python.empty() && part(4) == "site-packages" && (parts[2] == "lib" || parts[2] == "lib64"))
+    return SharedPlace{.python = python, .place = rest(5, kSitePackages)};
+  if (top == "lib" && ToLower(part(3)) == "site-packages")
+    return SharedPlace{.place = rest(4, kSitePackages)};
+  if (top == "scripts") return SharedPlace{.place = rest(3, "bin/")};
+  if (top != "include") return std::nullopt;
+  const std::size_t at = part(3) == "site" ? 4 : 3;
+  const std::string python = parts[2] == "include" ? PythonOfFolder(part(at)) : "";
+  const std::size_t name = python.empty() ? 3 : at + 1;
+  const std::string project = wheel::NormalizeName(parts[0].substr(0, parts[0].find('-')));
+  if (wheel::NormalizeName(part(name)) != project) return std::nullopt;
+  return SharedPlace{.python = python, .place = rest(name + 1, kHeaders)};
+}
+
+/// True if an installation of the wheel can have that place as its own.
+bool CanBeOwn(const SharedPlace& data, const wheel::Tag& tag) {
+  if (data.python.empty()) return IsForWindows(tag);
   const std::string digits = ReplaceAll(data.python, ".", "");
   const std::vector<std::string> pythons = Split(tag.python, '.');
   const bool is_stable = tag.abi.find("abi3") != std::string::npos;
@@ -149,7 +170,7 @@ std::string PlaceOf(const std::string& path) {
 
 /// installer refuses to write a file twice; pip and uv keep the later one, by orders of their own. No
 /// installer writes a file and a directory of one name.
-void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindings findings) {
+void CheckCollisions(const WheelPlaces& places, const StagedTree& tree, LimitedFindings findings) {
   std::map<std::string, std::string> by_place;
   const auto add = [&](const std::string& path, const std::string& other) {
     findings.Add({"wheel-install-collision", Severity::kError, path,
@@ -159,20 +180,32 @@ void CheckCollisions(const StagedTree& tree, const wheel::Tag& tag, LimitedFindi
     const auto [found, added] = by_place.emplace(PlaceOf(entry.path.str()), entry.path.str());
     if (!added) add(entry.path.str(), found->second);
   }
+  const auto add_folder = [&](const std::string& path, const std::string& inside) {
+    findings.Add({"wheel-data-layout", Severity::kError, path,
+                  fmt::format("'{}' needs a directory with the name of this file", inside),
+                  "rename one of them"});
+  };
+  // The first file below the directory `place`. In the map, paths below it follow "place/", so one look-up
+  // tells.
+  const auto inside_of = [&](const std::string& place) {
+    const auto inside = by_place.lower_bound(place + "/");
+    return inside != by_place.end() && inside->first.starts_with(place + "/") ? inside : by_place.end();
+  };
   for (const TreeEntry& entry : tree.entries) {
-    const auto data = FindInSitePackages(entry.path.str());
-    if (!data || !CanBeOwn(*data, tag)) continue;
-    // PlaceOf gives one place to each member. These have a second one, as files of site-packages.
-    const auto own = by_place.find(kSitePackages + data->path);
-    if (own != by_place.end()) add(own->second, entry.path.str());
+    const std::string& path = entry.path.str();
+    const auto shared = FindSharedPlace(path);
+    if (!shared || !CanBeOwn(*shared, places.name.tag)) continue;
+    const std::string& place = shared->place;
+    if (const auto own = by_place.find(place); own != by_place.end()) add(own->second, path);
+    if (const auto inside = inside_of(place); inside != by_place.end()) add_folder(path, inside->second);
+    for (std::size_t slash = place.find('/'); slash != std::string::npos;
+         slash = place.find('/', slash + 1)) {
+      const auto above = by_place.find(place.substr(0, slash));
+      if (above != by_place.end()) add_folder(above->second, path);
+    }
   }
   for (const auto& [place, path] : by_place) {
-    // In the map, paths below `place` follow "place/". One look-up tells whether it must also be a directory.
-    const auto inside = by_place.lower_bound(place + "/");
-    if (inside == by_place.end() || !inside->first.starts_with(place + "/")) continue;
-    findings.Add({"wheel-data-layout", Severity::kError, path,
-                  fmt::format("'{}' needs a directory with the name of this file", inside->second),
-                  "rename one of them"});
+    if (const auto inside = inside_of(place); inside != by_place.end()) add_folder(path, inside->second);
   }
 }
 
@@ -212,7 +245,7 @@ void CheckWheelLayout(const WheelPlaces& places, const StagedTree& tree, std::ve
     }
     CheckDataFolder(places, entry, limited);
   }
-  CheckCollisions(tree, places.name.tag, LimitedFindings(findings));
+  CheckCollisions(places, tree, LimitedFindings(findings));
   for (const std::string_view leftover : wheel::kInstallerFiles) {
     const std::string path = fmt::format("{}/{}", places.dist_info_dir, leftover);
     if (tree.Find(path) == nullptr) continue;
@@ -245,10 +278,9 @@ void CheckWheelFolders(const std::vector<archive::ZipReader::Member>& members,
                    "keep only the .dist-info directory of the wheel"});
     }
     const std::string folder = Join(parts, "/");
-    const auto data = FindInSitePackages(folder);
+    const auto shared = FindSharedPlace(folder);
     const bool is_scheme = parts.size() == 2 && parts[0].ends_with(".data");
-    const auto file =
-        is_scheme ? files.end() : files.find(data ? kSitePackages + data->path : PlaceOf(folder));
+    const auto file = is_scheme ? files.end() : files.find(shared ? shared->place : PlaceOf(folder));
     if (file != files.end()) {
       limited.Add({"wheel-data-layout", Severity::kError, name,
                    fmt::format("uv creates this directory where it writes the file '{}'", file->second),

@@ -265,8 +265,13 @@ void CheckScriptName(const std::string& name, std::string_view project, const st
 /// Against files of .data that are installed to the directory of scripts.
 void CheckScriptPlace(const WheelView& view, const std::string& name, const std::string& file,
                       LimitedFindings& findings) {
-  for (const std::string_view part : {"scripts/", "data/bin/"}) {
-    const std::string path = fmt::format("{}.data/{}{}", view.file_name.Stem(), part, name);
+  std::vector<std::string> places = {"scripts/" + name, "data/bin/" + name};
+  if (IsForWindows(view.file_name.tag)) {
+    places.push_back("scripts/" + name + ".exe");
+    places.push_back("data/Scripts/" + name + ".exe");
+  }
+  for (const std::string& place : places) {
+    const std::string path = fmt::format("{}.data/{}", view.file_name.Stem(), place);
     if (view.member_names.contains(path)) {
       findings.Add({"wheel-install-collision", Severity::kError, file,
                     fmt::format("the script '{}' is installed to the same path as '{}'", name, path),
@@ -333,6 +338,13 @@ bool IsInterpreterName(std::string_view name) {
   }
   if (rest.size() > 1 && rest.ends_with("t")) rest.remove_suffix(1);  // free-threaded
   return std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+bool IsForWindows(const wheel::Tag& tag) {
+  const std::vector<std::string> platforms = Split(tag.platform, '.');
+  return std::any_of(platforms.begin(), platforms.end(), [](const std::string& platform) {
+    return platform == "any" || platform.starts_with("win");
+  });
 }
 
 bool IsEnvironmentProgram(std::string_view name, std::string_view project) {

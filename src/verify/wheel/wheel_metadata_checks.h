@@ -45,4 +45,7 @@ bool IsInterpreterName(std::string_view name);
 /// the wheel's own: pip brings pip.
 bool IsEnvironmentProgram(std::string_view name, std::string_view project);
 
+/// True if a Windows system installs wheels with this set of platform tags.
+bool IsForWindows(const wheel::Tag& tag);
+
 }  // namespace ptpkg::verify

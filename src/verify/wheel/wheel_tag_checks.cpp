@@ -332,12 +332,12 @@ void CheckAbi3Possible(const NamedTags& tags, std::vector<Finding>& findings) {
        "tag the wheel for the oldest Python that it supports: ptpkg retag --python cp3XY --abi abi3"});
 }
 
-/// Platforms that no Linux system has; an error if the tag has no other.
-void CheckLinuxPlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
+/// Platforms that no system has; an error if the tag has no other.
+void CheckPossiblePlatforms(const wheel::FileName& name, std::vector<Finding>& findings) {
   const std::vector<std::string> platforms = Split(name.tag.platform, '.');
   std::vector<std::string> impossible;
   for (const std::string& platform : platforms) {
-    if (!IsPossibleLinux(platform)) impossible.push_back(platform);
+    if (!IsPossiblePlatform(platform)) impossible.push_back(platform);
   }
   if (impossible.empty()) return;
   const bool all = impossible.size() == platforms.size();
@@ -362,7 +362,7 @@ void CheckSystems(const NamedTags& tags, std::vector<Finding>& findings) {
 Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& tree,
                             std::vector<Finding>& findings) {
   CheckSystems(tags, findings);
-  CheckLinuxPlatforms(tags.name, findings);
+  CheckPossiblePlatforms(tags.name, findings);
   PTPKG_TRY(const wheel::Specifiers required, PythonsRequired(env, tree));
   CheckInterpreters(tags.name, required, findings);
   const Modules modules = ModulesIn(tree);

@@ -123,6 +123,14 @@ class Answers(publishing.Case):
             self.assertIn("--check-url", said)
             self.assertNotIn("rerun to send the rest", said)
 
+    def test_a_wrong_url_is_a_wrong_command_line(self):
+        wheel = publishing.pure_wheel(self.scratch)
+        for server, check_url, option in (("http://h/", "ftp://h/", "--check-url"), ("http://h/", "http://joe:hidden@localhost/", "--check-url"),
+                                          ("http://joe:hidden@localhost/", "http://h/", "--server"), ("127.0.0.1:9", "http://h/", "--server")):
+            said = self.publish(wheel, "--to", "pypi:ours", "--server", server, "--check-url", check_url, exit_code=2)
+            self.assertIn(f"error: {option}: a server's URL", said)
+            self.assertNotIn("hidden", said)
+
     def test_hints_fit_the_status(self):
         for status, code, word in ((401, 7, "rejects the token"), (403, 7, "write permission"), (413, 7, "exceeds the server's size limit")):
             with self.subTest(status), Target("quetz") as target:

@@ -86,6 +86,7 @@ class Package:
     payload: list = dataclasses.field(default_factory=list)
     listed: object = None  # changes the entries of paths.json
     outer: object = None   # changes the bytes of the file
+    tars: dict = dataclasses.field(default_factory=dict)  # "info", "pkg" → bytes in place of that part's tar; "" → of the .tar.bz2
 
     @property
     def subdir(self):
@@ -130,13 +131,13 @@ class Package:
         info, payload = self.info_members(), self.payload
         end = b"\0" * (2 * BLOCK)
         if self.extension == ".tar.bz2":
-            return bz2.compress(b"".join(member.bytes() for member in info + payload) + end)
+            return bz2.compress(self.tars.get("", b"".join(member.bytes() for member in info + payload) + end))
         packed = io.BytesIO()
         stem = self.file_name.removesuffix(".conda")
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr(zipfile.ZipInfo("metadata.json"), json.dumps({"conda_pkg_format_version": 2}))
             for part, members in (("pkg", payload), ("info", info)):
-                tar = b"".join(member.bytes() for member in members) + end
+                tar = self.tars.get(part, b"".join(member.bytes() for member in members) + end)
                 archive.writestr(zipfile.ZipInfo(f"{part}-{stem}.tar.zst"), zstd.compress(tar))
         return packed.getvalue()
 

@@ -99,6 +99,8 @@ def field_mutations():
         mutation(f"link.json:noarch.type/{value}", lambda p, v=value: set_field(p, "link.json", "noarch.type", v), ("python",))
     for value in ("../evil", "/evil", "a/../b", "./a", "a//b", "info/x", "info", "conda-meta/x.json", "a\\b", "", ".", "a/", "é", "\ud800"):
         mutation(f"paths.json:_path/{value!a}", lambda p, v=value: set_field(p, "paths.json", "paths.0._path", v))
+    for value in ("foo-64", "linux-amd64", "linux-riscv64", "linux", "Linux-64", "a-b-c"):
+        mutation(f"index.json:subdir/form {value}", lambda p, v=value: set_field(p, "index.json", "subdir", v), ("native",))
     for value in ("1.0.0", "1!1", "1..0", "1_", "v 1", "1-2", "1.0+a", "1.0+", "+1", "1!", "a!1", "1,0", "=1", "1*", "1\n", "latest", "_", "."):
         mutation(f"index.json:version/form {value!a}", lambda p, v=value: set_field(p, "index.json", "version", v))
     for value in ("Toy", "to y", "toy!", "-toy", ".toy", "_toy", "__toy", "toy\n", "töy", "toy[a]", "toy*", "a" * 250):
@@ -343,10 +345,20 @@ ZIPS = {
     "twice": lambda data: data + data, "half": lambda data: data[:len(data) // 2]}
 
 
+def empty_payload(package, tar):
+    """A package without files; in a .conda, the payload is `tar`."""
+    package.payload = []
+    package.documents.pop("link.json", None)
+    package.tars["pkg"] = tar
+
+
 def container_mutations():
     for label, change in ZIPS.items():
         if label != "two frames":
             mutation(f"container/{label}", lambda p, c=change: setattr(p, "outer", c))
+    for label, tar in {"no block": b"", "zeros": b"\0" * 100, "text": b"x" * 100, "one end block": b"\0" * BLOCK, "cut end block": b"\0" * (BLOCK + 100)}.items():
+        mutation(f"tar of payload/{label}", lambda p, t=tar: empty_payload(p, t))
+        mutation(f"tar of info/{label}", lambda p, t=tar: p.tars.update({"info": t, "": t}))
     mutation("container/two streams", lambda p: setattr(p, "outer", lambda data: data + bz2.compress(b"x") if p.extension == ".tar.bz2" else data))
     mutation("container/two streams cut", lambda p: setattr(
         p, "outer", lambda data: (lambda plain: bz2.compress(plain[:1024]) + bz2.compress(plain[1024:]))(bz2.decompress(data)) if p.extension == ".tar.bz2" else data))

@@ -5,7 +5,8 @@ usage: wheel_differential.py --ptpkg PROGRAM [--count N] [--seed N] [--kind KIND
 
 Asks the consumers about N random wheels of each kind of wheel_mutations.py, and ptpkg with each of them as its target and
 without. uv is asked for the file and over HTTP, where it streams; pip and installer run in this process and its forks. A
-consumer takes a wheel if it installs it and each script that it generates is Python; of the kind "tags", if some interpreter does.
+consumer takes a wheel if it installs it and each script that it generates is Python; of the kinds "tags" and
+"platform", if some interpreter or system does.
 
 REASONS has a line for each finding that makes an error of a wheel that all consumers take. An error that is not in the list
 fails the test, and so does, with --all-reasons, a line without an error.
@@ -28,7 +29,7 @@ import urllib.parse
 from pathlib import Path
 
 from peers import SKIPPED, is_skipped, served
-from wheel_interpreters import answers_of_interpreters
+from wheel_interpreters import answers_of_interpreters, answers_of_platforms
 from wheel_mutations import KINDS
 
 PEERS = ("uv", "pip", "installer")
@@ -95,7 +96,7 @@ def installer_takes(folder, wheel):
     from installer.destinations import SchemeDictionaryDestination
     from installer.sources import WheelFile
     root = folder / "installer"
-    places = {"purelib": root, "platlib": root, "headers": root / "include", "scripts": root / "bin", "data": root}
+    places = {"purelib": root, "platlib": root, "headers": root / f"include/python{sys.version_info[0]}.{sys.version_info[1]}/toy", "scripts": root / "bin", "data": root}
     destination = SchemeDictionaryDestination({key: str(place) for key, place in places.items()}, interpreter=sys.executable, script_kind="posix")
     # A file that is called like the .data folder keeps installer 1.1.0 in a loop.
     signal.signal(signal.SIGPROF, signal.default_int_handler)
@@ -141,6 +142,8 @@ class Asker:
     def __call__(self, case):
         kind, wheel = case
         folder = Path(wheel).parent
+        if kind == "platform":
+            return answers_of_platforms(wheel) | {"installer": installer_takes(folder, wheel)}
         if kind == "tags":
             return answers_of_interpreters(wheel, self.environment) | {"installer": installer_takes(folder, wheel)}
         address = f"{self.root}/{folder.name}/{urllib.parse.quote(Path(wheel).name)}"
@@ -209,7 +212,7 @@ def compare(arguments, scratch):
             used.update(mine[""])
         if arguments.verbose:
             print(f"{kind} {number}: {about}: refused by {[peer for peer in PEERS if answers[index][peer] is None]}, errors {sorted(mine[''])}")
-        wrong += [f"{kind}, number {number}: {about}: {problem}" for problem in problems_of(answers[index], mine, kind not in ("data-file", "tags"))]
+        wrong += [f"{kind}, number {number}: {about}: {problem}" for problem in problems_of(answers[index], mine, kind not in ("data-file", "data-shared", "tags", "platform"))]
     if arguments.all_reasons:
         wrong += [f"no wheel that all take has the error {one}: take it from the list" for one in REASONS if one not in used]
     print("\n".join(wrong) or f"seed {arguments.seed}: {len(cases)} wheels, the consumers agree with check")

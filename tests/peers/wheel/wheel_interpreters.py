@@ -3,13 +3,18 @@
 pip says which tags an interpreter has, on each of the usual platforms, and whether a release of it is one of Requires-Python. uv is asked
 for one CPython, which pip has found where there is one.
 """
+import contextlib
 import functools
+import itertools
 import os
 import random
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from unittest import mock
+
+from wheel_mutations import APPLE_MACHINES, MACHINES
 
 PLATFORMS = (["linux_x86_64", "manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64", "win_amd64", "win32"]
              + [f"manylinux_2_{minor}_x86_64" for minor in range(5, 41)] + [f"musllinux_1_{minor}_x86_64" for minor in range(6)]
@@ -34,6 +39,34 @@ def interpreters():
     every_pypy = ["pp3-none-any"]  # where PyPy itself asks
     return [(digits, by_uv, frozenset([*map(str, get_supported(digits, PLATFORMS, implementation, [abi])), *(every_pypy if implementation == "pp" else [])]))
             for implementation, digits, abi, by_uv in known]
+
+
+@functools.cache
+def possible_platforms():
+    """Every platform tag that packaging generates, on the machines that wheel_mutations.py names."""
+    from packaging import _manylinux, _musllinux, tags
+    found = {"win32", "win_amd64", "win_arm64"}
+    for machine in MACHINES:
+        for musl in (None, _musllinux._MuslVersion(1, 5)):
+            with contextlib.ExitStack() as stack:
+                for place, name, value in ((tags.sysconfig, "get_platform", f"linux-{machine}"), (_manylinux, "_get_glibc_version", (2, 50)),
+                                           (_manylinux, "_is_linux_armhf", True), (_manylinux, "_is_linux_i686", True), (_musllinux, "_get_musl_version", musl)):
+                    stack.enter_context(mock.patch.object(place, name, return_value=value))
+                found.update(tags._linux_platforms(is_32bit=False))
+    for version, machine in itertools.product([(10, minor) for minor in range(17)] + [(26, 0)], ("x86_64", "arm64", "i386", "ppc", "ppc64")):
+        found.update(tags.mac_platforms(version, machine))
+    for machine in APPLE_MACHINES:
+        if "_iphone" in machine:
+            found.update(tags.ios_platforms((26, 0), machine))
+    for abi in ("arm64_v8a", "armeabi_v7a", "x86", "x86_64"):
+        found.update(tags.android_platforms(36, abi))
+    return found
+
+
+def answers_of_platforms(wheel):
+    """Consumer → something where some system takes the wheel. uv, which is not asked, reads numbers with leading zeros, and pip does not."""
+    name = Path(wheel).stem.rsplit("-", 1)[1].lower()
+    return {"pip": {} if name in possible_platforms() else None, "uv": {}}
 
 
 def requires_python(wheel):

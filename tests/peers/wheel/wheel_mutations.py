@@ -382,7 +382,40 @@ def tags(rng):
     return f"{file[4:-4]} for {required!r}", wheel(WHEEL=text, METADATA=METADATA + (f"Requires-Python: {required}\n" if required else "")), file
 
 
+# Machines that Linux has come first. wheel_interpreters.py says which platforms are possible.
+MACHINES = ["x86_64", "aarch64", "i686", "armv7l", "armv8l", "armv6l", "i386", "ppc64le", "ppc64", "s390x", "riscv64", "loongarch64", "mips64"]
+ODD_MACHINES = ["amd64", "x64", "arm64", "x86_32", "foo", "", "X86_64"]
+APPLE_MACHINES = ["x86_64", "arm64", "i386", "ppc", "universal2", "universal", "intel", "fat64", "amd64", "foo", "arm64_iphoneos", "x86_64_iphonesimulator", ""]
+
+
+@kind
+def platform(rng):
+    number = lambda most: rng.choice(["", "", "", "", "", "0"]) + str(rng.randrange(most))
+    machine = rng.choice(MACHINES + ODD_MACHINES)
+    system = rng.choice([f"manylinux_{rng.choice('222222213')}_{number(45)}", f"musllinux_1_{number(5)}", "musllinux_2_0", "linux", "manylinux1", "manylinux2010", "manylinux2014",
+                         "manylinux2015", "manylinux", "manylinux_2", "manylinux_02_17"])
+    name = rng.choice([f"{system}_{machine}", f"{system}_{machine}", system, f"macosx_10_{number(19)}_{rng.choice(APPLE_MACHINES)}",
+                       f"macosx_{rng.choice(['9', '11', '12', '15', '26', '011'])}_{rng.choice('00013')}_{rng.choice(APPLE_MACHINES)}",
+                       f"ios_{rng.choice(['11', '12', '13', '17', '013'])}_{number(9)}_{rng.choice(APPLE_MACHINES)}",
+                       f"android_{rng.choice(['15', '16', '21', '33', '021'])}_{rng.choice(['arm64_v8a', 'armeabi_v7a', 'x86', 'x86_64', 'arm64'])}",
+                       rng.choice(["win32", "win_amd64", "win_arm64", "win64", "win_x86_64", "win_x64", "windows_amd64"])]).rstrip("_")
+    return name, wheel(WHEEL=WHEEL.replace("none-any", f"none-{name}").replace("true", "false")), f"toy-1.0-py3-none-{name}.whl"
+
+
 # Layout.
+HEADERS = ["include/python3.11/toy/", "include/site/python3.11/toy/", "include/python3.12/Toy/", "include/python3.11/other/", "Include/toy/"]
+
+
+@kind
+def data_shared(rng):
+    """A file of .data/data beside one of another scheme, that may have the same place."""
+    other, places = rng.choice([("headers/a/x", [folder + "a/x" for folder in HEADERS]), ("scripts/x", ["bin/x", "Scripts/x", "bin/y"]),
+                                ("purelib/a/x", ["lib/python3.11/site-packages/a/x", "Lib/site-packages/a/x", "lib/python3/site-packages/a/x"])])
+    place = rng.choice(places)
+    place = rng.choice([place, place, place + "/z", place.removesuffix("/x"), place[:-1] + "z"])
+    return f"{other} {place}", wheel([Member(f"toy-1.0.data/{other}".encode(), b"#!python\n"), Member(f"toy-1.0.data/data/{place}".encode(), b"2\n")]), NAME
+
+
 @kind
 def data_file(rng):
     top = rng.choice(["toy-1.0.data"] * 6 + ["Toy-1.0.data", "toy-2.0.data", "other.data", ".data", "toy-1.0.0.data"])

@@ -18,6 +18,13 @@ TEST(CheckSubdir, TakesNoarchOrTwoParts) {
   EXPECT_FALSE(IsSubdir("Linux-64"));
 }
 
+TEST(CheckSubdir, KnowsThePlatformsOfClients) {
+  for (const char* subdir : {"noarch", "linux-64", "osx-arm64", "zos-z", "wasi-wasm32", "linux-loongarch64"})
+    EXPECT_TRUE(IsKnownSubdir(subdir)) << subdir;
+  for (const char* subdir : {"", "foo-64", "linux-amd64", "linux-loong64", "osx-universal2", "Linux-64"})
+    EXPECT_FALSE(IsKnownSubdir(subdir)) << subdir;
+}
+
 TEST(DistName, SplitsAtTheLastTwoHyphens) {
   ASSERT_OK_AND_ASSIGN(const DistName dist, DistName::Parse("magma-cuda110-2.5.2-1.tar.bz2"));
   EXPECT_EQ(dist.name, "magma-cuda110");

@@ -111,9 +111,9 @@ void WriteRawConda(Env& env, const RawConda& conda, const AbsPath& path) {
   archive::ZipWriter zip(*file, 315532800);
   if (!conda.metadata.empty()) AddStored(zip, "metadata.json", conda.metadata);
   for (const std::string& name : conda.extra_members) AddStored(zip, name, "");
-  const std::string info = Zstd(MakeTar(conda.info));
+  const std::string info = Zstd(conda.info_tar.value_or(MakeTar(conda.info)));
   if (conda.info_first) AddStored(zip, "info-" + conda.stem + ".tar.zst", info);
-  AddStored(zip, "pkg-" + conda.stem + ".tar.zst", Zstd(MakeTar(conda.payload)));
+  AddStored(zip, "pkg-" + conda.stem + ".tar.zst", Zstd(conda.payload_tar.value_or(MakeTar(conda.payload))));
   if (!conda.info_first) AddStored(zip, "info-" + conda.stem + ".tar.zst", info);
   Must(zip.Finish());
   Must(file->Close());

@@ -1,6 +1,7 @@
 #pragma once
 // Makes conda packages byte by byte, hostile ones too: what the real writer refuses, a test needs.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct RawConda {
   std::string metadata = "{\"conda_pkg_format_version\": 2}";
   std::vector<std::string> extra_members = {};  ///< More empty zip members, before the parts.
   bool info_first = false;
+  std::optional<std::string> info_tar = {};     ///< Bytes in place of `info`.
+  std::optional<std::string> payload_tar = {};  ///< Bytes in place of `payload`.
 };
 /// Writes a .conda to `path`.
 void WriteRawConda(Env& env, const RawConda& conda, const AbsPath& path);

@@ -65,8 +65,22 @@ TEST_F(TargetTest, RefusesWhatIsNone) {
   EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:a/"}), FailsWith(ErrorCode::kUsage, ::testing::_));
   EXPECT_THAT(MakeTarget(env_, {.to = "file:dist"}), FailsWith(ErrorCode::kUsage, HasSubstr("file:///DIR")));
   EXPECT_THAT(MakeTarget(env_, {.to = "quetz:c"}), FailsWith(ErrorCode::kUsage, HasSubstr("--server")));
-  EXPECT_THAT(MakeTarget(env_, {.to = "quetz:c", .server = "host"}),
-              FailsWith(ErrorCode::kInvalidInput, ::testing::_));
+}
+
+TEST_F(TargetTest, AWrongUrlOfAServerIsAWrongCommandLine) {
+  for (const char* url : {"host", "127.0.0.1:9", "ftp://h/", "http:///x", "http://joe:s3cr3t@example.org/"}) {
+    const auto names = [&](const char* option) {
+      return FailsWith(ErrorCode::kUsage, AllOf(HasSubstr(option), Not(HasSubstr("s3cr3t"))));
+    };
+    for (const char* to : {"pypi:ours", "anaconda:me", "s3://bucket", "quetz:c", "prefix:c", "artifactory:c"})
+      EXPECT_THAT(MakeTarget(env_, {.to = to, .server = url}), names("--server")) << to << url;
+    EXPECT_THAT(MakeTarget(env_, {.to = "pypi:pypi", .check_url = url}), names("--check-url")) << url;
+    EXPECT_THAT(MakeStore(env_, {.from = "anaconda:me", .server = url}), names("--server")) << url;
+    env_->variables = {{"UV_PUBLISH_CHECK_URL", url}, {"AWS_ENDPOINT_URL", url}};
+    EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours", .server = "http://h/"}), names("UV_PUBLISH_CHECK_URL"));
+    EXPECT_THAT(MakeTarget(env_, {.to = "s3://bucket"}), names("AWS")) << url;
+    env_->variables.clear();
+  }
 }
 
 TEST_F(TargetTest, OptionsWithoutMeaningAreRefused) {

@@ -1,5 +1,6 @@
 // IndexConda and IndexFolder: records, incremental runs, failure paths.
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include "archive/codec/decoder.h"
 #include "index/conda_channel/channeldata.h"
@@ -230,6 +231,24 @@ TEST_F(CondaIndexTest, LeavesOutDamagedPackages) {
   // The next run says so again: a damaged package is not remembered as read.
   ASSERT_OK_AND_ASSIGN(const IndexSummary again, IndexConda(env_, root_));
   EXPECT_THAT(again.left_out, SizeIs(3));
+}
+
+TEST_F(CondaIndexTest, LeavesOutEntriesThatOnlyLookLikePackages) {
+  Write(DemoMetadata(), {.tar_bz2 = false});
+  env_.dir().MakeSymlink("nowhere", "channel/linux-64/a-1-0.conda");
+  ASSERT_EQ(::mkfifo((root_ / "linux-64/b-1-0.conda").c_str(), 0600), 0);
+  env_.dir().MakeDir("channel/linux-64/c-1-0.tar.bz2");
+  env_.dir().WriteFile("channel/linux-64/d-1-0.CONDA", "");
+  env_.dir().WriteFile("channel/linux-64/e-1.tar.bz2", "");
+  env_.dir().WriteFile("channel/linux-64/.f-1-0.conda", "");
+  env_.dir().WriteFile("channel/linux-64/repodata.json.bz2", "");
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexConda(env_, root_));
+  EXPECT_EQ(summary.packages, 1U);
+  std::vector<std::string> names;
+  for (const SkippedPackage& one : summary.left_out) names.emplace_back(one.package.Name());
+  EXPECT_THAT(names,
+              ElementsAre("a-1-0.conda", "b-1-0.conda", "c-1-0.tar.bz2", "d-1-0.CONDA", "e-1.tar.bz2"));
+  EXPECT_THAT(env_.reporter.warnings(), SizeIs(5));
 }
 
 TEST_F(CondaIndexTest, APackageThatVanishesMeanwhileIsNone) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "archive/zip/zip_format.h"
 #include "index/index.h"
@@ -290,13 +291,21 @@ TEST_F(IndexWheelsTest, LeavesOutWheelsThatAreWrong) {
   env_.dir().WriteFile("root/b-1-py3-none-any.whl", "junk");
   env_.dir().WriteFile("root/b.whl", "junk");
   env_.dir().MakeSymlink("nowhere.whl", "root/c-1-py3-none-any.whl");
+  ASSERT_EQ(::mkfifo((root_ / "d-1-py3-none-any.whl").c_str(), 0600), 0);
+  env_.dir().MakeDir("root/e-1-py3-none-any.whl");
+  env_.dir().WriteFile("root/f-1-py3-none-any.WHL", "junk");
+  env_.dir().WriteFile("root/.g-1-py3-none-any.whl", "junk");
   ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexWheels(env_, root_));
   EXPECT_EQ(summary.packages, 1U);
-  ASSERT_THAT(summary.left_out, testing::SizeIs(2));
+  ASSERT_THAT(summary.left_out, testing::SizeIs(6));
   EXPECT_EQ(summary.left_out[0].package, root_ / "b-1-py3-none-any.whl");
   EXPECT_EQ(summary.left_out[0].reason.code(), ErrorCode::kCorrupt);
   EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("'b.whl'"));
-  EXPECT_THAT(env_.reporter.warnings(), testing::SizeIs(2));
+  EXPECT_EQ(summary.left_out[2].reason.code(), ErrorCode::kNotFound);
+  EXPECT_THAT(summary.left_out[3].reason.message(), HasSubstr("is not a regular file"));
+  EXPECT_THAT(summary.left_out[4].reason.message(), HasSubstr("is not a regular file"));
+  EXPECT_THAT(summary.left_out[5].reason.message(), HasSubstr("does not end in '.whl'"));
+  EXPECT_THAT(env_.reporter.warnings(), testing::SizeIs(6));
   EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"name\": \"a\""));
   EXPECT_THAT(Text("simple/index.json"), Not(HasSubstr("\"name\": \"b\"")));
 }

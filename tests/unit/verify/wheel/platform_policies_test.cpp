@@ -152,6 +152,81 @@ TEST(PolicyTable, TagsThatThePublicIndexTakes) {
   }
 }
 
+TEST(PolicyTable, PlatformsThatSomeSystemHas) {
+  for (const char* const possible : {"any",
+                                     "linux_x86_64",
+                                     "linux_armv6l",
+                                     "linux_mips64",
+                                     "manylinux1_i686",
+                                     "manylinux2010_x86_64",
+                                     "manylinux2014_loongarch64",
+                                     "manylinux_2_5_i686",
+                                     "manylinux_2_17_armv8l",
+                                     "manylinux_2_99_riscv64",
+                                     "musllinux_1_0_x86_64",
+                                     "musllinux_1_2_sparc64",
+                                     "macosx_10_6_ppc",
+                                     "macosx_10_4_x86_64",
+                                     "macosx_11_0_i386",
+                                     "macosx_10_16_universal2",
+                                     "macosx_11_0_arm64",
+                                     "win32",
+                                     "win_amd64",
+                                     "WIN_AMD64",
+                                     "android_16_x86",
+                                     "ios_13_0_arm64_iphoneos",
+                                     "freebsd_14_amd64",
+                                     "pyodide_2024_0_wasm32",
+                                     "emscripten_3_1_58_wasm32"}) {
+    EXPECT_TRUE(IsPossiblePlatform(possible)) << possible;
+  }
+  for (const char* const impossible : {"linux",
+                                       "linux_",
+                                       "linux_amd64",
+                                       "linux_x64",
+                                       "linux_arm64",
+                                       "manylinux",
+                                       "manylinux2014",
+                                       "manylinux2014_",
+                                       "manylinux2014_amd64",
+                                       "manylinux2015_x86_64",
+                                       "manylinux1_aarch64",
+                                       "manylinux2010_aarch64",
+                                       "manylinux_2_17",
+                                       "manylinux_2_x86_64",
+                                       "manylinux_2_017_x86_64",
+                                       "manylinux_02_17_x86_64",
+                                       "manylinux_2_4_x86_64",
+                                       "manylinux_2_16_s390x",
+                                       "manylinux_3_0_x86_64",
+                                       "manylinux_2_17_amd64",
+                                       "manylinux_2_17_armv6l",
+                                       "manylinux_2_17_i386",
+                                       "musllinux_1_02_x86_64",
+                                       "musllinux_2_0_x86_64",
+                                       "musllinux_1_2",
+                                       "musllinux_1_2_arm64",
+                                       "macosx",
+                                       "macosx_10_17_x86_64",
+                                       "macosx_11_1_arm64",
+                                       "macosx_011_0_arm64",
+                                       "macosx_9_0_ppc",
+                                       "macosx_10_9_foo",
+                                       "macosx_10_7_ppc",
+                                       "macosx_10_6_ppc64",
+                                       "macosx_10_3_intel",
+                                       "win64",
+                                       "win_x86_64",
+                                       "windows_amd64",
+                                       "android_15_x86",
+                                       "android_021_x86",
+                                       "android_21_arm64",
+                                       "ios_11_0_arm64_iphoneos",
+                                       "ios_13_0_arm64"}) {
+    EXPECT_FALSE(IsPossiblePlatform(impossible)) << impossible;
+  }
+}
+
 TEST(PolicyTable, GlibcNumbers) {
   EXPECT_THAT(GlibcOf("GLIBC_2.34"), Optional(V(34)));
   EXPECT_THAT(GlibcOf("GLIBC_2.3.4"), Optional(V(3)));

@@ -162,6 +162,43 @@ TEST_F(WheelLayoutChecksTest, OnePlaceByTwoWays) {
               IsEmpty());
 }
 
+TEST_F(WheelLayoutChecksTest, DataInDirectoriesOfOtherSchemes) {
+  const std::string data = "toy-1.0.data/";
+  const auto with = [&](const std::string& in_data, const std::string& other) {
+    return Ids(With({{data + "data/" + in_data, "x"}, {other, "y"}}));
+  };
+  const std::string header = data + "headers/a/b.h";
+  for (const char* folder :
+       {"include/python3.11/toy/", "include/python3.13t/Toy/", "include/site/python3.9/toy/",
+        "include/pypy3.10/toy/", "include/toy/", "Include/toy/"}) {
+    EXPECT_THAT(with(folder + std::string("a/b.h"), header), ElementsAre("wheel-install-collision " + header))
+        << folder;
+    EXPECT_THAT(with(folder + std::string("a"), header),
+                ElementsAre("wheel-data-layout " + data + "data/" + folder + "a"));
+    EXPECT_THAT(with(folder + std::string("a/b.h/c"), header), ElementsAre("wheel-data-layout " + header));
+    EXPECT_THAT(with(folder + std::string("b.h"), header), IsEmpty());
+  }
+  for (const char* folder : {"include/python3.11/", "include/python3.11/other/", "include/python3/toy/",
+                             "include/site/toy/", "include/python2.7/toy/", "share/python3.11/toy/"})
+    EXPECT_THAT(with(folder + std::string("a/b.h"), header), IsEmpty()) << folder;
+  const std::string script = data + "scripts/run";
+  EXPECT_THAT(with("Scripts/run", script), ElementsAre("wheel-install-collision " + script));
+  EXPECT_THAT(with("lib/python3.11/site-packages", script),
+              ElementsAre("wheel-data-layout " + data + "data/lib/python3.11/site-packages"));
+  EXPECT_THAT(with("lib/site-packages/toy.py", script), ElementsAre("wheel-install-collision toy.py"));
+  const std::string points = kInfo + "entry_points.txt";
+  const std::pair<std::string, std::string> begin = {points, "[console_scripts]\nrun = toy:main\n"};
+  for (const char* path : {"scripts/run.exe", "data/Scripts/run.exe"})
+    EXPECT_THAT(Ids(With({begin, {data + path, "x"}})), ElementsAre("wheel-install-collision " + points))
+        << path;
+}
+
+TEST_F(WheelLayoutChecksTest, PlacesOfWindowsDoNotCountOnLinux) {
+  EXPECT_TRUE(IsForWindows({"py3", "none", "any"}));
+  EXPECT_TRUE(IsForWindows({"py3", "none", "linux_x86_64.win_amd64"}));
+  EXPECT_FALSE(IsForWindows({"py3", "none", "manylinux2014_x86_64.macosx_11_0_arm64"}));
+}
+
 TEST_F(WheelLayoutChecksTest, AnEmptyFolderIsNotWhereAFileIs) {
   const auto check = [](const std::string& folder) {
     std::vector<archive::ZipReader::Member> members(4);

@@ -168,7 +168,8 @@ TEST_F(WheelTagChecksTest, SomePythonTakesTheTag) {
 
 TEST_F(WheelTagChecksTest, SomeSystemHasThePlatform) {
   for (const char* platform : {"manylinux_1_5_x86_64", "manylinux_3_5_x86_64", "manylinux_2_4_i686",
-                               "manylinux_2_16_aarch64", "musllinux_2_1_x86_64", "musllinux_0_9_x86_64"}) {
+                               "manylinux_2_16_aarch64", "musllinux_2_1_x86_64", "musllinux_0_9_x86_64",
+                               "manylinux_2_017_x86_64", "linux_amd64", "macosx_12_3_arm64", "win64"}) {
     EXPECT_THAT(Check(std::string("py3-none-") + platform, {}),
                 ElementsAre(AllOf(Field(&Finding::id, "wheel-tag-nobody"),
                                   Field(&Finding::severity, Severity::kError),
