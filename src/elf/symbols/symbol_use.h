@@ -44,7 +44,7 @@ struct RelocationFacts {
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over);
 
-/// What a process gets that asks dlsym for a function.
+/// The answer of dlsym to a process that asks for a function.
 enum class EntryPoint : std::uint8_t {
   kUnknown,  ///< The hash table has a form that is not read (MIPS; DT_HASH of s390x and Alpha).
   kAbsent,

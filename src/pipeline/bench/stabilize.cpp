@@ -78,7 +78,7 @@ Result<std::vector<Knob>> ReadRecord(Env& env) {
   Result<std::vector<Knob>> knobs = ParseRecord(env, *text);
   if (knobs) return knobs;
   return std::move(knobs).error().WithHint(
-      fmt::format("compare the settings with those of 'ptpkg bench', then: sudo rm {}", BenchRecord().str()));
+      fmt::format("look at the settings with 'ptpkg bench', then: sudo rm {}", BenchRecord().str()));
 }
 
 /// Never interrupted: a half-made change is worse than a late end. Errors: kIo, also if the value does not

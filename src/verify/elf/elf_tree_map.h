@@ -55,7 +55,7 @@ struct ElfMember {
   std::vector<elf::LoaderNeed> loader_needs = {};
   /// Without symbols that SystemLibraries give a version to.
   elf::SymbolUse symbols = {};
-  /// What Python gets that imports the file as a module (ModuleNameOf); kUnknown for other names.
+  /// The function that an import calls (ModuleNameOf); kUnknown for names that are no module.
   elf::EntryPoint module_entry = elf::EntryPoint::kUnknown;
 };
 
