@@ -55,7 +55,7 @@ struct ElfMember {
   std::vector<elf::LoaderNeed> loader_needs = {};
   /// Without symbols that SystemLibraries give a version to.
   elf::SymbolUse symbols = {};
-  /// The function that an import calls (ModuleNameOf); kUnknown for names that are no module.
+  /// The function that an import calls (ModuleNameOf); kUnknown for other file names.
   elf::EntryPoint module_entry = elf::EntryPoint::kUnknown;
 };
 
