@@ -234,6 +234,17 @@ Result<void> CheckPlan(Env& env, const ImagePlan& plan, const AbsPath& scratch) 
   return CheckBase(facts, plan.file, plan.need);
 }
 
+/// Looks at a directory to write before the build of a recipe, which can take hours.
+Result<void> RequireNoContent(Fs& fs, const std::optional<AbsPath>& target) {
+  if (!target) return Ok();
+  PTPKG_TRY(const bool exists, Exists(fs, *target));
+  if (!exists) return Ok();
+  PTPKG_TRY(const std::vector<std::string> names, fs.ListDir(*target));
+  if (names.empty()) return Ok();
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is not empty", target->str()))
+      .WithHint("name a new directory");
+}
+
 }  // namespace
 
 Result<ImageOutcome> MakeImages(Env& env, const ImageRequest& request) {
@@ -244,6 +255,8 @@ Result<ImageOutcome> MakeImages(Env& env, const ImageRequest& request) {
     return Error(ErrorCode::kUsage,
                  "--context builds nothing, so --extract has no wheels of the recipe to copy");
   }
+  PTPKG_CHECK(RequireNoContent(env.fs, request.context));
+  PTPKG_CHECK(RequireNoContent(env.fs, request.extract));
   PTPKG_CHECK(ReadDescription(env, request, plan));
   const AbsPath parent = request.context ? request.context->Parent() : env.cache_dir / "work";
   PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, parent, "image"));

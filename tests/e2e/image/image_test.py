@@ -249,6 +249,14 @@ class Engines(Case):
         self.assertIn("toy-2.0+cu130-py3-none-any.whl", (self.scratch / "engine.log.train_bob").read_text())
         self.nothing_left()
 
+    def test_a_directory_with_content_is_found_before_the_build(self):
+        out = self.scratch / "out"
+        out.mkdir()
+        (out / "mine").write_text("x")
+        self.refused(7, "out' is not empty", self.recipe(), "--extract", out, **self.with_engine())
+        self.assertFalse(self.log.exists())
+        self.assertEqual([path.name for path in out.iterdir()], ["mine"])
+
     def test_a_recipe_without_a_wheel(self):
         (self.scratch / "made").mkdir()
         (self.scratch / "made/x.txt").write_text("")
