@@ -272,6 +272,8 @@ class Engines(Case):
     def test_failures(self):
         for says, code, message, hint in (
                 ("write /x: no space left on device", 6, "buildah cannot make 'train_bob': No space left on device", "free space"),
+                ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", 6,
+                 "buildah cannot make 'train_bob': No space left on device", "free space"),
                 ("STEP 3: RUN echo 'ptpkg: no'\nptpkg: UID 5 belongs to 'x'\nError: exit status 1", 3, "'train_bob': UID 5 belongs to 'x'", ""),
                 ("ERROR: toy.whl is not a supported wheel\nError: building", 5, "ERROR: toy.whl is not a supported wheel", "--verbose"),
                 ("Error: exec: no command", 5, "exec: no command", "BUILDAH_ISOLATION=chroot"),
