@@ -200,6 +200,10 @@ class BadInput(Case):
         self.assertIn("debootstrap", self.refused(3, "is not a root file system as a tar archive", self.wheel(), *arguments))
         self.refused(4, "none.tar", self.wheel(), "--base", "none.tar", "--context", self.context)
 
+    def test_time_zone_data_of_a_pinned_package(self):
+        description = self.describe("apt: [tzdata=2024a-0]\nimages: {a: {timezone: Asia/Tokyo}}")
+        self.image(self.wheel(), "--file", description, "--base", self.base, "--context", self.context)
+
     def test_command_lines(self):
         wheel, recipe = self.wheel(), self.recipe()
         self.refused(2, "a recipe is the only input", wheel, recipe, "--base", self.base)
