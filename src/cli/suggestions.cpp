@@ -63,7 +63,7 @@ Error UnknownVerb(const Program& program, const std::string& word, const std::ve
         std::ranges::any_of(line, [](const std::string& one) { return one.starts_with('-'); });
     if (fits && has_options) {
       std::vector<std::string> command = line;
-      std::ranges::replace(command, word, ours->name);
+      *std::ranges::find(command, word) = ours->name;
       command.insert(command.begin(), program.name);
       return std::move(error).WithHint("run: " + ShellQuote(command));
     }

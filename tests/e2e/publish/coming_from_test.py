@@ -106,6 +106,8 @@ class ComingFrom(wheel_maker.WheelCase):
         said = self.ptpkg("upload", "--force", "-u", "me", "a b.conda", exit_code=2).stderr
         self.assertIn("unknown command 'upload'", said)
         self.assertIn("hint: run: ptpkg publish --force -u me 'a b.conda'\n", said)
+        said = self.ptpkg("upload", "-u", "upload", "a.conda", exit_code=2).stderr
+        self.assertIn("hint: run: ptpkg publish -u upload a.conda\n", said)
         self.assertIn("did you mean 'publish'?", self.ptpkg("upload", "--skip-existing", "a.conda", exit_code=2).stderr)
         said = self.ptpkg("publish", "a.conda", "-u", "me", "--to", "prefix:main", exit_code=2).stderr
         self.assertIn("--to prefix:main and --user me name different targets", said)
