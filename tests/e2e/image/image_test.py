@@ -132,6 +132,11 @@ class Contexts(Case):
         self.assertNotIn("image.yaml", listed)  # editing it must not start a build
         self.assertIn(" src/pyproject.toml\n", listed)
 
+    def test_a_recipe_with_another_name(self):
+        recipe = self.recipe()
+        text = self.text((recipe / "recipe.yaml").rename(recipe / "torch it.yaml"))
+        self.assertIn("ptpkg build '/recipe/torch it.yaml' --format wheel", text)
+
     def test_conda_packages_become_a_channel(self):
         output = self.scratch / "dist"
         self.ptpkg("build", harness.FIXTURES / "toymagma", "--select", "toy_backend=cpu", "--output", output, "--format", "conda")
