@@ -87,6 +87,10 @@ class ComingFrom(wheel_maker.WheelCase):
             self.run_command(folder, command, **variables)
             removed = command.startswith("ptpkg remove")
             self.assertEqual(len(target.files()), 0 if removed else 1, command)
+            if " -u me " in command:
+                packages = target.server.state()["owners"]["me"]
+                labels = [entry["labels"] for releases in packages.values() for files in releases.values() for entry in files.values()]
+                self.assertEqual(labels, [["dev"]] if " -l dev " in command else [["main"]], command)
 
     def test_each_command_of_ours_runs(self):
         prepared, commands = self.prepared(), rows()
