@@ -63,7 +63,8 @@ Error UnknownVerb(const Program& program, const std::string& word, const std::ve
         std::ranges::any_of(line, [](const std::string& one) { return one.starts_with('-'); });
     if (fits && has_options) {
       std::vector<std::string> command = line;
-      std::ranges::replace(command, word, ours->name);
+      const auto verb = std::ranges::find(command, word);
+      if (verb != command.end()) *verb = ours->name;
       command.insert(command.begin(), program.name);
       return std::move(error).WithHint("run: " + ShellQuote(command));
     }

@@ -52,7 +52,8 @@ namespace {
 
 /// A name of a descriptor or device: a file in its place would not reach the reader of the old one.
 bool IsDeviceName(const AbsPath& path) {
-  return path.str().starts_with("/dev/") || path.str().starts_with("/proc/");
+  const std::string& name = path.str();
+  return (name.starts_with("/dev/") && !name.starts_with("/dev/shm/")) || name.starts_with("/proc/");
 }
 
 /// The edited content of `file` in memory.

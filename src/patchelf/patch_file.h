@@ -33,9 +33,9 @@ Result<ElfSummary> SummarizeElf(Fs& fs, const AbsPath& file);
 struct PatchElfRequest {
   AbsPath file = AbsPath::Literal("/nonexistent");  ///< The file itself (Fs::RealPath), no symlink.
   /// Path of the result, through a symlink; the input then stays unchanged. A new file gets mode 0777 less
-  /// the umask. An existing one keeps mode, owner and attributes. FIFOs, devices, names below /dev and /proc,
-  /// and files that this user can write but not replace are written into: the content is held in memory, and
-  /// a failure leaves a part of it.
+  /// the umask. An existing one keeps mode, owner and attributes. FIFOs, devices, names below /dev (not
+  /// /dev/shm) and /proc, and files that this user can write but not replace are written into: the content is
+  /// held in memory, and a failure leaves a part of it.
   std::optional<AbsPath> output = {};
   elf::EditRequest edits = {};
 };

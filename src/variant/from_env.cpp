@@ -173,6 +173,11 @@ class EnvironmentReader {
 
   Result<EnvironmentChoices> Read() && {
     for (const AbsPath& recipe : request_.recipes) PTPKG_CHECK(ReadTableOf(recipe));
+    if (folder_ && with_table_ < request_.recipes.size()) {
+      return Error(ErrorCode::kUsage, fmt::format("{} of '{}' is not for the other recipes of this run",
+                                                  kTableName, folder_->str()))
+          .WithHint("build one recipe after the other");
+    }
     PTPKG_TRY(VariableTable built_in, ParseTable(kFromEnvYaml, kTableName));
     tables_.push_back(std::move(built_in));
     const std::map<std::string, std::string> variables = env_.variables;
@@ -199,6 +204,7 @@ class EnvironmentReader {
     PTPKG_TRY(VariableTable table, ParseTable(text, file.str()));
     if (!is_directory && recipe.Name() != table.recipe) return Ok();
     PTPKG_TRY(choices_.recipes.back(), AbsPath::Resolve(folder, table.recipe));
+    ++with_table_;
     if (folder_ == folder) return Ok();
     if (folder_) {
       return Error(ErrorCode::kUsage,
@@ -330,6 +336,7 @@ class EnvironmentReader {
   Env& env_;
   const EnvironmentRequest& request_;
   std::optional<AbsPath> folder_ = {};  ///< Of the table beside the recipes.
+  std::size_t with_table_ = 0;          ///< Recipes that the table is for.
   std::vector<VariableTable> tables_ = {};
   EnvironmentChoices choices_ = {};
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <memory>
+#include <set>
 
 #include "cli/exit_code.h"
 #include "cli/output/findings.h"
@@ -17,8 +18,9 @@ namespace {
 
 struct PublishFlags {
   std::vector<std::string> paths;
-  std::string user;   ///< As anaconda-client names an owner.
-  std::string label;  ///< Of `user`.
+  std::string user;             ///< As anaconda-client names an owner.
+  std::string label;            ///< Of `user`.
+  std::set<std::string> given;  ///< Those of --to, --user and --label that the command line has.
   pipeline::PublishRequest request;
 };
 
@@ -55,10 +57,13 @@ void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
 Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   ForbidCoreDumps();
   pipeline::PublishRequest request = flags.request;
-  if (!flags.user.empty()) {
+  // Options of the command line win over a configuration file.
+  const bool is_to_given = flags.given.contains("--to");
+  const bool is_user_given = flags.given.contains("--user") || flags.given.contains("--label");
+  if (!flags.user.empty() && (is_user_given || !is_to_given)) {
     const std::string target =
         fmt::format("anaconda:{}{}{}", flags.user, flags.label.empty() ? "" : "/", flags.label);
-    if (!request.to.empty() && request.to != target) {
+    if (!request.to.empty() && request.to != target && is_to_given == is_user_given) {
       return Error(ErrorCode::kUsage,
                    fmt::format("--to {} and --user {} name different targets", request.to, flags.user))
           .WithHint(fmt::format("leave --user out, or --to for '{}'", target));
@@ -109,16 +114,22 @@ Verb PublishVerb() {
       .options = {{.names = "ARTIFACT",
                    .help = ".conda, .tar.bz2 or .whl file, or an output directory",
                    .target = &flags->paths},
-                  {.names = "--to", .value = "TARGET", .help = "Upload to TARGET", .target = &request.to},
+                  {.names = "--to",
+                   .value = "TARGET",
+                   .help = "Upload to TARGET",
+                   .target = &request.to,
+                   .given = &flags->given},
                   {.names = "-u,--user",
                    .value = "OWNER",
                    .help = "Upload to anaconda:OWNER, as with anaconda-client",
-                   .target = &flags->user},
+                   .target = &flags->user,
+                   .given = &flags->given},
                   {.names = "-l,--label",
                    .value = "LABEL",
                    .help = "Upload to this label of --user",
                    .target = &flags->label,
-                   .needs = "--user"},
+                   .needs = "--user",
+                   .given = &flags->given},
                   {.names = "--server",
                    .value = "URL",
                    .help = "Use the server at URL instead of the usual one",

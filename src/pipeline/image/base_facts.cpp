@@ -65,8 +65,11 @@ Result<void> ReadMember(Env& env, archive::TarReader& tar, const archive::TarMem
   return env.fs.Remove(copy);
 }
 
+/// True for "tzdata", and for "tzdata=2024a-0" or "tzdata/bookworm".
 bool Lists(const std::vector<std::string>& packages, std::string_view name) {
-  return std::ranges::find(packages, name) != packages.end();
+  return std::ranges::any_of(packages, [&](std::string_view package) {
+    return package.substr(0, package.find_first_of("=:/")) == name;
+  });
 }
 
 Result<void> CheckUser(const BaseFacts& facts, const NamedImage& image) {

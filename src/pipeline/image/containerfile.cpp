@@ -110,9 +110,11 @@ std::string ContainerfileText(const ContainerfileInput& input) {
   std::string builder;
   if (input.runs_recipe) {
     const bool own = !file.build_base.empty() || !input.build_rootfs.empty();
+    const std::string recipe = input.recipe_file.empty() ? "/recipe" : "/recipe/" + input.recipe_file;
     builder = FillPart("builder", {{"base", own ? BaseStage("build-base", input.build_rootfs, file.build_base)
                                                 : BaseStage("build-base", "", "base")},
                                    {"epoch", epoch},
+                                   {"recipe", ci::ShellLine({recipe})},
                                    {"apt", Install("apt", file.build_apt)},
                                    {"arguments", ci::ShellLine(file.build_arguments)}});
   }

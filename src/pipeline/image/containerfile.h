@@ -24,6 +24,7 @@ struct ContainerfileInput {
   std::string base_rootfs = {};
   std::string build_rootfs = {};
   bool runs_recipe = false;                   ///< A build stage makes the wheels: `artifacts` is empty.
+  std::string recipe_file = {};               ///< File in the recipe's directory; "": the directory itself.
   std::vector<ImageArtifact> artifacts = {};  ///< Files of the context's directory `artifacts`.
   std::optional<GlibcNeed> need = {};
   std::int64_t epoch = 0;

@@ -33,7 +33,8 @@ std::string EngineReason(const std::vector<std::string>& lines) {
 Error EngineFailure(const std::string& name, const std::string& subject, const std::string& output) {
   std::string reason = EngineReason(SplitLines(output));
   const std::string what = fmt::format("{} cannot make '{}'", name, subject);
-  if (output.find("no space left on device") != std::string::npos) return ErrnoError(ENOSPC, what);
+  // The engine writes it in lower case, pip and apt begin it with a capital letter.
+  if (ToLower(output).find("no space left on device") != std::string::npos) return ErrnoError(ENOSPC, what);
   if (reason.starts_with("ptpkg: ")) {
     return {ErrorCode::kInvalidInput, fmt::format("{}: {}", what, reason.substr(7))};
   }

@@ -36,6 +36,7 @@ struct PlacedArtifact {
 struct ImagePlan {
   ImageFile file;
   std::optional<AbsPath> recipe = {};  ///< Its directory.
+  std::string recipe_file = {};        ///< File in `recipe`; "": the directory itself.
   std::optional<AbsPath> description = {};
   std::optional<AbsPath> base_tar = {};
   std::optional<AbsPath> build_tar = {};
@@ -82,21 +83,21 @@ Result<void> AddArtifacts(Env& env, const std::vector<AbsPath>& paths, ImagePlan
   return Error(ErrorCode::kUsage, fmt::format("two inputs are called '{}'", twice->facts.file_name));
 }
 
-/// The recipe's directory; nullopt for artifacts.
-Result<std::optional<AbsPath>> RecipeOf(Env& env, const std::vector<AbsPath>& inputs) {
+/// Fills in the recipe, if `inputs` is one.
+Result<void> FindRecipe(Env& env, const std::vector<AbsPath>& inputs, ImagePlan& plan) {
   for (const AbsPath& input : inputs) {
     PTPKG_TRY(const FileStat stat, env.fs.Stat(input));
     const bool is_directory = stat.kind == FileKind::kDirectory;
-    if (!is_directory && input.Name() != "recipe.yaml") continue;
+    if (!is_directory && !input.Name().ends_with(".yaml")) continue;
     if (inputs.size() > 1) {
       return Error(ErrorCode::kUsage, "a recipe is the only input of a run")
           .WithHint("build the recipe first, and name the wheels in its output directory");
     }
-    const AbsPath folder = is_directory ? input : input.Parent();
-    PTPKG_CHECK(env.fs.Stat(folder / "recipe.yaml"), "while looking for the recipe");
-    return std::optional(folder);
+    plan.recipe = is_directory ? input : input.Parent();
+    if (!is_directory) plan.recipe_file = input.Name();
+    if (is_directory) PTPKG_CHECK(env.fs.Stat(input / "recipe.yaml"), "while looking for the recipe");
   }
-  return std::optional<AbsPath>();
+  return Ok();
 }
 
 /// A name that ends in ".tar" is a root file system, relative to `folder`; any other is a registry reference.
@@ -156,6 +157,7 @@ Result<void> PackRecipe(Env& env, const ImagePlan& plan, const AbsPath& to) {
 Result<void> WriteContext(Env& env, const ImagePlan& plan, const AbsPath& to) {
   ContainerfileInput input{.file = plan.file,
                            .runs_recipe = plan.artifacts.empty(),
+                           .recipe_file = plan.recipe_file,
                            .need = plan.need,
                            .epoch = env.source_date_epoch};
   if (plan.base_tar) {
@@ -234,16 +236,29 @@ Result<void> CheckPlan(Env& env, const ImagePlan& plan, const AbsPath& scratch) 
   return CheckBase(facts, plan.file, plan.need);
 }
 
+/// Looks at a directory to write before the build of a recipe, which can take hours.
+Result<void> RequireNoContent(Fs& fs, const std::optional<AbsPath>& target) {
+  if (!target) return Ok();
+  PTPKG_TRY(const bool exists, Exists(fs, *target));
+  if (!exists) return Ok();
+  PTPKG_TRY(const std::vector<std::string> names, fs.ListDir(*target));
+  if (names.empty()) return Ok();
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is not empty", target->str()))
+      .WithHint("name a new directory");
+}
+
 }  // namespace
 
 Result<ImageOutcome> MakeImages(Env& env, const ImageRequest& request) {
   ImagePlan plan;
-  PTPKG_TRY(plan.recipe, RecipeOf(env, request.inputs));
+  PTPKG_CHECK(FindRecipe(env, request.inputs, plan));
   if (!plan.recipe) PTPKG_CHECK(AddArtifacts(env, request.inputs, plan));
   if (plan.recipe && request.context && request.extract) {
     return Error(ErrorCode::kUsage,
                  "--context builds nothing, so --extract has no wheels of the recipe to copy");
   }
+  PTPKG_CHECK(RequireNoContent(env.fs, request.context));
+  PTPKG_CHECK(RequireNoContent(env.fs, request.extract));
   PTPKG_CHECK(ReadDescription(env, request, plan));
   const AbsPath parent = request.context ? request.context->Parent() : env.cache_dir / "work";
   PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, parent, "image"));

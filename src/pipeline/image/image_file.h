@@ -20,7 +20,7 @@ struct ImageSettings {
   std::map<std::string, std::string> labels = {};
   std::string timezone = {};  ///< IANA name; "": the base's.
   std::string user = {};      ///< "": the base's.
-  std::string workdir = {};   ///< Absolute; "": the home of `user`, else the base's.
+  std::string workdir = {};   ///< Absolute; "": /home/`user`, else the base's.
   std::string shm_size = {};  ///< For the run command; "": the engine's default.
   std::optional<std::uint32_t> uid = {};
   std::optional<std::uint32_t> gid = {};  ///< nullopt: `uid`.

@@ -119,6 +119,9 @@ class FromEnv(harness.Case):
                       self.render(RECIPES / "pytorch/c10_cuda.yaml", DESIRED_CUDA="cu130", exit_code=2))
         said = self.ptpkg("render", RECIPES / "pytorch", RECIPES / "magma", "--from-env", exit_code=2).stderr
         self.assertIn("each have a from_env.yaml", said)
+        # The variant files of a table would replace those of the other recipe.
+        said = self.ptpkg("render", folder, RECIPES / "pytorch", "--from-env", exit_code=2).stderr
+        self.assertIn("is not for the other recipes of this run", said)
 
     def test_mistakes_in_a_table(self):
         for text, why in (("variables: {A: [{set: {x: 1}}, {sett: {x: 1}}]}", "unknown key 'sett' in a rule"),

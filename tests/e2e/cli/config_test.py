@@ -62,6 +62,10 @@ class Config(harness.Case):
         self.project_file(f'[publish]\nto = "file://{self.scratch}/channel"\n')
         self.ptpkg("publish", "dist", cwd=self.project)
         self.assertTrue((self.scratch / "channel").is_dir())
+        self.assertIn("none.conda", self.refused("publish", "none.conda", "-u", "me", code=4))  # -u wins over 'to' of the file
+        self.project_file('[publish]\nuser = "me"\n')
+        self.ptpkg("publish", "dist", "--to", f"file://{self.scratch}/other", cwd=self.project)
+        self.assertTrue((self.scratch / "other").is_dir(), "--to wins over 'user' of the file")
 
     def test_mistakes_have_a_place_and_a_suggestion(self):
         self.project_file('color = "never"\n[build]\nouptut = "x"\n')

@@ -22,6 +22,7 @@ env: {TEAM: vision}
 images:
   train_alice: {user: alice, uid: 1001}
   train_bob: {user: bob, uid: 1002, gid: 100, timezone: America/Lima, workdir: /data/bob, labels: {owner: bob}}
+  train_carol: {user: carol, uid: 1003, workdir: /tmp}
 """
 # The machine of the build stage has Python and nothing else.
 RECIPE = """
@@ -98,7 +99,7 @@ class Images(Case):
         made = [json.loads(self.image(wheel, "--file", description, "--base", self.base_tar, "--engine", "buildah", "--json", **store).stdout)
                 for store in stores]
         self.assertEqual(made[0]["images"], made[1]["images"])  # ids and layers
-        alice, bob = (image["layers"] for image in made[0]["images"])
+        alice, bob, _ = (image["layers"] for image in made[0]["images"])
         self.assertEqual(alice[:2], bob[:2])  # the base, and the wheel
         self.assertNotEqual(alice[2:], bob[2:])
         store = stores[0]
@@ -108,6 +109,7 @@ class Images(Case):
         self.assertEqual(self.inside(store, "train_bob", facts).split(),
                          ["1002", "100", "bob", "/data/bob", "-05", "19", "vision", "1", "1002:100", "1002:100", "1002:100"])
         self.assertEqual(self.inside(store, "train_bob", "test ! -e /run/artifacts; cat /etc/timezone"), "America/Lima\n")
+        self.assertEqual(self.inside(store, "train_carol", "pwd; stat -c %a:%u /tmp"), "/tmp\n1777:0\n")  # as in the base
         config = json.loads(self.buildah(store, "inspect", "--type", "image", "localhost/train_bob"))["OCIv1"]["config"]
         self.assertEqual(config["Labels"]["owner"], "bob")
         self.assertEqual(json.loads(config["Labels"]["org.ptpkg.artifacts"]), {wheel.name: harness.sha256(wheel)})

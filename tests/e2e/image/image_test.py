@@ -128,9 +128,14 @@ class Contexts(Case):
         self.assertIn("--find-links /run/artifacts /run/artifacts/*.whl 'numpy>=2'\n", text)
         self.assertNotIn("org.ptpkg.artifacts", text)
         listed = self.run_clean("/usr/bin/tar", "-tvf", self.context / "recipe.tar", "--numeric-owner")
-        self.assertEqual(len(set(re.findall(r"1980-01-01 00:00", listed))), 1, listed)
+        self.assertEqual(listed.count(" 1980-01-01 00:00 "), len(listed.splitlines()), listed)
         self.assertNotIn("image.yaml", listed)  # editing it must not start a build
         self.assertIn(" src/pyproject.toml\n", listed)
+
+    def test_a_recipe_with_another_name(self):
+        recipe = self.recipe()
+        text = self.text((recipe / "recipe.yaml").rename(recipe / "torch it.yaml"))
+        self.assertIn("ptpkg build '/recipe/torch it.yaml' --format wheel", text)
 
     def test_conda_packages_become_a_channel(self):
         output = self.scratch / "dist"
@@ -200,6 +205,10 @@ class BadInput(Case):
         self.assertIn("debootstrap", self.refused(3, "is not a root file system as a tar archive", self.wheel(), *arguments))
         self.refused(4, "none.tar", self.wheel(), "--base", "none.tar", "--context", self.context)
 
+    def test_time_zone_data_of_a_pinned_package(self):
+        description = self.describe("apt: [tzdata=2024a-0]\nimages: {a: {timezone: Asia/Tokyo}}")
+        self.image(self.wheel(), "--file", description, "--base", self.base, "--context", self.context)
+
     def test_command_lines(self):
         wheel, recipe = self.wheel(), self.recipe()
         self.refused(2, "a recipe is the only input", wheel, recipe, "--base", self.base)
@@ -249,6 +258,14 @@ class Engines(Case):
         self.assertIn("toy-2.0+cu130-py3-none-any.whl", (self.scratch / "engine.log.train_bob").read_text())
         self.nothing_left()
 
+    def test_a_directory_with_content_is_found_before_the_build(self):
+        out = self.scratch / "out"
+        out.mkdir()
+        (out / "mine").write_text("x")
+        self.refused(7, "out' is not empty", self.recipe(), "--extract", out, **self.with_engine())
+        self.assertFalse(self.log.exists())
+        self.assertEqual([path.name for path in out.iterdir()], ["mine"])
+
     def test_a_recipe_without_a_wheel(self):
         (self.scratch / "made").mkdir()
         (self.scratch / "made/x.txt").write_text("")
@@ -264,6 +281,8 @@ class Engines(Case):
     def test_failures(self):
         for says, code, message, hint in (
                 ("write /x: no space left on device", 6, "buildah cannot make 'train_bob': No space left on device", "free space"),
+                ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", 6,
+                 "buildah cannot make 'train_bob': No space left on device", "free space"),
                 ("STEP 3: RUN echo 'ptpkg: no'\nptpkg: UID 5 belongs to 'x'\nError: exit status 1", 3, "'train_bob': UID 5 belongs to 'x'", ""),
                 ("ERROR: toy.whl is not a supported wheel\nError: building", 5, "ERROR: toy.whl is not a supported wheel", "--verbose"),
                 ("Error: exec: no command", 5, "exec: no command", "BUILDAH_ISOLATION=chroot"),

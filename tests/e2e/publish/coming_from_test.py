@@ -87,6 +87,10 @@ class ComingFrom(wheel_maker.WheelCase):
             self.run_command(folder, command, **variables)
             removed = command.startswith("ptpkg remove")
             self.assertEqual(len(target.files()), 0 if removed else 1, command)
+            if " -u me " in command:
+                packages = target.server.state()["owners"]["me"]
+                labels = [entry["labels"] for releases in packages.values() for files in releases.values() for entry in files.values()]
+                self.assertEqual(labels, [["dev"]] if " -l dev " in command else [["main"]], command)
 
     def test_each_command_of_ours_runs(self):
         prepared, commands = self.prepared(), rows()
@@ -106,6 +110,8 @@ class ComingFrom(wheel_maker.WheelCase):
         said = self.ptpkg("upload", "--force", "-u", "me", "a b.conda", exit_code=2).stderr
         self.assertIn("unknown command 'upload'", said)
         self.assertIn("hint: run: ptpkg publish --force -u me 'a b.conda'\n", said)
+        said = self.ptpkg("upload", "-u", "upload", "a.conda", exit_code=2).stderr
+        self.assertIn("hint: run: ptpkg publish -u upload a.conda\n", said)
         self.assertIn("did you mean 'publish'?", self.ptpkg("upload", "--skip-existing", "a.conda", exit_code=2).stderr)
         said = self.ptpkg("publish", "a.conda", "-u", "me", "--to", "prefix:main", exit_code=2).stderr
         self.assertIn("--to prefix:main and --user me name different targets", said)

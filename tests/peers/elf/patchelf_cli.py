@@ -386,6 +386,14 @@ class PatchelfCommandLine(unittest.TestCase):
             self.assertIn("No space left on device", err)
             self.assertEqual(self.call(*words, "/dev/null", library), (0, "", ""))
 
+    def test_output_in_shared_memory_is_replaced(self):
+        """patchelf truncates it, and a full file system then loses the input of '--output F F'."""
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            library = pathlib.Path(shutil.copy(self.copy("ours") / "libanswer.so", folder))
+            before = library.stat().st_ino
+            self.assertEqual(self.call(self.ours, "--set-rpath", "/x", "--output", library, library)[0], 0)
+            self.assertNotEqual(library.stat().st_ino, before)
+
     def test_output_that_can_be_written_but_not_replaced(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
