@@ -324,9 +324,15 @@ class EnvironmentReader {
       became.push_back(request_.has_formats ? "not used, because --format is given" : "--format " + name);
     }
     if (const std::string text = taken.Text("jobs"); !text.empty()) {
+      const int others = choices_.jobs;
       const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), choices_.jobs);
       if (status != std::errc() || end != text.data() + text.size() || choices_.jobs < 1)
         return InvalidTable(fmt::format("'{}' is not a number of jobs", text), taken.rule->span);
+      if (others != 0 && others != choices_.jobs) {
+        return Error(ErrorCode::kUsage, fmt::format("{} and another variable contradict each other: {} jobs",
+                                                    taken.Shown(), others))
+            .WithHint(fmt::format("unset {}", taken.name));
+      }
       if (env_.jobs_given) choices_.jobs = 0;
       became.push_back(env_.jobs_given ? "not used, because --jobs is given" : "--jobs " + text);
     }

@@ -2,8 +2,8 @@
 // Phase two builds the images from a context that holds wheels, so that no engine, whatever its cache,
 // compiles a recipe once for each image, and so that labels can name digests.
 //
-// Everything happens in one scratch directory. Files of a context get one time, because engines look layers
-// up by the times of files too.
+// Everything happens in one scratch directory. Files of a context get one time and mode, so that the same
+// inputs write the same context.
 
 #include "pipeline/image/image.h"
 

@@ -85,6 +85,7 @@ class FromEnv(harness.Case):
         for variables, why in (
                 ({"DESIRED_CUDA": "cpu", "TORCH_CUDA_ARCH_LIST": "8.0"}, "DESIRED_CUDA=cpu and TORCH_CUDA_ARCH_LIST=8.0 contradict each other"),
                 ({"DESIRED_CUDA": "cu128", "TORCH_CUDA_ARCH_LIST": "8.0", "CUDA_ARCH_LIST": "sm_90"}, "'torch_gpu_archs' would be both '9.0' and '8.0'"),
+                ({"MAX_JOBS": "8", "CMAKE_BUILD_PARALLEL_LEVEL": "4"}, "contradict each other"),
                 ({"DESIRED_CUDA": "cu128", "USE_CUDA": "0"}, "DESIRED_CUDA=cu128 and USE_CUDA=0 contradict each other"),
                 ({"PYTORCH_BUILD_VERSION": "2.6.0", "OVERRIDE_PACKAGE_VERSION": "2.7.0"}, "'torch_version' would be both"),
                 ({"PACKAGE_TYPE": "libtorch"}, "PACKAGE_TYPE=libtorch: build recipes/pytorch with --format zip for libtorch"),
