@@ -138,8 +138,7 @@ Result<void> AtomicPlacement::Place(const AbsPath& scratch) {
 Result<void> PlaceFile(Env& env, const AbsPath& staged, const AbsPath& to, ExistingFilePolicy on_existing) {
   AtomicPlacement placement(env, on_existing);
   placement.Add(staged, to);
-  PTPKG_CHECK(placement.Place(staged.Parent()));
-  return env.fs.SyncDir(to.Parent());
+  return placement.Place(staged.Parent());
 }
 
 }  // namespace ptpkg::pipeline
