@@ -135,7 +135,8 @@ TEST_F(RepairTest, TwoWheelsOfOneNewNameAreNotBothWritten) {
                        Repair(env_, {.wheels = {Sick("a"), Sick("b")}, .output = output_}));
   EXPECT_THAT(Written(summary), ElementsAre(new_wheel_.str()));
   ASSERT_TRUE(summary.failure);
-  EXPECT_THAT(Result<void>(*summary.failure), FailsWith(ErrorCode::kUsage, HasSubstr("two files would become")));
+  EXPECT_THAT(Result<void>(*summary.failure),
+              FailsWith(ErrorCode::kUsage, HasSubstr("two files would become")));
 }
 
 TEST_F(RepairTest, ANameThatIsTakenStopsTheRunBeforeAnythingIsWritten) {
