@@ -168,7 +168,7 @@ class Retag(harness.Case):
         self.assertIn("--force", again.stderr)
         self.ptpkg("retag", self.wheel, "--build", "1", "--output", self.output, "--force")
         two = self.ptpkg("retag", self.wheel, first, "--build", "1", "--output", self.scratch / "two", exit_code=2)
-        self.assertIn("two wheels", two.stderr)
+        self.assertIn("two files would become", two.stderr)
         self.assertFalse((self.scratch / "two").exists())
 
     def test_dry_run_and_remove(self):
