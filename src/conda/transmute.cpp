@@ -21,7 +21,8 @@
 namespace ptpkg::conda {
 namespace {
 
-/// What both containers have to say of a member. A tar states no mode of a symlink that counts.
+/// The facts about a member that both containers must share. The mode of a symlink is 0: extraction ignores
+/// it.
 struct MemberFacts {
   archive::TarKind kind = archive::TarKind::kRegular;
   std::uint32_t mode = 0;

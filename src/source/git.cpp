@@ -10,8 +10,8 @@
 // git has exit codes but no error codes, so CodeOf reads its messages, in LC_ALL=C. The order matters: damage
 // of our own repository, refused logins, missing things, and everything else counts as the network. Only
 // network errors are tried again, with at most three attempts: git cannot resume in the middle of a pack.
-// Damage is told by the path: git names files of our mirror below its full path. A server's words about its
-// own files follow "remote: ", or come unmarked through SSH, with another path.
+// The path in a message tells whose files are damaged: git names files of our mirror by their full path. A
+// server reports its own files with another path, after "remote: " or, through SSH, without a mark.
 
 #include "source/git.h"
 

@@ -233,7 +233,7 @@ bool RunsOn(const std::string& name, std::int64_t device) {
   return number / 10 == device / 10 && number <= device;
 }
 
-/// Those of `gpus` that the code does not run on.
+/// The members of `gpus` that cannot run the code.
 Value::List UnservedGpus(const Value::List& gpus, const versions::DeviceArchitectures& asked) {
   Value::List unserved;
   for (const Value& gpu : gpus) {

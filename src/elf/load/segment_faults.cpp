@@ -43,7 +43,7 @@ void CheckLoadSegments(const Image& image, FaultList& faults) {
 
 /// ld.so reads no sections, but links rely on what they say: each that takes memory is in a loadable segment,
 /// and thread-local ones are in PT_TLS. A table whose first entry is not the null section (gABI "Sections")
-/// is no table, and then nothing follows from it.
+/// is damaged, so the function then reports nothing.
 void CheckSectionPlaces(const Image& image, FaultList& faults) {
   if (image.sections.empty() || image.sections.front().type != 0 || image.sections.front().flags != 0) return;
   const Segment* const tls = image.FindSegment(kSegmentTls);

@@ -200,7 +200,8 @@ class ShardWriter {
         const Result<void> set = env_.fs.SetMtime(shards_ / name, now_ns);
         if (set) continue;
         if (set.error().sys_errno() != EPERM) return set.error();
-        // Of another user, who alone can set its time. Whoever may write the directory can replace the file.
+        // Another user owns the file, and only the owner can set its time. Replacing it needs the directory
+        // alone.
         PTPKG_TRY(const std::string bytes, ReadFile(env_.fs, shards_ / name));
         PTPKG_CHECK(WriteFile(env_.fs, shards_ / name, bytes));
         continue;

@@ -70,7 +70,7 @@ Result<std::vector<Knob>> ParseRecord(Env& env, const std::string& text) {
   return knobs;
 }
 
-/// Empty if there is no record, or one of another boot, which it removes. Errors: kIo, kInvalidInput.
+/// Returns no settings without a record. Removes a record of an earlier boot. Errors: kIo, kInvalidInput.
 Result<std::vector<Knob>> ReadRecord(Env& env) {
   const Result<std::string> text = ReadFile(env.fs, BenchRecord());
   if (!text && text.error().code() == ErrorCode::kNotFound) return std::vector<Knob>();

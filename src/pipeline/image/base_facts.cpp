@@ -1,7 +1,7 @@
 // A root file system is a tar of some hundred megabytes. One pass finds /etc/passwd, the names below
 // /usr/share/zoneinfo, and each libc.so.6, whose highest GLIBC_2.x symbol version is the version of glibc.
-// The same rules are checked again while the image is built (data/containerfile.txt), because a base from a
-// registry is not on this machine before.
+// The Containerfile checks the same rules during the build (data/containerfile.txt): a base from a registry
+// reaches this machine only then.
 
 #include "pipeline/image/base_facts.h"
 

@@ -33,8 +33,8 @@ struct ImageOutcome {
 };
 
 /// Checks the description, the base and the artifacts, then writes a build context or builds every image.
-/// The build stage of a recipe runs once for all images. Names are given once all images are built. After an
-/// error there is no new name, no container and no directory, except for `extract`, which is complete.
+/// The build stage of a recipe runs once for all images. The images get their names once all are built. An
+/// error leaves no new name, container or directory, except for `extract`, which is complete.
 /// Exception: buildah 1.28 leaves its working container after a full disk.
 /// Errors: as LoadImageFile, CheckBase, CheckTimeZones and Engine.
 /// kUsage: inputs that don't go together.

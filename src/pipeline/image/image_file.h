@@ -45,7 +45,7 @@ struct ImageFile {
 /// values, a UID without a user. Also for passwords in URLs: people who get the image could read them.
 Result<ImageFile> LoadImageFile(Fs& fs, const AbsPath& path);
 
-/// The same for the text of a file called `name`.
+/// Parses the text of a file called `name`. Errors: as LoadImageFile, without kNotFound and kIo.
 Result<ImageFile> ParseImageFile(std::string_view text, const std::string& name);
 
 }  // namespace ptpkg::pipeline

@@ -41,7 +41,7 @@ std::vector<FileLinks> ExplainLinks(const ElfTree& tree, const CheckOptions& opt
     file.search_path = ExplainSearchPath(tree, member, TokensOf(tree, member));
     for (const std::string& name : member.facts.needed) {
       const NeedOutcome& outcome = loads.Of(i, name);
-      // The same function as for findings, so that the explanation never contradicts them.
+      // Findings come from this function too, so the explanation never contradicts them.
       DependencyResolution verdict = ResolveDependency(tree, options, dependencies,
                                                        {.member = member, .name = name, .outcome = outcome});
       NeedLink need{.name = name, .state = verdict.state, .problem = std::move(verdict.problem)};

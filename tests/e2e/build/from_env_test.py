@@ -115,7 +115,7 @@ class FromEnv(harness.Case):
         said = self.render(folder, DESIRED_PYTHON="3.12", exit_code=2)
         self.assertIn("DESIRED_PYTHON=3.12 sets 'python', but the recipe does not use it", said)
         self.assertIn("hint: unset DESIRED_PYTHON", said)
-        # Of a directory with a table, for another recipe
+        # A table beside the recipe that names another recipe
         self.assertIn("DESIRED_CUDA=cu130: the recipe does not use it",
                       self.render(RECIPES / "pytorch/c10_cuda.yaml", DESIRED_CUDA="cu130", exit_code=2))
         said = self.ptpkg("render", RECIPES / "pytorch", RECIPES / "magma", "--from-env", exit_code=2).stderr

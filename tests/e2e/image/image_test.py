@@ -195,7 +195,7 @@ class BadInput(Case):
         self.bad("images: {a: {timezone: Asia/Tokyo}}", "it has no data of the time zone 'Asia/Tokyo'", "add 'tzdata' to 'apt'")
         self.bad("images: {a: {user: alice, uid: 1005}}", "its user 'games' has UID 1005, and the image gives UID 1005 to 'alice'")
         self.bad("images: {a: {user: games, uid: 1006}}", "its user 'games' has UID 1005, and the image gives UID 1006 to 'games'")
-        self.bad("images: {a: {user: games, uid: 1005, timezone: Asia/Tokyo, gid: 7}}", "no data of the time zone")  # the user is no problem
+        self.bad("images: {a: {user: games, uid: 1005, timezone: Asia/Tokyo, gid: 7}}", "no data of the time zone")  # and nothing about the user
         arguments = ("--base", self.base, "--context", self.context)
         if LIBC.exists():
             self.refused(3, "it has glibc 2.", self.wheel("py3-none-manylinux_2_99_x86_64"), *arguments)

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from peers import SKIPPED, is_skipped
 
-# What rattler's indexer adds, or keeps where conda-index (whose records are ours) drops it.
+# rattler's indexer adds these fields, or keeps them where conda-index drops them. ptpkg writes conda-index's records.
 NOT_COMPARED = {"arch", "platform", "indexed_timestamp", "run_exports"}
 
 
