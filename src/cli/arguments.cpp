@@ -27,6 +27,15 @@ Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view fla
   return parts;
 }
 
+Result<ExitCode> FinishOutcomes(Context& context, Json outcomes, const std::optional<Error>& failure) {
+  if (failure) {
+    context.SetErrorDetails({{"outcomes", std::move(outcomes)}});
+    return Error(*failure);
+  }
+  if (context.json()) context.PrintJson(outcomes);
+  return kDone;
+}
+
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts) {
   std::map<std::string, std::vector<std::string>> select;
   for (const std::string& text : texts) {

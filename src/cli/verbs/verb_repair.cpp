@@ -92,19 +92,10 @@ Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
   }
   run.check = !flags.no_check;
   PTPKG_TRY(const pipeline::RepairSummary summary, pipeline::Repair(context.env(), run));
-  if (context.json()) {
-    Json list = Json::array();
-    for (const pipeline::RepairOutcome& one : summary.outcomes) list.push_back(OutcomeJson(one));
-    if (!summary.failure) {
-      context.PrintJson(list);
-    } else {
-      context.SetErrorDetails({{"outcomes", std::move(list)}});
-    }
-  } else {
-    PrintOutcomes(context, summary.outcomes, run.dry_run);
-  }
-  if (summary.failure) return Error(*summary.failure);  // the wheels before it are written already
-  return kDone;
+  Json list = Json::array();
+  for (const pipeline::RepairOutcome& one : summary.outcomes) list.push_back(OutcomeJson(one));
+  if (!context.json()) PrintOutcomes(context, summary.outcomes, run.dry_run);
+  return FinishOutcomes(context, std::move(list), summary.failure);
 }
 
 std::vector<Option> LibraryOptions(RepairFlags& flags) {

@@ -36,24 +36,16 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
   }
   run.check = !flags.no_check;
   PTPKG_TRY(const pipeline::RetagSummary summary, pipeline::Retag(context.env(), run));
-  if (context.json()) {
-    Json list = Json::array();
-    for (const pipeline::RetagOutcome& one : summary.outcomes)
-      list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
-    if (!summary.failure) {
-      context.PrintJson(list);
-    } else {
-      context.SetErrorDetails({{"outcomes", std::move(list)}});
-    }
-  } else {
-    for (const pipeline::RetagOutcome& one : summary.outcomes) context.Print(one.to.str());
-    if (!summary.failure || !summary.outcomes.empty()) {
-      context.env().reporter.Note(fmt::format("{} {}", Plural(summary.outcomes.size(), "wheel"),
-                                              run.dry_run ? "would be written" : "written"));
-    }
+  Json list = Json::array();
+  for (const pipeline::RetagOutcome& one : summary.outcomes) {
+    list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
+    if (!context.json()) context.Print(one.to.str());
   }
-  if (summary.failure) return Error(*summary.failure);  // what has its name by then stays
-  return kDone;
+  if (!context.json() && (!summary.failure || !list.empty())) {
+    context.env().reporter.Note(
+        fmt::format("{} {}", Plural(list.size(), "wheel"), run.dry_run ? "would be written" : "written"));
+  }
+  return FinishOutcomes(context, std::move(list), summary.failure);
 }
 
 std::vector<Option> ChangeOptions(RetagFlags& flags) {

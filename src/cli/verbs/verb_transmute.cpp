@@ -23,22 +23,14 @@ Result<ExitCode> RunTransmute(Context& context, const TransmuteFlags& flags) {
   PTPKG_TRY(run.packages, ResolveExisting(context, flags.packages));
   PTPKG_TRY(run.output, ResolveFile(context, flags.output));
   PTPKG_TRY(const pipeline::TransmuteSummary summary, pipeline::Transmute(context.env(), run));
-  if (context.json()) {
-    Json list = Json::array();
-    for (const pipeline::TransmuteOutcome& one : summary.outcomes)
-      list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
-    if (!summary.failure) {
-      context.PrintJson(list);
-    } else {
-      context.SetErrorDetails({{"outcomes", std::move(list)}});
-    }
-  } else {
-    for (const pipeline::TransmuteOutcome& one : summary.outcomes) context.Print(one.to.str());
-    if (!summary.outcomes.empty())
-      context.env().reporter.Note(Plural(summary.outcomes.size(), "package") + " written");
+  Json list = Json::array();
+  for (const pipeline::TransmuteOutcome& one : summary.outcomes) {
+    list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
+    if (!context.json()) context.Print(one.to.str());
   }
-  if (summary.failure) return Error(*summary.failure);  // the packages before it are written
-  return kDone;
+  if (!context.json() && !list.empty())
+    context.env().reporter.Note(Plural(list.size(), "package") + " written");
+  return FinishOutcomes(context, std::move(list), summary.failure);
 }
 
 }  // namespace
