@@ -5,6 +5,7 @@ import html
 import http.server
 import importlib.util
 import io
+import os
 import re
 import sys
 import threading
@@ -23,6 +24,13 @@ def is_skipped(modules, programs=()):
     if missing:
         print(f"skipped: {', '.join(missing)} is not installed")
     return bool(missing)
+
+
+def exit_at_once(status):
+    """For programs that used py-rattler: its threads now and then crash the interpreter while it shuts down, when all work is done."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 class Ranges(http.server.SimpleHTTPRequestHandler):

@@ -23,14 +23,13 @@ import random
 import shutil
 import stat
 import subprocess
-import sys
 import tempfile
 import zlib
 from pathlib import Path
 
 from conda_bytes import PLACEHOLDER, Member, Package, base, index_of
 from conda_mutations import MUTATIONS
-from peers import SKIPPED, is_skipped
+from peers import SKIPPED, exit_at_once, is_skipped
 
 REASONS = Path(__file__).with_name("conda_reasons.txt")
 PYTHON = Package("python", "native", ".tar.bz2", version="3.11.0")
@@ -365,8 +364,4 @@ def main():
 
 
 if __name__ == "__main__":
-    status = main()
-    # py-rattler's threads now and then crash the interpreter while it shuts down, when all work is done.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    exit_at_once(main())

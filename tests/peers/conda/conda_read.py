@@ -24,11 +24,10 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from peers import SKIPPED, is_skipped
+from peers import SKIPPED, exit_at_once, is_skipped
 
 # rattler's indexer adds these fields, or keeps them where conda-index drops them. ptpkg writes conda-index's records.
 NOT_COMPARED = {"arch", "platform", "indexed_timestamp", "run_exports"}
@@ -254,8 +253,4 @@ def main():
 
 
 if __name__ == "__main__":
-    status = main()
-    # py-rattler's threads now and then crash the interpreter while it shuts down, when all work is done.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    exit_at_once(main())

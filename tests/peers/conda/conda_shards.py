@@ -21,16 +21,14 @@ import hashlib
 import http.server
 import io
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 import threading
 from pathlib import Path
 
-from peers import SKIPPED, is_skipped
+from peers import SKIPPED, exit_at_once, is_skipped
 
 INDEX = "repodata_shards.msgpack.zst"
 # What rattler's indexer adds, or keeps where conda-index (whose records are ours) drops it.
@@ -204,8 +202,4 @@ def main():
 
 
 if __name__ == "__main__":
-    status = main()
-    # py-rattler's threads now and then crash the interpreter while it shuts down, when all work is done.
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    exit_at_once(main())
