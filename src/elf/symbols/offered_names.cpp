@@ -36,6 +36,31 @@ std::uint32_t SysvHash(std::string_view name) {
   return hash;
 }
 
+/// Head of DT_GNU_HASH. Behind it lie the words of the filter, the buckets and the chains.
+struct GnuHashHead {
+  std::uint64_t buckets = 0;
+  std::uint64_t first = 0;  ///< Number of the first symbol in the table.
+  std::uint64_t words = 0;  ///< Number of words in the filter, of 4 or 8 bytes by class.
+  unsigned shift = 0;
+
+  [[nodiscard]] bool IsEmpty() const { return buckets == 0 || words == 0; }
+  /// The word of the filter that says whether `hash` can be in the table.
+  [[nodiscard]] std::uint64_t FilterWord(std::uint32_t hash, std::uint64_t bits) const {
+    return hash / bits % words;
+  }
+  [[nodiscard]] bool Passes(std::uint32_t hash, std::uint64_t filter, std::uint64_t bits) const {
+    return ((filter >> (hash % bits)) & (filter >> ((hash >> shift) % bits)) & 1U) != 0;
+  }
+};
+constexpr std::uint64_t kGnuHashHead = 16;  // bytes
+
+GnuHashHead DecodeGnuHashHead(const Codec& codec, Bytes head) {
+  return {.buckets = codec.U32(head, 0),
+          .first = codec.U32(head, 4),
+          .words = codec.U32(head, 8),
+          .shift = codec.U32(head, 12) % 32};
+}
+
 class HashTableReader {
  public:
   HashTableReader(File& file, const Image& image) : file_(file), image_(image) {}
@@ -54,25 +79,24 @@ class HashTableReader {
   Result<void> ReadGnu(std::uint64_t vaddr, std::uint64_t symbols) {
     const Codec& codec = image_.codec;
     const std::uint64_t word = codec.WordSize();
-    PTPKG_TRY(const auto head, ReadTable(vaddr, 16));
-    const std::uint64_t buckets = codec.U32(head, 0);
-    const std::uint64_t first = codec.U32(head, 4);
-    const std::uint64_t words = codec.U32(head, 8);
-    const unsigned shift = codec.U32(head, 12) % 32;
-    if (buckets == 0 || words == 0) return Ok();
+    PTPKG_TRY(const auto head_bytes, ReadTable(vaddr, kGnuHashHead));
+    const GnuHashHead head = DecodeGnuHashHead(codec, head_bytes);
+    if (head.IsEmpty()) return Ok();
+    const std::uint64_t buckets = head.buckets;
+    const std::uint64_t first = head.first;
+    const std::uint64_t words = head.words;
     names_.first = first;
     const std::uint64_t fixed = words * word + buckets * 4;
-    PTPKG_TRY(const auto bytes, ReadTable(vaddr + 16, fixed));
+    PTPKG_TRY(const auto bytes, ReadTable(vaddr + kGnuHashHead, fixed));
     const Bytes of_buckets = Bytes(bytes).subspan(words * word);
     if (std::all_of(of_buckets.begin(), of_buckets.end(), [](std::byte one) { return one == std::byte{0}; }))
       return Ok();  // linkers leave a chain of one zero there, or none
     const std::uint64_t length = symbols > first ? symbols - first : 0;
-    PTPKG_TRY(const auto chain, ReadTable(vaddr + 16 + fixed, length * 4));
+    PTPKG_TRY(const auto chain, ReadTable(vaddr + kGnuHashHead + fixed, length * 4));
     PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0), symbols));
     const std::uint64_t bits = 8 * word;
     const auto passes = [&](std::uint32_t hash) {
-      const std::uint64_t filter = codec.Word(bytes, (hash / bits) % words * word);
-      return ((filter >> (hash % bits)) & (filter >> ((hash >> shift) % bits)) & 1U) != 0;
+      return head.Passes(hash, codec.Word(bytes, head.FilterWord(hash, bits) * word), bits);
     };
     for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
       std::uint64_t number = codec.U32(bytes, words * word + bucket * 4);
@@ -156,21 +180,19 @@ Result<std::vector<std::uint64_t>> HashCandidates(File& file, const Image& image
   };
   std::vector<std::uint64_t> found;
   if (const auto gnu = image.dynamic->Find(kDtGnuHash)) {
-    PTPKG_TRY(const std::uint64_t buckets, word(*gnu, 4));
-    PTPKG_TRY(const std::uint64_t first, word(*gnu + 4, 4));
-    PTPKG_TRY(const std::uint64_t words, word(*gnu + 8, 4));
-    if (buckets == 0 || words == 0) return found;
+    PTPKG_TRY(const std::uint64_t at, image.OffsetOf(*gnu, kGnuHashHead, "the hash table"));
+    PTPKG_TRY(const auto head_bytes, ReadExact(file, at, kGnuHashHead, "the hash table"));
+    const GnuHashHead head = DecodeGnuHashHead(codec, head_bytes);
+    if (head.IsEmpty()) return found;
     const std::uint32_t hash = GnuHash(name);
-    const std::uint64_t bits = 8 * codec.WordSize();
-    PTPKG_TRY(const std::uint64_t shift, word(*gnu + 12, 4));
-    PTPKG_TRY(const std::uint64_t filter,
-              word(*gnu + 16 + (hash / bits) % words * codec.WordSize(), codec.WordSize()));
-    const bool passes = ((filter >> (hash % bits)) & (filter >> ((hash >> (shift % 32)) % bits)) & 1U) != 0;
-    if (!passes) return found;
-    const std::uint64_t table = *gnu + 16 + words * codec.WordSize();
-    PTPKG_TRY(std::uint64_t number, word(table + hash % buckets * 4, 4));
-    for (; number >= first && number != 0 && number < symbols; ++number) {
-      PTPKG_TRY(const std::uint64_t entry, word(table + (buckets + number - first) * 4, 4));
+    const std::uint64_t size = codec.WordSize();
+    const std::uint64_t filters = *gnu + kGnuHashHead;
+    PTPKG_TRY(const std::uint64_t filter, word(filters + head.FilterWord(hash, 8 * size) * size, size));
+    if (!head.Passes(hash, filter, 8 * size)) return found;
+    const std::uint64_t table = filters + head.words * size;
+    PTPKG_TRY(std::uint64_t number, word(table + hash % head.buckets * 4, 4));
+    for (; number >= head.first && number != 0 && number < symbols; ++number) {
+      PTPKG_TRY(const std::uint64_t entry, word(table + (head.buckets + number - head.first) * 4, 4));
       if ((entry | 1U) == (hash | 1U)) found.push_back(number);
       if ((entry & 1U) != 0) break;
     }
