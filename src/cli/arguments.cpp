@@ -27,9 +27,9 @@ Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view fla
   return parts;
 }
 
-Result<ExitCode> FinishOutcomes(Context& context, Json outcomes, const std::optional<Error>& failure) {
+Result<ExitCode> FinishOutcomes(Context& context, const Json& outcomes, const std::optional<Error>& failure) {
   if (failure) {
-    context.SetErrorDetails({{"outcomes", std::move(outcomes)}});
+    context.SetErrorDetails({{"outcomes", outcomes}});
     return Error(*failure);
   }
   if (context.json()) context.PrintJson(outcomes);

@@ -95,7 +95,7 @@ Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
   Json list = Json::array();
   for (const pipeline::RepairOutcome& one : summary.outcomes) list.push_back(OutcomeJson(one));
   if (!context.json()) PrintOutcomes(context, summary.outcomes, run.dry_run);
-  return FinishOutcomes(context, std::move(list), summary.failure);
+  return FinishOutcomes(context, list, summary.failure);
 }
 
 std::vector<Option> LibraryOptions(RepairFlags& flags) {

@@ -45,7 +45,7 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
     context.env().reporter.Note(
         fmt::format("{} {}", Plural(list.size(), "wheel"), run.dry_run ? "would be written" : "written"));
   }
-  return FinishOutcomes(context, std::move(list), summary.failure);
+  return FinishOutcomes(context, list, summary.failure);
 }
 
 std::vector<Option> ChangeOptions(RetagFlags& flags) {

@@ -30,7 +30,7 @@ Result<ExitCode> RunTransmute(Context& context, const TransmuteFlags& flags) {
   }
   if (!context.json() && !list.empty())
     context.env().reporter.Note(Plural(list.size(), "package") + " written");
-  return FinishOutcomes(context, std::move(list), summary.failure);
+  return FinishOutcomes(context, list, summary.failure);
 }
 
 }  // namespace

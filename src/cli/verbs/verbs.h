@@ -66,7 +66,7 @@ Result<std::optional<AbsPath>> ResolveFile(const Context& context, const std::op
 
 /// The end of a verb that writes one file after another. Prints `outcomes` as the result with --json. After
 /// `failure`, which is returned, they go into the error instead: these files stay written.
-Result<ExitCode> FinishOutcomes(Context& context, Json outcomes, const std::optional<Error>& failure);
+Result<ExitCode> FinishOutcomes(Context& context, const Json& outcomes, const std::optional<Error>& failure);
 
 /// "KEY=VALUE" texts, values of equal keys together. A variant's value can be empty. Errors: kUsage.
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts);
