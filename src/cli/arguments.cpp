@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/verbs/verbs.h"
+#include "support/text/json.h"
 
 namespace ptpkg::cli {
 
