@@ -140,12 +140,10 @@ def run(argv, screens, *, env, cwd=None, watch=lambda text, resize: None, timeou
             for screen in screens:
                 screen.feed(text)
             watch(written, resize)
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     finally:
-        if process.poll() is None:
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
         process.wait()
         os.close(master)
     return Transcript(process.returncode, written)

@@ -510,7 +510,7 @@ extra: {{ptpkg: {{formats: [conda]}}}}
         in_use = self.ptpkg_json("cache", "clean")["in_use"]
         self.assertIn("ccache", [item["kind"] for item in in_use])
         (self.scratch / "hold").unlink()
-        self.assertEqual(process.wait(timeout=120), 0)
+        self.assertEqual(process.wait(timeout=harness.HANGS_AFTER_S), 0)
         removed = self.ptpkg_json("cache", "clean")["removed"]
         self.assertIn("ccache", [item["kind"] for item in removed])
         self.assertFalse((self.cache / "ccache").exists())

@@ -168,7 +168,7 @@ class Resume(harness.Case):
                 recipe = self.project(tool)
                 process = self.start_and_hold(recipe, tool)
                 end(process)
-                process.wait(timeout=60)
+                process.wait(timeout=harness.HANGS_AFTER_S)
                 self.await_free()
                 self.finish_and_compare(recipe, OBJECTS - HELD[0])
 
@@ -186,7 +186,7 @@ class Resume(harness.Case):
         def end(process):
             process.send_signal(signal.SIGINT)
             stderr = process.stderr.read()
-            self.assertEqual(process.wait(timeout=60), 130, stderr)
+            self.assertEqual(process.wait(timeout=harness.HANGS_AFTER_S), 130, stderr)
             self.assertIn("kept work directory", stderr)
         self.each_tool(end)
 
@@ -402,7 +402,7 @@ class Inherited(harness.Case):
         self.wait_for(lambda: (self.scratch / "held").exists() or process.poll() is not None)
         self.assertIsNone(process.poll(), process.returncode)
         harness.kill_all(process)
-        process.wait(timeout=60)
+        process.wait(timeout=harness.HANGS_AFTER_S)
         (self.scratch / "held").unlink()
         (self.scratch / "hold").unlink()
 

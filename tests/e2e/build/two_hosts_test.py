@@ -31,7 +31,7 @@ def namespace_command():
     plain = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     for prefix in (plain, [*plain, "--user", "--map-root-user", "--mount"]):
         try:
-            done = subprocess.run([*prefix, "sh", "-c", "test $$ = 1"], capture_output=True, check=False, timeout=30)
+            done = subprocess.run([*prefix, "sh", "-c", "test $$ = 1"], capture_output=True, check=False, timeout=harness.HANGS_AFTER_S)
         except FileNotFoundError:
             return None
         if done.returncode == 0:
@@ -92,7 +92,7 @@ class TwoHosts(harness.Case):
 
     def finish(self, process, output):
         (self.scratch / "both").touch()
-        self.assertEqual(process.wait(timeout=300), 0, self.logs())
+        self.assertEqual(process.wait(timeout=harness.HANGS_AFTER_S), 0, self.logs())
         self.assertEqual([path.split("/")[-1] for path in harness.artifacts(output)], ["slow-1-0.conda"])
 
     def assert_one_cleaning_leaves_nothing(self):

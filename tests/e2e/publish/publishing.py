@@ -89,7 +89,7 @@ class Target:
         """"" of what is not there."""
         request = urllib.request.Request(self.server.url + path, headers=headers)
         try:
-            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=harness.HANGS_AFTER_S) as answer:
                 return answer.read().decode()
         except urllib.error.HTTPError as error:
             assert error.code == 404, error

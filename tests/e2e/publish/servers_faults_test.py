@@ -36,7 +36,7 @@ class Faults(harness.Case):
     def connect(self, url: str, **options) -> http.client.HTTPConnection:
         parts = urllib.parse.urlsplit(url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname, parts.port, timeout=20, **options)
+        connection = kind(parts.hostname, parts.port, timeout=harness.HANGS_AFTER_S, **options)
         self.addCleanup(connection.close)
         return connection
 

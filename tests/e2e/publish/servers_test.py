@@ -26,7 +26,7 @@ def ask(url: str, method: str = "GET", body=None, **headers: str) -> tuple[int, 
     content = json.dumps(body).encode() if isinstance(body, dict) else body
     request = urllib.request.Request(url, content, {name.replace("_", "-"): text for name, text in headers.items()}, method=method)
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=20) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=harness.HANGS_AFTER_S) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -56,7 +56,7 @@ class Clients(harness.Case):
                "BINSTAR_CONFIG_DIR": str(home), "RATTLER_AUTH_FILE": str(home / "auth.json"), "PYTHONDONTWRITEBYTECODE": "1",
                "UV_NO_CONFIG": "1", "UV_CACHE_DIR": str(home / "uv"), **extra}
         done = subprocess.run([*map(str, arguments)], env=env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False, timeout=120)
+                              stderr=subprocess.STDOUT, check=False, timeout=harness.HANGS_AFTER_S)
         fits = done.returncode != 0 if exit_code is None else done.returncode == exit_code
         self.assertTrue(fits, f"exit code {done.returncode}\n$ {' '.join(map(str, arguments))}\n{done.stdout}")
         return done.stdout

@@ -11,6 +11,7 @@ import re
 import subprocess
 import urllib.parse
 
+import harness
 from servers.double import Answer, Double, Handler, Request, text_answer
 
 
@@ -193,7 +194,7 @@ class Proxy(Double):
         super().__init__(**options)
 
     def handle(self, request: Request) -> Answer:
-        connection = http.client.HTTPConnection(self.upstream.hostname, self.upstream.port, timeout=60)
+        connection = http.client.HTTPConnection(self.upstream.hostname, self.upstream.port, timeout=harness.HANGS_AFTER_S)
         try:
             connection.putrequest(request.method, request.target, skip_host=True, skip_accept_encoding=True)
             for name, value in request.headers.items():

@@ -24,7 +24,7 @@ def ask(url: str, method: str = "GET", document: dict | None = None, **headers: 
     named = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json",
              **{name.replace("_", "-"): text for name, text in headers.items()}}
     request = urllib.request.Request(url, body, named, method=method)
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=harness.HANGS_AFTER_S) as answer:
         return answer.read()
 
 

@@ -57,7 +57,7 @@ class Moto:
     def ask(self, method: str, target: str, body: bytes | None = None, **headers: str) -> tuple[bytes, dict]:
         named = {name.replace("_", "-"): text for name, text in headers.items()}
         request = urllib.request.Request(self.url + target, body, {**SIGNED, **named}, method=method)
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=harness.HANGS_AFTER_S) as answer:
             return answer.read(), {name.lower(): text for name, text in answer.headers.items()}
 
     def empty(self) -> None:
