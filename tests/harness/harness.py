@@ -24,6 +24,7 @@ from repository import FIXTURES, MODULES, REPOSITORY  # noqa: F401  for the test
 
 NOTHING_SELECTED, ALL_SKIPPED = 5, 77
 HANGS_AFTER_S = 300  # ends a test that would hang; a busy machine needs far less
+EXHAUSTIVE = os.environ.get("PTPKG_EXHAUSTIVE") == "1"  # all cases of a test, not a sample: the ctest of its name with _all
 
 
 class Settings:

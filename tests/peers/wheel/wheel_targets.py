@@ -84,7 +84,8 @@ class Asker:
         return {"uv": self.uv_takes(folder, wheel), "pip": self.pip_takes(folder, wheel), "installer": self.installer_takes(folder, wheel)}
 
     def uv_takes(self, folder, wheel):
-        uv = [Path(sys.prefix) / "bin/uv", "pip", "install", "--python", self.python, "--no-index", "--no-deps", "--no-cache", "--target"]
+        # With a cache, or uv asks the interpreter each time. No address of a wheel is asked twice, so its own answers are not cached.
+        uv = [Path(sys.prefix) / "bin/uv", "pip", "install", "--python", self.python, "--no-index", "--no-deps", "--target"]
         address = f"{self.root}/{folder.name}/{urllib.parse.quote(Path(wheel).name)}"
         return (takes([*uv, folder / "uv", wheel], self.environment)
                 and takes([*uv, folder / "uv-http", address], self.environment))
