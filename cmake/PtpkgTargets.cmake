@@ -73,7 +73,7 @@ function(ptpkg_compile_stage_faster target)
   ptpkg_compile_together(${target})
 endfunction()
 
-set(PTPKG_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)
+set(PTPKG_TEST_OPTIONS $<$<CONFIG:Debug,Release>:-O0>)
 
 # ptpkg_compile_test_faster(target): GoogleMock is half of what a test costs.
 function(ptpkg_compile_test_faster target)
