@@ -1,3 +1,7 @@
+// The wheel is described by the .dist-info that a Python distribution has in the package: METADATA, WHEEL and
+// entry points. conda's own metadata can't replace it, since index.json has neither tags nor Python's names
+// of requirements.
+
 #include "convert/conda_to_wheel.h"
 
 #include "conda/info/package_info.h"
@@ -35,6 +39,7 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
                                          const CondaToWheelOptions& options, const AbsPath& root) {
   PTPKG_TRY(Distribution distribution, FindDistribution(env, prefix, options.distribution));
   PTPKG_TRY(const std::vector<std::string> scripts, EntryPointsOf(info));
+  // The scripts of a noarch package are no files of it, only text in link.json.
   PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, scripts));
   CondaAsWheel result{.entry_points = distribution.entry_points, .placeholder = PlaceholderOf(info)};
   PTPKG_TRY(result.description, DescribeWheelFile(distribution));
@@ -46,6 +51,8 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
             MakeWheelTree(env, prefix, distribution,
                           {.stem = name.Stem(), .prefix_placeholder = result.placeholder}, root));
   result.tree.dist_info.merge(NoteFilesForWheel(info));
+  // A wheel begins at site-packages. Absolute search paths below the package's prefix become relative to
+  // that.
   if (!result.placeholder.empty())
     result.relink.build_prefix = result.placeholder + "/" + distribution.site_packages;
   std::string layout = options.layout;
