@@ -1,3 +1,7 @@
+// Codes are grouped by what a script does next: fix the input (2, 3, 4), look at the log (5), free space or
+// change permissions (6), settle a conflict (7), try again later (8), report a bug (70, EX_SOFTWARE of
+// sysexits.h). From 128 on they follow the shell: 128 and the number of the signal.
+
 #include "cli/exit_code.h"
 
 #include <array>
@@ -5,6 +9,7 @@
 namespace ptpkg::cli {
 
 ExitCode ExitCodeOf(ErrorCode code) {
+  // Without a default, so that the compiler names an ErrorCode that has no exit code.
   switch (code) {
     case ErrorCode::kUsage:
       return kUsageError;
