@@ -44,10 +44,9 @@ Result<index::Resolution> WithInheritedRunExports(const std::vector<index::Candi
                                                   const recipe::Recipe& recipe,
                                                   index::Resolution resolution) {
   bool taken = recipe.inherit_run_exports;
+  // A chain of staging outputs passes run exports on as far as each link takes them.
   for (const recipe::Recipe* base = recipe.inherited.get(); base != nullptr && taken;
-       // A chain of staging outputs passes run exports on as far as each link takes them.
-       taken = base->inherit_run_exports,
-                             base = base->inherited.get()) {
+       taken = base->inherit_run_exports, base = base->inherited.get()) {
     index::Request request = HostRequestOf(*base);
     const index::Request own = HostRequestOf(recipe);
     AppendNew(own.ignore_by_name, request.ignore_by_name);
