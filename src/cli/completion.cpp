@@ -1,8 +1,8 @@
 // Completion scripts are made from the description of the command line, so they can't name an option that the
 // program lacks. They are static: a shell completes without starting ptpkg, which would cost milliseconds at
 // each key.
-// The metavar of an option decides what completes it (KindOf). Each script first looks for the verb among the
-// words before the cursor, since options differ by verb, and then completes an option's value or a word.
+// The metavar of an option decides what completes it (KindOf). Options differ by verb, so each script first
+// looks for the verb among the words before the cursor. Then it completes an option's value or a word.
 
 #include "cli/completion.h"
 

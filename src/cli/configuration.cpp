@@ -87,8 +87,8 @@ std::string UnknownKeyHint(const Program& program, const Verb* verb, const std::
   }
   std::vector<std::string> tables = VerbsWith(program, "--" + key);
   for (std::string& table : tables) table = fmt::format("[{}]", table);
-  // From the likeliest cause to the least likely: a secret, a key at the top, a typing error, another verb's
-  // key, a typing error of a key of any verb.
+  // The likeliest cause comes first. A known key at the top lacks its table. A key in a table is more often
+  // misspelt than another verb's.
   if (verb == nullptr && !tables.empty()) return fmt::format("move it to a table: {}", OneOf(tables));
   if (std::string hint = DidYouMean(key, known); !hint.empty()) return hint;
   if (verb != nullptr && !tables.empty()) return fmt::format("{} has it", OneOf(tables));
@@ -315,7 +315,7 @@ std::vector<AbsPath> FindConfigurationFiles(Fs& fs, const ConfigurationSearch& s
     const bool is_directory = IsKind(fs, *search.recipe, FileKind::kDirectory);
     project = FindAbove(fs, is_directory ? *search.recipe : search.recipe->Parent());
   }
-  // One project's file at most: the recipe's, or else that of the working directory.
+  // One project's file at most. The recipe's own comes before one of the working directory.
   if (!project) project = FindAbove(fs, search.cwd);
   std::vector<AbsPath> files;
   if (project) files.push_back(*project);

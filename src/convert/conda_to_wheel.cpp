@@ -1,6 +1,6 @@
-// The wheel is described by the .dist-info that a Python distribution has in the package: METADATA, WHEEL and
-// entry points. conda's own metadata can't replace it, since index.json has neither tags nor Python's names
-// of requirements.
+// The wheel is described by the .dist-info that a Python distribution has in the package. conda's own
+// metadata can't replace it: index.json has no tags, and its requirements are names of conda packages and not
+// of Python's.
 
 #include "convert/conda_to_wheel.h"
 
@@ -39,7 +39,7 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
                                          const CondaToWheelOptions& options, const AbsPath& root) {
   PTPKG_TRY(Distribution distribution, FindDistribution(env, prefix, options.distribution));
   PTPKG_TRY(const std::vector<std::string> scripts, EntryPointsOf(info));
-  // The scripts of a noarch package are no files of it, only text in link.json.
+  // A noarch package has no files for its scripts, only their entry points in link.json.
   PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, scripts));
   CondaAsWheel result{.entry_points = distribution.entry_points, .placeholder = PlaceholderOf(info)};
   PTPKG_TRY(result.description, DescribeWheelFile(distribution));

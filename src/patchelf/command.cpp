@@ -71,7 +71,7 @@ class Parser {
   Parser(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words)
       : fs_(fs), cwd_(cwd), words_(words) {}
 
-  // Words take effect in their order. --help and --version end the parsing, whatever comes after them.
+  // Words take effect in their order. --help and --version end the parsing; later words are not even checked.
   Result<PatchelfCommand> Run() {
     while (next_ < words_.size()) {
       const std::string& word = words_[next_++];

@@ -268,7 +268,7 @@ Result<void> CheckZipKeys(const Node& section) {
   if (const Node* outputs = section.Find("outputs")) {
     for (const Entry& output : outputs->entries) {
       const Node* own = output.value.Find("formats");
-      // An output's own list replaces that of the top level.
+      // An output's own list replaces the list of the top level.
       const bool makes = own == nullptr ? at_top : MayName(*own, "zip");
       anywhere = anywhere || makes;
       if (!makes) PTPKG_CHECK(RefuseZipKeys(output.value, "extra.ptpkg.outputs." + output.key));

@@ -84,7 +84,7 @@ Result<AbsPath> AbsPath::Parse(std::string_view text) {
   if (text.empty()) return BadPath(text, "it is empty");
   if (text.front() != '/') return BadPath(text, "it is not absolute");
   if (text.find('\0') != std::string_view::npos) return BadPath(text, "it contains a NUL byte");
-  // ".." is resolved as text. Where symlinks matter, callers use Fs::RealPath.
+  // ".." is resolved as text. Callers use Fs::RealPath where symlinks matter.
   return AbsPath("/" + Join(*Normalise(text, /*clamp=*/true), "/"));
 }
 

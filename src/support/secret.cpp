@@ -177,7 +177,7 @@ void RememberSecret(std::string_view value) { TheRemembered().Add(value); }
 void RememberSecretsOf(std::string_view url) {
   for (const TextRange& range : CredentialsIn(url)) {
     std::string_view value = url.substr(range.begin, range.end - range.begin);
-    // Of "user:password", only the password is secret; a user name as a secret would mask ordinary words.
+    // Only the password of "user:password" is secret; a user name as a secret would mask ordinary words.
     const bool is_user_info = range.end < url.size() && url[range.end] == '@';
     const std::size_t colon = is_user_info ? value.find(':') : std::string_view::npos;
     if (colon != std::string_view::npos) value.remove_prefix(colon + 1);

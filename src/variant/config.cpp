@@ -370,9 +370,9 @@ Error SeveralRows(const Axis& axis, const Axis::Column& column, const KeySetting
 }
 
 /// Leaves the rows that `settings` name. Each setting narrows the rows that the ones before it left. If none
-/// of them has its value, the value replaces the column. That needs a single row: of several rows, nobody
-/// could say which values of the other columns go with the new one. If `settings` has all columns, there is
-/// no such doubt.
+/// of them has its value, the value replaces the column. This is possible only for a single row: of several
+/// rows, nobody could say which values of the other columns go with the new one. If `settings` has all
+/// columns, nothing is left to say.
 Result<void> ApplySettings(const KeySettings& settings, Axis& axis) {
   std::vector<std::size_t> rows(axis.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});

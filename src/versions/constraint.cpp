@@ -51,7 +51,7 @@ std::vector<Version> Witnesses(const std::vector<Version>& bounds) {
 }
 
 /// Only literals decide. Two patterns might admit no common text, but that takes an intersection of automata,
-/// so /// they count as satisfiable.
+/// so they count as satisfiable.
 bool BuildsCanBeSatisfied(std::span<const Constraint> constraints) {
   return std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& one) {
     const std::optional<std::string> literal = one.build().Literal();

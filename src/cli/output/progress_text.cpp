@@ -1,5 +1,5 @@
 // Lines of progress, fitted to a width. Room is given in the order of use: stage and time always, then a part
-// of the name, the numbers, and what the child printed. What doesn't fit is left out as a whole or cut at its
+// of the name, the numbers, and what the child printed. A part that doesn't fit is left out or cut at its
 // end. Only names are shortened in the middle, because their ends tell variants apart.
 
 #include "cli/output/progress_text.h"

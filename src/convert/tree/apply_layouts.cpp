@@ -41,8 +41,8 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
   allowed.allow_strip_hazard = true;
   PTPKG_TRY(const std::vector<elf::FileChange> plan, elf::PlanRelink(env, tree, allowed));
   PTPKG_CHECK(elf::ApplyRelink(env, tree, plan, {.verification = elf::Verification::kDeepIfGrown}));
-  // Only rules that the user wrote: a built-in layout has rules for files that some versions of a project
-  // lack.
+  // Only rules that the user wrote. A built-in layout also has rules for files that some versions of a
+  // project lack.
   if (!labels.layout.empty()) {
     for (const std::string& files : elf::UnusedRules(options.rules, plan)) {
       env.reporter.Warn(

@@ -56,8 +56,7 @@ Result<std::string> ReadTreeText(Env& env, const StagedTree& tree, const std::st
 }
 
 /// "toytorch" of ".../toytorch-1.0.dist-info". The specification writes a '-' of the name as '_', so the
-/// first
-/// '-' ends it.
+/// first '-' ends it.
 std::string NameOfFolder(const std::string& folder) {
   const std::string name = folder.substr(folder.rfind('/') + 1);
   return wheel::NormalizeName(name.substr(0, name.find('-')));

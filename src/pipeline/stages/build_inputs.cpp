@@ -1,6 +1,6 @@
-// info/recipe/build_inputs.json states all that `ptpkg rebuild` needs to make the same package again: digests
-// of sources, tools and packages of each build in the chain, and what the packed recipe files can't show:
-// modes, files that are not packed. Own build first, then those that it inherits from.
+// info/recipe/build_inputs.json states all that `ptpkg rebuild` needs to make the same package again. It has
+// the digests of sources, tools and packages of each build in the chain, the own one first. The packed recipe
+// files show neither modes nor the files that are not packed, so both are stated too.
 
 #include "pipeline/stages/build_inputs.h"
 

@@ -204,7 +204,7 @@ class NodeParser {
     ExpressionPlace place = source_.Find(yaml.span, whole, cursor);
     std::string_view inside = whole.substr(3, whole.size() - 5);
     if (place.exact) {
-      // The place is that of the expression, without "${{" and the blanks behind it.
+      // The span covers the expression alone, without "${{" and the blanks behind it.
       const std::size_t blanks = std::min(inside.find_first_not_of(' '), inside.size());
       inside = inside.substr(blanks);
       place.span.column += static_cast<int>(3 + blanks);

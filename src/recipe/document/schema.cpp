@@ -477,7 +477,7 @@ void ListKeys(Schema schema, const std::string& path, std::vector<SchemaKey>& ke
         rule.shape == Shape::kInherit) {
       keys.push_back({.path = inner, .carried_out = rule.shape != Shape::kUnsupported});
     }
-    // The keys below a free name are those of extra.ptpkg itself, which are listed already.
+    // Below a free name are the keys of extra.ptpkg itself, which are listed already.
     if (rule.shape != Shape::kNamedMappings) ListKeys(rule.schema, inner, keys);
   }
 }

@@ -82,8 +82,8 @@ Result<void> Reader::AppendItems(const std::vector<Item>& items, std::vector<con
     }
     const Conditional& conditional = std::get<Conditional>(item.value);
     PTPKG_TRY(const Value condition, conditional.condition.Evaluate(scope_));
-    // Only the branch that is taken, so keys of the other one don't enter the variant. The depth is that of
-    // the YAML.
+    // Only the branch that is taken, so keys of the other one don't enter the variant. The reader of YAML
+    // limits the depth.
     PTPKG_CHECK(AppendItems(condition.Truthy() ? conditional.then_items : conditional.else_items, nodes));
   }
   return Ok();

@@ -160,7 +160,7 @@ std::partial_ordering CompareNumbers(const Value& left, const Value& right) {
 }
 
 bool operator==(const Value& left, const Value& right) {
-  // Booleans are not numbers here: true == 1 is false, other than in Python.
+  // Booleans are not numbers here: true == 1 is false, unlike in Python.
   if (left.IsNumber() && right.IsNumber()) return CompareNumbers(left, right) == 0;
   if (left.AsMap() != nullptr && right.AsMap() != nullptr) return *left.AsMap() == *right.AsMap();
   return left.data_ == right.data_;

@@ -1,7 +1,7 @@
 // Order of evaluation: context, package, build, then what may refer to them. Layer: recipe.
-// Each step makes facts that only later ones can use: the build number for the build string, the build string
-// for pin_subpackage(), versions of host for pin_compatible(). A function that is used too early is an error
-// with a hint, never an empty text.
+// Each step makes facts that only later ones can use. The build string needs the build number,
+// pin_subpackage() the build string, and pin_compatible() the versions of host. A function that is used too
+// early is an error with a hint, never an empty text.
 // Which keys are read matters as much as their values, since read keys make the variant and its hash. So
 // nothing is evaluated that the recipe does not need.
 

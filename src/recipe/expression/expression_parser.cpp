@@ -1,7 +1,8 @@
 // Recursive descent over the tokens of an expression. Layer: recipe.
-// The grammar is Jinja's (jinja2/parser.py), from the weakest to the strongest: `if` … `else`, `or`, `and`,
-// `not`, comparisons, `+ -`, `~`, `* / // %`, `**`, filters and `is`, signs, then `.` `[]` `()`. So "-x |
-// abs" is the filter of -x, and "a + b | f" filters b only.
+// The grammar is Jinja's (jinja2/parser.py). Operators from the weakest to the strongest:
+//   `if` … `else`, `or`, `and`, `not`, comparisons, `+ -`, `~`, `* / // %`, `**`, filters and `is`, signs,
+//   `.` `[]` `()`
+// So "-x | abs" is the filter of -x, and "a + b | f" filters b only.
 // Names of functions, filters, tests and methods are checked here and not at the evaluation: a misspelt name
 // is found also in a branch that no variant takes.
 // Invariant: the last token is kEnd and is never taken, so Peek() and the token behind a name always exist.
@@ -237,7 +238,7 @@ class Parser {
     ExpressionNode node = Node(Kind::kLiteral, token, {});
     if (token.kind == Token::Kind::kReal) {
       double real = 0;
-      // Independent of the locale, other than strtod.
+      // Unlike strtod, from_chars doesn't depend on the locale.
       std::from_chars(token.text.data(), token.text.data() + token.text.size(), real);
       node.value = Value(real);
       return node;

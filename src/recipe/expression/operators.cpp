@@ -81,7 +81,7 @@ Result<Value> Arithmetic(const std::string& op, const Value& left, const Value& 
     if (op == "*") return Value(a * b);
     if (op == "/") return Value(a / b);
     if (op == "//") return Value(std::floor(a / b));
-    // Not fmod, whose result has the sign of `a`; Python's has that of `b`.
+    // In Python the remainder has the sign of `b`; fmod gives it the sign of `a`.
     if (op == "%") return Value(a - b * std::floor(a / b));
     return Value(std::pow(a, b));
   }

@@ -31,7 +31,7 @@ bool HasNoAttributes(int sys_errno) { return sys_errno == ENOTSUP || sys_errno =
 bool IsPrivileged(std::string_view name) { return !name.starts_with("user.") && name != kAccessList; }
 
 Result<std::vector<std::string>> ListNames(const AbsPath& path) {
-  // The kernel's own limit (64 KiB), so that one call is enough, whatever others add meanwhile.
+  // The kernel's own limit (64 KiB), so that one call is enough even if others add names at the same time.
   std::string buffer(XATTR_LIST_MAX, '\0');
   const ssize_t size = ::llistxattr(path.c_str(), buffer.data(), buffer.size());
   if (size < 0 && HasNoAttributes(errno)) return std::vector<std::string>();

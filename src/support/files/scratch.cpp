@@ -56,8 +56,8 @@ bool IsOldToken(std::string_view text) {
          ConsistsOf(text.substr(dash + 1), kDigits);
 }
 
-/// Errors of files that belong to another user, that change meanwhile, or that are no scratch of ours. A
-/// failed cleanup must not fail a run.
+/// Errors of files that belong to another user, that change during the cleanup, or that only look like
+/// scratch. A failed cleanup must not fail a run.
 bool IsIgnorableCleanupError(const Error& error) {
   if (error.code() == ErrorCode::kInvalidInput) return true;
   constexpr std::array<int, 6> kReasons = {EACCES, EPERM, EROFS, ENOTEMPTY, EBUSY, ENOENT};

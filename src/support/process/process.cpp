@@ -179,7 +179,7 @@ Result<std::string> ResolveProgram(const Command& command) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("program '{}' is neither an absolute path nor a plain name", name));
   }
-  // The command's own PATH, not that of ptpkg: the program must not depend on the caller's environment.
+  // The command's own PATH and not ptpkg's: the program must not depend on the caller's environment.
   const auto path = command.env.find("PATH");
   if (path != command.env.end()) {
     if (const std::optional<AbsPath> found = FindProgram(name, path->second)) return found->str();

@@ -1,5 +1,5 @@
 // One pool for the whole process. A call offers its body to idle threads and runs it itself, so it ends even
-// if no helper ever comes. That keeps nested calls free of deadlocks. Threads are added up to the sum of the
+// if no helper ever comes, and nested calls can't deadlock. Threads are added up to the sum of the
 // helpers of all running calls, and stay until the process ends.
 // A family is an outermost call with the calls nested in it. Its threads wait for each other, so the family
 // needs only the helpers of its largest call.

@@ -34,7 +34,7 @@ class CsvParser {
     while (at_ < text_.size()) {
       const bool quoted = AtQuote();
       PTPKG_TRY(const CsvRow row, ParseRow());
-      // An empty line is no row, but "" is a row with one empty field.
+      // Empty lines are skipped, but "" is a row with one empty field.
       if (row.size() > 1 || !row[0].empty() || quoted) PTPKG_CHECK(on_row(row));
     }
     return Ok();

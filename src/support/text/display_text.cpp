@@ -298,7 +298,7 @@ std::vector<Credential> FindCredentials(std::string_view text) {
 }  // namespace
 
 std::string DisplayLine(std::string_view line, std::size_t max_bytes) {
-  // What a terminal shows of a progress bar: the text after its last '\r'.
+  // A terminal shows of a progress bar only the text after its last '\r'.
   while (line.ends_with('\r')) line.remove_suffix(1);
   line.remove_prefix(line.rfind('\r') + 1);  // npos + 1 = 0
   std::string shown = Sanitised(line);

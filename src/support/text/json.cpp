@@ -95,8 +95,8 @@ class Builder {
   bool Open(Json value) {
     if (open_.size() == limits_.depth)
       return Fail(fmt::format("{} is nested deeper than {} levels", name_, limits_.depth));
-    // An array moves its elements when it grows. That is safe, because only the newest element of an open
-    // array can be open itself.
+    // An array moves its elements when it grows. open_ holds the address of none of them: only the
+    // newest element of an open array can be open itself.
     open_.push_back(Place(std::move(value)));
     return Count();
   }

@@ -23,7 +23,8 @@ std::size_t Utf8Length(std::string_view text) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
   };
   const auto is_tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  // The table of well-formed sequences in RFC 3629, 4. A missing byte reads as 0, which is no tail.
+  // The table of well-formed sequences in RFC 3629, 4. A missing byte reads as 0, so it never counts as a
+  // tail.
   const unsigned char lead = byte(0);
   const unsigned char second = byte(1);
   if (lead < 0x80) return text.empty() ? 0 : 1;
