@@ -75,6 +75,7 @@ Result<std::vector<AbsPath>> ResolveExisting(const Context& context, const std::
 }
 
 Result<std::vector<AbsPath>> ResolveEach(const Context& context, const std::vector<std::string>& texts) {
+  // With several inputs, a missing one fails alone: the verb reports it and goes on with the rest.
   return texts.size() == 1 ? ResolveExisting(context, texts) : ResolvePaths(context, texts);
 }
 

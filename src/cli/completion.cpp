@@ -1,3 +1,9 @@
+// Completion scripts are made from the description of the command line, so they can't name an option that the
+// program lacks. They are static: a shell completes without starting ptpkg, which would cost milliseconds at
+// each key.
+// The metavar of an option decides what completes it (KindOf). Options differ by verb, so each script first
+// looks for the verb among the words before the cursor. Then it completes an option's value or a word.
+
 #include "cli/completion.h"
 
 #include <algorithm>
@@ -67,6 +73,8 @@ std::string BashValues(const Program& program, std::string_view verb, const std:
   for (const Option& option : options) {
     if (option.IsPositional() || option.IsFlag()) continue;
     std::vector<std::string> patterns;
+    // "verb:option", so that one case statement has the options of all verbs. Common options have "*" for the
+    // verb.
     for (const std::string& name : option.Names()) patterns.push_back(fmt::format("{}:{}", verb, name));
     text += fmt::format("    {}) {}; return ;;\n", Join(patterns, "|"), BashAnswer(program, option));
   }
@@ -87,6 +95,8 @@ std::string BashArguments(const Program& program, const Verb& verb) {
 
 std::string ZshQuoted(std::string_view text) {
   std::string escaped(text);
+  // _arguments uses these to separate the parts of a specification (zshcompsys(1)). The backslash comes
+  // first, or it would double the others'.
   for (const char* special : {"\\", "[", "]", ":"}) {
     escaped = ReplaceAll(escaped, special, std::string("\\") + special);
   }
@@ -120,6 +130,7 @@ std::vector<std::string> ZshSpecs(const Program& program, const std::vector<Opti
     }
     const std::string value = option.IsFlag() ? "" : fmt::format(":{}:{}", ZshQuoted(option.value), action);
     for (const std::string& name : option.Names()) {
+      // An option that was given excludes all of its names, unless it can repeat.
       const std::string others = option.Repeats() ? "*" : fmt::format("({})", Join(option.Names(), " "));
       specs.push_back(fmt::format("'{}{}[{}]{}'", others, name, ZshQuoted(option.help), value));
     }
@@ -243,6 +254,7 @@ _ptpkg "$@"
 
 std::string FishCompletion(const Program& program) {
   const std::string none = fmt::format(" -n 'not __fish_seen_subcommand_from {}'", VerbNames(program, " "));
+  // -f switches files off everywhere; -F brings them back for options and arguments that take files.
   std::string text = "# fish completion of ptpkg; made by 'ptpkg completion fish'.\ncomplete -c ptpkg -f\n";
   for (const Verb& verb : program.verbs) {
     text += fmt::format("complete -c ptpkg{} -a {} -d {}\n", none, verb.name, FishQuoted(verb.summary));

@@ -1,6 +1,11 @@
 // toml++ parses; each key is then looked up in the description of the program, which knows its type, its
 // choices and its bounds. All tables of a file are checked, whichever verb runs, so that a slip shows at
 // once.
+// Precedence, from the strongest: the command line, an environment variable, the user's file, the project's
+// file, the default. Within one file, the table of the verb comes before the top. The user's file is stronger
+// than the project's on purpose: a project's file can come with a foreign recipe, and must not override the
+// user. For the same reason it can't set servers or --force (MayBeOfProject).
+// Secrets are refused in these files, and lines that seem to have one are not quoted in errors.
 
 #include "cli/configuration.h"
 
@@ -82,6 +87,8 @@ std::string UnknownKeyHint(const Program& program, const Verb* verb, const std::
   }
   std::vector<std::string> tables = VerbsWith(program, "--" + key);
   for (std::string& table : tables) table = fmt::format("[{}]", table);
+  // The likeliest cause comes first. A known key at the top lacks its table. A key in a table is more often
+  // misspelt than another verb's.
   if (verb == nullptr && !tables.empty()) return fmt::format("move it to a table: {}", OneOf(tables));
   if (std::string hint = DidYouMean(key, known); !hint.empty()) return hint;
   if (verb != nullptr && !tables.empty()) return fmt::format("{} has it", OneOf(tables));
@@ -117,6 +124,7 @@ std::optional<std::string> ScalarText(const Option& option, const toml::node& no
 
 /// `text` of a DIR, FILE or PROGRAM, from the directory of the file that names it.
 Result<std::string> Resolved(const AbsPath& directory, std::string_view kind, const std::string& text) {
+  // A program without a '/' is looked up on PATH, so it must stay as it is.
   const bool is_path =
       kind == "DIR" || kind == "FILE" || (kind == "PROGRAM" && text.find('/') != std::string::npos);
   if (!is_path || text == "-") return text;
@@ -164,6 +172,7 @@ class FileReader {
       }
       PTPKG_CHECK(Add(nullptr, key, node));
     }
+    // toml++ keeps tables sorted by key; people expect the order of their file.
     std::ranges::stable_sort(values_, {}, &StoredValue::line);
     return std::move(values_);
   }
@@ -306,6 +315,7 @@ std::vector<AbsPath> FindConfigurationFiles(Fs& fs, const ConfigurationSearch& s
     const bool is_directory = IsKind(fs, *search.recipe, FileKind::kDirectory);
     project = FindAbove(fs, is_directory ? *search.recipe : search.recipe->Parent());
   }
+  // One project's file at most. The recipe's own comes before one of the working directory.
   if (!project) project = FindAbove(fs, search.cwd);
   std::vector<AbsPath> files;
   if (project) files.push_back(*project);
@@ -345,6 +355,7 @@ std::vector<Setting> SettingsFor(const Configuration& configuration, const Progr
     for (const Option& option : *options) {
       if (option.IsPositional()) continue;
       const auto variable = variables.find(option.env);
+      // The verb reads the variable itself where the option has no value. A setting would hide it.
       if (variable != variables.end() && !variable->second.empty()) continue;
       const StoredValue* value = StoredFor(configuration, verb.name, option);
       if (value != nullptr) settings.push_back({.option = option.LongName(), .values = value->values});

@@ -62,6 +62,7 @@ Result<std::int64_t> ParseEpoch(const std::string& text) {
                  fmt::format("SOURCE_DATE_EPOCH is '{}', later than packages can tell", text))
         .WithHint(fmt::format("it counts seconds, at most {} (the year 2242)", kLatestEpoch));
   }
+  // An earlier time is legal for SOURCE_DATE_EPOCH (often 0 or 1), but no zip can hold it.
   return std::max(value, kZipEpoch);
 }
 
@@ -183,6 +184,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
                     .in_ci = IsSwitchedOn(variables, "CI"),
                     .cwd = cwd.str()});
   context->safe_reporter_ = MakeSafeReporter(*context->reporter_);
+  // Stages and commands only see the safe reporter: all text from outside passes it.
   context->process_ = MakeOsProcess(context->safe_reporter_.get());
   // A program that says nothing needs no clock.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);

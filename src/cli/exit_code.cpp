@@ -1,3 +1,7 @@
+// Codes are grouped by what a script does next. It fixes the input (2, 3, 4), looks at the log (5), frees
+// space or changes permissions (6), settles a conflict (7) or tries again later (8). 70 (EX_SOFTWARE of
+// <sysexits.h>) is a bug to report. From 128 on they follow the shell: 128 and the number of the signal.
+
 #include "cli/exit_code.h"
 
 #include <array>
@@ -5,6 +9,7 @@
 namespace ptpkg::cli {
 
 ExitCode ExitCodeOf(ErrorCode code) {
+  // Without a default, so that the compiler names an ErrorCode that has no exit code.
   switch (code) {
     case ErrorCode::kUsage:
       return kUsageError;

@@ -12,6 +12,7 @@ namespace {
 
 /// Text that roff takes literally: a '-' that can be copied, no line that begins a request.
 std::string Literal(std::string_view text) {
+  // The backslash first: all other replacements add some.
   std::string out = ReplaceAll(ReplaceAll(text, "\\", "\\e"), "-", "\\-");
   out = ReplaceAll(out, "…", "\\[u2026]");  // groff reads bytes, unless preconv goes before it
   out = ReplaceAll(out, "\n.", "\n\\&.");

@@ -22,6 +22,7 @@ Error NotA(std::string_view flag, std::string_view what, std::string_view text, 
 }  // namespace
 
 Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_view text) {
+  // A thousand years, so that the product with a unit cannot overflow.
   constexpr std::int64_t kMostSeconds = std::int64_t{1000} * 366 * 86400;
   std::int64_t number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);

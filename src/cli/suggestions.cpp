@@ -1,3 +1,7 @@
+// Hints for words that the program doesn't know. For a verb: the verb that another program calls so, the
+// nearest name, a forgotten `build` before a path. For an option: the nearest name of this verb, then other
+// verbs that have exactly this option.
+
 #include "cli/suggestions.h"
 
 #include <algorithm>
@@ -56,6 +60,7 @@ Error UnknownVerb(const Program& program, const std::string& word, const std::ve
   });
   if (ours != program.verbs.end()) {
     const std::vector<std::string> known = OptionNames(program, &*ours);
+    // The whole command is suggested only if it would be accepted: all of its options exist here as well.
     const bool fits = std::ranges::all_of(line, [&](const std::string& one) {
       return !one.starts_with('-') || std::ranges::find(known, one.substr(0, one.find('='))) != known.end();
     });
@@ -74,6 +79,7 @@ Error UnknownVerb(const Program& program, const std::string& word, const std::ve
   std::vector<std::string> names;
   for (const Verb& verb : program.verbs) names.push_back(verb.name);
   if (const std::string hint = DidYouMean(word, names); !hint.empty()) return std::move(error).WithHint(hint);
+  // A path in place of a verb.
   if (word.find_first_of("/.") != std::string::npos) {
     return std::move(error).WithHint(fmt::format("name a command first: '{} build {}'", program.name, word));
   }

@@ -1,3 +1,8 @@
+// The program's only writer on stdout and stderr, so that masking of secrets has no way around it. Output
+// that can't be written ends the program: a caller would otherwise read a truncated JSON document as a
+// result. It ends by _Exit, because this can be any depth of the call and any thread, and destructors of a
+// broken state must not run.
+
 #include "cli/terminal_output.h"
 
 #include <algorithm>
@@ -19,6 +24,7 @@ namespace {
 
 void WriteAll(std::FILE* stream, std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0) return;
+  // There is nowhere to report a failure of stderr, and the result of the run still counts.
   if (stream != stdout) return;
   const int reason = errno;
   // A reader that has seen enough, such as `head`, is no error to report.

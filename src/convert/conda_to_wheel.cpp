@@ -1,3 +1,7 @@
+// The wheel is described by the .dist-info that a Python distribution has in the package. conda's own
+// metadata can't replace it: index.json has no tags, and its requirements are names of conda packages and not
+// of Python's.
+
 #include "convert/conda_to_wheel.h"
 
 #include "conda/info/package_info.h"
@@ -35,6 +39,7 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
                                          const CondaToWheelOptions& options, const AbsPath& root) {
   PTPKG_TRY(Distribution distribution, FindDistribution(env, prefix, options.distribution));
   PTPKG_TRY(const std::vector<std::string> scripts, EntryPointsOf(info));
+  // A noarch package has no files for its scripts, only their entry points in link.json.
   PTPKG_TRY(distribution.entry_points, WithScripts(distribution.entry_points, scripts));
   CondaAsWheel result{.entry_points = distribution.entry_points, .placeholder = PlaceholderOf(info)};
   PTPKG_TRY(result.description, DescribeWheelFile(distribution));
@@ -46,6 +51,8 @@ Result<CondaAsWheel> ConvertCondaToWheel(Env& env, const StagedTree& prefix, con
             MakeWheelTree(env, prefix, distribution,
                           {.stem = name.Stem(), .prefix_placeholder = result.placeholder}, root));
   result.tree.dist_info.merge(NoteFilesForWheel(info));
+  // A wheel begins at site-packages. Absolute search paths below the package's prefix become relative to
+  // that.
   if (!result.placeholder.empty())
     result.relink.build_prefix = result.placeholder + "/" + distribution.site_packages;
   std::string layout = options.layout;

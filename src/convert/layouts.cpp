@@ -16,6 +16,8 @@ Result<elf::PathRule> ParseRule(const YamlNode& node) {
   const YamlNode* files = node.Find("files");
   const YamlNode* tag = node.Find("tag");
   const YamlNode* path = node.Find("rpath");
+  // No key is optional: the kind of tag decides whether LD_LIBRARY_PATH comes before or after the path
+  // (ld.so(8)).
   if (files == nullptr || tag == nullptr || path == nullptr || node.entries.size() != 3) {
     return Error(ErrorCode::kInvalidInput, "a rule has 'files', 'tag' and 'rpath'").At(node.span);
   }

@@ -38,7 +38,9 @@ std::map<std::string, std::string> NoteFiles(const auto& output) {
   return {{std::string(kPackageNoteName), FormatPackageNote(note)}};
 }
 
-/// The one tag of a file name that stands for just these.
+/// The one tag of a file name that stands for just these. Such a tag stands for the product of its three sets
+/// (PEP 425), so it fits only if the product has no further tags. `said` is a part of the product, so
+/// comparing the sizes is enough.
 Result<wheel::Tag> CompressTags(const std::vector<wheel::Tag>& tags, const std::string& dist_info) {
   std::set<wheel::Tag> said;
   std::set<std::string> python;
@@ -75,12 +77,14 @@ conda::PackageMetadata CondaMetadataOf(const recipe::CondaOutput& output,
   metadata.build_string = output.build_string;
   metadata.build_number = output.build_number;
   metadata.subdir = output.subdir;
+  // CEP 20: installers treat both alike. The second kind keeps the subdir of its machine.
   metadata.noarch_python = output.noarch_python || output.python_version_independent;
   metadata.track_features = output.track_features;
   for (const recipe::MatchSpec& spec : output.run) metadata.depends.push_back(spec.str());
   metadata.depends.insert(metadata.depends.end(), run_exports.begin(), run_exports.end());
   for (const recipe::MatchSpec& spec : output.run_constraints) metadata.constrains.push_back(spec.str());
   AddRunExports(metadata, output.run_exports);
+  // Other packages contain the scripts as files.
   if (metadata.noarch_python) metadata.entry_points = output.python_entry_points;
   metadata.license = output.about.license;
   metadata.license_family = output.about.license_family;
@@ -117,6 +121,7 @@ Result<WheelDescription> DescribeWheelFile(const Distribution& distribution) {
 }
 
 Result<Distribution> DistributionOf(Env& env, const recipe::WheelOutput& output, const StagedTree& prefix) {
+  // extra.ptpkg.wheel.name is also the new name of the wheel, so it selects only where there is a choice.
   const bool several = DistInfoFolders(prefix).size() > 1;
   PTPKG_TRY(Distribution distribution,
             FindDistribution(env, prefix, several ? output.wheel_name : std::string()));
@@ -131,6 +136,8 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
   PTPKG_TRY(description.metadata,
             wheel::ParseCoreMetadata(distribution.metadata, distribution.dist_info + "/METADATA"));
   PTPKG_TRY(const wheel::Version said, wheel::ParseVersion(description.metadata.Get("Version")));
+  // Build systems can take the version from somewhere else (setuptools_scm from git), and the wheel would get
+  // that one.
   wheel::Version built = said;
   PTPKG_TRY(const wheel::Version wanted, wheel::ParseVersion(output.version),
             "while comparing the recipe's version with the built distribution");
@@ -144,6 +151,7 @@ Result<WheelDescription> WheelDescriptionOf(const recipe::WheelOutput& output,
             "pass the recipe's version to the build (PKG_VERSION; PYTORCH_BUILD_VERSION for PyTorch), or "
             "correct the recipe");
   }
+  // The recipe's name and requirements come last, so that they win over the build's.
   if (!output.wheel_name.empty()) description.metadata.Set("Name", output.wheel_name);
   for (const std::string& requirement : output.wheel_requires) {
     description.metadata.Add("Requires-Dist", requirement);

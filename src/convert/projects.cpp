@@ -1,3 +1,8 @@
+// Some projects choose build string and layout by the backend they were built for, CUDA of some version or
+// the CPU. METADATA has no field for that. The backend shows in the requirements: a wheel for CUDA pins the
+// exact versions of NVIDIA's packages. data/projects.yaml maps such pins to text, and the first row that
+// matches decides.
+
 #include "convert/projects.h"
 
 #include <algorithm>
@@ -41,6 +46,7 @@ std::string PinnedText(const YamlNode& row, const Requirements& requirements) {
   const YamlNode* globs = row.Find("requires");
   PTPKG_ASSERT(globs != nullptr);
   for (const wheel::Requirement& requirement : requirements) {
+    // A range has no version that the build string could show.
     const bool pins = requirement.specifiers.size() == 1 && requirement.specifiers[0].first == "==";
     if (!pins || !Names(*globs, requirement.name)) continue;
     return ReplaceAll(TextOf(row, "text"), "{version}", requirement.specifiers[0].second);
@@ -68,6 +74,7 @@ std::string WheelLayoutOf(const YamlNode& wheel, const Requirements& requirement
   for (const YamlNode& row : rows->items) {
     const YamlNode* globs = row.Find("requires");
     PTPKG_ASSERT(globs != nullptr);
+    // The last row has no globs, for wheels without any of these requirements.
     const bool fits = globs->items.empty() || std::any_of(requirements.begin(), requirements.end(),
                                                           [&](const wheel::Requirement& requirement) {
                                                             return Names(*globs, requirement.name);

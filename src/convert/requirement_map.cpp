@@ -141,11 +141,13 @@ class Mapper {
 std::string AnyOf(const std::set<Terms>& choices) {
   std::vector<std::string> texts;
   for (const Terms& terms : choices) {
+    // A set of terms that includes another one demands more.
     const bool narrower = std::any_of(choices.begin(), choices.end(), [&](const Terms& other) {
       return other != terms && std::includes(terms.begin(), terms.end(), other.begin(), other.end());
     });
     if (!narrower) texts.push_back(TermsText(terms));
   }
+  // No parentheses are needed: '|' binds weaker than the ',' between terms.
   return Join(texts, "|");
 }
 
@@ -166,7 +168,8 @@ MappedRequirements Merge(const std::vector<Mapper>& mappers) {
   return mapped;
 }
 
-/// True if the requirement belongs to an extra, which nobody asked for.
+/// True if the requirement belongs to an extra, which nobody asked for. A search for the word is enough,
+/// because the answer only decides about a note.
 bool IsOfAnExtra(const wheel::Requirement& requirement) {
   return requirement.marker.find("extra") != std::string::npos;
 }
@@ -212,7 +215,9 @@ Result<MappedRequirements> MapRequirements(const wheel::CoreMetadata& metadata,
       if (!IsOfAnExtra(requirement)) not_applicable.push_back(text);
       continue;
     }
+    // conda has no markers: a requirement of some environments becomes one of all.
     if (applies < environments.size()) widened.push_back(text);
+    // Only now: a URL behind a marker that is false everywhere does no harm.
     if (!requirement.url.empty()) {
       return Error(ErrorCode::kUnsupported,
                    fmt::format("requirement '{}' has a URL, which conda packages cannot depend on", text));

@@ -38,7 +38,7 @@ std::string ProjectUrl(const wheel::CoreMetadata& metadata, const std::vector<st
   return "";
 }
 
-/// A text that says something: setuptools before 58 wrote UNKNOWN where the project said nothing.
+/// The text of `field`, "" for UNKNOWN: setuptools before 58 wrote that for an empty field.
 std::string MeaningfulField(const wheel::CoreMetadata& metadata, const std::string& field) {
   std::string text = metadata.Get(field);
   return Trim(text) == "UNKNOWN" ? std::string() : text;
@@ -135,6 +135,7 @@ Result<conda::PackageMetadata> MetadataOf(const wheel::WheelInfo& info, const Wh
   const auto known = names.find(distribution);
 
   conda::PackageMetadata metadata;
+  // Dependencies are mapped by the same table, so that packages for each other find each other.
   metadata.name = known == names.end() ? distribution : known->second.package;
   PTPKG_TRY(metadata.version, wheel::NormalizeVersion(info.metadata.Get("Version")));
   metadata.build_number = options.build_number;
@@ -168,6 +169,7 @@ Result<WheelAsConda> ConvertWheelToConda(Env& env, const wheel::UnpackedWheel& u
   PTPKG_TRY(result.metadata.license_files, LicenseFilesOf(env, unpacked));
   const ProjectCustom custom =
       CustomOf(unpacked.info.metadata, {.python = target.python, .build_number = options.build_number});
+  // The first that is not empty: the user's, the project's, conda-forge's usual form.
   result.metadata.build_string = options.build_string;
   if (result.metadata.build_string.empty()) result.metadata.build_string = custom.conda_build_string;
   if (result.metadata.build_string.empty()) {

@@ -49,6 +49,7 @@ Result<void> Want(const Execution& execution, std::size_t i, bool dry_run, Selec
   const IndexedPlan& plan = execution.plan;
   const Node& node = plan.NodeAt(i);
   NodeOutcome& outcome = selection.outcomes[i];
+  // Several nodes can need this one. It is looked up once, since a look-up compares all digests of a result.
   if (selection.wanted[i] || outcome.state == NodeState::kFound) return Ok();
   PTPKG_CHECK(execution.env.cancel.Check());
   if (MustRerun(node)) {

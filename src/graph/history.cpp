@@ -41,6 +41,7 @@ Result<std::string> History::Compare(const Node& node, const NodeKey& key) {
   if (!there) return std::string("first run");
   PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
   const auto record = ParseJson(text, path.str());
+  // An unreadable record counts as absent: the run that begins now writes a new one.
   if (!record || !record->is_object() || !record->contains("inputs") || !(*record)["inputs"].is_object()) {
     return std::string("first run");
   }

@@ -38,6 +38,7 @@ Result<NodeResult> MakeResult(const Execution& execution, std::size_t i,
   if (stage.claim) {
     PTPKG_TRY(claim, stage.claim(env, node, key));
   }
+  // Another run can have stored the result while this one waited for the claim.
   if (claim && if_there == Store::ExistingResult::kTake) {
     PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, key.key));
     if (made) {

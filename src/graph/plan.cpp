@@ -122,6 +122,7 @@ const Node* Plan::Find(std::string_view id) const {
   return nullptr;
 }
 
+// One pass: needs come first in the list (CheckPlan).
 std::vector<NodeKey> KeysOf(const Plan& plan) {
   std::map<std::string, std::string> keys;
   std::vector<NodeKey> result;

@@ -82,6 +82,7 @@ class NodeQueue {
       const std::size_t earlier = plan_.IndexOf(id);
       if (wanted_[earlier]) look_at(earlier);
     }
+    // One failed need settles a node. Stages that run after failures wait for the other needs.
     if (waiting) return failed && !stage.after_failures ? Readiness::kNever : Readiness::kWaiting;
     if (failed && (!stage.after_failures || good == 0)) return Readiness::kNever;
     if (failed_ && !stage.after_failures) return Readiness::kNever;
@@ -115,6 +116,7 @@ class Scheduler {
       const int share = budget_.FairShare(uses);
       for (std::size_t n = 0; n < ready.size(); ++n) {
         const bool light = uses[n] == JobUse::kNone;
+        // Only the nodes from this one on share the free jobs: those before it have taken theirs, or wait.
         const int taken = light ? 0 : budget_.Grant(std::span(uses).subspan(n), share);
         if (taken == 0 && !light) continue;
         queue_.MarkStarted(ready[n]);

@@ -26,6 +26,7 @@ Result<std::uint64_t> NodeRun::Number(const std::string& name) const {
 }
 
 Result<std::vector<std::string>> NodeRun::Texts(const std::string& name) const {
+  // JsonStringsOr takes a missing list for an empty one.
   PTPKG_TRY([[maybe_unused]] const Json list, Input(name));
   return JsonStringsOr(node_.inputs, name, {}, fmt::format("the inputs of node '{}'", node_.id));
 }

@@ -116,6 +116,7 @@ Result<std::map<std::string, Json>> TextChanges(Env& env, const Side& before, co
   for (const FilePair& pair : pairs) {
     if (!WantsText(pair)) continue;
     bytes += pair.before->size_bytes + pair.after->size_bytes;
+    // The first ones by path, without gaps.
     if (bytes > kMostTextsBytes) break;
     wanted.push_back(&pair);
     paths[0].insert(pair.old_path);
@@ -275,6 +276,7 @@ Json PackingChanges(const Side& before, const Side& after) {
   for (const auto& [path, file] : before.files) {
     const auto found = after.files.find(path);
     if (found == after.files.end() || !SameContent(file, found->second)) continue;
+    // Equal content in another size was compressed by another program or level. One such file is enough.
     if (file.stored_bytes == found->second.stored_bytes) continue;
     list.push_back("compression");
     break;

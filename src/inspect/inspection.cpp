@@ -43,6 +43,7 @@ Json ListedFileToJson(const ListedFile& file) {
 FileClass ClassOf(const TreeEntry& entry, const FactsByPath& facts) {
   if (entry.kind == FileKind::kSymlink) return FileClass::kSymlink;
   if (facts.contains(entry.path.str())) return FileClass::kElf;
+  // Each file was read, so a name such as x.so without ELF content is data.
   const FileClass by_name = ClassOfName(entry.path.str());
   return by_name == FileClass::kElf ? FileClass::kData : by_name;
 }
@@ -77,6 +78,7 @@ std::vector<ListedFile> FilesOf(const Listing& listing, const std::vector<TreeEn
   }
   const bool conda = listing.format == ArtifactFormat::kConda || listing.format == ArtifactFormat::kTarBz2;
   for (const ListedFile& file : listing.files) {
+    // The examination has no entries for conda's own files.
     if (conda && file.path.starts_with("info/")) files.push_back(file);
   }
   std::sort(files.begin(), files.end(),
@@ -268,6 +270,7 @@ Result<Inspection> InspectArtifact(Env& env, const AbsPath& artifact, const Insp
   check.on_file = [&](const RelPath& path, File& file) -> Result<void> {
     PTPKG_TRY(std::optional<ElfFacts> one, ReadElfFacts(file));
     if (!one) return Ok();
+    // ExamineArtifact calls on_file from several threads.
     const std::lock_guard lock(mutex);
     facts.emplace(path.str(), *std::move(one));
     return Ok();

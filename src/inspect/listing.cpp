@@ -36,6 +36,7 @@ void ListZip(const archive::ZipReader& zip, Listing& listing) {
                     .size_bytes = member.size_bytes,
                     .stored_bytes = member.stored_bytes,
                     .file_class = ClassOfName(member.name)};
+    // Zips made on Windows have no mode.
     if (member.mode != 0) file.mode = member.mode & kPermissions;
     if ((member.mode & kTypeMask) == kTypeLink) {
       file.file_class = FileClass::kSymlink;
@@ -84,6 +85,8 @@ class WheelDocumentReader {
       if (top.size() < member.name.size() && top.ends_with(kEnd)) folders.insert(top);
     }
     for (const std::string& folder : folders) {
+      // The rules for names of wheels also cover different spellings of one name, so the directory is read
+      // like a file name.
       const auto named =
           wheel::FileName::Parse(folder.substr(0, folder.size() - kEnd.size()) + "-py3-none-any.whl");
       if (named && file_name && named->Stem() == file_name->Stem()) return folder;

@@ -95,6 +95,7 @@ ArtifactMetadata MetadataOfConda(const conda::PackageInfo& info) {
     constexpr std::string_view kLicenses = "licenses/";
     if (name.starts_with(kLicenses)) metadata.license_files.push_back(name.substr(kLicenses.size()));
   }
+  // rattler-build and ptpkg name themselves here, conda-build in about.json.
   const auto tool = info.info_files.find("used_build_tool.json");
   if (tool != info.info_files.end()) {
     const auto said = ParseJson(tool->second, "info/used_build_tool.json");

@@ -32,6 +32,7 @@ void PrintTo(std::FILE* stream, std::string_view text) {
 void PrintResult(std::string_view line) { PrintTo(stdout, line); }
 void PrintLog(std::string_view line) { PrintTo(stderr, line); }
 
+// A name or a search path is far shorter. A wrong @FILE must not be read into memory whole.
 constexpr std::uint64_t kMaxArgumentBytes = 1U << 20U;
 constexpr std::string_view kNoHeader = "missing ELF header";
 
@@ -70,6 +71,7 @@ class Parser {
   Parser(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& words)
       : fs_(fs), cwd_(cwd), words_(words) {}
 
+  // Words take effect in their order. --help and --version end the parsing; later words are not even checked.
   Result<PatchelfCommand> Run() {
     while (next_ < words_.size()) {
       const std::string& word = words_[next_++];
@@ -260,6 +262,7 @@ class Parser {
 
   Result<void> TakePageSize() {
     PTPKG_TRY(const std::string word, Word());
+    // The value has no effect, but a wrong one is refused in patchelf's words.
     const bool digits = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
     if (!digits || word.find_first_not_of('0') == std::string::npos) {
       return Error(ErrorCode::kUsage, "invalid argument to --page-size");
@@ -292,6 +295,8 @@ struct Wording {
   bool is_all = false;  ///< Our own message adds nothing.
 };
 
+// The first row whose `ours` occurs in the message decides. tests/peers/elf/patchelf_cli.py compares the
+// result with patchelf.
 constexpr std::array<Wording, 6> kWordings = {{
     {"is not an ELF file", "not an ELF executable", true},
     {"the ELF header is truncated", kNoHeader, true},
@@ -360,6 +365,7 @@ void Print(const PatchelfCommand& command, const ElfSummary& summary) {
 }
 
 Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command, const std::string& name) {
+  // patchelf writes through a symlink, so the file that it leads to is edited.
   const auto file = fs.RealPath(name.starts_with('/') ? name : fmt::format("{}/{}", cwd.str(), name));
   if (!file) return SystemError(file.error(), "getting info about", name);
   PTPKG_TRY(const FileStat stat, fs.Stat(*file));
@@ -368,13 +374,16 @@ Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command
   if (!summary) return SystemError(summary.error(), "opening", name);
   for (const std::string& warning : summary->warnings) PrintLog(fmt::format("warning: {}", warning));
   PTPKG_CHECK(CheckSections(command, *summary));
+  // Refused this late because scripts look for patchelf's messages about the file, which come first.
   if (!command.unsupported.empty()) {
     return Error(ErrorCode::kUnsupported,
                  fmt::format("{} is not supported by ptpkg's patchelf", command.unsupported));
   }
+  // Printed before the edit: --print-rpath next to --set-rpath shows the old path.
   Print(command, *summary);
   elf::EditRequest edits = command.edits;
   edits.blank = 'X';  // scripts that look for leftovers expect it
+  // patchelf moves program headers without asking. A warning replaces the refusal.
   edits.allow_strip_hazard = true;
   auto patched = PatchElf(fs, {.file = *file, .output = command.output, .edits = std::move(edits)});
   if (!patched) return Reworded(patched.error());
@@ -409,6 +418,7 @@ int RunPatchelf(Fs& fs, const AbsPath& cwd, const std::vector<std::string>& word
     PrintResult(fmt::format("patchelf {}", kPatchelfVersion));
     return 0;
   }
+  // Each file is a transaction of its own: files before a failing one stay edited.
   for (const std::string& file : command->files) {
     if (command->debug) PrintLog(fmt::format("patching ELF file '{}'", file));
     if (const auto done = PatchOne(fs, cwd, *command, file); !done) {

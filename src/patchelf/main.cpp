@@ -34,6 +34,7 @@ int Run(const std::vector<std::string>& words) {
 
 // A signal ends it as any program: an edit in progress has its undo record.
 int main(int argc, char** argv) {
+  // A reader that closes its pipe early, like head, must not end the run before all files are edited.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   try {
     return Run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));

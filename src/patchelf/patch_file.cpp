@@ -62,6 +62,7 @@ Result<std::vector<std::byte>> EditedContent(File& file, const elf::EditPlan& pl
   const std::uint64_t size = std::min(plan.old_size, plan.new_size);
   PTPKG_TRY(const std::size_t got, file.ReadAt(0, MutableBytes(content).first(size)));
   if (got != size) return Error(ErrorCode::kCorrupt, "the file was cut short while it was read");
+  // In the plan's order of writing. memmove, since nothing keeps the two ranges of a copy apart.
   for (const elf::PlannedWrite& write : plan.writes) {
     std::byte* const to = content.data() + write.offset;
     if (write.copy_bytes != 0) std::memmove(to, content.data() + write.copy_from, write.copy_bytes);
@@ -99,6 +100,7 @@ Result<bool> ReplaceOutput(Fs& fs, const AbsPath& input, AbsPath output, const e
   PTPKG_TRY(const FileStat folder, fs.Lstat(scratch->path()));
   const AbsPath copy = scratch->path() / "copy";
   PTPKG_CHECK(fs.CopyFile(input, copy));
+  // The edit needs write permission even if the umask takes it; the copy gets its final mode afterwards.
   PTPKG_CHECK(fs.SetMode(copy, (folder.mode & kPlainBits) | kOwnerWrite));
   PTPKG_CHECK(fs.SetMtime(copy, folder.mtime_ns));  // now
   PTPKG_CHECK(elf::RecoverEdit(fs, copy));
@@ -121,12 +123,15 @@ Result<void> WriteOutput(Fs& fs, const PatchElfRequest& request, const Opened& o
     PTPKG_TRY(const bool replaced, ReplaceOutput(fs, request.file, output, plan, edits));
     if (replaced) return Ok();
   }
+  // No rename can replace a device or FIFO, so its content is written through in one pass.
   PTPKG_TRY(const std::vector<std::byte> content, EditedContent(*opened.file, plan));
   return fs.WriteThrough(output, content);
 }
 
 Result<bool> PatchOnce(Fs& fs, const PatchElfRequest& request) {
   const AbsPath& input = request.file;
+  // A killed edit left its undo record in the file, and the new plan must start from the old content. With
+  // --output the input stays as it is, and ReplaceOutput recovers the copy.
   if (!request.output) PTPKG_CHECK(elf::RecoverEdit(fs, input));
   PTPKG_TRY(Opened opened, OpenElf(fs, input));
   PTPKG_TRY(const elf::Edits edits, elf::ResolveEdits(fs, request.edits, opened.image, opened.facts));

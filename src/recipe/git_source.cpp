@@ -96,6 +96,7 @@ Result<GitSource> ReadGitSource(Reader& reader, const Node& item) {
   PTPKG_TRY(git.lfs, reader.BoolOf(&item, "lfs", false));
   PTPKG_TRY(git.submodules, reader.BoolOf(&item, "submodules", true));
   PTPKG_TRY(git.expected_commit, ReadCommit(reader, item));
+  // Known without the server; a tag or branch is compared once it is fetched.
   if (IsCommitId(git.rev) && !git.expected_commit.empty() && git.rev != git.expected_commit) {
     return InvalidGit("'source.rev' and 'source.expected_commit' name different commits", item.span);
   }

@@ -1,3 +1,7 @@
+// Each field that is left out here can change without a new build. To keep too much costs a build; to leave
+// out too much gives a wrong result from the cache. So a name that occurs anywhere in the texts counts as
+// used, in a comment as well.
+
 #include "recipe/native_build.h"
 
 #include <algorithm>
@@ -26,6 +30,7 @@ bool IsAlwaysKept(const Recipe& recipe, const std::string& key) {
 
 }  // namespace
 
+// Whole words: a name with '_' around it is another variable (PKG_HASH in MY_PKG_HASHES).
 bool MentionsVariable(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const bool starts = at == 0 || !IsWordByte(text[at - 1]);
@@ -48,6 +53,7 @@ NativeBuild NativeBuildOf(const Recipe& recipe, const std::vector<std::string>& 
   part.staging = recipe.staging;
   part.noarch_python = recipe.noarch_python;
   part.python_version_independent = recipe.python_version_independent;
+  // The build copies the files of tests into the package. The rest of a test matters only when it runs.
   for (const Test& test : recipe.tests) {
     const auto* script = std::get_if<ScriptTest>(&test);
     if (script == nullptr || !script->HasFiles()) continue;

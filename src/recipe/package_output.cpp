@@ -56,6 +56,7 @@ CondaOutput CondaOutputOf(const Recipe& recipe) {
           .layout = LayoutOf(recipe, "conda"),
           .allow_unresolved = recipe.ptpkg.allow_unresolved,
           .device_code = recipe.ptpkg.device_code,
+          // The texts are made here, so that the packer needs no rules of recipes.
           .rendered_recipe_yaml = YamlText(RecipeToJson(recipe)),
           .variant_config_yaml = YamlText(Json(recipe.variant)),
           .tests_yaml = TestsYaml(recipe)};

@@ -37,6 +37,7 @@ Result<std::vector<std::string>> ReadFormats(Reader& reader, const Node& node) {
       return InvalidExtra(fmt::format("unknown format '{}'", text.text), text.node->span)
           .WithHint("the formats are 'conda', 'tar.bz2', 'wheel' and 'zip'");
     }
+    // Two would be one file, written twice.
     if (std::find(formats.begin(), formats.end(), text.text) != formats.end()) {
       return InvalidExtra(fmt::format("format '{}' is listed twice", text.text), text.node->span);
     }
@@ -67,6 +68,7 @@ Result<LayoutRule> ReadLayoutRule(Reader& reader, const Node& node) {
               "packages can be installed anywhere, so write the path relative to the file: "
               "\"$ORIGIN/../lib\"");
     }
+    // ld.so separates entries by ':', so one entry with a ':' would be two.
     if (entry.text.find(':') != std::string::npos) {
       return InvalidExtra(fmt::format("search path '{}' contains a ':'", entry.text), entry.node->span)
           .WithHint("write each entry as an item of its own");
@@ -152,6 +154,7 @@ Result<std::map<std::string, std::string>> ReadZipTexts(Reader& reader, const No
     texts.emplace(entry.key, std::move(text));
   }
   for (const Entry& entry : node->entries) {
+    // In sorted names, the first one from "key/" on is below the key, if any is.
     const auto below = texts.lower_bound(entry.key + "/");
     if (!texts.contains(entry.key) || below == texts.end() || !below->first.starts_with(entry.key + "/"))
       continue;
@@ -171,6 +174,7 @@ Result<ZipPart> ReadZipPart(Reader& reader, const Node& zip) {
       return InvalidExtra(fmt::format("'extra.ptpkg.zip.name' ends with '{}'", kEnding), name->span)
           .WithHint("remove the extension: ptpkg adds it");
     }
+    // Checked with the ending, by which a name can become too long.
     const std::string file = part.name + std::string(kEnding);
     if (const auto problem = NameProblem(file))
       return InvalidExtra(fmt::format("'{}' {}", ShownName(file), *problem), name->span);
@@ -259,10 +263,12 @@ Result<BuildScript> ReadDevScript(Reader& reader, const Node* dev) {
 Result<void> CheckZipKeys(const Node& section) {
   const Node* formats = section.Find("formats");
   const bool at_top = formats != nullptr && MayName(*formats, "zip");
+  // Keys at the top are useful as soon as any output makes a zip.
   bool anywhere = at_top;
   if (const Node* outputs = section.Find("outputs")) {
     for (const Entry& output : outputs->entries) {
       const Node* own = output.value.Find("formats");
+      // An output's own list replaces the list of the top level.
       const bool makes = own == nullptr ? at_top : MayName(*own, "zip");
       anywhere = anywhere || makes;
       if (!makes) PTPKG_CHECK(RefuseZipKeys(output.value, "extra.ptpkg.outputs." + output.key));

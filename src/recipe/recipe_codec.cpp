@@ -16,9 +16,6 @@
 #include "support/text/json.h"
 #include "support/text/name_problem.h"
 
-// The field lists below are the codec. tests/unit/recipe/recipe_codec_test.cpp counts the fields of each
-// struct, so that a new one cannot be forgotten here.
-
 namespace ptpkg::versions {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MatchSpec, name, version, build)
 }  // namespace ptpkg::versions
@@ -116,6 +113,7 @@ Json EncodeSources(const std::vector<Source>& sources) {
   Json list = Json::array();
   for (const Source& source : sources) {
     Json item = source;
+    // Digest has no conversion to JSON, so both are written as text.
     item["sha256"] = source.sha256 ? source.sha256->Hex() : "";
     item["md5"] = source.md5 ? source.md5->Hex() : "";
     list.push_back(std::move(item));

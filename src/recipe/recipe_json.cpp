@@ -16,6 +16,7 @@ namespace {
 /// Collects the members that are not empty.
 class Members {
  public:
+  // 0 and false count as given.
   Members& Add(const char* key, Json value) {
     const bool empty = value.is_null() ||
                        (value.is_string() && value.get_ref<const std::string&>().empty()) ||
@@ -36,6 +37,7 @@ class Members {
 Json SourceToJson(const Source& source) {
   Members members;
   Json urls = Json::array();
+  // This text ends up in public packages.
   for (const std::string& url : source.urls) urls.push_back(ShownUrl(url));
   members.Add("url", std::move(urls)).Add("path", source.path).Add("file_name", source.file_name);
   members.Add("target_directory", source.target_directory).Add("patches", source.patches);
@@ -48,6 +50,7 @@ Json SourceToJson(const Source& source) {
   // A ref that moves is written as the commit that it was.
   const bool keeps_name = git.commit.empty() || !git.tag.empty();
   members.Add("git", ShownGitUrl(git.url)).Add("tag", git.tag).Add("branch", keeps_name ? git.branch : "");
+  // A recipe has one of tag, branch and rev, so the commit takes the place of the branch.
   members.Add("rev", keeps_name ? git.rev : git.commit);
   members.Add("expected_commit", git.commit.empty() ? git.expected_commit : git.commit);
   if (git.depth != 0) members.Add("depth", git.depth);
@@ -67,6 +70,7 @@ Json ScriptToJson(const BuildScript& script) {
 Json DynamicLinkingToJson(const DynamicLinking& linking) {
   Members members;
   members.Add("rpaths", linking.rpaths).Add("rpath_allowlist", linking.rpath_allowlist);
+  // No glob means all files, which is the default and thus left out.
   members.Add("binary_relocation", linking.relocates ? Json(linking.relocated) : Json(false));
   return members.Add("overlinking_behavior", linking.overlinking_is_error ? "" : "ignore").Take();
 }
@@ -96,6 +100,7 @@ Json BuildToJson(const Recipe& recipe) {
   members.Add("dynamic_linking", DynamicLinkingToJson(recipe.dynamic_linking));
   members.Add("always_include_files", recipe.always_include_files);
   members.Add("always_copy_files", recipe.always_copy_files);
+  // The names of the features follow from their number and the package's name.
   if (!recipe.track_features.empty()) {
     members.Add("variant", Json{{"down_prioritize_variant", recipe.track_features.size()}});
   }
@@ -150,6 +155,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
   Members layouts;
   for (const auto& [family, layout] : extra.layouts) layouts.Add(family.c_str(), LayoutToJson(layout));
   Members members;
+  // Without a list, the build decides.
   if (extra.formats_given) members.Add("formats", extra.formats);
   if (extra.memory_per_job > 0) members.Add("memory_per_job", extra.memory_per_job);
   if (!extra.resume) members.Add("resume", false);
@@ -189,6 +195,7 @@ const char* ModulesKey(const std::string& language) {
 }
 
 Json TestToJson(const PythonTest& test) {
+  // Always written: false is not the default, and an item without any key would be no test.
   Json python = {{"pip_check", test.pip_check}};
   if (!test.imports.empty()) python["imports"] = test.imports;
   if (!test.python_versions.empty()) python["python_version"] = test.python_versions;

@@ -111,6 +111,7 @@ Result<void> ApplyRunPins(std::vector<MatchSpec>& run, const std::map<std::strin
   for (MatchSpec& spec : run) {
     const auto bounds = run_pins.find(spec.name);
     const auto version = host.find(spec.name);
+    // pin_run_as_build of conda-build: a version that the recipe writes itself wins.
     if (!IsBare(spec) || bounds == run_pins.end() || version == host.end()) continue;
     PTPKG_TRY(spec.version, versions::PinConstraint(version->second, bounds->second));
   }

@@ -1,3 +1,7 @@
+// ${{ NAME }} in a script becomes "${NAME}" for these names, which only exist while the script runs. Any
+// other name in capitals does as well, since packages of the build environment export more. So the list
+// serves hints and suggestions, and names that are not all capitals (CUDAToolkit_ROOT).
+
 #include "recipe/script_variables.h"
 
 #include <algorithm>

@@ -28,6 +28,7 @@ Error InvalidTest(std::string message, const SourceSpan& span) {
 /// The keys of `item` that say what kind of test it is: several are several tests.
 Result<std::vector<std::string_view>> KindsOf(const Node& item) {
   std::vector<std::string_view> kinds;
+  // In the order of the item, which decides the positions of the tests.
   for (const Entry& entry : item.entries) {
     const auto* const kind = std::find(kKinds.begin(), kKinds.end(), entry.key);
     if (kind != kKinds.end()) kinds.push_back(*kind);

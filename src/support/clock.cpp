@@ -21,6 +21,7 @@ std::unique_ptr<Clock> MakeOsClock() { return std::make_unique<OsClock>(); }
 
 Result<void> SleepUnlessCancelled(Clock& clock, std::chrono::milliseconds duration,
                                   const CancelToken& cancel) {
+  // An interrupt must look immediate to a person; 20 wake-ups a second cost nothing.
   constexpr std::chrono::milliseconds kPiece{50};
   while (duration.count() > 0) {
     PTPKG_CHECK(cancel.Check());

@@ -4,6 +4,7 @@ namespace ptpkg {
 
 namespace {
 
+// Env holds references, which can't be assigned: a copy with another one is built member by member.
 Env With(const Env& env, Fs& fs, Reporter& reporter) {
   return {.fs = fs,
           .process = env.process,

@@ -35,6 +35,7 @@ std::string_view ErrorCodeName(ErrorCode code) {
   static constexpr auto kNames = std::to_array<std::string_view>(
       {"usage", "invalid_input", "not_found", "already_exists", "hash_mismatch", "corrupt", "unsupported",
        "io", "command_failed", "network", "refused", "check_failed", "cancelled", "internal"});
+  // An enumerator without a name doesn't compile.
   static_assert(kNames.size() == static_cast<std::size_t>(ErrorCode::kInternal) + 1);
   return kNames[static_cast<std::size_t>(code)];
 }
@@ -44,6 +45,7 @@ namespace {
 ErrorCode CodeOfErrno(int sys_errno) {
   switch (sys_errno) {
     case ENOENT:
+    // "a/b" doesn't exist if "a" is a file.
     case ENOTDIR:
       return ErrorCode::kNotFound;
     case EEXIST:
@@ -89,6 +91,7 @@ bool IsInsideCharacter(std::string_view text, std::size_t at) {
 
 /// Position of byte `at` of `text` in MaskCredentials(text); for a masked byte, the start of the mask.
 std::size_t PlaceInMasked(std::string_view text, std::size_t at) {
+  // Each mask before `at` shifts it by the difference of the two lengths.
   std::size_t place = at;
   for (const TextRange& range : CredentialsIn(text)) {
     if (range.begin >= at) break;
@@ -101,6 +104,7 @@ std::size_t PlaceInMasked(std::string_view text, std::size_t at) {
 /// A minified document is one line of megabytes: what is far from the place is cut off, at whole characters.
 ShownLine ShowLine(const SourceSpan& span) {
   const std::string_view written = span.excerpt.view();
+  // The span counts in the line as written, and the masked line is shown: hence PlaceInMasked.
   const std::string line = MaskCredentials(written);
   const std::size_t begins = std::min(static_cast<std::size_t>(std::max(span.column, 1)) - 1, written.size());
   const std::size_t ends = begins + static_cast<std::size_t>(std::max(span.length, 1));
@@ -128,6 +132,7 @@ ShownLine ShowLine(const SourceSpan& span) {
 /// Text before and under the caret keeps its tabs, so that the columns meet in any terminal.
 std::string CaretLine(const ShownLine& shown) {
   std::string line;
+  // kCut has three bytes and one column.
   const std::size_t mark = shown.text.starts_with(kCut) ? kCut.size() - 1 : 0;
   for (std::size_t i = 0; i < shown.column; ++i) {
     const std::size_t at = i + (i > 0 ? mark : 0);
@@ -162,6 +167,7 @@ std::string FormatError(const Error& error) {
   }
   for (const std::string& frame : error.context()) text += fmt::format("\n  note: {}", frame);
   if (!error.hint().empty()) text += fmt::format("\n  hint: {}", error.hint());
+  // Masked as a whole, because any part can quote foreign text: the message, a note, the line of a file.
   return DisplayText(MaskSecrets(MaskCredentials(text)));
 }
 

@@ -17,6 +17,7 @@ Error InternalError(std::string_view what) {
 
 Error CurrentInternalError() {
   try {
+    // Rethrows what the caller's catch block holds, so that one function serves all of them.
     throw;
   } catch (const std::exception& failure) {
     return InternalError(failure.what());

@@ -33,6 +33,7 @@ std::optional<std::vector<std::string>> Normalise(std::string_view text, bool cl
 }  // namespace
 
 Result<RelPath> RelPath::Parse(std::string_view text) {
+  // Refused and not normalised: two spellings of one member would be two entries of a tree or archive.
   if (text.empty()) return BadPath(text, "it is empty");
   if (text.front() == '/') return BadPath(text, "it is absolute");
   if (text.find('\0') != std::string_view::npos) return BadPath(text, "it contains a NUL byte");
@@ -75,6 +76,7 @@ RelPath RelPath::operator/(const RelPath& tail) const { return RelPath(text_ + "
 RelPath RelPath::operator/(std::string_view tail) const { return *this / Literal(tail); }
 
 bool RelPath::IsWithin(const RelPath& folder) const {
+  // With the '/': "lib64/x" is not within "lib".
   return text_ == folder.text_ || text_.starts_with(folder.text_ + "/");
 }
 
@@ -82,6 +84,7 @@ Result<AbsPath> AbsPath::Parse(std::string_view text) {
   if (text.empty()) return BadPath(text, "it is empty");
   if (text.front() != '/') return BadPath(text, "it is not absolute");
   if (text.find('\0') != std::string_view::npos) return BadPath(text, "it contains a NUL byte");
+  // ".." is resolved as text. Callers use Fs::RealPath where symlinks matter.
   return AbsPath("/" + Join(*Normalise(text, /*clamp=*/true), "/"));
 }
 
@@ -132,6 +135,7 @@ std::string RelativeFrom(std::string_view from, std::string_view to) {
   const std::vector<std::string> target = *Normalise(to, /*clamp=*/true);
   const auto [at_source, at_target] =
       std::mismatch(source.begin(), source.end(), target.begin(), target.end());
+  // Up from `from` to the common directory, then down to `to`.
   std::vector<std::string> parts(static_cast<std::size_t>(source.end() - at_source), "..");
   parts.insert(parts.end(), at_target, target.end());
   return parts.empty() ? "." : Join(parts, "/");

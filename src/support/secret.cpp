@@ -133,6 +133,7 @@ class Remembered {
     const std::shared_lock lock(mutex_);
     std::vector<TextRange> found;
     for (const std::string& form : forms_) {
+      // From at + 1, because a secret such as "abab…" can overlap itself.
       for (std::size_t at = text.find(form); at != std::string_view::npos; at = text.find(form, at + 1)) {
         if (IsWhole(text, at, form.size())) found.push_back({.begin = at, .end = at + form.size()});
       }
@@ -176,6 +177,7 @@ void RememberSecret(std::string_view value) { TheRemembered().Add(value); }
 void RememberSecretsOf(std::string_view url) {
   for (const TextRange& range : CredentialsIn(url)) {
     std::string_view value = url.substr(range.begin, range.end - range.begin);
+    // Only the password of "user:password" is secret; a user name as a secret would mask ordinary words.
     const bool is_user_info = range.end < url.size() && url[range.end] == '@';
     const std::size_t colon = is_user_info ? value.find(':') : std::string_view::npos;
     if (colon != std::string_view::npos) value.remove_prefix(colon + 1);

@@ -30,6 +30,7 @@ constexpr PrefixRule kRules[] = {
 
 std::string BuildHash(const Json& input) {
   PTPKG_ASSERT(input.is_object());
+  // conda-build's length. The blanks that json.dumps writes after ',' and ':' are part of what is hashed.
   constexpr std::size_t kDigits = 7;
   return Sha1OfText(DumpJsonPython(input)).Hex().substr(0, kDigits);
 }

@@ -9,6 +9,8 @@ std::optional<Value> ChosenValues::Read(const std::string& key) {
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     for (const Axis::Column& column : axes_[i].columns) {
       if (column.key != normal) continue;
+      // An axis without a choice gives its first value, so that one evaluation finds several open axes. The
+      // result doesn't count then.
       const auto chosen = choice_.find(i);
       if (chosen == choice_.end()) open_.insert(i);
       const Value& value = column.values[chosen == choice_.end() ? 0 : chosen->second];

@@ -1,5 +1,6 @@
-// Each file is read by itself, and then merged into what the earlier ones said: keys, groups of keys and
-// pins. The axes are made of the merged keys. Layer: variant.
+// Each file is read on its own and merged into the result of the earlier ones: keys, groups of keys and pins.
+// The merged keys become axes, at the place of the first key of their group. Settings narrow the axes last,
+// so they win over all files. Layer: variant.
 
 #include "variant/config.h"
 
@@ -82,7 +83,8 @@ Result<std::vector<const Node*>> ValueNodes(const FileSyntax& syntax, const reci
   return syntax.reader.ReadItems(value);
 }
 
-/// A platform is chosen when the recipe is rendered: files of channels say for which one they are.
+/// The command line chooses the platform. Variant files of channels only list the platforms that they are
+/// for.
 Result<void> CheckPlatform(const FileSyntax& syntax, const recipe::Entry& entry) {
   PTPKG_TRY(const std::vector<const Node*> items, ValueNodes(syntax, entry));
   std::vector<std::string> platforms;
@@ -261,6 +263,7 @@ auto FindValues(Keys& keys, const std::string& key) -> decltype(keys.data()) {
 }
 
 void MergeFile(VariantFile file, MergedFiles& merged) {
+  // First, because `extend_keys` also counts for the keys of its own file, wherever it stands there.
   merged.extended.insert(file.extended.begin(), file.extended.end());
   for (KeyValues& key : file.keys) {
     KeyValues* known = FindValues(merged.keys, key.key);
@@ -276,6 +279,8 @@ void MergeFile(VariantFile file, MergedFiles& merged) {
       known->values = std::move(key.values);
     }
   }
+  // A later file replaces all groups: half of an old group beside a new one would pair keys that nobody
+  // paired.
   if (file.zip_groups) merged.zip_groups = *std::move(file.zip_groups);
   for (auto& [name, bounds] : file.run_pins) merged.run_pins.insert_or_assign(name, std::move(bounds));
 }
@@ -296,6 +301,7 @@ Result<void> CheckZipKeys(const std::vector<ZipGroup>& groups, const std::vector
     const KeyValues* first = nullptr;
     for (const ZipKey& member : group.keys) {
       const KeyValues* values = FindValues(keys, member.key);
+      // Selectors leave some keys of a group without values on this platform.
       if (group.lenient && (values == nullptr || values->values.empty())) continue;
       if (values == nullptr) return UnknownZipKey(member, keys);
       if (!seen.insert(member.key).second) {
@@ -363,7 +369,10 @@ Error SeveralRows(const Axis& axis, const Axis::Column& column, const KeySetting
                             Join(others, ", ")));
 }
 
-/// Leaves the rows that `settings` name.
+/// Leaves the rows that `settings` name. Each setting narrows the rows that the ones before it left. If none
+/// of them has its value, the value replaces the column. This is possible only for a single row: of several
+/// rows, nobody could say which values of the other columns go with the new one. If `settings` has all
+/// columns, nothing is left to say.
 Result<void> ApplySettings(const KeySettings& settings, Axis& axis) {
   std::vector<std::size_t> rows(axis.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});

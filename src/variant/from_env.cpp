@@ -180,6 +180,7 @@ class EnvironmentReader {
     }
     PTPKG_TRY(VariableTable built_in, ParseTable(kFromEnvYaml, kTableName));
     tables_.push_back(std::move(built_in));
+    // A copy, because Apply removes from env_ each variable that became something.
     const std::map<std::string, std::string> variables = env_.variables;
     for (const auto& [name, value] : variables) {
       if (!value.empty()) PTPKG_CHECK(Take(name, value));
@@ -205,6 +206,8 @@ class EnvironmentReader {
     if (!is_directory && recipe.Name() != table.recipe) return Ok();
     PTPKG_TRY(choices_.recipes.back(), AbsPath::Resolve(folder, table.recipe));
     ++with_table_;
+    // Several recipes of one directory share its table. Tables of two directories could read one variable in
+    // two ways.
     if (folder_ == folder) return Ok();
     if (folder_) {
       return Error(ErrorCode::kUsage,
@@ -262,6 +265,7 @@ class EnvironmentReader {
       return Error(ErrorCode::kUsage, fmt::format("{}: {}", taken.Shown(), reason))
           .WithHint(fmt::format("unset {}", taken.name));
     }
+    // An unused variable stays in the environment of the run: nothing of it has been carried out.
     if (const std::string reason = taken.Text("unused"); !reason.empty()) {
       choices_.lines.push_back(fmt::format("{}: not used: {}", taken.Shown(), reason));
       return Ok();

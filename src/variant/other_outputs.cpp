@@ -1,3 +1,7 @@
+// Names of outputs can be expressions, so only evaluating their heads for a choice shows which output has a
+// name. This reads axes. The output that asks must open them too: under another value, the same name might
+// belong to another output, or to none.
+
 #include "variant/other_outputs.h"
 
 #include <fmt/core.h>
@@ -89,6 +93,7 @@ Result<std::size_t> StagingOutput(const RenderInputs& inputs, const recipe::Eval
     if (!inputs.outputs[i].staging) continue;
     names.push_back(head.name);
     if (head.name != heir.inherit) continue;
+    // No early end at the first one: a second output of that name is an error.
     if (found) return NotUnique(heir);
     found = i;
   }

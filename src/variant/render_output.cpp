@@ -86,6 +86,7 @@ Result<recipe::Evaluation> EvaluateOutput(const RenderInputs& inputs, std::size_
 UsedKeys KeysOfHash(const recipe::Evaluation& evaluation, const Rendered* inherited, ChosenValues& values) {
   const recipe::Recipe& recipe = evaluation.recipe;
   UsedKeys used = values.used();
+  // A noarch package is the same for each Python, also where its recipe reads the key.
   if (recipe.noarch_python) used.erase("python");
   if (inherited != nullptr) used.insert(inherited->used.begin(), inherited->used.end());
   used.insert_or_assign("target_platform", Value(recipe.subdir));
@@ -153,6 +154,8 @@ class OutputRenderer::Others final : public recipe::OtherOutputs {
 
   Result<Facts> Find(const std::string& name, bool exact) override {
     const RenderInputs& inputs = renderer_.inputs_;
+    // An exact pin holds the other output's build string and thus its hash, so it needs the whole rendering.
+    // A version needs only the head, which opens fewer axes.
     PTPKG_TRY(const std::size_t index, PinnedOutput(inputs, name, self_, choice_, values_));
     if (!exact) {
       PTPKG_TRY(const recipe::Recipe head, HeadOf(inputs, index, choice_, values_));
@@ -179,6 +182,7 @@ class OutputRenderer::Others final : public recipe::OtherOutputs {
 };
 
 Result<const Rendered*> OutputRenderer::Render(std::size_t index, const Choice& choice) {
+  // An output that is still being rendered and is asked for again waits for itself.
   const auto key = std::pair(index, choice);
   if (const auto there = rendered_.find(key); there != rendered_.end()) return &there->second;
   if (std::find(active_.begin(), active_.end(), index) != active_.end()) {
@@ -197,9 +201,12 @@ Result<Rendered> OutputRenderer::Make(std::size_t index, const Choice& choice) {
   Others others(*this, index, choice, values);
   Result<recipe::Evaluation> first = EvaluateOutput(inputs_, index, values, others, HashTexts{});
   const Rendered* inherited = nullptr;
+  // The staging output is rendered even if axes are open already: it opens its own, and the caller unfolds
+  // all of them in one step.
   if (first && !first->inherit.empty() && !first->recipe.skip) {
     PTPKG_TRY(inherited, Inherited(*first, choice, values));
   }
+  // Before any error counts: with open axes, it might come from a first value that was never chosen.
   if (!values.open().empty()) return Rendered{.open = values.open(), .recipe = {}, .used = {}};
   if (inherited != nullptr && inherited->refused) {
     values.used().insert(inherited->used.begin(), inherited->used.end());

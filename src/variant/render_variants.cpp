@@ -24,6 +24,8 @@ namespace {
 
 using recipe::NormalizedKey;
 
+// Far above real matrices. Without zip_keys, the lists of a channel's variant file multiply beyond any
+// memory.
 constexpr std::size_t kMaxVariants = 10000;
 
 /// A complete choice, and the output for it.
@@ -68,7 +70,8 @@ Result<std::vector<Choice>> UnfoldAxes(const RenderInputs& inputs, const Choice&
   return choices;
 }
 
-/// Adds the leaves below `choice` of the output `index`.
+/// Adds the leaves below `choice` of the output `index`. Each level chooses on at least one more axis, so it
+/// is at most as deep as there are axes.
 Result<void> AddLeaves(const RenderInputs& inputs, OutputRenderer& renderer, std::size_t index,
                        const Choice& choice, Leaves& leaves) {
   PTPKG_TRY(const Rendered* rendered, renderer.Render(index, choice));
@@ -192,6 +195,8 @@ Result<std::vector<std::size_t>> Selected(const std::vector<recipe::Recipe>& rec
   std::iota(kept.begin(), kept.end(), std::size_t{0});
   Variants others;
   for (const recipe::Recipe& recipe : refused) others.push_back(&recipe.variant);
+  // Keys narrow one after the other, so a value counts as unknown if the keys before it left no variant with
+  // that value.
   for (const auto& [key, wanted] : select) {
     Variants known = others;
     for (const std::size_t i : kept) known.push_back(&recipes[i].variant);
@@ -245,6 +250,8 @@ Result<std::vector<recipe::Recipe>> Render(Fs& fs, const AbsPath& recipe_path, c
   for (const std::size_t i : kept) selected.push_back(matrix.recipes[i]);
   std::vector<recipe::Recipe> all = std::move(matrix.recipes);
   all.insert(all.end(), matrix.refused.begin(), matrix.refused.end());
+  // The names of outputs are checked against all variants, file names only among the selected ones: the
+  // others are not built.
   PTPKG_CHECK(CheckRendered(document, outputs, all, selected));
   return selected;
 }

@@ -105,6 +105,7 @@ bool FindWayBack(const Needs& needs, std::vector<std::string>& way, std::set<std
 /// No output may be built with one that is built with it.
 Result<void> CheckOrder(const std::vector<recipe::OutputDocument>& outputs, const Needs& needs) {
   for (const auto& [name, unused] : needs) {
+    // `dead` is new for each start: a name that leads nowhere from here can be on another circle.
     std::vector<std::string> way = {name};
     std::set<std::string> dead;
     if (!FindWayBack(needs, way, dead)) continue;

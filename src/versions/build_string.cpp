@@ -74,6 +74,7 @@ Result<void> CheckBuildString(std::string_view build) {
 Result<BuildPattern> BuildPattern::Parse(std::string_view text) {
   BuildPattern pattern;
   pattern.text_ = std::string(text);
+  // Only both anchors make a regular expression, as in conda. All other texts are literals or have stars.
   if (text.size() > 1 && text.starts_with('^') && text.ends_with('$')) {
     PTPKG_TRY(pattern.regex_, Regex::Compile(text));
     return pattern;
@@ -101,6 +102,8 @@ bool WildcardMatches(std::string_view text, std::string_view pattern) {
   if (parts.size() == 1) return text == pattern;
   if (!text.starts_with(parts.front())) return false;
   std::string_view rest = text.substr(parts.front().size());
+  // The leftmost occurrence of a part leaves the most text to the parts behind it, so no other one is ever
+  // tried.
   for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
     const std::size_t at = rest.find(parts[i]);
     if (at == std::string_view::npos) return false;

@@ -92,6 +92,8 @@ Version::Segment Version::ParseSegment(std::string_view text) {
 }
 
 Version::Part Version::ParsePart(std::string_view text) {
+  // The last character is put aside before the others become dots, and returns as the end of the last
+  // segment.
   const bool trailing = text.size() > 1 && (text.back() == '_' || text.back() == '-');
   std::string dotted = WithDots(trailing ? text.substr(0, text.size() - 1) : text);
   if (trailing) dotted += '_';
@@ -106,6 +108,7 @@ Version Version::AnyText(std::string_view text) {
   const std::string lower = ToLower(version.text_);
   std::string_view rest = lower;
   const std::size_t mark = rest.find('!');
+  // The epoch is the first segment, so it decides before all others.
   version.main_.push_back(ParseSegment(mark == std::string_view::npos ? "0" : rest.substr(0, mark)));
   if (mark != std::string_view::npos) rest.remove_prefix(mark + 1);
   const std::size_t plus = rest.find('+');
@@ -125,6 +128,7 @@ Result<Version> Version::Parse(std::string_view text) {
 
 std::strong_ordering Version::Compare(const Atom& left, const Atom& right) {
   if (left.rank != right.rank) return left.rank <=> right.rank;
+  // Numbers have no leading zeros (ParseSegment), so the longer one is larger.
   if (left.rank == Atom::Rank::kNumber && left.text.size() != right.text.size()) {
     return left.text.size() <=> right.text.size();
   }
@@ -158,6 +162,8 @@ std::strong_ordering operator<=>(const Version& left, const Version& right) {
 }
 
 bool Version::StartsWith(const Version& prefix) const {
+  // Everything before the last atom of `prefix` must be equal. The last atom itself can be the beginning of a
+  // longer word.
   const bool local = !prefix.local_.empty();
   if (local && Compare(main_, prefix.main_, kAll) != std::strong_ordering::equal) return false;
   const Part& mine = local ? local_ : main_;

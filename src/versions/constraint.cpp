@@ -1,3 +1,8 @@
+// Two questions about match specs. With a list of packages, FindCollision asks each pair of specs about each
+// package. Without a list, CanBeSatisfied tries witnesses: versions at, below and above each bound of the
+// clauses. Between two neighbouring bounds each clause gives all versions the same answer, so one witness
+// there decides for all of them.
+
 #include "versions/constraint.h"
 
 #include <algorithm>
@@ -16,6 +21,8 @@ std::string NextFamily(std::string text) {
     text.pop_back();
   if (text.empty() || !IsDigit(text.back())) return text + "0";
   std::size_t at = text.size();
+  // Digits are counted up as text, since a date or a hash in a version can exceed any integer type. "1.9"
+  // becomes "1.10".
   while (at > 0 && text[at - 1] == '9') text[--at] = '0';
   if (at > 0 && IsDigit(text[at - 1])) {
     ++text[at - 1];
@@ -43,6 +50,8 @@ std::vector<Version> Witnesses(const std::vector<Version>& bounds) {
   return witnesses;
 }
 
+/// Only literals decide. Two patterns might admit no common text, but that takes an intersection of automata,
+/// so they count as satisfiable.
 bool BuildsCanBeSatisfied(std::span<const Constraint> constraints) {
   return std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& one) {
     const std::optional<std::string> literal = one.build().Literal();
@@ -91,6 +100,8 @@ bool CanBeSatisfied(std::span<const Constraint> constraints) {
   const std::vector<Version> witnesses = Witnesses(bounds);
   return std::any_of(witnesses.begin(), witnesses.end(), [&](const Version& witness) {
     return std::all_of(constraints.begin(), constraints.end(), [&](const Constraint& constraint) {
+      // A clause with a star inside compares text. It has no bound and thus no witness, so it excludes
+      // nothing here.
       return constraint.version().HasWildcard() || constraint.version().Matches(witness);
     });
   });

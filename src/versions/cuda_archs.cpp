@@ -72,7 +72,8 @@ Result<void> AddWord(const std::string& word, DeviceArchitectures& list) {
   const bool sass_alone = TakePrefix(rest, "sm_") || TakeSuffix(rest, "-real");
   const bool ptx_alone = !sass_alone && (TakePrefix(rest, "compute_") || TakeSuffix(rest, "-virtual"));
   const bool dotted = !sass_alone && !ptx_alone && rest.find('.') != std::string_view::npos;
-  // A number alone is CMake's and means both; PyTorch's has a point, and says it of PTX.
+  // CMake's form is a number alone and means both. PyTorch's form has a point and includes PTX only with
+  // "+PTX".
   const bool ptx = ptx_alone || (dotted ? TakeSuffix(rest, "+PTX") : !sass_alone);
   const std::string number = NumberOf(rest, dotted);
   if (number.empty()) return Invalid(fmt::format("unknown GPU architecture '{}'", word));
@@ -125,6 +126,7 @@ Result<DeviceCodeRequest> DeviceCodeRequest::Parse(const std::vector<std::string
   DeviceCodeRequest request;
   bool any = false;
   for (const std::string& text : texts) {
+    // The last '=', since a file name can contain one and an architecture cannot.
     const std::size_t equals = text.rfind('=');
     const std::string_view after =
         equals == std::string::npos ? text : std::string_view(text).substr(equals + 1);
@@ -164,6 +166,7 @@ bool DeviceCodeRequest::RequestsCode() const {
          std::any_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.asked.has_value(); });
 }
 
+// The first glob decides alone, so a user can put an exception before a general rule.
 const DeviceCodeRequest::Rule* DeviceCodeRequest::RuleOf(std::string_view file) const {
   const auto rule =
       std::find_if(rules_.begin(), rules_.end(), [&](const Rule& one) { return Matches(one.glob, file); });
@@ -179,6 +182,7 @@ const DeviceArchitectures* DeviceCodeRequest::Of(std::string_view file) const {
 std::vector<std::string> DeviceCodeRequest::UnmatchedGlobs(const std::vector<std::string>& files) const {
   std::vector<std::string> globs;
   for (const Rule& rule : rules_) {
+    // A glob whose files all belong to earlier globs is unmatched, too: it decides nothing.
     const bool has = std::any_of(files.begin(), files.end(),
                                  [&](const std::string& file) { return RuleOf(file) == &rule; });
     if (rule.asked && !has) globs.push_back(rule.glob);

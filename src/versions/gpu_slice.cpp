@@ -1,3 +1,8 @@
+// The list of GPUs is closed, because a slice for a mistyped capability (9.1) would be a package that no
+// machine installs. A suffix ('a', 'f') belongs to code and not to a GPU, so it is refused with the GPU to
+// write instead. The GPUs of one slice are sorted: "8.6+8.0" and "8.0+8.6" are equal, with one label and one
+// file name.
+
 #include "versions/gpu_slice.h"
 
 #include <algorithm>
@@ -14,6 +19,7 @@
 namespace ptpkg::versions {
 namespace {
 
+// 10.1 and 11.0 are one chip (Thor): CUDA 13 renamed it.
 constexpr std::array<std::uint32_t, 25> kGpus = {30, 32, 35, 37, 50, 52, 53,  60,  61,  62,  70,  72, 75,
                                                  80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
 constexpr std::uint32_t kSmallest = 10;  // 1.0
@@ -132,6 +138,7 @@ Result<std::string> ParseCudaVersion(std::string_view text) {
 
 std::string WithoutLabel(std::string_view text, char separator) {
   std::vector<std::string> words = Split(text, separator);
+  // A label has one word for each GPU.
   while (!words.empty() && IsLabelWord(words.back())) words.pop_back();
   return Join(words, std::string(1, separator));
 }

@@ -1,3 +1,8 @@
+// A spec is read in three steps. The name ends at the first blank or operator. Blanks separate the remaining
+// fields, unless an operator next to the blank shows that the version goes on. A lone field "1.21=py311_0" is
+// split into version and build. Each spec that Parse returns has passed Constraint::Of, so matching it later
+// can't fail on its text.
+
 #include "versions/match_spec.h"
 
 #include <algorithm>
@@ -45,6 +50,8 @@ void SplitBuild(std::vector<std::string>& fields) {
   const std::string build = fields[0].substr(equals + 1);
   const bool operator_part =
       std::string_view("=!|,<>~(").find(fields[0][equals - 1]) != std::string_view::npos;
+  // conda excludes operators and '-' from such a build, too (models/match_spec.py,
+  // _parse_version_plus_build).
   if (operator_part || build.find_first_of("-,|<>~()") != std::string::npos) return;
   fields[0].resize(equals);
   fields.push_back(build);
@@ -111,6 +118,8 @@ Result<MatchSpec> ParseWithBrackets(std::string_view text) {
           .WithHint("the brackets that are read are 'version' and 'build'");
     }
   }
+  // The first Parse saw only the text before the bracket. This one checks the fields that the bracket
+  // replaced.
   return MatchSpec::Parse(spec.str());
 }
 

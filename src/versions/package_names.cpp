@@ -1,3 +1,6 @@
+// Each rule is tested on its own and not by one regular expression, so that a message names the rule that is
+// broken.
+
 #include "versions/package_names.h"
 
 #include <algorithm>
@@ -65,6 +68,7 @@ Result<void> CheckPackageName(std::string_view name) {
 
 Result<void> CheckVersion(std::string_view version) {
   PTPKG_CHECK(CheckLength("version", version));
+  // CEP 33 also allows '-', but file names use it to separate name, version and build.
   const bool known = std::all_of(version.begin(), version.end(), [](char c) {
     return IsLower(c) || IsDigit(c) || c == '.' || c == '_' || c == '+' || c == '!';
   });

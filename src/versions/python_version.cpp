@@ -10,6 +10,8 @@
 namespace ptpkg::versions {
 
 Result<std::string> PythonMinor(std::string_view version) {
+  // The result becomes a part of directory names (lib/python3.11), so one version may have only one spelling:
+  // no "3.011".
   const std::vector<std::string> parts = Split(version, '.');
   constexpr std::size_t kMostDigits = 4;
   const bool numbers = std::all_of(parts.begin(), parts.end(), [](const std::string& part) {

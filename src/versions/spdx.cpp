@@ -22,6 +22,7 @@ struct Table {
   std::map<std::string, std::string> aliases;
 };
 
+// The format is described at the top of data/spdx.txt. An alias is only suggested, never accepted.
 Table ParseTable() {
   Table table;
   for (const std::string& line : SplitLines(kSpdxText)) {
@@ -147,6 +148,7 @@ class ExpressionChecker {
 
   Result<void> Operator(const std::string& word) {
     if (word == ")" && depth_ > 0) {
+      // The grammar allows WITH after one licence only, so it can't follow a group.
       --depth_;
       state_ = State::kAfterOperand;
       return Ok();

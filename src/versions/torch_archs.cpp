@@ -48,7 +48,10 @@ Result<std::string> TorchArchitectures(std::string_view text) {
       continue;
     }
     std::string number = name.substr(3);
+    // In PyTorch's list, PTX is a suffix of machine code. PTX that stays in `list.ptx` has no machine code to
+    // follow.
     const bool ptx = list.ptx.erase("compute_" + number) > 0;
+    // The minor version is always the last digit: "90a" is 9.0a, "120" is 12.0.
     number.insert(number.find_last_of("0123456789"), ".");
     names.push_back(number + (ptx ? "+PTX" : ""));
   }

@@ -158,6 +158,7 @@ class VersionSpecParser {
     Result<Version> version = Version::Parse(text);
     if (version) return version;
     std::string why = version.error().message();
+    // Version's message quotes the text, and so does ours: one quotation is enough if both are the same.
     if (text == whole_) why.erase(0, why.rfind(": ") + 2);
     return Bad(why);
   }

@@ -93,6 +93,7 @@ std::vector<std::string> UnifiedDiff(const Json& hunks) {
   std::vector<std::string> rows;
   for (const Json& hunk : hunks) {
     std::array<std::size_t, 2> counts = {};
+    // The header has the counts of the lines behind it, so it is filled in last.
     const std::size_t header = rows.size();
     rows.emplace_back();
     for (const Json& line : hunk["lines"]) {

@@ -28,6 +28,7 @@ struct Folded {
 std::vector<Folded> Fold(const Report& report, bool all) {
   std::vector<Folded> folded;
   for (const Finding& finding : report.findings) {
+    // A wheel with one fault in 500 libraries shows one line with a count.
     const auto same = std::find_if(folded.begin(), folded.end(),
                                    [&](const Folded& candidate) { return !all && candidate.Says(finding); });
     if (same == folded.end()) {

@@ -211,6 +211,7 @@ class Page {
       for (const Json& need : elf["needed"]) {
         ++states[Text(need, "state")];
         const bool missing = Text(need, "state") == "missing";
+        // Without --graph only what is missing is shown: a healthy wheel has hundreds of resolved libraries.
         if (!missing && !options_.graph) continue;
         if (!named) lines.push_back("  " + Text(elf, "file") + SearchPath(elf));
         named = true;

@@ -12,6 +12,7 @@ std::string Masked(std::string_view text) { return MaskSecrets(MaskCredentials(t
 }  // namespace
 
 std::string JsonLine(const Json& event) {
+  // Escapes only what a terminal would obey. The text stays the same JSON value.
   return DisplayJson(event.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 

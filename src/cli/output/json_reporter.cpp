@@ -1,4 +1,6 @@
 // Progress for machines: one JSON object a line; docs/formats/log.md describes the fields. Layer: cli.
+// Reports of a task are limited to one a second, since each archive member would make one. A silent task is
+// reported every 30 s, so that a reader can tell a long step from a dead process.
 
 #include <mutex>
 
@@ -116,6 +118,7 @@ class JsonReporter final : public ProgressReporter {
   }
   void Emit(const Json& event) {
     const bool is_task_event = event.contains("task");
+    // --quiet keeps warnings, which have no task.
     if (options_.quiet && is_task_event) return;
     sink_.Write(JsonLine(event));
   }

@@ -1,3 +1,7 @@
+// Lines of progress, fitted to a width. Room is given in the order of use: stage and time always, then a part
+// of the name, the numbers, and what the child printed. A part that doesn't fit is left out or cut at its
+// end. Only names are shortened in the middle, because their ends tell variants apart.
+
 #include "cli/output/progress_text.h"
 
 #include <algorithm>
@@ -14,6 +18,7 @@ namespace {
 
 constexpr std::size_t kStageColumns = 10;  // "   conda  "
 constexpr std::size_t kLeastSubject = 8;
+// Half of the range, so that sums of columns can't overflow.
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max() / 2;
 
 std::size_t Columns(const Style& style) {

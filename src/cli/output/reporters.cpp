@@ -7,6 +7,8 @@ namespace ptpkg::cli {
 std::unique_ptr<ProgressReporter> MakeReporter(Clock& clock, LogSink& sink, const ReporterOptions& options) {
   LogFormat format = options.format;
   if (format == LogFormat::kAuto) {
+    // CI services keep logs, in which a moving line would be hundreds of lines, also where they offer a
+    // terminal.
     const bool moves = sink.Width().has_value() && !options.in_ci && !options.quiet;
     format = moves ? LogFormat::kTerminal : LogFormat::kPlain;
   }

@@ -23,6 +23,7 @@ std::vector<std::string> SizeTable(const std::string& title, const std::vector<S
   for (const SizeRow& row : rows) {
     std::string line = " ";
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      // Numbers stand on the left, so that names of any length need no column.
       line += " " + std::string(widths[i] - DisplayWidth(row.cells[i]), ' ') + row.cells[i] + " ";
     }
     lines.push_back(line + " " + DisplayLine(row.name));

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of sizes in text: names on the left, numbers in columns. Layer: cli.
+// Tables of sizes in text: numbers in columns, names behind them. Layer: cli.
 
 #include <string>
 #include <vector>

@@ -36,6 +36,7 @@ std::optional<double> SecondsLeft(const StepProgress& steps, double age) {
 }
 
 std::string FormatSeconds(double seconds) {
+  // 9.95 is the first number that would be shown as "10.0".
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = std::lround(seconds);
   if (whole < 100) return fmt::format("{} s", whole);

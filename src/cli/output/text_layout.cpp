@@ -14,8 +14,7 @@ struct Range {
   char32_t last;
 };
 
-// Blocks that consist of such characters, not every single code point: a file name in a progress line, no
-// editor.
+// Whole blocks and not single code points: an error of one column in a progress line does no harm.
 constexpr std::array<Range, 8> kWide = {{{0x1100, 0x115F},
                                          {0x2E80, 0x303E},
                                          {0x3041, 0xA4CF},
@@ -88,6 +87,7 @@ std::string_view CutEnd(std::string_view text, std::size_t width) {
 std::string ShortenMiddle(std::string_view text, std::size_t width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   if (width == 0) return "";
+  // The end gets as much room as the beginning: it has the version and the extension.
   const std::size_t end = width / 2;
   return std::string(CutEnd(text, width - 1 - end)) + "…" + std::string(KeepEnd(text, end));
 }

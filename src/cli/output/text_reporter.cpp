@@ -1,3 +1,7 @@
+// Lines of finished tasks, for people. A rerun has dozens of tasks with nothing to do. Such a task is held
+// back (held_) and counted with its successors, until another line shows that the row has ended. Then one
+// line stands for all of them.
+
 #include "cli/output/text_reporter.h"
 
 #include <fmt/core.h>

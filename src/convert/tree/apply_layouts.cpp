@@ -15,6 +15,7 @@ std::string PathOf(const elf::LinkFacts& facts) {
 
 /// One note for all files of which the same path becomes the same one.
 void NotePathChanges(Env& env, const std::vector<elf::FileChange>& plan) {
+  // PyTorch has dozens of libraries with the same path: a note for each would hide the rest of the output.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   for (const elf::FileChange& change : plan) {
     const std::pair paths{PathOf(change.before), PathOf(change.after)};
@@ -40,6 +41,8 @@ Result<void> RelinkTree(Env& env, StagedTree& tree, const elf::RelinkOptions& op
   allowed.allow_strip_hazard = true;
   PTPKG_TRY(const std::vector<elf::FileChange> plan, elf::PlanRelink(env, tree, allowed));
   PTPKG_CHECK(elf::ApplyRelink(env, tree, plan, {.verification = elf::Verification::kDeepIfGrown}));
+  // Only rules that the user wrote. A built-in layout also has rules for files that some versions of a
+  // project lack.
   if (!labels.layout.empty()) {
     for (const std::string& files : elf::UnusedRules(options.rules, plan)) {
       env.reporter.Warn(

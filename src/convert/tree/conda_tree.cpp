@@ -1,3 +1,7 @@
+// conda copies files into a prefix and replaces the placeholder, and runs no installer of Python. The package
+// therefore holds what pip would have made: scripts, INSTALLER, RECORD. Scripts of the staged tree are made
+// anew, since their first line names the Python of the build.
+
 #include "convert/tree/conda_tree.h"
 
 #include <algorithm>
@@ -72,6 +76,7 @@ namespace {
 /// `prefix_placeholder`, whatever stands behind it on the line; nullopt for any other script.
 Result<std::optional<std::string>> WithInterpreter(Env& env, const AbsPath& script,
                                                    std::string_view prefix_placeholder) {
+  // The mark of the wheel specification (PEP 427, "Recommended installer features").
   constexpr std::string_view kMark = "#!python";
   std::array<std::byte, kMark.size()> head{};
   PTPKG_TRY(const std::unique_ptr<File> file, env.fs.Open(script, OpenMode::kRead));
@@ -158,6 +163,8 @@ Result<void> AddInstalledRecords(Env& env, const StagedTree& staged, StagedTree&
     distribution.dist_info = folder.substr(slash + 1);
     PTPKG_TRY(const std::set<std::string> recorded, RecordedPaths(env, staged, folder));
     std::vector<std::string> owned;
+    // The staged RECORD knows the owner of each file, but not the digests, which editing search paths
+    // changes.
     for (const TreeEntry& entry : tree.entries) {
       const std::string& path = entry.path.str();
       if (folders.size() == 1 || path.starts_with(folder + "/") || recorded.contains(path))

@@ -39,6 +39,8 @@ std::vector<std::string> DistInfoFolders(const StagedTree& prefix) {
     const auto below = BelowSitePackages(entry.path.str());
     if (!below || entry.path.Name() != "METADATA") continue;
     const std::string folder = entry.path.ParentText();
+    // Directly in site-packages. Deeper ones belong to vendored copies (setuptools/_vendor), which pip does
+    // not list.
     if (folder.ends_with(".dist-info") && std::count(below->begin(), below->end(), '/') == 1) {
       folders.insert(folder);
     }
@@ -53,7 +55,8 @@ Result<std::string> ReadTreeText(Env& env, const StagedTree& tree, const std::st
   return ReadFile(env.fs, tree.root / RelPath::Literal(path));
 }
 
-/// "toytorch" of ".../toytorch-1.0.dist-info".
+/// "toytorch" of ".../toytorch-1.0.dist-info". The specification writes a '-' of the name as '_', so the
+/// first '-' ends it.
 std::string NameOfFolder(const std::string& folder) {
   const std::string name = folder.substr(folder.rfind('/') + 1);
   return wheel::NormalizeName(name.substr(0, name.find('-')));
@@ -102,7 +105,7 @@ Result<std::set<std::string>> RecordedPaths(Env& env, const StagedTree& tree, co
     if (row.empty()) continue;
     // The RECORD of a noarch package is that of its installation.
     const auto path = ResolveInTree(noarch ? "lib/python3/site-packages" : site_packages, row.front());
-    if (!path) continue;
+    if (!path) continue;  // leads out of the tree
     const auto parsed = RelPath::Parse(*path);
     if (!parsed) continue;
     const auto packed = noarch ? conda::ToNoarch(*parsed) : std::optional(*parsed);
@@ -118,6 +121,7 @@ Result<std::string> WithScripts(const std::string& entry_points, const std::vect
   PTPKG_TRY(std::vector<wheel::EntryPoint> added,
             wheel::ParseEntryPoints(text, "the package's entry points"));
   for (wheel::EntryPoint& script : added) {
+    // Both would be one file of bin/. The script that is added wins.
     std::erase_if(all,
                   [&](const wheel::EntryPoint& old) { return old.IsScript() && old.name == script.name; });
     all.push_back(std::move(script));
@@ -129,6 +133,7 @@ Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points) 
   PTPKG_TRY(std::vector<wheel::EntryPoint> all, wheel::ParseEntryPoints(entry_points, "entry_points.txt"));
   std::erase_if(all, [](const wheel::EntryPoint& entry) { return !entry.IsScript(); });
   for (const wheel::EntryPoint& script : all) {
+    // The name comes from a foreign wheel and becomes a file in bin/.
     if (!RelPath::Parse(script.name) || script.name.find('/') != std::string::npos) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' in entry_points.txt is not a usable script name", script.name));
@@ -139,6 +144,8 @@ Result<std::vector<wheel::EntryPoint>> ScriptsOf(std::string_view entry_points) 
 
 std::string InstalledRecord(const StagedTree& prefix, const Distribution& distribution,
                             const std::vector<std::string>& paths) {
+  // The specification ("Recording installed projects") asks for no digest in RECORD's own row, which would
+  // have to contain itself.
   const std::string own = distribution.dist_info + "/RECORD";
   std::vector<CsvRow> rows;
   for (const std::string& path : paths) {
@@ -146,6 +153,7 @@ std::string InstalledRecord(const StagedTree& prefix, const Distribution& distri
     if (entry == nullptr) continue;
     std::string relative = RelativeFrom(distribution.site_packages, path);
     if (relative == own) continue;
+    // A link has no content of its own to digest.
     if (entry->kind == FileKind::kSymlink) {
       rows.push_back({std::move(relative), "", ""});
       continue;

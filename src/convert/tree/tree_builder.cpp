@@ -1,3 +1,6 @@
+// A tree costs no copies: its files are hard links, and digests and sizes come from the old entries.
+// Conflicts are found in the list of names and not on disk, so the error names both files.
+
 #include "convert/tree/tree_builder.h"
 
 #include <algorithm>
@@ -27,11 +30,13 @@ Result<void> TreeBuilder::Reserve(const RelPath& path) {
   if (entries_.contains(path.str())) {
     return Error(ErrorCode::kAlreadyExists, fmt::format("two files would have the name '{}'", path.str()));
   }
+  // Sorted names put all files below a directory behind "directory/", so one look-up finds the first of them.
   const std::string folder = path.str() + "/";
   if (const auto below = entries_.lower_bound(folder);
       below != entries_.end() && below->first.starts_with(folder)) {
     return FileAndFolder(path.str(), below->first);
   }
+  // The other direction: no directory above `path` may be a file.
   for (std::size_t end = folder.find('/'); end < path.str().size(); end = folder.find('/', end + 1)) {
     const std::string above = folder.substr(0, end);
     if (entries_.contains(above)) return FileAndFolder(above, path.str());
@@ -55,6 +60,7 @@ Result<void> TreeBuilder::Link(const StagedTree& from, const TreeEntry& entry, c
 Result<void> TreeBuilder::Copy(const StagedTree& from, const TreeEntry& entry, const RelPath& path,
                                std::uint32_t mode) {
   PTPKG_CHECK(Reserve(path));
+  // A link would share its mode with the old file.
   PTPKG_CHECK(env_.fs.CopyFile(from.root / entry.path, root_ / path));
   PTPKG_CHECK(env_.fs.SetMode(root_ / path, mode));
   TreeEntry added = entry;

@@ -60,6 +60,8 @@ Result<WheelTree> UnpackedPayload(Env& env, const StagedTree& tree, const Distri
   WheelTree out;
   out.payload.root = tree.root;
   TreeBuilder builder(env, place.root);
+  // Links protect the user's directory: an edit splits the link first (elf/), and a rename changes only the
+  // new name.
   const bool link = place.to_edit || old_stem != place.stem;
   for (const TreeEntry& entry : tree.entries) {
     const std::string& path = entry.path.str();
@@ -130,6 +132,8 @@ Result<TreeAsWheel> ConvertTreeToWheel(Env& env, const StagedTree& tree, const T
                  fmt::format("'{}' has several distributions: {}", tree.root.str(), fmt::join(top, ", ")))
         .WithHint("unpack one wheel into its own directory, or give the prefix in which they are installed");
   }
+  // A .dist-info at the top makes an unpacked wheel. Any other directory is a prefix, in which something was
+  // installed.
   Distribution distribution;
   if (top.empty()) {
     PTPKG_TRY(distribution, FindDistribution(env, tree, options.distribution));

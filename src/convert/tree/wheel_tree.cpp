@@ -61,7 +61,8 @@ class WheelTreeMaker {
     return RelPath::Literal(data_ + "data/" + path.str());
   }
 
-  /// Finds the files of the prefix's other distributions, by their RECORDs.
+  /// Finds the files of the prefix's other distributions, by their RECORDs: bin/ and lib/ have no directory
+  /// for each distribution.
   Result<void> FindForeign() {
     const std::string own = distribution_.site_packages + "/" + distribution_.dist_info;
     std::set<std::string> mine;
@@ -74,6 +75,7 @@ class WheelTreeMaker {
         foreign_.merge(recorded);
       }
     }
+    // A file that several RECORDs list is ours as well (old namespace packages share an __init__.py).
     for (const std::string& path : mine) foreign_.erase(path);
     return Ok();
   }
@@ -88,6 +90,7 @@ class WheelTreeMaker {
     const std::string& path = entry.path.str();
     if (Excluded(path) || IsForeign(path) || path.starts_with("conda-meta/")) return Ok();
     const auto script = ScriptName(entry.path);
+    // Installers make these from entry_points.txt.
     if (script && generated_.contains(*script)) return Ok();
     const std::string dist_info = distribution_.site_packages + "/" + distribution_.dist_info + "/";
     if (path.starts_with(dist_info)) return PlaceDistInfo(entry, path.substr(dist_info.size()));
@@ -130,6 +133,7 @@ class WheelTreeMaker {
 
   /// The text with "#!python" as its first line, if the file is a script of the prefix's own interpreter.
   Result<std::optional<std::string>> PortableScript(const TreeEntry& entry) {
+    // A larger file of bin/ is a program, not a script.
     constexpr std::uint64_t kLargestScript = 1U << 20U;
     if (options_.prefix_placeholder.empty() || entry.size_bytes > kLargestScript)
       return std::optional<std::string>();

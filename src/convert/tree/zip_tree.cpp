@@ -47,6 +47,7 @@ class ZipTreeMaker {
     for (const TreeEntry& entry : prefix_.entries) {
       const auto below = BelowRoot(entry.path, part_.root);
       if (!below) continue;
+      // Before `exclude`: a glob whose files are all excluded is not a typing error.
       NoteGlobs(*below);
       if (!TakesBelow(part_, *below)) continue;
       PTPKG_CHECK(NoteRoot(entry.path.str(), *below));
@@ -58,6 +59,7 @@ class ZipTreeMaker {
       env_.reporter.Warn(fmt::format("'{}' of extra.ptpkg.zip.files matches no file of '{}'", glob,
                                      part_.root.empty() ? "the prefix" : part_.root));
     }
+    // Texts come last, so that a clash of names is reported for the key that caused it.
     PTPKG_CHECK(AddTexts(part_.texts), "while adding extra.ptpkg.zip.texts");
     PTPKG_CHECK(AddTexts(NoteFilesForZip(output_)), "while adding ptpkg.json");
     return ZipTree{.tree = std::move(builder_).Finish(), .root = *root_};
@@ -72,6 +74,8 @@ class ZipTreeMaker {
 
   Result<void> NoteRoot(const std::string& path, const std::string& below) {
     std::string root = path.size() == below.size() ? "" : path.substr(0, path.size() - below.size() - 1);
+    // A root "site-packages/…" fits lib/python3.11 and lib/python3.12. Files of both would mix below one
+    // name.
     if (root_ && *root_ != root) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("the root of the zip is both '{}' and '{}'", *root_, root))

@@ -47,6 +47,7 @@ std::set<int> OneCpuPerCore(Fs& fs, const std::set<int>& allowed) {
   for (const int cpu : allowed) {
     std::set<int> siblings = SysCpus(fs, fmt::format("cpu{}/topology/thread_siblings_list", cpu));
     siblings.insert(cpu);
+    // The kernel prefers CPU 0 for interrupts and its own work.
     if (siblings.contains(0)) {
       first_core.insert(cpu);
     } else if (!siblings_seen.contains(cpu)) {
@@ -157,11 +158,13 @@ std::vector<Knob> ReadCpuKnobs(Fs& fs, const std::set<int>& cpus) {
     if (add("governor", policy / "scaling_governor", "performance") && knobs.back().before == "userspace")
       knobs.back().during = "userspace";
   }
+  // Opposite meanings: no_turbo is 1 without turbo, boost is 0.
   if (add("turbo", CpuPath("intel_pstate/no_turbo"), "1") || add("turbo", CpuPath("cpufreq/boost"), "0"))
     knobs.back().shown = knobs.back().before == knobs.back().during ? "off" : "on";
   for (const int cpu : cpus) {
     for (const AbsPath& state : Entries(fs, CpuPath(fmt::format("cpu{}/cpuidle", cpu)), "state")) {
       const int latency_us = SysNumber(ReadSysText(fs, state / "latency"));
+      // Shallow states cost less time than a measurement can show.
       if (latency_us <= kDeepLatencyUs || !add("deep C-states", state / "disable", "1")) continue;
       const std::string name = fmt::format("{} ({} us)", ReadSysText(fs, state / "name"), latency_us);
       knobs.back().shown = knobs.back().before == "0" ? name : "off";

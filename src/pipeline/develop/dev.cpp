@@ -31,6 +31,7 @@ Result<std::optional<std::string>> CachedTools(Env& env, const BuildRequest& req
 Result<std::optional<builder::ScriptToRun>> ScriptOf(Env& env, const DevJob& job,
                                                      const PreparedDev& prepared) {
   const AbsPath& folder = prepared.layout.recipe_copy;
+  // The incremental script can rely on what one whole run has left behind.
   if (prepared.state.ran_whole && HasIncrementalScript(job.recipe)) {
     const recipe::BuildScript& later = job.recipe.ptpkg.dev_script;
     PTPKG_TRY(std::string text, builder::ScriptText(env.fs, later, folder));
@@ -173,6 +174,8 @@ Result<DevSummary> RunIn(Env& env, const NativeRequest& request, const NativeCho
     };
     PTPKG_CHECK(RunAsLastNode(env, std::move(planned.plan), request.build.output, run));
     if (summary) return *std::move(summary);
+    // The directory has to be made anew, which needs a plan with real tools. A second round always ends:
+    // without cached tools, RunDevNode gives a summary or an error.
     tools.reset();
   }
 }

@@ -76,6 +76,8 @@ Result<void> CheckUser(const BaseFacts& facts, const NamedImage& image) {
   if (image.settings.user.empty()) return Ok();
   const std::string uid = fmt::format("{}", *image.settings.uid);
   for (const auto& [name, id] : facts.users) {
+    // Name and number must both match or both differ: half a match would give the user's files to another
+    // account.
     if ((name == image.settings.user) == (id == uid)) continue;
     return BadBase(image.name, fmt::format("its user '{}' has UID {}, and the image gives UID {} to '{}'",
                                            name, id, uid, image.settings.user))

@@ -71,6 +71,7 @@ Result<Engine> Engine::Find(Env& env, const std::string& name) {
               env.process.Run(
                   {.argv = {program->str(), "info"}, .env = SharedVariables(env), .cancel = &env.cancel}));
     if (status.ok()) return Engine(env, candidate, *program);
+    // The first engine that is installed but doesn't work explains the failure best.
     if (refused) continue;
     refused = Error(ErrorCode::kIo, fmt::format("the container engine '{}' does not work here: {}", candidate,
                                                 EngineReason(SplitLines(status.output))))

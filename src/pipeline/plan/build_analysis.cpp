@@ -1,3 +1,6 @@
+// Decodes the build nodes of a plan for the pre-build checks. It reads only what the nodes hold, so a printed
+// plan that runs on another machine is checked against that machine.
+
 #include "pipeline/plan/build_analysis.h"
 
 #include "builder/preflight/preflight.h"

@@ -1,3 +1,6 @@
+// A staging output is planned once per plan, by the first output that inherits from it. Later heirs get its
+// node as a need and wait for the same packages.
+
 #include "pipeline/plan/build_nodes.h"
 
 #include <algorithm>
@@ -62,6 +65,8 @@ Result<void> SetBuildInputs(Env& env, const PlanInputs& inputs, const ResolvedBu
     node.places.emplace("source", *build.source);
   }
   SetSources(node, inputs.request, recipe);
+  // The node of `ptpkg dev` is never stored, and digesting gigabytes of sources would take longer than its
+  // run.
   node.inputs["source"] = "";
   if (node.id != inputs.unread) {
     PTPKG_TRY(const Sha256 source_key, source::SourceKey(env, recipe, sources));
@@ -109,6 +114,7 @@ Result<PlannedBuild> PlanBuildNode(Env& env, const PlanInputs& inputs, const Pla
   }
   PTPKG_CHECK(SetBuildInputs(env, inputs, build, node));
   planned.passed.merge(packages.Require(node, build.resolution.packages));
+  // The tools of the last run, whose files have not changed: looking for them again would run each compiler.
   if (inputs.known_tools && node.id == inputs.unread) {
     SetCachedHost(node, *inputs.known_tools, inputs.request.tools);
   } else {

@@ -248,6 +248,7 @@ BuildPlan RecipePlanner::Finish() && {
     publications.push_back(publication);
     of_package[recipe->name].push_back(publication);
   }
+  // These nodes need builds of several recipes, and join the plan once all of those are in it.
   AddHeirComparisons(inputs_.stages, stagings_, made_.plan);
   AddClashes(inputs_.stages, together, made_.plan);
   for (const auto& [name, of_name] : of_package) {
@@ -311,6 +312,7 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
         AppendNew({other.name}, items.back().wants);
     }
   }
+  // Requirements first: the plan's packages become candidates for the recipes behind them.
   PTPKG_TRY(const std::vector<std::size_t> order, OrderByRequirements(items));
   std::vector<recipe::Recipe> recipes;
   for (const std::size_t index : order) recipes.push_back(rendered[index]);

@@ -6,6 +6,7 @@
 namespace ptpkg::pipeline {
 
 bool FirstFailure::Add(Env& env, Error error) {
+  // The next artifact can be sound. Any other error (disk, network, interrupt) would meet it as well.
   constexpr std::array<ErrorCode, 4> kOfOneArtifact = {ErrorCode::kInvalidInput, ErrorCode::kCorrupt,
                                                        ErrorCode::kUnsupported, ErrorCode::kNotFound};
   const bool go_on =

@@ -18,6 +18,7 @@ bool Offers(const recipe::Recipe& recipe, ArtifactFormat format) {
 }  // namespace
 
 std::vector<std::string> OutputSelection::Packed() const {
+  // Tests and other recipes need a conda package, also where none is published.
   return conda.empty() && (for_others || for_tests) ? std::vector<std::string>{"conda"} : conda;
 }
 

@@ -76,6 +76,7 @@ index::Candidate CandidateOf(const PackInputs& pack, const std::string& packed) 
 Result<graph::Node> MakeWheelNode(Env& env, const PlanInputs& inputs, const PackInputs& pack,
                                   Json materials) {
   graph::Node node = inputs.stages.MakeNode("wheel", pack.recipe.FileStem());
+  // Only the wheel's part of the recipe enters the key: a new build number repacks no wheel.
   node.inputs["output"] = recipe::EncodeOutput(recipe::WheelOutputOf(pack.recipe));
   node.inputs["wanted"] = pack.wanted.wheel_named;
   SetWheelForm(inputs.request.wheel_form, node);
@@ -114,6 +115,7 @@ Result<PlannedTest> PlanTest(Env& env, const PlanInputs& inputs, const PlannedPa
   std::vector<index::Candidate> others;
   std::set<std::string> provided;
   for (const index::Candidate& package : resolution.packages) {
+    // The package under test comes from the node that packs it, not from the channel.
     if (package.name == recipe.name) continue;
     others.push_back(package);
     provided.insert(package.name);

@@ -44,6 +44,7 @@ Result<index::Resolution> WithInheritedRunExports(const std::vector<index::Candi
                                                   const recipe::Recipe& recipe,
                                                   index::Resolution resolution) {
   bool taken = recipe.inherit_run_exports;
+  // A chain of staging outputs passes run exports on as far as each link takes them.
   for (const recipe::Recipe* base = recipe.inherited.get(); base != nullptr && taken;
        taken = base->inherit_run_exports, base = base->inherited.get()) {
     index::Request request = HostRequestOf(*base);
@@ -148,6 +149,7 @@ void AddClashes(const graph::StageTable& stages, const OutputsTogether& together
       }
     }
     const std::string id = node.id;
+    // A publication that comes earlier in the list cannot wait for the new node (CheckPlan).
     for (auto later = InsertAfterNeeds(std::move(node), plan); later != plan.nodes.end(); ++later) {
       if (publications.contains(later->id)) later->after.insert(id);
     }

@@ -46,6 +46,7 @@ Result<std::vector<std::optional<DeviceFile>>> ReadDeviceFiles(Env& env, const S
 std::string KeptReason(const SliceRun& run, const DeviceFile& file, const std::string& licence) {
   if (file.code.HasAmd()) return "ptpkg does not slice code for AMD GPUs";
   const RelPath& path = file.place.path;
+  // The user's word comes first: only the user knows which rights were granted.
   if (IsAllowed(run.allow, path)) return {};
   if (IsVendorLibrary(path.Name())) return "NVIDIA's licence does not allow changes";
   if (!licence.empty())
@@ -116,6 +117,7 @@ Result<std::vector<versions::GpuSlice>> ParseSliceRequest(const SliceRun& run) {
   if (!run.cuda.empty() && !run.variant) {
     return Error(ErrorCode::kUsage, "--cuda needs --variant").WithHint("give --variant with it");
   }
+  // Exactly one of the two.
   if (run.each != run.gpus.empty()) {
     return Error(ErrorCode::kUsage, run.each ? "--all-archs cannot be combined with --gpu" : "no GPU given")
         .WithHint(

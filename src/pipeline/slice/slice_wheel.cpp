@@ -134,6 +134,7 @@ class WheelSource final : public SliceSource {
   }
 
   Result<void> Expect(std::size_t slices, const AbsPath& scratch) override {
+    // Slices of one wheel share most of their new content: the cache compresses it once for all of them.
     if (slices < 2) return Ok();
     PTPKG_TRY(cache_, archive::DeflateCache::Create(env_, scratch));
     return Ok();
@@ -184,6 +185,7 @@ class WheelSource final : public SliceSource {
     RegressionCheck judgement = RegressionCheckForSlice(
         BaselineFindings(baseline_.findings, OldAndNewNames(wheel_.path.Name(), plan.name, plan.edits)));
     verify::KnownContent& known = judgement.options.known;
+    // Members that are copied as they are were examined in the original wheel, and are not read again.
     known.zip = baseline_.seen;
     for (const archive::Entry& entry : plan.edits.added) {
       if (entry.file) known.files.emplace(entry.name.str(), *entry.file);

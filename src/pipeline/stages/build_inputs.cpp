@@ -1,3 +1,7 @@
+// info/recipe/build_inputs.json states all that `ptpkg rebuild` needs to make the same package again. It has
+// the digests of sources, tools and packages of each build in the chain, the own one first. The packed recipe
+// files show neither modes nor the files that are not packed, so both are stated too.
+
 #include "pipeline/stages/build_inputs.h"
 
 #include <fmt/core.h>
@@ -49,6 +53,7 @@ Result<void> AddOutsideFiles(Env& env, const graph::NodeRun& run, std::map<std::
   for (const auto& [name, digest] : listed->items()) {
     PTPKG_TRY(const AbsPath place, builder::PlaceOfOutsideFile(root, name));
     PTPKG_TRY(std::string text, ReadFile(env.fs, place));
+    // The plan's digest is part of the key, so the package must hold exactly these bytes.
     if (HashText(text).Hex() != digest) {
       return Error(ErrorCode::kRefused, fmt::format("'{}' changed while ptpkg was running", place.str()))
           .WithHint("run ptpkg again");

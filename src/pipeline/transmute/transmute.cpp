@@ -1,3 +1,6 @@
+// Conversion between .conda and .tar.bz2. All names are planned before the first package is converted, so a
+// clash of names changes nothing. Each result is made next to its target and placed by one rename.
+
 #include "pipeline/transmute/transmute.h"
 
 #include <fmt/core.h>
@@ -43,6 +46,7 @@ Result<void> TransmuteOne(Env& env, const TransmuteOutcome& one, bool force) {
   const AbsPath staged = scratch.path() / one.to.Name();
   PTPKG_CHECK(conda::TransmutePackage(env, one.from, staged));
   PTPKG_TRY(const FileStat after, env.fs.Stat(one.from));
+  // The checks and the conversion read the file one after the other, and must have seen the same bytes.
   if (!after.IsUnchangedSince(before)) {
     return Error(ErrorCode::kRefused, fmt::format("'{}' changed while it was read", one.from.str()))
         .WithHint("run the command again when no other process writes the file");

@@ -63,6 +63,7 @@ Result<Value> DataFiles::Load(const std::string& name) {
     return Error(ErrorCode::kUnsupported, fmt::format("'{}': TOML files are not supported", name))
         .WithHint("write the values into a .yaml or .json file beside the recipe");
   }
+  // ".." is allowed, because recipes next to each other share tables.
   PTPKG_TRY(const AbsPath path, AbsPath::Resolve(folder_, name));
   if (const auto found = loaded_.find(path.str()); found != loaded_.end()) return found->second;
   PTPKG_TRY(Value value, Read(name, path));

@@ -111,6 +111,7 @@ std::size_t FindExpressionEnd(std::string_view text, std::size_t pos) {
   for (; pos < text.size(); ++pos) {
     const char c = text[pos];
     if (quote != '\0') {
+      // An escaped quote doesn't end the text.
       if (c == '\\') {
         ++pos;
       } else if (c == quote) {
@@ -203,6 +204,7 @@ class NodeParser {
     ExpressionPlace place = source_.Find(yaml.span, whole, cursor);
     std::string_view inside = whole.substr(3, whole.size() - 5);
     if (place.exact) {
+      // The span covers the expression alone, without "${{" and the blanks behind it.
       const std::size_t blanks = std::min(inside.find_first_not_of(' '), inside.size());
       inside = inside.substr(blanks);
       place.span.column += static_cast<int>(3 + blanks);

@@ -289,6 +289,7 @@ constexpr Rule kTop[] = {
     {"requirements", Shape::kMapping, kRequirements},
     {"tests", Shape::kMappingList, kTest},
     {"about", Shape::kMapping, kAbout},
+    // Other tools keep data of their own here; CheckKeys looks at extra.ptpkg alone.
     {"extra", Shape::kAny},
     {"recipe", Shape::kMapping, kRecipe},
     {"outputs", Shape::kOutputs},
@@ -351,6 +352,7 @@ class Checker {
   static Error UnknownKey(const YamlEntry& entry, const std::string& path, Schema schema) {
     std::vector<std::string> known;
     for (const Rule& rule : schema) {
+      // A key that is not supported would be a bad suggestion: the next run would refuse it.
       if (rule.shape != Shape::kUnsupported) known.emplace_back(rule.key);
     }
     const std::string where = path.empty() ? "a recipe" : fmt::format("'{}'", path);
@@ -365,6 +367,7 @@ class Checker {
   Result<void> CheckShape(const YamlNode& node, const std::string& path, const Rule& rule) {
     const Shape shape = rule.shape;
     if (shape == Shape::kAny) return Ok();
+    // "inherit:" without a value takes the top level, as without the key.
     if (shape == Shape::kInherit && node.kind == NodeKind::kNull) return Ok();
     if (shape == Shape::kTextList && node.kind == NodeKind::kNull) return Ok();  // as a list without items
     if (shape == Shape::kOutputs && node.kind == NodeKind::kSequence) return CheckOutputs(node);
@@ -410,11 +413,13 @@ class Checker {
                      fmt::format("expected a mapping as an item of 'outputs', found {}", item.KindName()))
             .At(item.span);
       }
+      // Outputs are split before any variant is known (recipe/outputs.h).
       if (item.Find("if") != nullptr) {
         return Error(ErrorCode::kInvalidInput, "an output cannot be conditional")
             .At(item.span)
             .WithHint("write the output without a condition, and the opposite condition as its 'build.skip'");
       }
+      // The two kinds have different keys, so the kind is settled before any other key is checked.
       const bool staging = item.Find("staging") != nullptr;
       if (staging == (item.Find("package") != nullptr)) {
         return Error(ErrorCode::kInvalidInput, "an output has either 'package' or 'staging'").At(item.span);
@@ -425,6 +430,7 @@ class Checker {
   }
 
   Result<void> CheckItem(const YamlNode& item, const std::string& path, const Rule& rule) {
+    // Both branches are checked, also the one that no variant takes.
     if (item.kind == NodeKind::kMapping && item.Find("if") != nullptr) {
       for (const char* key : {"then", "else"}) {
         const YamlNode* branch = item.Find(key);
@@ -471,6 +477,7 @@ void ListKeys(Schema schema, const std::string& path, std::vector<SchemaKey>& ke
         rule.shape == Shape::kInherit) {
       keys.push_back({.path = inner, .carried_out = rule.shape != Shape::kUnsupported});
     }
+    // Below a free name are the keys of extra.ptpkg itself, which are listed already.
     if (rule.shape != Shape::kNamedMappings) ListKeys(rule.schema, inner, keys);
   }
 }

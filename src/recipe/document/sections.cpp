@@ -44,6 +44,7 @@ Result<void> ReadUrls(Reader& reader, const Node& item, Source& source) {
     return At(ErrorCode::kInvalidInput, fmt::format("'{}' is not a URL that ptpkg can fetch", url), node.span)
         .WithHint("URLs begin with https://, http:// or file://; a local file goes under 'path'");
   }
+  // Without a digest, other bytes under the same URL would enter the build unnoticed.
   if (item.Find("sha256") == nullptr && item.Find("md5") == nullptr) {
     return At(ErrorCode::kInvalidInput, "'source.url' without 'sha256'", node.span)
         .WithHint("add 'sha256:' with the digest from the publisher");
@@ -64,6 +65,7 @@ Result<std::optional<Digest>> ReadDigest(Reader& reader, const Node* node, std::
 
 /// Which files of a source are taken.
 Result<void> ReadFilter(Reader& reader, const Node* filter, Source& source) {
+  // Text or a list is short for `include`.
   if (filter != nullptr && filter->kind != Node::Kind::kMapping) {
     PTPKG_TRY(source.filter_include, reader.ReadTexts(*filter));
     return Ok();
@@ -131,6 +133,7 @@ Result<std::vector<std::string>> ReadEntryPoints(Reader& reader, const Node* nod
   for (const Reader::PlacedText& text : texts) {
     const Result<versions::EntryPoint> point = versions::ParseEntryPoint(text.text);
     if (!point) return Error(point.error()).At(text.node->span);
+    // Both would be one file of bin/.
     if (!names.insert(point->name).second) {
       return At(ErrorCode::kInvalidInput, fmt::format("the program '{}' is listed twice", point->name),
                 text.node->span);
@@ -145,6 +148,7 @@ Result<std::vector<std::string>> ReadTrackFeatures(Reader& reader, const Node* n
   std::vector<std::string> features;
   if (node == nullptr) return features;
   PTPKG_TRY(const Value value, reader.ReadValue(*node));
+  // Each step is an entry in the package's index.json.
   constexpr std::int64_t kMost = 100;
   const std::int64_t* number = value.AsInteger();
   if (value.IsNone()) return features;
@@ -152,11 +156,13 @@ Result<std::vector<std::string>> ReadTrackFeatures(Reader& reader, const Node* n
     return At(ErrorCode::kInvalidInput,
               fmt::format("'down_prioritize_variant' is a whole number up to {}", kMost), node->span);
   }
+  // conda's solvers prefer packages with fewer track_features, so n of them mean n steps back.
   for (std::int64_t i = 0; i < std::abs(*number); ++i) features.push_back(fmt::format("{}-p-{}", name, i));
   return features;
 }
 
 bool NamesScriptFile(const std::string& text) {
+  // A command with arguments or operators is a line of a script, not its file.
   const bool one_word = text.find_first_of(" \t\n;&|$") == std::string::npos;
   return one_word && (text.ends_with(".sh") || text.ends_with(".py"));
 }
@@ -166,6 +172,7 @@ bool RunByShell(const Node& section) {
   const Node* interpreter = section.Find("interpreter");
   if (interpreter == nullptr) return true;
   constexpr std::array<std::string_view, 4> kShells = {"bash", "sh", "dash", "zsh"};
+  // As written: an interpreter that an expression gives is not known to be a shell.
   return std::find(kShells.begin(), kShells.end(), interpreter->raw) != kShells.end();
 }
 
@@ -175,6 +182,7 @@ Result<std::vector<std::string>> ReadCommands(Reader& reader, const Node* node, 
   if (node == nullptr) return lines;
   reader.scope().ExposeScriptVariables(by_shell);
   Result<std::vector<std::string>> read = reader.ReadTexts(*node);
+  // Reset before errors are looked at: the scope outlives this script.
   reader.scope().ExposeScriptVariables(false);
   return read;
 }
@@ -251,6 +259,7 @@ Result<DynamicLinking> ReadDynamicLinking(Reader& reader, const Node* section) {
   PTPKG_TRY(linking.rpath_allowlist, reader.TextsOf(section, "rpath_allowlist"));
   PTPKG_TRY(const std::optional<bool> relocates,
             ReadSwitchOrGlobs(reader, FindIn(section, "binary_relocation"), linking.relocated));
+  // A list that is empty in this variant relocates nothing, while an absent key relocates everything.
   const bool no_glob = FindIn(section, "binary_relocation") != nullptr && linking.relocated.empty();
   linking.relocates = relocates.value_or(!no_glob);
   PTPKG_TRY(const std::string overlinking, ReadBehavior(reader, section, "overlinking_behavior"));
@@ -282,6 +291,7 @@ Result<BuildScript> ReadScript(Reader& reader, const Node* section, std::string_
     PTPKG_CHECK(ReadScriptMapping(reader, *section, key, script));
   } else {
     PTPKG_TRY(script.lines, ReadCommands(reader, section, true));
+    // Only a lone scalar can name a file: an item of a list is a command.
     if (section->kind == Node::Kind::kScalar && script.lines.size() == 1 &&
         NamesScriptFile(script.lines[0])) {
       script.file = script.lines[0];

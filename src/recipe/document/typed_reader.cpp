@@ -46,6 +46,7 @@ Result<Value> Reader::ReadValue(const Node& node) {
 }
 
 Result<std::string> Reader::ReadText(const Node& node) {
+  // Not by ReadValue: text such as 1.10 or "yes" must keep its spelling.
   if (node.text.IsLiteral()) return node.raw;
   PTPKG_TRY(const Value value, ReadValue(node));
   return Placed(value.ToText(), node.span);
@@ -64,6 +65,7 @@ Result<std::uint64_t> Reader::ReadCount(const Node& node, std::string_view key) 
   PTPKG_TRY(const Value value, ReadValue(node));
   std::optional<std::int64_t> number;
   if (const std::int64_t* integer = value.AsInteger()) number = *integer;
+  // Quoted, or put together from several parts: both are text that only looks like a number.
   if (const std::string* text = value.AsText()) number = ParseInteger(*text);
   if (number && *number >= 0) return static_cast<std::uint64_t>(*number);
   PTPKG_TRY(const std::string shown, Placed(value.ToText(), node.span));
@@ -80,6 +82,8 @@ Result<void> Reader::AppendItems(const std::vector<Item>& items, std::vector<con
     }
     const Conditional& conditional = std::get<Conditional>(item.value);
     PTPKG_TRY(const Value condition, conditional.condition.Evaluate(scope_));
+    // Only the branch that is taken, so keys of the other one don't enter the variant. The reader of YAML
+    // limits the depth.
     PTPKG_CHECK(AppendItems(condition.Truthy() ? conditional.then_items : conditional.else_items, nodes));
   }
   return Ok();
@@ -108,6 +112,7 @@ Result<std::vector<Reader::PlacedText>> Reader::ReadPlacedTexts(const Node& node
     const Value::List values = value.AsList() != nullptr ? *value.AsList() : Value::List{value};
     for (const Value& single : values) {
       PTPKG_TRY(std::string text, Placed(single.ToText(), item->span));
+      // Only results of expressions vanish; a literal "" above stays.
       if (!text.empty()) texts.push_back({std::move(text), item});
     }
   }

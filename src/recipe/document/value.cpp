@@ -23,6 +23,7 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, status] = std::from_chars(text.data(), end, value);
+  // from_chars takes no '+' and no white space, so "+5" and " 5" stay text.
   if (status != std::errc() || stop != end || text.empty()) return std::nullopt;
   return value;
 }
@@ -93,6 +94,7 @@ Result<std::string> Value::ToText() const {
   if (const std::int64_t* integer = AsInteger()) return std::to_string(*integer);
   if (const double* real = AsReal()) {
     std::string text = fmt::format("{}", *real);
+    // A real keeps its point, as in Python: 3.0 must not be read as a whole number later.
     if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
     return text;
   }
@@ -121,6 +123,7 @@ std::size_t Value::BytesWithMappings() const {
     for (const Value& item : *list) bytes += item.BytesWithMappings();
   }
   if (const Map* map = AsMap()) {
+    // A node of the tree has some pointers besides, which the limit need not count exactly.
     for (const auto& [key, item] : *map)
       bytes += sizeof(Map::value_type) + key.size() + item.BytesWithMappings();
   }
@@ -157,6 +160,7 @@ std::partial_ordering CompareNumbers(const Value& left, const Value& right) {
 }
 
 bool operator==(const Value& left, const Value& right) {
+  // Booleans are not numbers here: true == 1 is false, unlike in Python.
   if (left.IsNumber() && right.IsNumber()) return CompareNumbers(left, right) == 0;
   if (left.AsMap() != nullptr && right.AsMap() != nullptr) return *left.AsMap() == *right.AsMap();
   return left.data_ == right.data_;

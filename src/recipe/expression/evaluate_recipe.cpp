@@ -1,4 +1,9 @@
 // Order of evaluation: context, package, build, then what may refer to them. Layer: recipe.
+// Each step makes facts that only later ones can use. The build string needs the build number,
+// pin_subpackage() the build string, and pin_compatible() the versions of host. A function that is used too
+// early is an error with a hint, never an empty text.
+// Which keys are read matters as much as their values, since read keys make the variant and its hash. So
+// nothing is evaluated that the recipe does not need.
 
 #include "recipe/expression/evaluate_recipe.h"
 
@@ -114,6 +119,7 @@ Result<Noarch> ReadNoarch(const Node* build, Reader& reader) {
   const Node* node = FindIn(build, "noarch");
   if (node == nullptr) return Noarch::kNo;
   PTPKG_TRY(const std::string kind, reader.ReadText(*node));
+  // An expression can decide that only some variants are noarch.
   if (kind.empty()) return Noarch::kNo;
   if (kind != "python" && kind != "generic") {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a kind of noarch package", kind))
@@ -130,6 +136,7 @@ Result<bool> ReadSkip(const Node* node, Reader& reader) {
   for (const Node* condition : conditions) {
     PTPKG_TRY(const Expression expression, ParseBareExpression(*condition));
     PTPKG_TRY(const Value value, expression.Evaluate(reader.scope()));
+    // No early end: the keys of all conditions belong to the variant, whichever of them holds.
     skip = skip || value.Truthy();
   }
   return skip;
@@ -208,6 +215,7 @@ Result<void> ReadOutput(const Document& document, Reader& reader, Evaluation& ev
 
 /// Variant keys that pin no requirement: a package that fits every Python is built with any.
 std::set<std::string> BareNames(const Evaluation& evaluation) {
+  // An ignored key is not in the hash, so its values must not show in the requirements either.
   std::set<std::string> names;
   for (const std::string& key : evaluation.ignore_keys) names.insert(NormalizedKey(key));
   if (evaluation.recipe.noarch_python) names.insert("python");
@@ -238,6 +246,8 @@ Result<PtpkgExtra> ReadPtpkg(const Node* section, const EvaluationInput& input, 
                              Noarch noarch, Reader& reader) {
   if (section != nullptr) PTPKG_CHECK(CheckZipKeys(*section));
   const Node* own = FindIn(FindIn(section, "outputs"), recipe.name);
+  // Merged as written and not as values, so that a condition or expression of the top level is evaluated only
+  // if the output keeps it.
   const Node merged = own == nullptr ? Node() : MergeNodes(*section, *own);
   const Node* used = own == nullptr ? section : &merged;
   PTPKG_TRY(PtpkgExtra extra, ReadPtpkgExtra(reader, used, input.check_wheel_requirement));
@@ -285,6 +295,9 @@ Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& inp
   PTPKG_TRY(const Noarch noarch, ReadNoarch(build, reader));
   recipe.noarch_python = noarch == Noarch::kPython;
   recipe.subdir = noarch == Noarch::kNo ? input.target_platform : "noarch";
+  // Keys that were read so far can reach the script through the context, the name or the version. Keys that
+  // only run requirements, `about` and tests read are not collected: they don't change the files
+  // (recipe/native_build.h).
   recipe.build_keys = variants.read();
   PTPKG_TRY(recipe.skip, ReadSkip(FindIn(build, "skip"), reader));
   if (recipe.skip) return evaluation;
@@ -293,12 +306,14 @@ Result<Evaluation> Evaluate(const Document& document, const EvaluationInput& inp
   variants.Forget();
   PTPKG_CHECK(ReadBuildInputs(root, input, reader, evaluation));
   recipe.build_keys.insert(variants.read().begin(), variants.read().end());
+  // A package that runs with any Python must not be bound to the one in its host environment.
   const bool bounds_runtime = recipe.subdir != "noarch" && !recipe.python_version_independent;
   PTPKG_CHECK(ReadRunRequirements(reader, root.Find("requirements"),
                                   bounds_runtime ? input.run_pins : RunPins(), recipe.requirements));
   PTPKG_TRY(recipe.about, ReadAbout(reader, root.Find("about")));
   PTPKG_TRY(recipe.tests, ReadTests(reader, root.Find("tests")));
   PTPKG_TRY(recipe.ptpkg, ReadPtpkg(FindIn(root.Find("extra"), "ptpkg"), input, recipe, noarch, reader));
+  // rattler-build's key for the same exception; both lists hold.
   PTPKG_TRY(const std::vector<std::string> allowed,
             reader.TextsOf(FindIn(build, "dynamic_linking"), "missing_dso_allowlist"));
   recipe.ptpkg.allow_unresolved.insert(recipe.ptpkg.allow_unresolved.end(), allowed.begin(), allowed.end());
@@ -311,6 +326,7 @@ Result<Recipe> EvaluateHead(const Document& document, const EvaluationInput& inp
   Scope scope = ScopeOf(input, variants);
   Reader reader(scope);
   PTPKG_TRY(Recipe recipe, ReadHead(document, input, reader));
+  // Nothing else is read: each further key would open an axis for the output that asks.
   PTPKG_TRY(recipe.skip, ReadSkip(FindIn(document.root.Find("build"), "skip"), reader));
   return recipe;
 }

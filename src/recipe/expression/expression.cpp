@@ -38,6 +38,7 @@ class Evaluator {
       if (spent) return value;
       value = std::move(spent).error();
     }
+    // The innermost node has set its place already.
     if (value.error().span()) return value;
     return std::move(value).error().At(place_.Part(node.offset, node.length));
   }
@@ -73,6 +74,7 @@ class Evaluator {
       case Kind::kConditional: {
         PTPKG_TRY(const Value condition, Evaluate(node.children[1]));
         if (condition.Truthy()) return Evaluate(node.children[0]);
+        // Without `else`, none: an item of a list vanishes then.
         return node.children.size() > 2 ? Evaluate(node.children[2]) : Result<Value>(Value());
       }
       case Kind::kBinary:
@@ -136,6 +138,7 @@ class Evaluator {
     CallArguments arguments;
     for (std::size_t i = first; i < node.children.size(); ++i) {
       PTPKG_TRY(Value value, Evaluate(node.children[i]));
+      // Nodes without named arguments have no keywords at all.
       if (i >= node.keywords.size() || node.keywords[i].empty()) {
         arguments.positional.push_back(std::move(value));
       } else {
@@ -161,6 +164,7 @@ class Evaluator {
       PTPKG_TRY(const Value key, Evaluate(node.children[i]));
       PTPKG_TRY(std::string name, key.ToText());
       PTPKG_TRY(Value value, Evaluate(node.children[i + 1]));
+      // The last of equal keys wins, as in Python.
       map.insert_or_assign(std::move(name), std::move(value));
     }
     return scope_.Keep(Value(std::move(map)));

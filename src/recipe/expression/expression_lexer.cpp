@@ -66,6 +66,7 @@ class Lexer {
       token.text += text_[pos_++];
       while (pos_ < text_.size() && IsDigit(text_[pos_])) token.text += text_[pos_++];
     }
+    // "3.10.1" and "1rc1" would otherwise become two tokens, and the error would name the second one.
     const bool more =
         pos_ < text_.size() && (IsNameStart(text_[pos_]) ||
                                 (text_[pos_] == '.' && pos_ + 1 < text_.size() && IsDigit(text_[pos_ + 1])));
@@ -98,6 +99,7 @@ class Lexer {
     constexpr std::string_view kEscapes = "nt\\'\"";
     constexpr std::string_view kMeanings = "\n\t\\'\"";
     const std::size_t index = kEscapes.find(escaped);
+    // Python keeps an unknown escape as it is. Here it is most likely a mistake, such as a path of Windows.
     if (escaped == '\0' || index == std::string_view::npos) {
       return Error(ErrorCode::kInvalidInput, "unknown escape in text")
           .At(place_.Part(pos_, 2))

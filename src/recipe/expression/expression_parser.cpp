@@ -1,4 +1,11 @@
 // Recursive descent over the tokens of an expression. Layer: recipe.
+// The grammar is Jinja's (jinja2/parser.py). Operators from the weakest to the strongest:
+//   `if` … `else`, `or`, `and`, `not`, comparisons, `+ -`, `~`, `* / // %`, `**`, filters and `is`, signs,
+//   `.` `[]` `()`
+// So "-x | abs" is the filter of -x, and "a + b | f" filters b only.
+// Names of functions, filters, tests and methods are checked here and not at the evaluation: a misspelt name
+// is found also in a branch that no variant takes.
+// Invariant: the last token is kEnd and is never taken, so Peek() and the token behind a name always exist.
 
 #include "recipe/expression/expression_parser.h"
 
@@ -70,6 +77,7 @@ class Parser {
 
   /// Evaluation goes down the tree with the stack, and "1+1+…" is as high as it is long.
   [[nodiscard]] Result<void> CheckHeight(const ExpressionNode& root) const {
+    // Level by level, since a recursion would meet the depth that this is to refuse.
     std::vector<const ExpressionNode*> level = {&root};
     for (std::size_t height = 1; !level.empty(); ++height) {
       if (height > limits::kExpressionHeight) {
@@ -87,6 +95,7 @@ class Parser {
   }
 
   Result<ExpressionNode> ParseConditional() {
+    // Everything nested passes through here, so this bounds the recursion of the parser.
     if (++depth_ > limits::kExpressionDepth) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("expression nested deeper than {} levels", limits::kExpressionDepth))
@@ -100,6 +109,7 @@ class Parser {
       children.push_back(std::move(node));
       children.push_back(std::move(condition));
       if (TakeWord("else")) {
+        // To the right: "a if x else b if y else c" has the second choice in its `else`.
         PTPKG_TRY(ExpressionNode otherwise, ParseConditional());
         children.push_back(std::move(otherwise));
       }
@@ -131,6 +141,7 @@ class Parser {
 
   Result<ExpressionNode> ParseNot() {
     std::vector<Token> words;
+    // A loop in place of recursion, here and for signs: "not not …" must not use the stack.
     while (Peek().IsWord("not")) words.push_back(Take());
     PTPKG_TRY(ExpressionNode node, ParseComparison());
     for (auto word = words.rbegin(); word != words.rend(); ++word)
@@ -227,6 +238,7 @@ class Parser {
     ExpressionNode node = Node(Kind::kLiteral, token, {});
     if (token.kind == Token::Kind::kReal) {
       double real = 0;
+      // Unlike strtod, from_chars doesn't depend on the locale.
       std::from_chars(token.text.data(), token.text.data() + token.text.size(), real);
       node.value = Value(real);
       return node;
@@ -275,6 +287,7 @@ class Parser {
   /// The rest of a list up to `close`, behind the items that were read.
   Result<ExpressionNode> ParseItems(const Token& open, std::vector<ExpressionNode> items,
                                     std::string_view close) {
+    // A comma may follow the last item, as in Python.
     while (!Peek().Is(close)) {
       PTPKG_TRY(ExpressionNode item, ParseConditional());
       items.push_back(std::move(item));
@@ -369,6 +382,7 @@ class Parser {
     }
     if (!TakeIf("]")) return Unexpected("']'");
     if (children.size() == 1) return Unexpected("an index");
+    // Parts that are left out become none, so that a slice always has four children.
     while (slice && children.size() < 4) children.push_back(Node(Kind::kLiteral, open, {}));
     return Node(slice ? Kind::kSlice : Kind::kIndex, open, std::move(children));
   }
@@ -386,6 +400,7 @@ class Parser {
     if (Peek().Is("(")) {
       PTPKG_CHECK(ParseArguments(node));
     } else if (wanted > 0) {
+      // As in Jinja, only one value: "x is eq 1 + 2" is "(x is eq 1) + 2".
       PTPKG_TRY(ExpressionNode argument, ParsePrimary());
       PTPKG_CHECK(ParsePostfix(argument));
       node.children.push_back(std::move(argument));

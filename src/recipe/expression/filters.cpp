@@ -65,6 +65,7 @@ Result<Value::List> Sorted(std::string_view filter, const Value& value) {
   const bool numbers = std::all_of(items.begin(), items.end(), [](const Value& v) { return v.IsNumber(); });
   const bool texts =
       std::all_of(items.begin(), items.end(), [](const Value& v) { return v.AsText() != nullptr; });
+  // Python 3 has no order between numbers and text either.
   if (!numbers && !texts)
     return Invalid(fmt::format("'{}' needs items that are all numbers or all text", filter));
   std::stable_sort(items.begin(), items.end(), [&](const Value& a, const Value& b) {
@@ -78,6 +79,7 @@ Result<Value> Abs(const Arguments& arguments) {
   if (const double* real = input.AsReal()) return Value(*real < 0 ? -*real : *real);
   const std::int64_t* integer = input.AsInteger();
   if (integer == nullptr) return WrongInput("abs", "a number", input);
+  // Its opposite is one above the largest number.
   if (*integer == INT64_MIN) return Invalid("the result is too large for a number");
   return Value(*integer < 0 ? -*integer : *integer);
 }
@@ -87,6 +89,7 @@ Result<Value> Bool(const Arguments& arguments) { return Value(arguments[0].Truth
 /// default(value, true) replaces what is empty or false too.
 Result<Value> Default(const Arguments& arguments) {
   const bool falsy_too = arguments.size() > 2 && arguments[2].Truthy();
+  // An undefined name arrives as none (Evaluator::Filter), so a value that is none is replaced too.
   return arguments[0].IsNone() || (falsy_too && !arguments[0].Truthy()) ? arguments[1] : arguments[0];
 }
 
@@ -107,6 +110,7 @@ Result<Value> Int(const Arguments& arguments) {
   if (const bool* boolean = input.AsBool()) return Value(std::int64_t{*boolean ? 1 : 0});
   if (input.AsInteger() != nullptr) return input;
   if (const double* real = input.AsReal()) {
+    // Below 2^63: beyond the range of the integer, the conversion is undefined.
     constexpr double kLimit = 9.0e18;
     if (*real < -kLimit || *real > kLimit) return Invalid("the result is too large for a number");
     return Value(static_cast<std::int64_t>(*real));
@@ -136,6 +140,7 @@ Result<Value> JoinItems(const Arguments& arguments) {
 }
 
 Result<Value> Length(const Arguments& arguments) {
+  // Characters of a text, not bytes.
   PTPKG_TRY(const Value::List items, Items("length", arguments[0]));
   return Value(static_cast<std::int64_t>(items.size()));
 }
@@ -152,6 +157,7 @@ Result<Value> Lower(const Arguments& arguments) {
 
 Result<Value> Upper(const Arguments& arguments) {
   PTPKG_TRY(std::string text, InputText("upper", arguments[0]));
+  // ASCII only, like ToLower: names and versions have no other letters.
   for (char& c : text) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
@@ -177,6 +183,7 @@ Result<Value> Replace(const Arguments& arguments) {
   if (from.empty()) return Invalid("'replace' needs a text to look for");
   std::size_t bytes = input.size();
   for (std::size_t at = input.find(from); at != std::string::npos; at = input.find(from, at + from.size())) {
+    // An upper bound: shorter replacements don't lower it.
     bytes += to.size() - std::min(from.size(), to.size());
     PTPKG_CHECK(CheckSize(bytes));
   }
@@ -224,6 +231,7 @@ Result<Value> Slice(const Arguments& arguments) {
   Value::List slices;
   auto begin = items.begin();
   for (std::size_t i = 0; i < count; ++i) {
+    // The first lists take one of the items that are left over each.
     const auto size = static_cast<std::ptrdiff_t>(items.size() / count + (i < items.size() % count ? 1 : 0));
     slices.emplace_back(Value::List(begin, begin + size));
     begin += size;
@@ -247,6 +255,7 @@ Result<Value> SplitText(const Arguments& arguments) {
   std::size_t most_cuts = SIZE_MAX;
   if (arguments.size() > 2) {
     PTPKG_TRY(const Value count, Int({arguments[2]}));
+    // A negative number means no limit, as in Python.
     if (*count.AsInteger() >= 0) most_cuts = static_cast<std::size_t>(*count.AsInteger());
   }
   Value::List parts;
@@ -283,6 +292,7 @@ Result<Value> Unique(const Arguments& arguments) {
   for (const Value& item : items) {
     const std::string* text = item.AsText();
     if (text != nullptr) {
+      // Views into `items`, which outlives the set.
       if (texts.insert(*text).second) kept.push_back(item);
       continue;
     }
@@ -348,6 +358,7 @@ Result<Value> CallFilter(const std::string& name, const CallArguments& arguments
       std::find_if(kFilters.begin(), kFilters.end(), [&](const FilterEntry& f) { return f.name == name; });
   PTPKG_ASSERT(filter != kFilters.end());
   Arguments values = arguments.positional;
+  // The named argument is the last one, so all before it must be there by position.
   if (arguments.named.size() == 1 && arguments.named.front().first == filter->keyword &&
       values.size() == filter->most) {
     values.push_back(arguments.named.front().second);

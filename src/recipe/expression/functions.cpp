@@ -107,6 +107,7 @@ Result<Value> Cdt(const CallArguments& arguments, Scope& scope) {
   PTPKG_CHECK(CheckArguments("cdt", arguments, 1, 1, {}));
   PTPKG_TRY(const std::string package, TextArgument("cdt", arguments.positional[0]));
   std::string arch = PlatformArchitecture(scope.target_platform());
+  // conda-build's defaults (jinja_context.py, cdt).
   std::string distribution = arch == "aarch64" || arch == "ppc64le" || arch == "s390x" ? "cos7" : "cos6";
   if (arch == "x86") arch = "i686";
   if (const std::optional<Value> value = scope.variants().Read("cdt_arch")) {
@@ -130,6 +131,7 @@ Result<Value> Detected(const CallArguments& arguments, Scope& scope) {
 /// The version in a variant's value: "3.11" of "3.11.* *_cpython".
 Result<std::string> VersionArgument(const Value& value) {
   PTPKG_TRY(std::string text, value.ToText());
+  // The build of "3.11.* *_cpython" says nothing about the version.
   text = text.substr(0, text.find(' '));
   while (text.ends_with(".*")) text.resize(text.size() - 2);
   while (text.ends_with('*')) text.pop_back();

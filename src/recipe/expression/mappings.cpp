@@ -141,6 +141,7 @@ Result<Value> CallMethod(const std::string& name, const CallArguments& arguments
   const auto* method =
       std::find_if(kMethods.begin(), kMethods.end(), [&](const Method& m) { return m.name == name; });
   PTPKG_ASSERT(method != kMethods.end());
+  // A method that is also a filter takes the filter's arguments, the text being the first.
   if (method->call == nullptr) return CallFilter(name, arguments);
   const Value& object = arguments.positional.front();
   const bool fits = method->of_text ? object.AsText() != nullptr : object.AsMap() != nullptr;

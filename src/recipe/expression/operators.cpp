@@ -64,6 +64,7 @@ Result<Value> IntegerArithmetic(const std::string& op, std::int64_t left, std::i
   if (op == "*")
     return __builtin_mul_overflow(left, right, &result) ? Result<Value>(Overflow()) : Value(result);
   PTPKG_ASSERT(op == "**");
+  // 2 ** -1 is 0.5, as in Python.
   if (right < 0) return Value(std::pow(static_cast<double>(left), static_cast<double>(right)));
   return IntegerPower(left, right);
 }
@@ -80,6 +81,7 @@ Result<Value> Arithmetic(const std::string& op, const Value& left, const Value& 
     if (op == "*") return Value(a * b);
     if (op == "/") return Value(a / b);
     if (op == "//") return Value(std::floor(a / b));
+    // In Python the remainder has the sign of `b`; fmod gives it the sign of `a`.
     if (op == "%") return Value(a - b * std::floor(a / b));
     return Value(std::pow(a, b));
   }
@@ -87,6 +89,7 @@ Result<Value> Arithmetic(const std::string& op, const Value& left, const Value& 
   return IntegerArithmetic(op, *left.AsInteger(), *right.AsInteger());
 }
 
+// An unordered result (NaN) satisfies none of the four.
 bool Satisfies(const std::string& op, std::partial_ordering order) {
   if (op == "<") return order < 0;
   if (op == "<=") return order <= 0;
@@ -138,6 +141,7 @@ Result<std::int64_t> SliceBound(const Value& bound, std::int64_t size, std::int6
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("a bound of a slice must be a whole number, not {}", bound.KindName()));
   }
+  // Clamped before the sum, which could overflow otherwise.
   const std::int64_t at = *given < 0 ? std::max(*given, -size - 1) + size : *given;
   return std::clamp(at, range.first, range.second);
 }
@@ -145,6 +149,7 @@ Result<std::int64_t> SliceBound(const Value& bound, std::int64_t size, std::int6
 }  // namespace
 
 Result<Value> ApplyOperator(const std::string& op, const Value& left, const Value& right) {
+  // These accept operands of any kinds; the others below refuse kinds that don't go together.
   if (op == "==") return Value(left == right);
   if (op == "!=") return Value(!(left == right));
   if (op == "in" || op == "notin") return Membership(op, left, right);

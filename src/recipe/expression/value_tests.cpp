@@ -23,6 +23,7 @@ using TestFunction = Result<bool> (*)(const Value& value, const Value& argument)
 
 Result<bool> IsBoolean(const Value& value, const Value& /*argument*/) { return value.AsBool() != nullptr; }
 Result<bool> IsFloat(const Value& value, const Value& /*argument*/) { return value.AsReal() != nullptr; }
+// A boolean is not an integer here, although Python's bool is one. Jinja's test also excludes it.
 Result<bool> IsInteger(const Value& value, const Value& /*argument*/) { return value.AsInteger() != nullptr; }
 Result<bool> IsNone(const Value& value, const Value& /*argument*/) { return value.IsNone(); }
 Result<bool> IsNumber(const Value& value, const Value& /*argument*/) { return value.IsNumber(); }
@@ -32,6 +33,7 @@ Result<bool> IsString(const Value& value, const Value& /*argument*/) { return va
 Result<bool> IsOdd(const Value& value, const Value& /*argument*/) {
   const std::int64_t* integer = value.AsInteger();
   if (integer == nullptr) return WrongOperand("odd", "a whole number", value);
+  // Not "== 1": the remainder of a negative number is negative in C++.
   return *integer % 2 != 0;
 }
 
@@ -105,6 +107,7 @@ Result<bool> RunValueTest(const std::string& name, const std::optional<Value>& v
                           const std::vector<Value>& arguments) {
   const TestEntry& test = TestNamed(name);
   PTPKG_ASSERT(arguments.size() == test.arguments);
+  // `defined` and `undefined` are the two rows without a function and an operator.
   if (test.run == nullptr && test.op.empty()) return value.has_value() == (name == "defined");
   if (!value) {
     return Error(ErrorCode::kInvalidInput,

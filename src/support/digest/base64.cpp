@@ -5,6 +5,7 @@
 
 namespace ptpkg {
 
+// Both alphabets of RFC 4648 differ only in their last two digits.
 std::string Base64(Bytes bytes) {
   std::string text = ReplaceAll(ReplaceAll(Base64UrlUnpadded(bytes), "-", "+"), "_", "/");
   while (text.size() % 4 != 0) text += '=';
@@ -17,6 +18,7 @@ Result<std::string> DecodeBase64(std::string_view text) {
   bytes.reserve(text.size() / 4 * 3);
   std::uint32_t group = 0;
   unsigned bits = 0;
+  // Padding and left-over bits are not checked here: the comparison at the end finds all of them.
   const std::string_view digits = text.substr(0, text.find('='));
   for (const char c : digits) {
     const std::size_t value = kDigits.find(c);

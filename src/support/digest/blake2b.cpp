@@ -11,10 +11,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are loaded by memcpy");
 
+// The initial values of SHA-512 (RFC 7693, 2.6).
 constexpr std::array<std::uint64_t, 8> kIv = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
                                               0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
                                               0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 
+// The order in which each round takes the words of the message (RFC 7693, 2.7). Rounds 10 and 11 begin again.
 constexpr std::array<std::array<std::uint8_t, 16>, 10> kSigma = {{
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
     {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
@@ -41,6 +43,7 @@ void Blake2b256Hasher::Compress(const std::byte* block, bool last) {
   std::array<std::uint64_t, 16> v{};
   std::copy(state_.begin(), state_.end(), v.begin());
   std::copy(kIv.begin(), kIv.end(), v.begin() + 8);
+  // v[13] takes the upper half of the 128-bit counter, which stays 0 below 2^64 bytes.
   v[12] ^= total_bytes_;
   if (last) v[14] = ~v[14];
 
@@ -57,6 +60,7 @@ void Blake2b256Hasher::Compress(const std::byte* block, bool last) {
   };
   for (std::size_t round = 0; round < kRounds; ++round) {
     const std::array<std::uint8_t, 16>& s = kSigma[round % kSigma.size()];
+    // The columns of the 4 × 4 state, then its diagonals.
     mix({0, 4, 8, 12}, m[s[0]], m[s[1]]);
     mix({1, 5, 9, 13}, m[s[2]], m[s[3]]);
     mix({2, 6, 10, 14}, m[s[4]], m[s[5]]);
@@ -90,6 +94,7 @@ void Blake2b256Hasher::Update(Bytes bytes) {
 }
 
 std::array<std::uint8_t, 32> Blake2b256Hasher::Finish() {
+  // The counter holds the real length: the zeros that fill the last block don't count.
   total_bytes_ += pending_bytes_;
   std::fill(pending_.begin() + static_cast<std::ptrdiff_t>(pending_bytes_), pending_.end(), std::byte{0});
   Compress(pending_.data(), true);

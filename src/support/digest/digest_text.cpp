@@ -60,6 +60,7 @@ std::string Base64UrlUnpadded(Bytes bytes) {
     for (std::size_t k = 0; k < 3; ++k) {
       group = group << 8U | (k < count ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0U);
     }
+    // n bytes give n + 1 digits, and the missing ones would be padding.
     for (std::size_t k = 0; k <= count; ++k) text += kDigits[group >> (18U - 6U * k) & 63U];
   }
   return text;

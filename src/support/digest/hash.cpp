@@ -30,6 +30,7 @@ class EvpHasher {
   Digest<kBytes> Finish() {
     Digest<kBytes> digest;
     unsigned int length = 0;
+    // Before Final, which would write past the end of a shorter digest.
     PTPKG_ASSERT(static_cast<std::size_t>(EVP_MD_get_size(EVP_MD_CTX_get0_md(context_.get()))) == kBytes);
     PTPKG_ASSERT(EVP_DigestFinal_ex(context_.get(), digest.bytes.data(), &length) == 1);
     PTPKG_ASSERT(length == kBytes);
@@ -104,6 +105,7 @@ KeyHasher::KeyHasher() : state_(std::make_unique<State>()) {}
 KeyHasher::~KeyHasher() = default;
 
 KeyHasher& KeyHasher::Add(std::string_view name, std::string_view value) {
+  // The lengths keep ("ab", "c") and ("a", "bc") apart.
   state_->hasher.Update(AsBytes(fmt::format("{}:{}{}:", name.size(), name, value.size())));
   state_->hasher.Update(AsBytes(value));
   return *this;

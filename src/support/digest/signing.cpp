@@ -29,6 +29,7 @@ struct PublicKey::State {
 
 namespace {
 
+// 128 bits of security, like Ed25519 and P-256 (NIST SP 800-57, part 1).
 constexpr int kLeastRsaBits = 3072;
 constexpr std::size_t kSignedPieceBytes = 1U << 20U;
 constexpr const char* kAccepted = "use Ed25519, ECDSA on P-256, or RSA with at least 3072 bits";
@@ -146,6 +147,7 @@ const std::string& PublicKey::id() const { return state_->id; }
 
 Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& where) {
   constexpr const char* kHow = "openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem";
+  // The other kinds of PEM are told apart first, since OpenSSL would call each of them unreadable.
   if (pem.find("PRIVATE KEY-----") != std::string::npos)
     return NoKey(where, "is a private key; give the public key", kHow);
   if (pem.find("BEGIN CERTIFICATE") != std::string::npos) {
@@ -169,6 +171,8 @@ bool PublicKey::Fits(std::string_view message, std::string_view signature) const
   const Context context = NewContext();
   PTPKG_ASSERT(EVP_DigestVerifyInit(context.get(), nullptr, DigestFor(state_->ed25519), nullptr,
                                     state_->key.get()) == 1);
+  // A negative result is an error of the signature's form. A signature that nobody can read doesn't fit
+  // either.
   const int fits =
       EVP_DigestVerify(context.get(), Octets(signature), signature.size(), Octets(message), message.size());
   ERR_clear_error();
@@ -177,6 +181,7 @@ bool PublicKey::Fits(std::string_view message, std::string_view signature) const
 
 Result<bool> PublicKey::VerifyFile(Fs& fs, const AbsPath& file, std::string_view signature) const {
   if (state_->ed25519) {
+    // Ed25519 reads the message twice (RFC 8032, 5.1.6), so it can't be streamed.
     PTPKG_TRY(const std::string content, WholeFile(fs, file));
     return Fits(content, signature);
   }
@@ -201,6 +206,7 @@ Result<SigningKey> SigningKey::Parse(const Source& source) {
   state->key.reset(PEM_read_bio_PrivateKey(bio.get(), nullptr, GivePassphrase, &asked));
   ERR_clear_error();
   if (state->key == nullptr && asked.asked) {
+    // OpenSSL asks only for encrypted keys.
     const bool missing = source.passphrase.empty();
     return NoKey(source.where, missing ? "is encrypted" : "cannot be decrypted with the given passphrase",
                  missing ? fmt::format("set its passphrase in {}", source.variable)
@@ -235,6 +241,7 @@ Result<std::string> SigningKey::Sign(std::string_view message) const {
                             Octets(message), message.size()) == 1;
   ERR_clear_error();
   if (!ok) return CannotSign();
+  // The first call gives the longest possible length; signatures of ECDSA in DER are often shorter.
   signature.resize(length);
   return signature;
 }

@@ -58,6 +58,8 @@ Result<void> AtomicFile::Commit(ExistingFilePolicy on_existing) && {
   AtomicFile self = std::move(*this);  // whatever way out is taken, its destructor cleans up
   // The messages below name the temp file; the user knows only the target.
   const std::string frame = fmt::format("while writing '{}'", self.target_.str());
+  // Sync before rename: otherwise a power cut can leave the final name on an empty file (ext4 and xfs delay
+  // the allocation).
   PTPKG_CHECK(self.file_->Sync(), frame);
   PTPKG_CHECK(self.file_->Close(), frame);
   Result<void> renamed = RenameAs(*self.fs_, self.temp_, self.target_, on_existing);
@@ -70,6 +72,7 @@ Result<void> AtomicFile::Commit(ExistingFilePolicy on_existing) && {
   }
   self.file_.reset();
   self.lock_.reset();
+  // The rename itself is an entry of the directory, which a power cut could lose.
   PTPKG_CHECK(self.fs_->SyncDir(self.target_.Parent()), frame);
   return Ok();
 }

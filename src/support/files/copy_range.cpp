@@ -22,8 +22,10 @@ std::uint64_t CopyInKernel(File& source, File& target, const CopiedRange& range)
     auto from = static_cast<off64_t>(range.from + done);
     auto to = static_cast<off64_t>(range.to + done);
     const auto want = range.size_bytes - done;
+    // With offsets of its own: other threads read the same descriptors.
     const ssize_t moved = ::copy_file_range(in->descriptor(), &from, out->descriptor(), &to, want, 0);
     if (moved < 0 && errno == EINTR) continue;
+    // EXDEV, EOPNOTSUPP and others: the file systems don't go together. 0 is the end of the file, or /proc.
     if (moved <= 0) break;
     done += static_cast<std::uint64_t>(moved);
   }

@@ -26,6 +26,7 @@ class PlainSearch {
   Result<std::vector<FoundFile>> Run() {
     PTPKG_TRY(const std::vector<std::string> names, env_.fs.ListDir(root_));
     PTPKG_CHECK(VisitAll("", names));
+    // A list in place of recursion: a tree can be deeper than the thread's stack.
     while (!folders_.empty()) {
       PTPKG_CHECK(env_.cancel.Check());
       const std::string folder = std::move(folders_.back());
@@ -59,6 +60,7 @@ class PlainSearch {
   Result<void> Visit(const RelPath& relative) {
     PTPKG_TRY(const FileStat stat, env_.fs.Lstat(root_ / relative));
     if (stat.kind == FileKind::kDirectory) folders_.push_back(relative.str());
+    // By name first: opening a file costs more than all else here.
     if (!wanted_.IsCandidate(relative.Name())) return Ok();
     PTPKG_TRY(auto file, Probe(env_.fs, root_ / relative, relative, stat, wanted_.magic));
     if (file) found_.push_back(*std::move(file));
@@ -83,6 +85,7 @@ bool FileFilter::IsCandidate(std::string_view name) const {
 
 Result<std::vector<FoundFile>> FindFilesByMagic(Env& env, const AbsPath& root, const FileFilter& wanted) {
   PTPKG_ASSERT(!wanted.magic.empty() && wanted.magic.size() <= 64);
+  // Doubles and overlays have no descriptors, and search by the common calls.
   auto* const finder = dynamic_cast<MagicFinder*>(&env.fs);
   PTPKG_TRY(std::vector<FoundFile> found, finder != nullptr
                                               ? finder->FindByMagic(root, wanted, env.jobs, env.cancel)

@@ -98,6 +98,7 @@ Result<std::string> ReadFile(Fs& fs, const AbsPath& path, std::uint64_t limit_by
     text.resize(have + got);
     if (text.size() > limit_bytes) return TooLarge(path, limit_bytes);
     if (got < want) return text;
+    // Doubles the buffer, up to one byte above the limit, by which a file that is too large shows.
     const std::uint64_t room = limit_bytes - text.size();
     want = std::min<std::uint64_t>(std::max<std::uint64_t>(text.size(), 4096) - 1, room) + 1;
   }
@@ -130,6 +131,8 @@ Result<void> RemoveTree(Fs& fs, const AbsPath& path) {
       PTPKG_CHECK(RemoveLeaf(fs, visit.path));
       continue;
     }
+    // Build scripts leave read-only directories (Go's module cache), whose content even the owner can't
+    // remove.
     constexpr std::uint32_t kOwnerAll = 0700;
     if ((stat->mode & kOwnerAll) != kOwnerAll) {
       PTPKG_CHECK(fs.SetMode(visit.path, stat->mode | kOwnerAll));

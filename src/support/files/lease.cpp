@@ -49,6 +49,7 @@ Result<std::optional<Lease>> Lease::Try(Fs& fs, const AbsPath& folder, LockKind 
     if (made || made.error().code() == ErrorCode::kAlreadyExists) continue;
     if (made.error().code() == ErrorCode::kNotFound) return std::optional<Lease>();
     if (!IsReadOnlyForUs(made.error())) return made.error();
+    // A reader that can't write here goes on without a lock. A cleaner doesn't.
     if (kind == LockKind::kExclusive) return std::optional<Lease>();
     return std::optional(Lease(fs, folder, nullptr, /*is_locked=*/false));
   }
@@ -67,15 +68,16 @@ Result<void> Lease::Remove() && {
   for (const std::string& name : names) {
     if (name != kLeaseName) PTPKG_CHECK(RemoveTree(*fs_, folder / name));
   }
-  // The lease last: until then nobody else may begin, and who is killed here leaves it to be found.
+  // The lease goes last. Until then no other cleaner begins, and after a kill the next run finds the lease
+  // without a holder.
   PTPKG_CHECK(RemoveIfThere(*fs_, folder / kLeaseName));
   return RemoveIfThere(*fs_, folder);
 }
 
 Result<std::optional<Lease>> LeaseShared(Env& env, const AbsPath& result) {
   PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, result, LockKind::kShared));
-  // Held by one who removes it, then it loses its name at once; or by one who just looks whether it is in use
-  // (`ptpkg cache`). Neither takes longer than a few system calls, unless it is stopped there.
+  // The other holder either removes the result, which then loses its name at once, or only looks whether it
+  // is in use (`ptpkg cache`). Both take a few system calls, unless that process is stopped in between.
   for (int turn = 0; !lease && turn < kTurns; ++turn) {
     PTPKG_TRY(const bool there, Exists(env.fs, result));
     if (!there) return lease;

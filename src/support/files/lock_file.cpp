@@ -10,6 +10,7 @@ Result<std::unique_ptr<File>> WaitForLock(Env& env, const AbsPath& path, std::st
   // A blocking flock(2) would not see that the run was cancelled.
   constexpr std::chrono::milliseconds kPause{50};
   constexpr std::chrono::milliseconds kUnseen{500};  // usual between the nodes of one run
+  // The file is never removed, so two processes can't lock two files of one name.
   auto file = env.fs.Open(path, OpenMode::kCreateNew);
   if (!file && file.error().code() == ErrorCode::kAlreadyExists)
     file = env.fs.Open(path, OpenMode::kReadWrite);

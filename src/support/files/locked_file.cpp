@@ -12,6 +12,7 @@ bool MayNotWrite(const Error& error) {
 
 /// NFS gives an exclusive lock only to a handle that may write.
 Result<std::unique_ptr<File>> OpenFor(Fs& fs, const AbsPath& path, LockKind kind) {
+  // A reader must not need write permission for a result of another user.
   if (kind == LockKind::kShared) return fs.Open(path, OpenMode::kRead);
   Result<std::unique_ptr<File>> file = fs.Open(path, OpenMode::kReadWrite);
   if (!file && MayNotWrite(file.error())) return fs.Open(path, OpenMode::kRead);
@@ -36,6 +37,8 @@ Result<LockedFile> TryLockFile(Fs& fs, const AbsPath& path, LockKind kind) {
   }
   PTPKG_TRY(const LockOutcome outcome, (*opened)->TryLock(kind));
   if (outcome == LockOutcome::kBusy) return LockedFile{.state = LockState::kBusy, .file = nullptr};
+  // The old holder can remove the file between our open and our lock. A lock on a file without a name
+  // excludes nobody.
   PTPKG_TRY(const bool named, StillNamed(fs, **opened, path));
   if (!named) return LockedFile{};
   const LockState state = outcome == LockOutcome::kHeld ? LockState::kHeld : LockState::kUnlocked;

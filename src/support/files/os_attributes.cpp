@@ -31,6 +31,7 @@ bool HasNoAttributes(int sys_errno) { return sys_errno == ENOTSUP || sys_errno =
 bool IsPrivileged(std::string_view name) { return !name.starts_with("user.") && name != kAccessList; }
 
 Result<std::vector<std::string>> ListNames(const AbsPath& path) {
+  // The kernel's own limit (64 KiB), so that one call is enough even if others add names at the same time.
   std::string buffer(XATTR_LIST_MAX, '\0');
   const ssize_t size = ::llistxattr(path.c_str(), buffer.data(), buffer.size());
   if (size < 0 && HasNoAttributes(errno)) return std::vector<std::string>();
@@ -65,6 +66,8 @@ Result<void> CopyAttributesOnDisk(const AbsPath& from, const AbsPath& to) {
     PTPKG_CHECK(CopyOne(name, from, to));
   }
   const bool has_list = std::find(names.begin(), names.end(), kAccessList) != names.end();
+  // A new file inherits the default access list of its directory. Without this, the copy would grant what the
+  // original does not.
   if (has_list || ::lremovexattr(to.c_str(), kAccessList) == 0) return Ok();
   if (errno == ENODATA || HasNoAttributes(errno)) return Ok();
   return AttributeError("remove", kAccessList, to);

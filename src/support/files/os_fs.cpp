@@ -106,6 +106,7 @@ class OsFile final : public File, public DescriptorFile {
 
   Result<std::size_t> ReadAt(std::uint64_t offset, MutableBytes buffer) override {
     std::size_t done = 0;
+    // A short read would look like the end of the file to callers.
     while (done < buffer.size()) {
       const ssize_t got = RetryOnSignal([&] {
         return ::pread(fd_.get(), buffer.data() + done, buffer.size() - done,
@@ -120,6 +121,7 @@ class OsFile final : public File, public DescriptorFile {
 
   Result<void> WriteAt(std::uint64_t offset, Bytes bytes) override {
     std::size_t done = 0;
+    // A disk that fills up takes a part first, and reports the error at the next call.
     while (done < bytes.size()) {
       const ssize_t put = RetryOnSignal([&] {
         return ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done,
@@ -136,6 +138,7 @@ class OsFile final : public File, public DescriptorFile {
   Result<std::uint64_t> NextData(std::uint64_t offset) override {
     const off_t data = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
     if (data >= 0) return static_cast<std::uint64_t>(data);
+    // ENXIO: no data behind `offset`, so the rest of the file is a hole.
     if (errno != ENXIO) return offset;  // EINVAL: a file system that does not tell
     PTPKG_TRY(const FileStat stat, Stat());
     return std::max(offset, stat.size_bytes);
@@ -209,6 +212,7 @@ class OsFile final : public File, public DescriptorFile {
 Result<Fd> OpenFd(const AbsPath& path, OpenMode mode) {
   // O_NONBLOCK: a fifo in place of a file must not hang us; regular files do not care.
   constexpr int kCommon = O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  // Only reading follows symlinks: a write through one could leave the directory that it was checked for.
   int flags = kCommon | O_RDONLY;
   if (mode == OpenMode::kReadWrite) flags = kCommon | O_RDWR | O_NOFOLLOW;
   if (mode == OpenMode::kCreateNew) flags = kCommon | O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
@@ -266,6 +270,8 @@ Result<void> CopyBytes(int from, int to, const AbsPath& from_path, const AbsPath
     const ssize_t moved =
         RetryOnSignal([&] { return ::copy_file_range(from, nullptr, to, nullptr, kRange, 0); });
     if (moved > 0) continue;
+    // These would fail in CopyByBuffer again, after much more work. All other errors mean that this pair of
+    // files can't be copied this way.
     if (moved < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EIO || errno == EFBIG)) {
       return PathError(errno, "write", to_path);
     }
@@ -391,6 +397,7 @@ class OsFs final : public Fs, public MagicFinder {
   }
 
   Result<void> Remove(const AbsPath& path) override {
+    // Almost all are files, and EISDIR tells a directory without another call.
     if (::unlink(path.c_str()) == 0) return Ok();
     if (errno == EISDIR && ::rmdir(path.c_str()) == 0) return Ok();
     // Not ErrnoError's rule for EEXIST: some systems report a directory with content that way.
@@ -424,6 +431,7 @@ class OsFs final : public Fs, public MagicFinder {
   }
 
   Result<void> WriteThrough(const AbsPath& path, Bytes bytes) override {
+    // Without O_NONBLOCK: the open of a FIFO waits for its reader.
     Fd fd(RetryOnSignal([&] { return ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY); }));
     if (fd.get() < 0) return PathError(errno, "open", path);
     PTPKG_CHECK(WriteAllTo(fd.get(), bytes, path));
@@ -436,6 +444,7 @@ class OsFs final : public Fs, public MagicFinder {
     struct stat copy {};
     if (::lstat(from.c_str(), &original) != 0) return PathError(errno, "read", from);
     if (::lstat(to.c_str(), &copy) != 0) return PathError(errno, "read", to);
+    // A change to the same owner would still clear the set-ID bits (chown(2)).
     if (original.st_uid == copy.st_uid && original.st_gid == copy.st_gid) return Ok();
     if (::lchown(to.c_str(), original.st_uid, original.st_gid) != 0)
       return PathError(errno, "give an owner to", to);

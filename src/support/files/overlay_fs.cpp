@@ -1,3 +1,6 @@
+// The overlay is read-only, so each call that changes something checks all of its paths before the other file
+// system sees any of them. A path of the overlay never exists on disk: passing it on would create it there.
+
 #include "support/files/overlay_fs.h"
 
 #include <fmt/core.h>

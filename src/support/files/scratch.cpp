@@ -56,7 +56,8 @@ bool IsOldToken(std::string_view text) {
          ConsistsOf(text.substr(dash + 1), kDigits);
 }
 
-/// Another user's, or changing under our hands, or no directory of ours: no run shall die of it.
+/// Errors of files that belong to another user, that change during the cleanup, or that only look like
+/// scratch. A failed cleanup must not fail a run.
 bool IsIgnorableCleanupError(const Error& error) {
   if (error.code() == ErrorCode::kInvalidInput) return true;
   constexpr std::array<int, 6> kReasons = {EACCES, EPERM, EROFS, ENOTEMPTY, EBUSY, ENOENT};
@@ -139,6 +140,7 @@ std::string NewScratchFolderName(std::string_view prefix) {
 
 std::string NewScratchFileName(std::string_view name) {
   const std::string tail = fmt::format(".{}{}", RandomToken(), kSuffix);
+  // The name is only for people who look; the token makes it unique, so it can be cut.
   return fmt::format(".{}{}", name.substr(0, kNameMaxBytes - 1 - tail.size()), tail);
 }
 
@@ -172,6 +174,8 @@ TempDir::~TempDir() {
 
 Result<TempDir> TempDir::Create(Fs& fs, const AbsPath& parent, std::string_view prefix) {
   PTPKG_CHECK(fs.MakeDirs(parent));
+  // Each new scratch directory cleans up after killed runs in the same place; no other moment would be sure
+  // to come.
   PTPKG_CHECK(RemoveAbandoned(fs, parent));
   for (int attempt = 0; attempt < kFolderAttempts; ++attempt) {
     const AbsPath scratch = parent / NewScratchFolderName(prefix);
@@ -185,6 +189,8 @@ Result<TempDir> TempDir::Create(Fs& fs, const AbsPath& parent, std::string_view 
     }
     // Somebody who cleans was faster than we: the directory is his.
     if (!*lease) continue;
+    // The content lies one level below the lease. So MoveTo can rename the content away while the lease
+    // stays.
     TempDir dir(fs, **std::move(lease), scratch / "d");
     PTPKG_CHECK(fs.MakeDir(dir.path_));
     return dir;

@@ -52,11 +52,13 @@ SigpipeGuard::SigpipeGuard() {
 
 SigpipeGuard::~SigpipeGuard() {
   constexpr timespec kNow{0, 0};
+  // A SIGPIPE that was pending before belongs to somebody else and stays.
   if (!was_pending_) ::sigtimedwait(&pipe_, nullptr, &kNow);
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 std::string Redacted(const std::string& url) {
+  // Signed URLs carry their signature in the query.
   std::string text = url.substr(0, url.find_first_of("?#"));
   if (StartsWithNoCase(text, "file:")) return text;
   // libcurl takes "user:password@host", "http:host" and "http:///host" too: what comes before the first '/'
@@ -96,6 +98,7 @@ Result<CurlHeaders> BuildHeaders(const std::map<std::string, std::string>& heade
     }
     curl_slist* longer = curl_slist_append(list.get(), line.c_str());
     if (longer == nullptr) return Error(ErrorCode::kIo, "out of memory");
+    // curl_slist_append returns the head of the same list: both pointers would own it.
     static_cast<void>(list.release());
     list.reset(longer);
   }
@@ -135,6 +138,7 @@ void SetCommonOptions(CURL* easy, const std::string& url, curl_slist* headers, c
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 512L * 1024L);  // the largest libcurl takes
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   const std::string& ca_file = limits.ca_file.empty() ? DefaultAuthorities() : limits.ca_file;
+  // libcurl then uses the place that it was built with.
   if (ca_file.empty()) return;
   // The directory that libcurl was built with would be trusted besides the file.
   constexpr const char* kNoFolder = nullptr;

@@ -1,4 +1,10 @@
 // HTTP by libcurl. Layer: support.
+// Get resumes a broken transfer: it asks for the rest by Range with If-Range (RFC 9110, 13.1.5 and 14.2). A
+// server answers with 206 and the rest, or with 200 and the whole file if that has changed.
+// Neither answer is trusted. A 206 must continue the same file (GoesOn). Bytes that come again must equal
+// those already delivered, which checksums of the parts show without keeping the bytes. A sink can't take
+// anything back, so a changed file is an error, unless the caller accepts a restart (on_begin).
+// Invariant: Delivery::bytes() is the number of bytes in the sink, and each attempt skips as many.
 
 #include "support/net/http.h"
 
@@ -81,6 +87,7 @@ class Delivery {
       again_ = Checksum();
       part_ = 0;
     }
+    // Checksums exist only for whole parts, so a repeated part is judged at its end.
     while (!bytes.empty() && part_ < parts_.size()) {
       const auto count =
           static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), parts_[part_].end - at));
@@ -368,6 +375,7 @@ class CurlHttp final : public Http {
         resumption = {};
         continue;
       }
+      // Progress starts the count anew: a transfer of hours may break often, as long as it advances.
       if (delivery.bytes() > before) {
         fruitless = 0;
         pause = limits_.retry_pause;

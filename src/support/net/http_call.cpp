@@ -1,4 +1,9 @@
-// Http::Call by libcurl.
+// Http::Call by libcurl. Layer: support.
+// No redirect is followed, and nothing is repeated except after a 417, because only the caller knows whether
+// its call can be repeated. Large bodies wait for "100 Continue" (RFC 9110, 10.1.1): a server can refuse an
+// upload of gigabytes before it is sent.
+// Timeouts differ by phase. A server can think for minutes after a large upload, but bytes that no longer
+// move mean a dead connection.
 
 #include "support/net/http_call.h"
 
@@ -177,6 +182,7 @@ std::size_t OnAnswerHeader(char* data, std::size_t size, std::size_t count, void
     return 0;
   }
   if (line.starts_with("HTTP/")) {
+    // A new status line begins another answer: 1xx comes before the real one.
     exchange.answer = {.status = StatusOfLine(line)};
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange.easy, CURLINFO_SIZE_UPLOAD_T, &sent);

@@ -33,6 +33,7 @@ std::optional<std::chrono::seconds> RetryAfter(const std::map<std::string, std::
   const auto date = DateIn(headers, "retry-after");
   if (!date) return std::nullopt;
   const auto here = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  // The server's own clock, if known: a wrong clock on this machine would lengthen or skip the pause.
   const std::int64_t from = DateIn(headers, "date").value_or(here);
   return std::chrono::seconds(std::clamp<std::int64_t>(*date - from, 0, kFar));
 }

@@ -5,6 +5,8 @@
 namespace ptpkg {
 
 std::string ConsoleScriptText(const ConsoleScript& script) {
+  // conda's own bytes, with the substitution for setuptools' wrappers of Windows. So a script that is packed
+  // equals the one that conda would make.
   return fmt::format(
       "#!{0}/bin/python\n"
       "# -*- coding: utf-8 -*-\n"

@@ -7,7 +7,7 @@
 namespace ptpkg {
 
 void ForbidCoreDumps() {
-  // Fails for values other than 0 and 1 alone.
+  // The call fails only for values other than 0 and 1.
   const int forbidden = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   PTPKG_ASSERT(forbidden == 0);
 }

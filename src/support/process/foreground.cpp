@@ -62,6 +62,7 @@ class Signals {
 
   static void Reach(pid_t child) {
     for_handler.child = child;
+    // A signal between the installation of the handlers and the fork had no child to go to.
     if (for_handler.early != 0) kill(child, for_handler.early);
   }
   /// Its number may be another process's from now on.
@@ -113,7 +114,8 @@ Result<int> RunInForeground(const ForegroundCommand& command) {
   if (child == 0) Become(command.cwd.c_str(), argv_pointers.data(), env_pointers.data());
   Signals::Reach(child);
   int status = 0;
-  // Not reaped before the handler has forgotten it.
+  // WNOWAIT leaves the child a zombie, so that no other process gets its number before the handler has
+  // forgotten it.
   siginfo_t ended = {};
   while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0) {
     if (errno != EINTR) return ErrnoError(errno, fmt::format("cannot wait for '{}'", argv.front()));

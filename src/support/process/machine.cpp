@@ -21,6 +21,7 @@ namespace {
 
 /// Text of a small file of /proc or /sys; "" when it cannot be read.
 std::string TextOf(Fs& fs, const AbsPath& path) {
+  // mountinfo of a host with thousands of containers has some MiB.
   constexpr std::uint64_t kMost = 4U << 20U;
   const Result<std::string> text = ReadFile(fs, path, kMost);
   return text ? *text : std::string();
@@ -138,6 +139,7 @@ void ReadGroupMemory(Fs& fs, MachineLimits& limits) {
   constexpr std::uint64_t kNone = 1ULL << 60U;  // version 1 says "no limit" as 2^63 less a page
   const auto read = [&](const AbsPath& level, const Names& names) {
     std::optional<std::uint64_t> limit;
+    // memory.high kills nothing, but it slows a group above it almost to a halt.
     for (const std::string_view name : names.limits) {
       const auto value = FileNumber(fs, level / name);
       if (value && *value < kNone) TakeLess(limit, *value);
@@ -213,6 +215,7 @@ int ReadUsableCores(Fs& fs) {
 
 int CoresOf(const MachineLimits& limits) {
   if (!limits.group_cores) return std::max(1, limits.cores);
+  // Rounded up: with a quota of 1.5 cores, one thread would leave a third of it unused.
   const double allowed = std::ceil(*limits.group_cores);
   return std::max(1, allowed < limits.cores ? static_cast<int>(allowed) : limits.cores);
 }

@@ -34,7 +34,8 @@ class OrphanFinder {
 
   std::vector<OrphanProcess> Find(pid_t pid) {
     AddChildren(std::to_string(pid));
-    // Grows meanwhile. Whoever moved up to the top when its parents ended is not looked at twice.
+    // The list grows during the loop. A process that moved up to the supervisor, because its parent ended, is
+    // not added twice.
     for (std::size_t i = 0; i < found_.size(); ++i) AddChildren(found_[i]);
     std::vector<OrphanProcess> left;
     for (const std::string& each : found_) {
@@ -62,6 +63,7 @@ class OrphanFinder {
   [[nodiscard]] bool IsZombie(const std::string& pid) const {
     const auto stat = ReadFile(fs_, ProcFolder(pid) / "stat");
     if (!stat) return true;
+    // The name in parentheses can itself contain ')', so the last one ends it (proc(5)).
     const std::size_t name_end = stat->rfind(") ");
     return name_end == std::string::npos || stat->substr(name_end + 2, 1).find_first_of("ZX") == 0;
   }
@@ -71,6 +73,7 @@ class OrphanFinder {
     std::vector<std::string> argv = text ? Split(*text, '\0') : std::vector<std::string>();
     if (!argv.empty() && argv.back().empty()) argv.pop_back();  // each argument ends with a NUL
     if (!argv.empty()) return DisplayLine(ReplaceAll(ShellQuote(argv), "\n", " "), kCommandBytes);
+    // A process can have erased its command line.
     const auto name = ReadFile(fs_, ProcFolder(pid) / "comm");
     return name ? DisplayLine(Trim(*name), kCommandBytes) : std::string("?");
   }
@@ -83,6 +86,8 @@ class OrphanFinder {
     for (const std::string& descriptor : *descriptors) {
       const auto target = fs_.ReadLink(folder / descriptor);
       if (!target || !IsForWriting(ProcFolder(pid) / "fdinfo" / descriptor)) continue;
+      // The link's text of a removed file ends with " (deleted)", so its link count tells, and pipes have no
+      // path at all.
       const auto stat = fs_.Stat(folder / descriptor);
       if (!stat || stat->kind != FileKind::kRegular || stat->link_count == 0) continue;
       for (const WatchedFolder& each : watched_) {

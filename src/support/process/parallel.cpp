@@ -80,8 +80,9 @@ namespace detail {
 
 namespace {
 
-/// Each thread does what is to be done next: hand on the oldest token that is ready, else make one and work
-/// on it.
+/// Each thread takes the next step that is free: hand on the oldest token if it is ready, else make a token
+/// and work on it. Handing on comes first, because it frees a token. At most one thread is in `next` and one
+/// in `done`, and no step holds the lock.
 class Pipeline {
  public:
   Pipeline(std::size_t tokens, const PipelineSteps& steps) : tokens_(tokens), steps_(steps) {}
@@ -126,6 +127,7 @@ class Pipeline {
     handing_on_ = true;
     TokenPtr token = std::move(ready_.begin()->second);
     ready_.erase(ready_.begin());
+    // After an error, later tokens are only counted off: `done` must not see them.
     if (!error_ && token->error) error_ = std::move(token->error);
     if (!error_) {
       lock.unlock();
@@ -186,6 +188,7 @@ class Pipeline {
 Result<void> RunOrderedPipeline(int jobs, std::size_t tokens, const PipelineSteps& steps) {
   Pipeline pipeline(std::max<std::size_t>(tokens, 1), steps);
   const std::size_t threads =
+      // More threads than tokens would only wait.
       std::min(std::max<std::size_t>(tokens, 1), static_cast<std::size_t>(std::max(jobs, 1)));
   RunOnThreads(threads, [&] { pipeline.Serve(); });
   return std::move(pipeline).Outcome();

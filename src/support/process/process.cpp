@@ -1,4 +1,11 @@
 // Runs commands: output, log file, timeout, cancellation. Layer: support.
+// One thread polls two pipes, the command's output and the supervisor's notices, and looks at the clock in
+// between.
+// The supervisor ends the run: when the child has ended, it kills the rest of the group and reports the
+// status. Command::watched puts a step between the two, in which processes that the child left get a short
+// time to finish writing (FindOrphans). After that, output is not waited for, since a process that left the
+// group can keep the pipe open for hours.
+// A cancellation or timeout sends SIGTERM, and SIGKILL after kGrace.
 
 #include "support/process/process.h"
 
@@ -44,6 +51,7 @@ class LineSplitter {
     if (!on_line_) return;
     while (!text.empty()) {
       const std::size_t room = kLineLimitBytes - partial_.size();
+      // A line of exactly the limit is whole: its line break is one byte further.
       const std::size_t end = text.substr(0, room + 1).find('\n');
       partial_ += text.substr(0, std::min(end, room));
       if (end == std::string_view::npos && partial_.size() < kLineLimitBytes) return;
@@ -80,6 +88,7 @@ class LogFile {
 
   Result<void> Open(const AbsPath& path) {
     path_ = path;
+    // O_APPEND: several commands of one script write to the same log in turn.
     fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
     if (fd_ < 0) return Failure(errno, "open");
     return Ok();
@@ -91,6 +100,7 @@ class LogFile {
     if (fd_ < 0) return Ok();
     begun_ += text;
     const std::size_t lines = begun_.find_last_of("\r\n") + 1;  // npos + 1 is 0
+    // '\r' ends a line too: progress bars write nothing else for minutes.
     const std::size_t ready = begun_.size() - lines > kLongestLine ? begun_.size() : lines;
     Result<void> written = Write(MaskSecrets(std::string_view(begun_).substr(0, ready)));
     begun_.erase(0, ready);
@@ -143,6 +153,7 @@ Result<void> CheckCommand(const Command& command) {
   if (command.argv.empty() || command.argv[0].empty()) {
     return Error(ErrorCode::kInvalidInput, "a command needs a program");
   }
+  // execve would cut the argument there without an error.
   if (std::any_of(command.argv.begin(), command.argv.end(), HasNul)) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("an argument of '{}' contains a NUL byte", command.argv[0].c_str()));
@@ -168,6 +179,7 @@ Result<std::string> ResolveProgram(const Command& command) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("program '{}' is neither an absolute path nor a plain name", name));
   }
+  // The command's own PATH and not ptpkg's: the program must not depend on the caller's environment.
   const auto path = command.env.find("PATH");
   if (path != command.env.end()) {
     if (const std::optional<AbsPath> found = FindProgram(name, path->second)) return found->str();
@@ -295,6 +307,7 @@ class Running {
     detail::Notice notice;
     const ssize_t got = ::read(supervisor_.notice_fd(), &notice, sizeof(notice));
     if (got < 0 && errno == EINTR) return Ok();
+    // The supervisor's last notice is kEnded, so an end of the pipe before that means that it was killed.
     if (got != static_cast<ssize_t>(sizeof(notice))) {
       return Error(ErrorCode::kIo, fmt::format("the process that watches '{}' was killed", command_.argv[0]));
     }
@@ -434,6 +447,8 @@ std::string ShellQuote(const std::vector<std::string>& argv) {
     line += '\'';
     for (const char c : word) {
       if (c == '\'') {
+        // Ends the quotes, adds an escaped quote and begins again: inside single quotes nothing is special
+        // (POSIX, 2.2.2).
         line += "'\\''";
       } else {
         line += c;

@@ -1,4 +1,10 @@
 // Fork, exec, and the loop of the supervising process. Layer: support.
+// ptpkg forks the supervisor, and that forks the child. Both run in a copy of a threaded process, in which
+// any lock can be held for ever. So all calls from the first fork on are async-signal-safe, and nothing
+// allocates.
+// Supervisor and child each lead a process group. The supervisor kills by the number of the child's group,
+// which stays reserved as long as the child is a zombie. So it does not reap a child (HasEnded) before it has
+// dealt with the group.
 
 #include "support/process/supervisor.h"
 
@@ -71,6 +77,7 @@ void ArrangeDescriptors(int null_fd, int output_fd, int notice_fd) {
 [[noreturn]] void RunChild(const SpawnRequest& request, pid_t supervisor) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent died before prctl: no signal will come any more.
   if (::getppid() != supervisor) ::_exit(kExecFailedStatus);
   if (::chdir(request.cwd) != 0) {
     Send(NoticeKind::kChdirFailed, errno);
@@ -138,6 +145,7 @@ int WaitForGroup(pid_t child, bool asks) {
       }
     }
     if (child_ended && !ptpkg_looks && ReapGroup(child)) return child_status;
+    // All signals are blocked since the fork, so none is lost between the checks above and this wait.
     const int number = ::sigwaitinfo(&awaited, nullptr);
     // Whoever ends the group does not look at it any more: ptpkg may be dead.
     if (number == kTerminateSignal || number == kKillSignal) asks = false;
@@ -159,6 +167,7 @@ int WaitForGroup(pid_t child, bool asks) {
 [[noreturn]] void Supervise(const SpawnRequest& request, pid_t ptpkg) {
   ::prctl(PR_SET_PDEATHSIG, kKillSignal);
   if (::getppid() != ptpkg) ::_exit(1);
+  // Orphans of the child become children of this process and not of init, so EndDescendants finds them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Out of ptpkg's group: who kills that group must not kill the one that cleans up.
   ::setpgid(0, 0);

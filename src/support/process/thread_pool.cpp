@@ -1,3 +1,9 @@
+// One pool for the whole process. A call offers its body to idle threads and runs it itself, so it ends even
+// if no helper ever comes, and nested calls can't deadlock. Threads are added up to the sum of the
+// helpers of all running calls, and stay until the process ends.
+// A family is an outermost call with the calls nested in it. Its threads wait for each other, so the family
+// needs only the helpers of its largest call.
+
 #include "support/process/thread_pool.h"
 
 #include <algorithm>
@@ -31,6 +37,7 @@ class Pool {
     if (helpers > 0) Offer(call);
     Enter(call);
     std::unique_lock lock(mutex_);
+    // Helpers that have not begun by now have nothing left to do.
     offered_.remove(&call);
     call.ended.wait(lock, [&] { return call.running == 0; });
     promised_ -= own.helpers;

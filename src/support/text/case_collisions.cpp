@@ -22,6 +22,8 @@ struct Name {
 std::string Folded(const std::string& text) {
   if (std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; })) return ToLower(text);
   utf8proc_uint8_t* folded = nullptr;
+  // Apple's file systems compare by decomposed characters, Windows by upper case. Folding with composition
+  // covers both.
   const auto size = utf8proc_map(
       reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
       &folded, static_cast<utf8proc_option_t>(UTF8PROC_CASEFOLD | UTF8PROC_COMPOSE | UTF8PROC_STABLE));
@@ -46,6 +48,7 @@ std::vector<std::pair<std::string, std::string>> CaseCollisions(const std::vecto
       const std::string directory = path.substr(0, end);
       const auto [first, added] =
           by_folded.emplace(folded.substr(0, folded_end), Name{directory, path, true});
+      // Two spellings of one directory merge there, which is harmless. A file in place of a directory is not.
       collides = !added && !first->second.is_directory && first->second.spelling != directory;
       if (collides) found.emplace_back(first->second.path, path);
     }

@@ -34,6 +34,7 @@ class CsvParser {
     while (at_ < text_.size()) {
       const bool quoted = AtQuote();
       PTPKG_TRY(const CsvRow row, ParseRow());
+      // Empty lines are skipped, but "" is a row with one empty field.
       if (row.size() > 1 || !row[0].empty() || quoted) PTPKG_CHECK(on_row(row));
     }
     return Ok();
@@ -67,10 +68,12 @@ class CsvParser {
 
   Result<std::string> ParseQuoted() {
     std::string field;
+    // The mistake is where the quote opens, not at the end of the text.
     const int opened_on = line_;
     for (++at_; at_ < text_.size(); ++at_) {
       if (text_[at_] == '"') {
         ++at_;
+        // Two quotes stand for one, and the second of them is added below.
         if (!AtQuote()) return field;
       } else if (text_[at_] == '\n') {
         ++line_;
@@ -82,6 +85,7 @@ class CsvParser {
 
   Result<void> TakeLineBreak() {
     if (at_ == text_.size()) return Ok();
+    // A '\r' alone also ends a row, as for Python's csv.
     if (text_[at_] == '\r') ++at_;
     if (at_ < text_.size() && text_[at_] == '\n') {
       ++at_;

@@ -35,6 +35,7 @@ std::size_t EscapeLength(std::string_view text) {
   };
   const char kind = text[1];
   if (kind == '[') {
+    // A control sequence: parameters, intermediates and a final byte (ECMA-48, 5.4).
     const std::size_t end = skip(skip(2, '0', '?'), ' ', '/');
     return std::min(end + 1, text.size());
   }
@@ -265,6 +266,7 @@ void AddPathToken(std::string_view text, std::string_view host, const TextRange&
   if (mark == std::string_view::npos) return;
   const std::size_t begin = path.begin + mark + kMark.size();
   const TextRange token{.begin = begin, .end = std::min(text.find('/', begin), path.end)};
+  // Other hosts can have a directory "t" with ordinary names below it.
   const bool is_token = Contains(host, "anaconda") || In(text, token).starts_with("tk-");
   if (is_token && token.end > begin)
     found.push_back({.value = token, .whole = {path.begin + mark, token.end}});
@@ -281,6 +283,7 @@ std::vector<Credential> FindCredentials(std::string_view text) {
       at = After(text, at);
     }
     const std::string_view part = text.substr(user.begin, std::max(user.end, user.begin) - user.begin);
+    // "git@" of an ssh URL is a name that everybody knows.
     const bool user_alone = text.substr(0, scheme).ends_with("ssh") && !Contains(part, ":");
     if (!part.empty() && !user_alone) found.push_back({.value = user, .whole = {user.begin, user.end + 1}});
     TextRange path{.begin = at, .end = at};
@@ -295,6 +298,7 @@ std::vector<Credential> FindCredentials(std::string_view text) {
 }  // namespace
 
 std::string DisplayLine(std::string_view line, std::size_t max_bytes) {
+  // A terminal shows of a progress bar only the text after its last '\r'.
   while (line.ends_with('\r')) line.remove_suffix(1);
   line.remove_prefix(line.rfind('\r') + 1);  // npos + 1 = 0
   std::string shown = Sanitised(line);

@@ -40,6 +40,7 @@ std::optional<std::string> NormalGfxTarget(std::string_view text) {
   std::vector<std::string> words = Split(text, ':');
   if (words.empty() || !IsProcessor(words.front())) return std::nullopt;
   if (!std::all_of(words.begin() + 1, words.end(), IsFeature)) return std::nullopt;
+  // One target has one spelling: LLVM orders features by name, but people write them in any order.
   std::sort(words.begin() + 1, words.end());
   const auto same_name = [](const std::string& left, const std::string& right) {
     return left.substr(0, left.size() - 1) == right.substr(0, right.size() - 1);

@@ -46,6 +46,7 @@ class Builder {
   bool end_object() { return Close(); }
   bool end_array() { return Close(); }
   bool key(std::string& key) {
+    // std::map: the address of a member stays valid while later keys are added.
     auto& object = open_.back()->get_ref<Json::object_t&>();
     const auto [place, is_new] = object.emplace(std::move(key), nullptr);
     if (!is_new) return Fail(fmt::format("key '{}' occurs twice in one object of {}", place->first, name_));
@@ -53,6 +54,7 @@ class Builder {
     return Count();
   }
   bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::exception& /*failure*/) {
+    // nlohmann counts bytes from 1.
     bad_byte_ = byte == 0 ? 0 : byte - 1;
     return false;
   }
@@ -93,6 +95,8 @@ class Builder {
   bool Open(Json value) {
     if (open_.size() == limits_.depth)
       return Fail(fmt::format("{} is nested deeper than {} levels", name_, limits_.depth));
+    // An array moves its elements when it grows. open_ holds the address of none of them: only the
+    // newest element of an open array can be open itself.
     open_.push_back(Place(std::move(value)));
     return Count();
   }
@@ -156,6 +160,8 @@ std::string DumpJsonPython(const Json& value) {
   if (value.is_object()) {
     std::vector<std::string> members;
     for (const auto& [key, member] : value.items()) {
+      // The map is sorted by bytes. sort_keys of Python sorts by code points, which is the same order in
+      // UTF-8.
       members.push_back(Json(key).dump(-1, ' ', true) + ": " + DumpJsonPython(member));
     }
     return fmt::format("{{{}}}", fmt::join(members, ", "));
@@ -180,6 +186,7 @@ Result<std::int64_t> JsonInteger(const Json& object, const std::string& key, std
   if (!object.is_object() || !object.contains(key)) {
     return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is missing in {}", key, where));
   }
+  // A larger number would wrap around in get().
   const bool fits = !object[key].is_number_unsigned() ||
                     object[key].get<std::uint64_t>() <= std::numeric_limits<std::int64_t>::max();
   if (!object[key].is_number_integer() || !fits) return WrongType(key, "an integer", where);

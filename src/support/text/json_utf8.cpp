@@ -1,3 +1,6 @@
+// Json holds any bytes in its texts and checks them only when it is written, where dump() throws or replaces
+// them. A path that was replaced would lead nowhere, so it is refused before.
+
 #include "support/text/json_utf8.h"
 
 #include <fmt/core.h>

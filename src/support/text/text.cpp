@@ -74,6 +74,7 @@ struct GlobToken {
 };
 
 bool IsInSet(std::string_view set, char c) {
+  // Not even a negated set matches '/': a wildcard never leaves its component.
   if (c == '/') return false;
   const bool negated = set.size() > 1 && (set[0] == '!' || set[0] == '^');
   bool found = false;
@@ -94,6 +95,7 @@ GlobToken TakeToken(std::string_view& pattern) {
   GlobToken token{.kind = Kind::kChar, .c = pattern.front()};
   std::size_t length = 1;
   if (token.c == '*') {
+    // Three and more stars are one "**".
     length = std::min(pattern.find_first_not_of('*'), pattern.size());
     token.kind = length > 1 ? Kind::kStarStar : Kind::kStar;
     token.may_vanish = length == 2 && pattern.size() > 2 && pattern[2] == '/';
@@ -166,8 +168,10 @@ class GlobStates {
   /// A star may stand for nothing.
   void PassStars() {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      // In order, so that a star that was entered just now is passed in the same run.
       if (states_[i] == 0 || !tokens_[i].IsStar()) continue;
       states_[i + 1] |= kEntered;
+      // Only a star that has taken nothing vanishes with its '/': "a/**/b" must not match "a/xb".
       if (tokens_[i].may_vanish && (states_[i] & kEntered) != 0) states_[i + 2] |= kEntered;
     }
   }
@@ -193,8 +197,10 @@ std::optional<std::string> NearestMatch(std::string_view word, std::span<const s
   constexpr std::size_t kLongestWord = 100;  // nobody mistypes more, and the table grows with the square
   std::optional<std::string> best;
   if (word.size() > kLongestWord) return best;
+  // One slip in three letters: a more distant candidate would be a guess.
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    // The distance is at least the difference of the lengths.
     if (candidate.size() >= word.size() + best_distance) continue;
     // Three rows of the edit distance table; two neighbours in each other's place ("biuld") are one slip.
     std::vector<std::size_t> row(candidate.size() + 1);
@@ -224,6 +230,7 @@ std::string HumanBytes(std::uint64_t bytes) {
   double value = static_cast<double>(bytes);
   constexpr std::string_view kUnits = "kMGTPE";
   std::size_t unit = 0;
+  // 999.95 is the first number that would be shown as "1000.0".
   for (value /= 1000; value >= 999.95 && unit + 1 < kUnits.size(); value /= 1000) ++unit;
   return fmt::format("{:.1f} {}B", value, kUnits[unit]);
 }

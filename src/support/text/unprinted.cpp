@@ -167,6 +167,7 @@ constexpr std::array<Range, 736> kUnprinted = {{
 }};
 
 bool IsUnprinted(char32_t code) {
+  // The range before the first one that begins later is the only one that can hold `code`.
   const auto* const range =
       std::upper_bound(kUnprinted.begin(), kUnprinted.end(), code,
                        [](char32_t left, const Range& right) { return left < right.first; });

@@ -23,6 +23,8 @@ std::size_t Utf8Length(std::string_view text) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);
   };
   const auto is_tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  // The table of well-formed sequences in RFC 3629, 4. A missing byte reads as 0, so it never counts as a
+  // tail.
   const unsigned char lead = byte(0);
   const unsigned char second = byte(1);
   if (lead < 0x80) return text.empty() ? 0 : 1;
@@ -63,6 +65,7 @@ char32_t Utf8CodePoint(std::string_view character) {
     return static_cast<char32_t>(static_cast<unsigned char>(character[i]));
   };
   if (character.size() == 1) return byte(0);
+  // The lead byte of n bytes has n ones and a zero in front of its bits.
   char32_t code = byte(0) & (0x7FU >> character.size());
   for (std::size_t i = 1; i < character.size(); ++i) code = (code << 6U) | (byte(i) & 0x3FU);
   return code;
@@ -76,6 +79,7 @@ std::vector<std::uint16_t> Utf16Units(char32_t code) {
 }
 
 bool HasControlCharacter(std::string_view text) {
+  // By bytes, which is safe: 0xC2 is never inside of a character, and tails are neither C0 nor DEL.
   for (; !text.empty(); text.remove_prefix(1)) {
     if (BeginsWithControl(text)) return true;
   }

@@ -51,6 +51,7 @@ class Lines {
     const auto width = static_cast<int>(span.excerpt.size());
     const int start = std::clamp(column, 0, width);
     span.column = start + 1;
+    // The bound keeps the conversion to int safe for scalars of any length.
     span.length = std::max(1, std::min(width - start, static_cast<int>(std::min<std::size_t>(length, 4096))));
     return span;
   }
@@ -154,6 +155,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
     const std::string_view rest = lines_.Rest(mark);
+    // yaml-cpp reports a null without its text, and readers of variant files need it.
     const bool written = rest.starts_with('~') || ToLower(rest.substr(0, 4)) == "null";
     if (ExpectsKey()) {
       throw Stop{Error(ErrorCode::kInvalidInput, "a mapping key must be text")
@@ -262,6 +264,7 @@ class TreeBuilder final : public YAML::EventHandler {
                                    ? "an expression begins with a dollar sign: write '${{ … }}'"
                                    : "quote values that begin with '{' or '['")};
     }
+    // This also bounds yaml-cpp's recursion, since Stop unwinds its parser.
     if (open_.size() >= limits::kYamlDepth) {
       throw Stop{Error(ErrorCode::kInvalidInput,
                        fmt::format("YAML nested deeper than {} levels", limits::kYamlDepth))
@@ -345,6 +348,7 @@ Result<YamlNode> ParseYaml(std::string_view text, const std::string& file) {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     TreeBuilder builder(lines);
+    // No document: the text is empty, or has only comments.
     if (!parser.HandleNextDocument(builder)) {
       YamlNode empty;
       empty.span = lines.At(0, 0, 1);
