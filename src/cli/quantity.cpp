@@ -22,8 +22,8 @@ Error NotA(std::string_view flag, std::string_view what, std::string_view text, 
 }  // namespace
 
 Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_view text) {
-  // A thousand years, so that the product with a unit cannot overflow.
-  constexpr std::int64_t kMostSeconds = std::int64_t{1000} * 366 * 86400;
+  // Two hundred years: callers subtract it from a time in nanoseconds, which 64 bits hold for 292 years.
+  constexpr std::int64_t kMostSeconds = std::int64_t{200} * 366 * 86400;
   std::int64_t number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));

@@ -154,7 +154,7 @@ Result<std::string> ChooseExactPython(const std::vector<wheel::Tag>& tags, const
                                       const std::string& wanted) {
   std::vector<std::string> versions;
   for (const int minor : minors) versions.push_back(fmt::format("3.{}", minor));
-  if (!wanted.empty() && minors.contains(MinorOf(wanted))) return wanted;
+  if (wanted.starts_with("3.") && minors.contains(MinorOf(wanted))) return wanted;
   if (!wanted.empty()) {
     return Error(ErrorCode::kInvalidInput, fmt::format("the wheel is only for Python {}, but --python is {}",
                                                        Join(versions, ", "), wanted))

@@ -107,6 +107,9 @@ Result<MatchSpec> ParseWithBrackets(std::string_view text) {
   PTPKG_TRY(MatchSpec spec, MatchSpec::Parse(text.substr(0, open)));
   for (const std::string& item : BracketItems(rest.substr(1, rest.size() - 2))) {
     PTPKG_TRY(const auto bracket, ParseBracket(item, text));
+    // The last line parses the values again: brackets in them would nest without an end.
+    if (bracket.second.find_first_of("[]") != std::string::npos)
+      return BadSpec(text, "a bracket is inside another one");
     if (bracket.first == "version") {
       spec.version = bracket.second;
     } else if (bracket.first == "build") {

@@ -322,9 +322,7 @@ Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
   const PlanInputs inputs{.request = request, .recipes = recipes, .outputs = outputs, .stages = MakeStages()};
   PTPKG_TRY(BuildPlan result, PlanRecipes(env, inputs));
   if (request.refresh) {
-    for (graph::Node& node : result.plan.nodes) {
-      if (node.stage != "source") node.options.emplace(graph::kRefreshOption, "");
-    }
+    for (graph::Node& node : result.plan.nodes) node.options.emplace(graph::kRefreshOption, "");
   }
   PTPKG_CHECK(graph::CheckPlan(result.plan));
   return result;

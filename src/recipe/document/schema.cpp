@@ -165,14 +165,6 @@ constexpr Rule kTestRequirements[] = {
     {"run", Shape::kTextList},
     {"build", Shape::kTextList},
 };
-constexpr Rule kTestScript[] = {
-    {"file"},
-    {"content", Shape::kTexts},
-    {"interpreter"},
-    {"env", Shape::kTextMapping},
-    {"secrets", Shape::kTextList},
-    {"cwd", Shape::kUnsupported, {}, "begin the script with 'cd'"},
-};
 constexpr Rule kTestFiles[] = {{"exists", Shape::kTexts}, {"not_exists", Shape::kTexts}};
 constexpr Rule kTestContents[] = {
     {"files", Shape::kTextsOrMapping, kTestFiles},
@@ -187,7 +179,7 @@ constexpr Rule kTestPerl[] = {{"uses", Shape::kTexts}};
 constexpr Rule kTestR[] = {{"libraries", Shape::kTexts}};
 constexpr Rule kTestRuby[] = {{"requires", Shape::kTexts}};
 constexpr Rule kTest[] = {
-    {"script", Shape::kTextsOrMapping, kTestScript},
+    {"script", Shape::kTextsOrMapping, kScript},
     {"python", Shape::kMapping, kTestPython},
     {"requirements", Shape::kMapping, kTestRequirements},
     {"package_contents", Shape::kMapping, kTestContents},

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/core.h>
 #include <numeric>
 #include <set>
@@ -112,6 +113,7 @@ Result<Value> Int(const Arguments& arguments) {
   if (const double* real = input.AsReal()) {
     // Below 2^63: beyond the range of the integer, the conversion is undefined.
     constexpr double kLimit = 9.0e18;
+    if (std::isnan(*real)) return Invalid("'int' works on a number, not on the result of 'inf - inf'");
     if (*real < -kLimit || *real > kLimit) return Invalid("the result is too large for a number");
     return Value(static_cast<std::int64_t>(*real));
   }

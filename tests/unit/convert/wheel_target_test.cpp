@@ -112,6 +112,8 @@ TEST(TargetOf, RefusesAnAbiThatNoPackageOfPythonHas) {
   ASSERT_THAT(stable, test::IsOk());
   EXPECT_EQ(stable->build_prefix, "abi3");
   EXPECT_THAT(TargetOf(Wheel({"cp37-cp37m-manylinux1_x86_64"}), ""), test::IsOk());
+  EXPECT_THAT(TargetOf(Wheel({"cp37-cp37m-manylinux1_x86_64"}), "2.7"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("only for Python 3.7, but --python is 2.7")));
 }
 
 TEST(TargetOf, APatchReleaseMeansItsMinorVersion) {

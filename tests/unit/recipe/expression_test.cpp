@@ -459,6 +459,7 @@ TEST_F(ExpressionTest, RefusesOperands) {
       {"1 | length", "'length' works on a list or text, not on a number"},
       {"'x' | abs", "'abs' works on a number, not on text"},
       {"'x' | int", "'x' is not a whole number"},
+      {"(10.0 ** 400 - 10.0 ** 400) | int", "'int' works on a number, not on the result of 'inf - inf'"},
       {"[] | int", "'int' works on a number or text, not on a list"},
       {"1e3 | int", "'1' is followed by more than a number"},
       {"[] | first", "'first' works on a value with at least one item"},

@@ -55,6 +55,12 @@ TEST(MatchSpec, RefusesOthers) {
               FailsWith(ErrorCode::kUnsupported, HasSubstr("asks for 'build_number'")));
   EXPECT_THAT(MatchSpec::Parse("numpy[version"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("not closed")));
+  std::string nested = "1";
+  for (int depth = 0; depth < 10'000; ++depth) nested = "x[build=" + nested + "]";
+  for (const std::string& text : {std::string("x[build=y[build=z]]"), nested}) {
+    EXPECT_THAT(MatchSpec::Parse(text),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("a bracket is inside another one")));
+  }
   EXPECT_THAT(MatchSpec::Parse("numpy[cuda]"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no '='")));
 }
 
