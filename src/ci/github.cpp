@@ -27,21 +27,7 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
-constexpr std::size_t kGithubJobsPerMatrix = 256;
 constexpr std::size_t kGithubFileBytes = 500'000;
-
-// By commit, because a tag can be moved to other code. The comments name the tags.
-const Values& Actions() {
-  static const Values kActions = {
-      {"checkout", "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1  # v7.0.1"},
-      {"cache_restore", "actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae  # v5.0.5"},
-      {"cache_save", "actions/cache/save@27d5ce7f107fe9357f9df03efb73ab90386fccae  # v5.0.5"},
-      {"upload", "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f  # v7.0.0"},
-      {"download", "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c  # v8.0.1"},
-      {"aws", "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c  # v6.2.3"},
-  };
-  return kActions;
-}
 
 constexpr const char* kGithubUsualRunner = "ubuntu-24.04";
 constexpr const char* kGithubImageVariable = "${{ vars.PTPKG_IMAGE }}";
@@ -55,8 +41,8 @@ std::string Container(const std::string& image) {
 
 /// `values`, and what several jobs share. `image`: of the job; `variable`: its name comes from a variable.
 Values With(Values values, bool variable) {
-  values.insert(Actions().begin(), Actions().end());
-  values.emplace("checkout_step", Fill(GithubTemplate("checkout"), Actions()));
+  values.insert(GithubActions().begin(), GithubActions().end());
+  values.emplace("checkout_step", Fill(GithubTemplate("checkout"), GithubActions()));
   std::string look = Fill(GithubTemplate("look_for_ptpkg"), {{"script", LookForPtpkg()}});
   if (!variable) look = ReplaceAll(look, "  env:\n    PTPKG_IMAGE: ${{ vars.PTPKG_IMAGE }}\n", "");
   values.emplace("look", look);
@@ -215,7 +201,7 @@ class GithubWriter {
                         {"empty", Fill(GithubTemplate("empty"), {{"folders", "dist"}})},
                         {"folders", Quoted(std::to_string(folders_))},
                         {"target", QuotedForGithub(Words(publication.arguments))},
-                        {"credentials", role ? Fill(GithubTemplate("role"), Actions()) : ""},
+                        {"credentials", role ? Fill(GithubTemplate("role"), GithubActions()) : ""},
                         {"secrets", dry ? "" : Secrets()},
                         {"script", ci::Publish("dist", dry)}},
                        contained && workflow_.image.empty()));
@@ -229,6 +215,19 @@ class GithubWriter {
 };
 
 }  // namespace
+
+// By commit, because a tag can be moved to other code. The comments name the tags.
+const std::map<std::string, std::string>& GithubActions() {
+  static const std::map<std::string, std::string> kActions = {
+      {"checkout", "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1  # v7.0.1"},
+      {"cache_restore", "actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae  # v5.0.5"},
+      {"cache_save", "actions/cache/save@27d5ce7f107fe9357f9df03efb73ab90386fccae  # v5.0.5"},
+      {"upload", "actions/upload-artifact@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f  # v7.0.0"},
+      {"download", "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c  # v8.0.1"},
+      {"aws", "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c  # v6.2.3"},
+  };
+  return kActions;
+}
 
 Result<std::string> GithubWorkflow(const Workflow& workflow) {
   std::string text = GithubWriter(workflow).Write();

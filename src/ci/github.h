@@ -2,12 +2,20 @@
 // A workflow of GitHub Actions. Layer: ci.
 // Source: GitHub's workflow syntax and limits; zizmor's audits.
 
+#include <cstddef>
+#include <map>
 #include <string>
 
 #include "ci/workflow.h"
 #include "support/result.h"
 
 namespace ptpkg::ci {
+
+/// The most that a matrix takes.
+inline constexpr std::size_t kGithubJobsPerMatrix = 256;
+
+/// The actions that workflows use, by their names in templates: "actions/checkout@COMMIT  # v7.0.1".
+[[nodiscard]] const std::map<std::string, std::string>& GithubActions();
 
 /// A stage of more than 256 jobs, the most that a matrix takes, becomes several matrices. Errors:
 /// kUnsupported for more than GitHub takes of a file.

@@ -44,6 +44,16 @@ struct Selection {
   std::vector<NodeOutcome> outcomes;
 };
 
+Error MissingResult(const std::string& id) {
+  return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is missing", id))
+      .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", id));
+}
+
+/// True if the node may run: ExecuteOptions::only.
+bool MayRun(const Execution& execution, const Node& node) {
+  return execution.options.only == nullptr || execution.options.only->contains(node.id);
+}
+
 /// Finds the node's result, or marks it and what it needs to be run.
 Result<void> Want(const Execution& execution, std::size_t i, bool dry_run, Selection& selection) {
   const IndexedPlan& plan = execution.plan;
@@ -56,6 +66,8 @@ Result<void> Want(const Execution& execution, std::size_t i, bool dry_run, Selec
     outcome.reason = "asked for";
   } else {
     PTPKG_TRY(std::optional<NodeResult> found, FindResult(execution, i, dry_run));
+    if (!MayRun(execution, node) && execution.options.outside)
+      PTPKG_CHECK(execution.options.outside(node, found ? &*found : nullptr));
     if (found) {
       outcome = FoundOutcome(*std::move(found));
       return Ok();
@@ -63,23 +75,30 @@ Result<void> Want(const Execution& execution, std::size_t i, bool dry_run, Selec
     if (plan.StageAt(i).keep != Keep::kNothing)
       outcome.reason = execution.stores.history.ChangeReason(node, plan.KeyAt(i));
   }
+  if (!MayRun(execution, node)) return MissingResult(node.id);
   selection.wanted[i] = true;
   for (const auto& [role, id] : node.needs)
     PTPKG_CHECK(Want(execution, plan.IndexOf(id), dry_run, selection));
   return Ok();
 }
 
-/// Starts from the aims of the plan: the nodes that nothing needs.
+/// Starts from the aims of the plan: the nodes that nothing needs. Nodes that alone may run have as aims,
+/// too, the results that other nodes need.
 Result<Selection> SelectNodes(const Execution& execution, bool dry_run) {
   const IndexedPlan& plan = execution.plan;
   Selection selection{.wanted = std::vector<bool>(plan.size()),
                       .outcomes = std::vector<NodeOutcome>(plan.size())};
   std::vector<bool> needed(plan.size());
+  std::vector<bool> exported(plan.size());
   for (const Node& node : plan.nodes()) {
-    for (const auto& [role, id] : node.needs) needed[plan.IndexOf(id)] = true;
+    for (const auto& [role, id] : node.needs) {
+      const std::size_t need = plan.IndexOf(id);
+      (MayRun(execution, node) ? needed : exported)[need] = true;
+    }
   }
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    if (!needed[i]) PTPKG_CHECK(Want(execution, i, dry_run, selection));
+    if (MayRun(execution, plan.NodeAt(i)) && (!needed[i] || exported[i]))
+      PTPKG_CHECK(Want(execution, i, dry_run, selection));
   }
   return selection;
 }
@@ -112,6 +131,7 @@ void ReportSkipped(const Execution& execution, bool dry_run, Selection& selectio
   const IndexedPlan& plan = execution.plan;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     NodeOutcome& outcome = selection.outcomes[i];
+    if (!MayRun(execution, plan.NodeAt(i))) continue;
     const bool has_result = plan.StageAt(i).keep != Keep::kNothing;
     const bool wanted = selection.wanted[i];
     if (wanted) {
@@ -134,10 +154,7 @@ Result<NeededResults> FindNeeds(const Execution& execution, std::size_t i) {
   NeededResults needs;
   for (const auto& [role, need] : execution.plan.NodeAt(i).needs) {
     PTPKG_TRY(std::optional<NodeResult> found, FindResult(execution, execution.plan.IndexOf(need), false));
-    if (!found) {
-      return Error(ErrorCode::kNotFound, fmt::format("the result of node '{}' is missing", need))
-          .WithHint(fmt::format("run it first: ptpkg run-node PLAN {}", need));
-    }
+    if (!found) return MissingResult(need);
     needs.emplace(role, *std::move(found));
   }
   return needs;
@@ -148,7 +165,7 @@ Result<NeededResults> FindNeeds(const Execution& execution, std::size_t i) {
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options) {
   const IndexedPlan indexed(plan, stages);
-  const Execution execution{env, indexed, stores, env.clock.Now()};
+  const Execution execution{env, indexed, stores, env.clock.Now(), options};
   PTPKG_CHECK(CheckExecution(execution));
   PTPKG_TRY(Selection selection, SelectNodes(execution, options.dry_run));
   if (options.foresee) PTPKG_CHECK(Foresee(execution, selection.wanted));
@@ -160,7 +177,8 @@ Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const Stage
 Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, const StageTable& stages,
                                Stores stores) {
   const IndexedPlan indexed(plan, stages);
-  const Execution execution{env, indexed, stores, env.clock.Now()};
+  const ExecuteOptions options;
+  const Execution execution{env, indexed, stores, env.clock.Now(), options};
   PTPKG_CHECK(CheckExecution(execution));
   const std::optional<std::size_t> index = indexed.Find(id);
   if (!index) {

@@ -1,7 +1,10 @@
 #pragma once
 // Runs a plan with as much parallelism as the job budget allows. Layer: graph.
 
+#include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/history.h"
@@ -39,6 +42,14 @@ struct Stores {
 struct ExecuteOptions {
   bool dry_run = false;
   bool foresee = true;  ///< Let the stages check their nodes before anything runs (Stage::foresee).
+  /// Ids of the nodes that may run; null: all. The results that they need from other nodes must exist. Their
+  /// aims are those that another node of the plan needs, or that no node of them needs.
+  const std::set<std::string>* only = nullptr;
+  /// Called before anything runs, for each result that a node of `only` needs from another node; null: it is
+  /// missing, which is an error anyway. An error stops the run. Empty: no call.
+  std::function<Result<void>(const Node&, const NodeResult*)> outside = {};
+  /// Called on the node's thread just before it runs; an error is the node's. Empty: no call.
+  std::function<Result<void>(const Node&)> before = {};
 };
 
 /// Outcomes in the plan's order. Nodes that no other node needs are the goals of a plan. The nodes that they
@@ -53,6 +64,7 @@ struct ExecuteOptions {
 /// exceptions (internal_error.h). Errors:
 /// - kUsage when the path of a store is not UTF-8 (json_utf8.h), before anything runs
 /// - kInvalidInput for a stage that `stages` lacks or has in another version
+/// - kNotFound for a result that a node of `only` needs from another node
 /// - any error from Stage::foresee, and kIo of the stores
 Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const StageTable& stages, Stores stores,
                                          const ExecuteOptions& options);

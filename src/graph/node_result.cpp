@@ -27,6 +27,7 @@ Result<NodeResult> MakeResult(const Execution& execution, std::size_t i,
   Env env = execution.env;
   env.jobs = jobs;
   PTPKG_TRY(env.source_date_epoch, EpochOf(node));
+  if (execution.options.before) PTPKG_CHECK(execution.options.before(node));
   const NeededResults needed = needs();
   std::unique_ptr<Claim> claim;
   const auto run = [&](const AbsPath& folder) {

@@ -18,6 +18,7 @@ struct Execution {
   const IndexedPlan& plan;
   Stores stores;
   std::chrono::steady_clock::time_point begin;
+  const ExecuteOptions& options;
 };
 
 /// Results by the role that a node needs them in.

@@ -424,44 +424,4 @@ Verb WheelVerb() {
           .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
 }
 
-Verb RunNodeVerb() {
-  struct Flags {
-    std::string plan;
-    std::string node;
-    bool offline = false;
-  };
-  // Shared by the parser, which fills it, and the action, which reads it later.
-  auto flags = std::make_shared<Flags>();
-  return {
-      .name = "run-node",
-      .summary = "Run one node of a plan, for example on a cluster",
-      .options = {{.names = "PLAN",
-                   .help = "Output of 'ptpkg build … --plan --json'",
-                   .target = &flags->plan},
-                  {.names = "ID", .help = "An 'id' of the plan", .target = &flags->node},
-                  {.names = "--offline",
-                   .help = "Use only what is cached; ask no server",
-                   .target = &flags->offline,
-                   .env = "PTPKG_OFFLINE",
-                   .shared = true}},
-      .examples = {"ptpkg build fixtures/toymagma --plan --json > plan.json",
-                   "ptpkg run-node plan.json build/toymagma-cpu-2.9.0-1"},
-      .run = [flags](Context& context) -> Result<ExitCode> {
-        PTPKG_TRY(const AbsPath file, context.Path(flags->plan));
-        if (flags->offline) context.env().offline = true;
-        PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::RunNode(context.env(), file, flags->node));
-        Json stages = Json::array();
-        for (const StageTime& stage : summary.stages) stages.push_back(StageTimeToJson(stage));
-        if (context.json()) {
-          context.PrintJson({{"stages", stages}, {"findings", FindingsToJson(summary.reports)}});
-        } else {
-          PrintFindings(context, summary.reports);
-          for (const StageTime& stage : summary.stages) {
-            context.Print(fmt::format("{}/{}: {}", stage.stage, stage.subject, stage.ran ? "ran" : "cached"));
-          }
-        }
-        return kDone;
-      }};
-}
-
 }  // namespace ptpkg::cli

@@ -37,7 +37,7 @@ function showPage({ title, verb, note, figures, sections }, chooser) {
 }
 
 function showDocument(read) {
-  if (!Array.isArray(read)) return showPage(read.slices ? slicePage(read) : diffPage(read));
+  if (!Array.isArray(read)) return showPage(read.jobs ? matrixPage(read) : read.slices ? slicePage(read) : diffPage(read));
   const show = (index) => {
     const chooser = read.length > 1 && choiceBox("Artifact", read.map((artifact, at) => [at, baseName(artifact.subject)]), (value) => show(Number(value)));
     if (chooser) chooser.querySelector("select").value = String(index);

@@ -128,7 +128,7 @@ Result<std::vector<std::string>> Engine::Layers(const std::string& id) const {
   return layers;
 }
 
-std::string Engine::RunLine(const std::string& image, const RunOptions& options) const {
+std::string Engine::RunLine(const std::string& image, const ProgramOptions& options) const {
   const bool docker = name_ == "docker";
   std::vector<std::string> words = {docker ? "docker" : "podman", "run", "--rm", "-it"};
   if (!options.shm_size.empty()) words.push_back("--shm-size=" + options.shm_size);

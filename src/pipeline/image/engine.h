@@ -9,7 +9,7 @@
 namespace ptpkg::pipeline {
 
 /// Settings of a run command.
-struct RunOptions {
+struct ProgramOptions {
   std::string shm_size = {};  ///< "": the engine's default.
   bool gpus = false;
 };
@@ -32,7 +32,7 @@ class Engine {
   /// Digests of the uncompressed layers, the base's first. Errors: kCommandFailed.
   [[nodiscard]] Result<std::vector<std::string>> Layers(const std::string& id) const;
   /// The command that a user runs the image with.
-  [[nodiscard]] std::string RunLine(const std::string& image, const RunOptions& options) const;
+  [[nodiscard]] std::string RunLine(const std::string& image, const ProgramOptions& options) const;
 
  private:
   Engine(Env& env, std::string name, AbsPath program)

@@ -186,6 +186,15 @@ Result<void> End(Env& env, const AbsPath& output, Kept& kept, const std::set<std
   return folder.WriteTimes(times);
 }
 
+/// The output directory that all nodes of `only` share; nullopt where none has one.
+std::optional<AbsPath> OutputOfAny(const graph::Plan& plan, const std::set<std::string>& only) {
+  for (const graph::Node& node : plan.nodes) {
+    if (!only.contains(node.id)) continue;
+    if (std::optional<AbsPath> output = OutputOf(node)) return output;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
@@ -219,6 +228,36 @@ Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& i
   summary.stages.push_back(TimeOf(*node, outcome));
   PTPKG_CHECK(AddToSummary(*node, outcome, summary));
   return summary;
+}
+
+Result<PartOutcome> RunPart(Env& env, const graph::Plan& plan, const graph::ExecuteOptions& options) {
+  const std::optional<AbsPath> output = OutputOfAny(plan, *options.only);
+  const AbsPath place = output.value_or(env.cache_dir / "nowhere");
+  Kept kept(env, place);
+  if (output) {
+    PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, place));
+    PTPKG_CHECK(folder.Prepare());
+  }
+  const graph::StageTable stages = MakeStages();
+  PartOutcome part;
+  PTPKG_TRY(part.outcomes, graph::Execute(env, plan, stages, kept.Stores(), options));
+  std::vector<NodeOutcome> own = part.outcomes;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (!options.only->contains(plan.nodes[i].id)) own[i] = NodeOutcome();
+  }
+  PTPKG_TRY(part.summary, Summarise(plan, own));
+  return part;
+}
+
+Result<void> FinishParts(Env& env, const graph::Plan& plan, const std::vector<graph::NodeOutcome>& outcomes,
+                         const std::vector<StageTime>& times) {
+  for (const graph::Node& node : plan.nodes) {
+    const std::optional<AbsPath> output = OutputOf(node);
+    if (node.stage != "index" || !output) continue;
+    Kept kept(env, *output);
+    PTPKG_CHECK(End(env, *output, kept, WaitingKeys(plan, outcomes), times));
+  }
+  return Ok();
 }
 
 Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output) {

@@ -2,8 +2,11 @@
 // Runs a plan or single nodes of it. Layer: pipeline.
 
 #include <string>
+#include <vector>
 
+#include "graph/executor.h"
 #include "graph/plan.h"
+#include "model/stage_time.h"
 #include "pipeline/plan/summary.h"
 #include "support/env.h"
 
@@ -28,6 +31,21 @@ Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& o
 /// Errors: any from the stage, kInvalidInput (the plan), kNotFound (an unknown node, a missing result that it
 /// needs).
 Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& id);
+
+/// Outcome of a part of a plan: nodes that run on one machine, while others run elsewhere.
+struct PartOutcome {
+  std::vector<graph::NodeOutcome> outcomes;  ///< Outcomes of all nodes of the plan, in its order.
+  BuildSummary summary;                      ///< Summary of the part alone.
+};
+
+/// Runs the nodes `options.only` of the plan. Cache and output directory hold the results of the other nodes.
+/// REQUIRES: options.only is set. Errors: as graph::Execute, and kIo and kCorrupt of the output directory.
+Result<PartOutcome> RunPart(Env& env, const graph::Plan& plan, const graph::ExecuteOptions& options);
+
+/// Ends a run of parts: writes the manifest's times, and removes artifacts that wait for no publication of
+/// the plan. `outcomes`: those that the last part returned. Errors: kIo, kCorrupt.
+Result<void> FinishParts(Env& env, const graph::Plan& plan, const std::vector<graph::NodeOutcome>& outcomes,
+                         const std::vector<StageTime>& times);
 
 /// For people, one line for each node: "conda/toy-1.0-0  0123456789ab  would run: first run".
 // (The text form of `--plan`; the JSON form is graph::PlanToJson.)

@@ -1,0 +1,169 @@
+// One thread waits for each running process; the calling thread starts jobs and waits. The state of all jobs
+// is guarded by `mutex_`. Whether a job passed is read from its record, not from the exit code of its
+// process: a process that was killed after its last write has passed, and one that was killed before has not.
+
+#include "pipeline/matrix/local.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <fmt/core.h>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "support/files/lease.h"
+#include "support/process/machine.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+enum class State : std::uint8_t { kWaiting, kRunning, kPassed, kFailed };
+
+struct Share {
+  std::uint64_t cores = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t gpus = 0;
+};
+
+class LocalEngine {
+ public:
+  LocalEngine(Env& env, const matrix::Run& run, const LocalOptions& options)
+      : env_(env), run_(run), options_(options), states_(run.graph.jobs.size(), State::kPassed) {
+    for (const std::size_t job : options.jobs) states_[job] = State::kWaiting;
+    all_.cores = static_cast<std::uint64_t>(std::max(1, env.jobs));
+    all_.memory_bytes = ReadMachineLimits(env.fs).free_bytes.value_or(UINT64_MAX);
+    all_.gpus = 1;
+    free_ = all_;
+  }
+
+  Result<void> Run() {
+    std::vector<std::jthread> threads;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      Result<bool> cancelled = Exists(env_.fs, run_.CancelFile());
+      const bool stops = env_.cancel.cancelled() || !cancelled || *cancelled;
+      for (std::size_t i = 0; i < states_.size() && !stops; ++i) {
+        if (states_[i] != State::kWaiting || !IsReady(i)) continue;
+        const Share share = ShareOf(i);
+        if (!Fits(share)) continue;
+        Take(i, share);
+        threads.emplace_back([this, i, share] { Work(i, share); });
+      }
+      if (running_ == 0) break;
+      changed_.wait(lock);
+    }
+    return env_.cancel.Check();
+  }
+
+ private:
+  [[nodiscard]] bool IsReady(std::size_t i) const {
+    const matrix::Job& job = run_.graph.jobs[i];
+    return std::all_of(job.needs.begin(), job.needs.end(), [&](std::size_t need) {
+      if (states_[need] == State::kPassed) return true;
+      return job.after_failures && !CanStillRun(need);
+    });
+  }
+
+  /// False for a job that failed, or waits for one.
+  [[nodiscard]] bool CanStillRun(std::size_t i) const {
+    if (states_[i] != State::kWaiting) return states_[i] == State::kRunning;
+    const std::set<std::size_t>& needs = run_.graph.jobs[i].needs;
+    return std::all_of(needs.begin(), needs.end(), [&](std::size_t need) {
+      return states_[need] == State::kPassed || CanStillRun(need);
+    });
+  }
+
+  [[nodiscard]] Share ShareOf(std::size_t i) const {
+    const matrix::Resources& asked = run_.graph.jobs[i].resources;
+    return {.cores = std::min(asked.cores, all_.cores),
+            .memory_bytes = std::min(asked.memory_bytes, all_.memory_bytes),
+            .gpus = std::min(asked.gpus, all_.gpus)};
+  }
+
+  [[nodiscard]] bool Fits(const Share& share) const {
+    return share.cores <= free_.cores && share.memory_bytes <= free_.memory_bytes && share.gpus <= free_.gpus;
+  }
+
+  void Take(std::size_t i, const Share& share) {
+    states_[i] = State::kRunning;
+    ++running_;
+    free_.cores -= share.cores;
+    free_.memory_bytes -= share.memory_bytes;
+    free_.gpus -= share.gpus;
+  }
+
+  void Work(std::size_t i, const Share& share) {
+    const matrix::Job& job = run_.graph.jobs[i];
+    Task task(env_.reporter, {.stage = "job", .subject = job.id, .log_file = run_.LogFile(job).str()});
+    const bool passed = RunProcess(job, share, task);
+    const std::lock_guard lock(mutex_);
+    states_[i] = passed ? State::kPassed : State::kFailed;
+    --running_;
+    free_.cores += share.cores;
+    free_.memory_bytes += share.memory_bytes;
+    free_.gpus += share.gpus;
+    changed_.notify_all();
+  }
+
+  bool RunProcess(const matrix::Job& job, const Share& share, Task& task) {
+    Command command{.argv = {options_.program.str(), "run-node", run_.folder.str(), job.id, "--jobs",
+                             std::to_string(share.cores), "--no-config", "--log-format", "plain"},
+                    .env = env_.variables,
+                    .cwd = run_.folder,
+                    .log_file = run_.LogFile(job),
+                    .cancel = &env_.cancel};
+    const Result<ExitStatus> ended = env_.process.Run(command);
+    if (!ended && ended.error().code() != ErrorCode::kCancelled) env_.reporter.Warn(ended.error().message());
+    const Result<std::vector<matrix::AttemptState>> attempts = matrix::ReadAttempts(env_, run_, job);
+    if (!attempts || attempts->empty() || !attempts->back().end) return false;
+    const matrix::JobRecord& record = *attempts->back().end;
+    if (record.end != matrix::JobEnd::kPassed) return false;
+    if (record.IsCached()) {
+      task.Skipped("cached");
+    } else {
+      task.Done();
+    }
+    return true;
+  }
+
+  Env& env_;
+  const matrix::Run& run_;
+  const LocalOptions& options_;
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::vector<State> states_;
+  Share all_;
+  Share free_;
+  std::size_t running_ = 0;
+};
+
+/// Leased while a process is in RunLocal.
+AbsPath EngineFolder(const matrix::Run& run) { return run.folder / "local"; }
+
+}  // namespace
+
+Result<void> RunLocal(Env& env, const matrix::Run& run, const LocalOptions& options) {
+  PTPKG_CHECK(env.fs.MakeDirs(EngineFolder(run)));
+  std::optional<Lease> lease;
+  for (int i = 0; i < 20 && !lease; ++i) {  // a call of status holds it for a moment
+    if (i > 0) PTPKG_CHECK(SleepUnlessCancelled(env.clock, std::chrono::milliseconds(50), env.cancel));
+    PTPKG_TRY(std::optional<Lease> tried, Lease::Try(env.fs, EngineFolder(run), LockKind::kExclusive));
+    if (tried) lease.emplace(*std::move(tried));
+  }
+  if (!lease) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("another process already runs the jobs of '{}'", run.folder.str()))
+        .WithHint(fmt::format("look at it with 'ptpkg matrix status {}'", run.folder.str()));
+  }
+  return LocalEngine(env, run, options).Run();
+}
+
+Result<bool> IsRunningLocally(Env& env, const matrix::Run& run) {
+  PTPKG_TRY(const bool there, Exists(env.fs, EngineFolder(run)));
+  if (!there) return false;
+  PTPKG_TRY(const std::optional<Lease> lease, Lease::Try(env.fs, EngineFolder(run), LockKind::kShared));
+  return !lease.has_value();
+}
+
+}  // namespace ptpkg::pipeline

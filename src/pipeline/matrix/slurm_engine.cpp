@@ -1,0 +1,296 @@
+// The clients sbatch, squeue, sinfo and scancel are called with a time limit each, because they wait for a
+// controller that may be gone: up to 29 s for one that cannot be reached.
+//
+// A submission can be accepted although its client timed out. So each has a comment of its own,
+// RUN/SUBMISSION/BATCH, and is looked for by it before it is repeated. slurm/SUBMISSION/ has the script and
+// the index file of each batch: SUBMISSION counts the calls of `ptpkg matrix` and `ptpkg matrix resume`.
+
+#include "pipeline/matrix/slurm_engine.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/core.h>
+#include <optional>
+
+#include "support/process/process.h"
+#include "support/text/display_text.h"
+#include "support/text/json.h"
+#include "support/text/text.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kClientTime{60};
+constexpr int kAttempts = 3;
+constexpr std::uint64_t kMostTasks = 1000;  // MaxArraySize of Slurm is 1001, unless a site changes it
+
+Result<ExitStatus> Call(Env& env, std::vector<std::string> argv) {
+  const std::string name = argv.front();
+  Result<ExitStatus> status = env.process.Run({.argv = std::move(argv),
+                                               .env = env.variables,
+                                               .cwd = env.cwd,
+                                               .timeout = kClientTime,
+                                               .cancel = &env.cancel});
+  if (status || status.error().code() != ErrorCode::kNotFound) return status;
+  return std::move(status).error().WithHint(
+      fmt::format("install Slurm's clients: '{}' is not on PATH", name));
+}
+
+Error CallFailed(const std::string& name, const ExitStatus& status) {
+  const std::string why = status.timed_out ? fmt::format("no answer within {} s", kClientTime.count())
+                                           : std::string(Trim(status.output));
+  return {ErrorCode::kCommandFailed,
+          fmt::format("'{}' failed: {}", name, why.empty() ? "it printed nothing" : DisplayLine(why))};
+}
+
+/// The output of a client that only asks.
+Result<std::string> Ask(Env& env, const std::vector<std::string>& argv) {
+  std::string output;
+  const std::string name = argv.front();
+  // Not status.output, which keeps the last 64 KiB.
+  Result<ExitStatus> status =
+      env.process.Run({.argv = argv,
+                       .env = env.variables,
+                       .cwd = env.cwd,
+                       .on_line = [&](std::string_view line) { output.append(line).push_back('\n'); },
+                       .timeout = kClientTime,
+                       .cancel = &env.cancel});
+  if (!status && status.error().code() == ErrorCode::kNotFound)
+    return std::move(status).error().WithHint(
+        fmt::format("install Slurm's clients: '{}' is not on PATH", name));
+  if (!status) return std::move(status).error();
+  if (!status->ok()) return CallFailed(name, *status);
+  return output;
+}
+
+Result<std::vector<matrix::SqueueRow>> Queue(Env& env) {
+  PTPKG_TRY(const std::string text,
+            Ask(env, {"squeue", "-h", "-r", "-t", "all", "-o", matrix::kSqueueFormat}));
+  return matrix::ParseSqueue(text);
+}
+
+/// Variables of the caller that a build needs, or its plan was made with. Secrets are not among them.
+std::map<std::string, std::string> VariablesOf(const Env& env) {
+  static constexpr std::array<const char*, 11> kNames = {
+      "PATH", "PTPKG_PYTHON",  "PTPKG_CONDA_EXE",   "PTPKG_CUDA_HOME",       "CUDA_HOME",     "CUDA_PATH",
+      "LANG", "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE"};
+  std::map<std::string, std::string> variables;
+  for (const char* name : kNames) {
+    const std::string value = env.Variable(name);
+    if (!value.empty() && CredentialsIn(value).empty()) variables.emplace(name, value);
+  }
+  return variables;
+}
+
+struct Submission {
+  const matrix::Run& run;
+  std::string number;  ///< "1"
+  AbsPath folder;      ///< slurm/1
+  std::string program;
+  std::map<std::string, std::string> submitted = {};  ///< Batch → Slurm's number.
+
+  [[nodiscard]] std::string CommentOf(const std::string& batch) const {
+    return fmt::format("{}/{}/{}", run.settings.key, number, batch);
+  }
+};
+
+/// Makes the directory of the next submission.
+Result<std::pair<std::string, AbsPath>> NewFolder(Env& env, const matrix::Run& run) {
+  const AbsPath all = run.folder / "slurm";
+  PTPKG_CHECK(env.fs.MakeDirs(all));
+  for (int number = 1;; ++number) {
+    const AbsPath folder = all / std::to_string(number);
+    Result<void> made = env.fs.MakeDir(folder);
+    if (made) return std::pair(std::to_string(number), folder);
+    if (made.error().code() != ErrorCode::kAlreadyExists) return std::move(made).error();
+  }
+}
+
+/// "toytorch" of "toytorch-1.4.0-py311_cpu_0": what people see in squeue for an array.
+std::string NameFor(const matrix::Run& run, const matrix::SlurmBatch& batch) {
+  const std::string& id = run.graph.jobs[batch.tasks.begin()->second].id;
+  return batch.tasks.size() == 1 ? id : id.substr(0, id.find('-'));
+}
+
+std::vector<std::string> Arguments(const Submission& submission, const matrix::SlurmBatch& batch,
+                                   const std::string& dependency) {
+  constexpr std::uint64_t kMegabyte = 1U << 20U;
+  const Json& settings = submission.run.settings.engine_settings;
+  const matrix::Resources& resources = batch.resources;
+  std::vector<std::string> argv = {
+      "sbatch",
+      "--parsable",
+      "--export=NONE",
+      "--open-mode=append",
+      "--requeue",
+      "--kill-on-invalid-dep=yes",
+      fmt::format("--comment={}", submission.CommentOf(batch.name)),
+      fmt::format("--job-name={}", NameFor(submission.run, batch)),
+      fmt::format("--array={}", matrix::SlurmArray(batch)),
+      fmt::format("--chdir={}", submission.run.folder.str()),
+      fmt::format("--output={}/{}-%a.out", submission.folder.str(), batch.name),
+      fmt::format("--cpus-per-task={}", resources.cores),
+      fmt::format("--mem={}M", (resources.memory_bytes + kMegabyte - 1) / kMegabyte)};
+  if (resources.gpus > 0) argv.push_back(fmt::format("--gres=gpu:{}", resources.gpus));
+  if (resources.minutes > 0) argv.push_back(fmt::format("--time={}", resources.minutes));
+  if (!dependency.empty()) argv.push_back(fmt::format("--dependency={}", dependency));
+  const std::string partition = settings.value("partition", "");
+  if (!partition.empty()) argv.push_back(fmt::format("--partition={}", partition));
+  for (const Json& option : settings.value("sbatch", Json::array()))
+    argv.push_back(option.get<std::string>());
+  argv.push_back((submission.folder / (batch.name + ".sh")).str());
+  return argv;
+}
+
+/// Slurm's number of the job with this comment; nullopt: there is none.
+Result<std::optional<std::string>> FindSubmitted(Env& env, const std::string& comment) {
+  PTPKG_TRY(const std::vector<matrix::SqueueRow> rows, Queue(env));
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.comment == comment; });
+  return found == rows.end() ? std::optional<std::string>() : std::optional(found->job);
+}
+
+/// The number in the answer "12" or "12;cluster" of sbatch --parsable; "": there is none.
+std::string NumberIn(const std::string& output) {
+  const std::vector<std::string> lines = SplitLines(std::string(Trim(output)));
+  const std::string last = Split(lines.back(), ';').front();
+  const bool number = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
+  return number ? last : "";
+}
+
+/// True for an answer that says that the controller was not there.
+bool IsPassing(const ExitStatus& status) {
+  if (status.timed_out) return true;
+  for (const char* text :
+       {"Unable to contact", "Socket timed out", "Connection refused", "Zero Bytes", "temporarily"}) {
+    if (status.output.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+Result<std::string> SubmitBatch(Env& env, const Submission& submission, const matrix::SlurmBatch& batch,
+                                const std::vector<std::string>& argv) {
+  constexpr seconds kPause{2};
+  std::optional<Error> failure;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    PTPKG_TRY(const ExitStatus status, Call(env, argv));
+    const std::string number = status.ok() ? NumberIn(status.output) : "";
+    if (!number.empty()) return number;
+    failure = CallFailed("sbatch", status);
+    PTPKG_CHECK(SleepUnlessCancelled(env.clock, kPause, env.cancel));
+    const auto found = FindSubmitted(env, submission.CommentOf(batch.name));
+    if (found && *found) return **found;
+    // Without an answer from squeue nobody knows, and a second submission would build twice.
+    if (!found && attempt + 1 == kAttempts) return Error(found.error());
+    if (found && !IsPassing(status)) break;
+  }
+  return std::move(*failure)
+      .WithContext(fmt::format("while submitting '{}'", NameFor(submission.run, batch)))
+      .WithHint(fmt::format(
+          "withdraw the jobs that were submitted with 'ptpkg matrix cancel {0}', then continue with 'ptpkg "
+          "matrix resume {0}'",
+          submission.run.folder.str()));
+}
+
+Result<void> WriteBatch(Env& env, const Submission& submission, const matrix::SlurmBatch& batch) {
+  std::string lines;
+  for (const auto& [task, job] : batch.tasks)
+    lines += fmt::format("{} {}\n", task, submission.run.graph.jobs[job].id);
+  const AbsPath index = submission.folder / (batch.name + ".index");
+  PTPKG_CHECK(WriteFile(env.fs, index, lines));
+  return WriteFile(env.fs, submission.folder / (batch.name + ".sh"),
+                   matrix::SlurmScript({.run = submission.run.folder,
+                                        .index = index,
+                                        .program = submission.program,
+                                        .variables = VariablesOf(env)}));
+}
+
+/// Job id by batch and task, of the index files of all submissions; the key is "1/1-1/0".
+Result<std::map<std::string, std::string>> IndexedJobs(Env& env, const matrix::Run& run) {
+  constexpr std::string_view kEnding = ".index";
+  std::map<std::string, std::string> jobs;
+  const AbsPath all = run.folder / "slurm";
+  PTPKG_TRY(const bool there, Exists(env.fs, all));
+  if (!there) return jobs;
+  PTPKG_TRY(const std::vector<std::string> submissions, env.fs.ListDir(all));
+  for (const std::string& submission : submissions) {
+    PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(all / submission));
+    for (const std::string& name : names) {
+      if (!name.ends_with(kEnding)) continue;
+      PTPKG_TRY(const std::string text, ReadFile(env.fs, all / submission / name));
+      for (const std::string& line : SplitLines(text)) {
+        const std::size_t blank = line.find(' ');
+        if (blank == std::string::npos) continue;
+        jobs.emplace(fmt::format("{}/{}/{}", submission, name.substr(0, name.size() - kEnding.size()),
+                                 line.substr(0, blank)),
+                     line.substr(blank + 1));
+      }
+    }
+  }
+  return jobs;
+}
+
+}  // namespace
+
+Result<void> CheckSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs) {
+  PTPKG_TRY(const std::string nodes, Ask(env, {"sinfo", "-h", "-N", "-o", matrix::kSinfoFormat}));
+  return matrix::CheckCluster(run.graph, jobs, matrix::ParseSinfo(nodes),
+                              run.settings.engine_settings.value("partition", ""));
+}
+
+Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs,
+                                         const std::string& program) {
+  const std::vector<matrix::SlurmBatch> batches = matrix::SlurmBatches(run.graph, jobs, kMostTasks);
+  PTPKG_TRY(auto folder, NewFolder(env, run));
+  Submission submission{.run = run, .number = folder.first, .folder = folder.second, .program = program};
+  std::vector<AbsPath> files;
+  for (const matrix::SlurmBatch& batch : batches) {
+    PTPKG_CHECK(WriteBatch(env, submission, batch));
+    files.push_back(submission.folder / (batch.name + ".sh"));
+  }
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const std::vector<matrix::SlurmBatch> earlier(batches.begin(),
+                                                  batches.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::string dependency = matrix::SlurmDependency(batches[i], earlier, submission.submitted);
+    PTPKG_TRY(submission.submitted[batches[i].name],
+              SubmitBatch(env, submission, batches[i], Arguments(submission, batches[i], dependency)));
+  }
+  return files;
+}
+
+Result<std::map<std::string, matrix::EngineJob>> AskSlurm(Env& env, const matrix::Run& run) {
+  PTPKG_TRY(const std::vector<matrix::SqueueRow> rows, Queue(env));
+  PTPKG_TRY(const auto index, IndexedJobs(env, run));
+  const std::string prefix = run.settings.key + "/";
+  std::map<std::string, matrix::EngineJob> jobs;
+  for (const matrix::SqueueRow& row : rows) {
+    if (!row.comment.starts_with(prefix)) continue;
+    const auto job = index.find(fmt::format("{}/{}", row.comment.substr(prefix.size()), row.task));
+    if (job == index.end()) continue;
+    matrix::EngineJob& known = jobs[job->second];
+    const bool live = matrix::IsLiveSlurmState(row.state);
+    if (known.queued && !live) continue;
+    known = {.queued = live,
+             .id = fmt::format("{}_{}", row.job, row.task),
+             .state = row.state,
+             .reason = row.reason};
+  }
+  return jobs;
+}
+
+Result<void> CancelSlurm(Env& env, const matrix::Run& run) {
+  PTPKG_TRY(const auto jobs, AskSlurm(env, run));
+  std::vector<std::string> argv = {"scancel"};
+  for (const auto& [id, job] : jobs) {
+    if (job.queued) argv.push_back(job.id);
+  }
+  if (argv.size() == 1) return Ok();
+  PTPKG_TRY(const ExitStatus status, Call(env, argv));
+  if (!status.ok()) return CallFailed("scancel", status);
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline

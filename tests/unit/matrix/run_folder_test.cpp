@@ -1,0 +1,121 @@
+#include "matrix/run_folder.h"
+
+#include "support/fault_fs.h"
+#include "unit/matrix/matrix_fixture.h"
+
+namespace ptpkg::matrix {
+namespace {
+
+using test::FailsWith;
+using ::testing::HasSubstr;
+
+class RunFolderTest : public MatrixTest {
+ protected:
+  void Change(const AbsPath& file, const std::string& from, const std::string& to) {
+    std::string text = test::Must(ReadFile(env_->fs, file));
+    ASSERT_NE(text.find(from), std::string::npos);
+    test::Must(WriteFile(env_->fs, file, text.replace(text.find(from), from.size(), to)));
+  }
+};
+
+TEST_F(RunFolderTest, ARunIsReadAsItWasWritten) {
+  const Run run = NewRun();
+  ASSERT_OK_AND_ASSIGN(const Run read, OpenRun(env_, run.folder, "1 (c)"));
+  EXPECT_EQ(read.settings.output, run.settings.output);
+  EXPECT_EQ(read.settings.lease_seconds, 10U);
+  EXPECT_EQ(JobsToJson(read.graph), JobsToJson(run.graph));
+  ASSERT_OK_AND_ASSIGN(const graph::Plan plan, ReadPlan(env_, read));
+  EXPECT_EQ(plan.nodes.size(), TorchPlan().nodes.size());
+}
+
+TEST_F(RunFolderTest, OnlyThePtpkgThatStartedARunReadsIt) {
+  const Run run = NewRun();
+  EXPECT_THAT(OpenRun(env_, run.folder, "2 (d)"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("is from ptpkg 1 (c), but this is ptpkg 2 (d)")));
+}
+
+TEST_F(RunFolderTest, AnEditedRunIsRefused) {
+  const Run run = NewRun();
+  Change(run.folder / "run.json", "\"lease_seconds\": 10", "\"lease_seconds\": 11");
+  EXPECT_THAT(OpenRun(env_, run.folder, "1 (c)"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("was edited")));
+}
+
+TEST_F(RunFolderTest, AnEditedPlanIsRefused) {
+  const Run run = NewRun();
+  Change(run.PlanFile(), "\"options\": {}", "\"options\": {\"force\": \"\"}");
+  EXPECT_THAT(ReadPlan(env_, run),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("was edited after the run started")));
+}
+
+TEST_F(RunFolderTest, ADirectoryWithFilesIsNoPlaceForARun) {
+  const Run run = NewRun();
+  EXPECT_THAT(CreateRun(env_, run, TorchPlan()),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is not empty")));
+  EXPECT_THAT(OpenRun(env_, env_.dir().path(), "1"),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("is not a run")));
+}
+
+TEST_F(RunFolderTest, ACallThatWasKilledLeavesNoPartOfARun) {
+  for (std::uint64_t number = 1;; ++number) {
+    test::TestEnv env;
+    test::FaultFs fs(
+        env->fs, {.number = number, .scope = test::FaultScope::kMutating, .after = test::FaultAfter::kDead});
+    Env faulty = WithFs(env, fs);
+    Run run{.folder = env.dir().path() / "run"};
+    run.graph = GroupNodes(TorchPlan(), Publishing::kInEachJob);
+    const Result<void> made = CreateRun(faulty, run, TorchPlan());
+    if (made) break;
+    const Result<Run> opened = OpenRun(env, run.folder, "");
+    if (opened) EXPECT_OK(ReadPlan(env, *opened)) << number;
+    ASSERT_LT(number, 200U);
+  }
+}
+
+TEST_F(RunFolderTest, ADamagedRecordCountsAsMissing) {
+  const Run run = NewRun();
+  const AbsPath attempt = run.AttemptsFolder(run.graph.jobs[0]) / "1";
+  ASSERT_OK(env_->fs.MakeDir(attempt));
+  ASSERT_OK(WriteFile(env_->fs, attempt / "end.json", "{"));
+  ASSERT_OK_AND_ASSIGN(const auto attempts, ReadAttempts(env_, run, run.graph.jobs[0]));
+  ASSERT_EQ(attempts.size(), 1U);
+  EXPECT_FALSE(attempts[0].end.has_value());
+}
+
+TEST(JobRecordTest, JsonHoldsAllOfIt) {
+  JobRecord record{.end = JobEnd::kFailed, .started_s = 5, .seconds = 1.5, .error = "e", .error_code = "io"};
+  record.nodes.push_back({.id = "build/a",
+                          .key = "k",
+                          .state = "ran",
+                          .reason = "r",
+                          .begin_seconds = 1,
+                          .seconds = 2,
+                          .digest = "d"});
+  const Json json = JobRecordToJson(record);
+  ASSERT_OK_AND_ASSIGN(const JobRecord read, JobRecordFromJson(json, "f"));
+  EXPECT_EQ(JobRecordToJson(read), json);
+  EXPECT_FALSE(read.IsCached());
+  EXPECT_THAT(JobRecordFromJson({{"state", "x"}}, "f"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("unknown state 'x'")));
+}
+
+TEST(JobRecordTest, ADigestIsThatOfTheContent) {
+  graph::NodeResult result{.key = "k"};
+  const std::string approval = DigestOfResult(result);
+  result.files.root = AbsPath::Literal("/elsewhere");
+  EXPECT_EQ(DigestOfResult(result), approval);
+  result.value = {
+      {"artifacts", {{{"path", "conda/a"}, {"format", "conda"}, {"sha256", std::string(64, 'a')}}}}};
+  const std::string artifact = DigestOfResult(result);
+  EXPECT_NE(artifact, approval);
+  result.value["artifacts"][0]["sha256"] = std::string(64, 'b');
+  EXPECT_NE(DigestOfResult(result), artifact);
+  result.value = {{"prefix", "/p"}};
+  result.files.entries.push_back({.path = RelPath::Literal("f"), .size_bytes = 1});
+  const std::string tree = DigestOfResult(result);
+  result.files.root = AbsPath::Literal("/third");
+  EXPECT_EQ(DigestOfResult(result), tree);
+}
+
+}  // namespace
+}  // namespace ptpkg::matrix
