@@ -49,13 +49,13 @@ Program MakeProgram(CommonFlags& flags) {
       .name = "ptpkg",
       .summary = "Builds conda packages and wheels from one recipe, checks them and publishes them.",
       .common = CommonOptions(flags),
-      .verbs = {BuildVerb(),     DevVerb(),       ShellVerb(),   CondaVerb(),   WheelVerb(),
-                RenderVerb(),    RelinkVerb(),    RepairVerb(),  RetagVerb(),   SliceVerb(),
-                TransmuteVerb(), CheckVerb(),     InspectVerb(), DiffVerb(),    RebuildVerb(),
-                IndexVerb(),     PublishVerb(),   PromoteVerb(), YankVerb(),    RemoveVerb(),
-                CiVerb(),        ImageVerb(),     MatrixVerb(),  DoctorVerb(),  BenchVerb(),
-                CacheVerb(),     ConfigVerb(),    ExplainVerb(), RunNodeVerb(), CompletionVerb(),
-                ManVerb(),       HelpVerb(flags), VersionVerb()},
+      .verbs = {BuildVerb(),   DevVerb(),        ShellVerb(),     EnvVerb(),       SourceVerb(),
+                CondaVerb(),   WheelVerb(),      RenderVerb(),    RelinkVerb(),    RepairVerb(),
+                RetagVerb(),   SliceVerb(),      TransmuteVerb(), CheckVerb(),     InspectVerb(),
+                DiffVerb(),    RebuildVerb(),    IndexVerb(),     PublishVerb(),   PromoteVerb(),
+                YankVerb(),    RemoveVerb(),     CiVerb(),        ImageVerb(),     MatrixVerb(),
+                DoctorVerb(),  BenchVerb(),      CacheVerb(),     ConfigVerb(),    ExplainVerb(),
+                RunNodeVerb(), CompletionVerb(), ManVerb(),       HelpVerb(flags), VersionVerb()},
       .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
 }
 

@@ -1,8 +1,8 @@
 // A table of rules decides what a variable means. An entry has a regular expression for names and a list of
-// rules, of which the first whose `match` takes the whole value counts. Texts of a rule contain $0 to $9, the
-// parts that `match` found. The table beside the recipe comes before the built-in one. Two variables
-// contradict each other when they give one key different values, so a rule sets each key that the value
-// decides, also to "none".
+// rules, of which the first whose `match` takes the whole value counts, if other variables are as `with`
+// wants. Texts of a rule contain $0 to $9, the parts that `match` found. The table beside the recipe comes
+// before the built-in one. Two variables contradict each other when they give one key different values, so a
+// rule sets each key that the value decides, also to "none".
 //
 // Invariants: a rule has at least one action. Each set variable that an entry names becomes something, is
 // reported as unused, or ends the run.
@@ -35,6 +35,7 @@ constexpr auto kTextActions =
 
 struct VariableRule {
   std::regex match = std::regex(".*");
+  std::map<std::string, std::regex> with = {};  ///< Values that other variables must have, by name.
   std::map<std::string, std::string> set = {};  ///< Texts by variant key.
   std::map<std::string, std::string> actions = {};
   std::vector<std::string> variants = {};
@@ -82,12 +83,40 @@ Result<std::vector<std::string>> TextsOf(const YamlNode& node) {
   return texts;
 }
 
+Result<void> RequireMapping(const YamlNode& node, std::string_view key) {
+  if (node.kind == Kind::kMapping) return Ok();
+  return InvalidTable(fmt::format("expected a mapping for '{}', found {}", key, node.KindName()), node.span);
+}
+
+Result<void> ParseWith(const YamlNode& node, std::map<std::string, std::regex>& with) {
+  PTPKG_CHECK(RequireMapping(node, "with"));
+  for (const YamlEntry& entry : node.entries) {
+    PTPKG_TRY(const std::string text, TextOf(entry.value));
+    PTPKG_TRY(with[entry.key], ParsePattern(text, entry.value.span));
+  }
+  return Ok();
+}
+
+/// 'refuse' and 'unused' leave nothing for another action to do.
+Result<void> CheckActions(const VariableRule& rule) {
+  const bool has_more = rule.actions.size() > 1 || !rule.set.empty() || !rule.variants.empty();
+  for (const char* const alone : {"refuse", "unused"}) {
+    if (!rule.actions.contains(alone) || !has_more) continue;
+    return InvalidTable(fmt::format("a rule with '{}' has no other action", alone), rule.span);
+  }
+  if (!rule.set.empty() || !rule.actions.empty()) return Ok();
+  return InvalidTable("a rule needs an action, such as 'set: {KEY: VALUE}'", rule.span);
+}
+
 Result<VariableRule> ParseRule(const YamlNode& node) {
   VariableRule rule{.span = node.span};
   for (const auto& [key, span, value] : node.entries) {
     if (key == "variants") {
       PTPKG_TRY(rule.variants, TextsOf(value));
+    } else if (key == "with") {
+      PTPKG_CHECK(ParseWith(value, rule.with));
     } else if (key == "set") {
+      PTPKG_CHECK(RequireMapping(value, key));
       for (const YamlEntry& entry : value.entries) {
         PTPKG_TRY(rule.set[entry.key], TextOf(entry.value));
       }
@@ -100,8 +129,8 @@ Result<VariableRule> ParseRule(const YamlNode& node) {
       return InvalidTable(fmt::format("unknown key '{}' in a rule", key), span);
     }
   }
-  if (!rule.set.empty() || !rule.actions.empty()) return rule;
-  return InvalidTable("a rule needs an action, such as 'set: {KEY: VALUE}'", node.span);
+  PTPKG_CHECK(CheckActions(rule));
+  return rule;
 }
 
 Result<std::vector<VariableRules>> ParseVariables(const YamlNode& node) {
@@ -181,8 +210,8 @@ class EnvironmentReader {
     PTPKG_TRY(VariableTable built_in, ParseTable(kFromEnvYaml, kTableName));
     tables_.push_back(std::move(built_in));
     // A copy, because Apply removes from env_ each variable that became something.
-    const std::map<std::string, std::string> variables = env_.variables;
-    for (const auto& [name, value] : variables) {
+    given_ = env_.variables;
+    for (const auto& [name, value] : given_) {
       if (!value.empty()) PTPKG_CHECK(Take(name, value));
     }
     if (choices_.lines.empty()) choices_.lines.emplace_back("--from-env: none of its variables is set");
@@ -253,11 +282,21 @@ class EnvironmentReader {
     }
     for (const VariableRule& rule : variable.rules) {
       taken.rule = &rule;
+      if (!HasOthers(rule)) continue;
       if (std::regex_match(std::as_const(taken.value), taken.match, rule.match)) return Apply(taken);
     }
     return Error(ErrorCode::kUsage, fmt::format("{} means nothing here", taken.Shown()))
         .At(variable.span)
         .WithHint(fmt::format("give {} a value that a rule of this entry takes, or unset it", taken.name));
+  }
+
+  /// True if the other variables have the values of `with`.
+  [[nodiscard]] bool HasOthers(const VariableRule& rule) const {
+    return std::ranges::all_of(rule.with, [&](const auto& other) {
+      const auto found = given_.find(other.first);
+      return found != given_.end() && found->second.size() <= kMaxValue &&
+             std::regex_match(found->second, other.second);
+    });
   }
 
   Result<void> Apply(const TakenVariable& taken) {
@@ -348,6 +387,7 @@ class EnvironmentReader {
   std::optional<AbsPath> folder_ = {};  ///< Of the table beside the recipes.
   std::size_t with_table_ = 0;          ///< Recipes that the table is for.
   std::vector<VariableTable> tables_ = {};
+  std::map<std::string, std::string> given_ = {};  ///< Variables before any of them was taken.
   EnvironmentChoices choices_ = {};
 };
 

@@ -11,6 +11,12 @@ namespace ptpkg::builder {
 
 namespace {
 
+constexpr std::string_view kRecipeLine = "# recipe: ";
+constexpr std::string_view kSubjectLine = "# subject: ";
+constexpr std::string_view kRootLine = "# root: ";
+
+}  // namespace
+
 bool IsShellName(std::string_view name) {
   const auto fits = [](char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
@@ -19,12 +25,6 @@ bool IsShellName(std::string_view name) {
   return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
          std::all_of(name.begin(), name.end(), fits);
 }
-
-constexpr std::string_view kRecipeLine = "# recipe: ";
-constexpr std::string_view kSubjectLine = "# subject: ";
-constexpr std::string_view kRootLine = "# root: ";
-
-}  // namespace
 
 Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptContext& place) {
   std::string text = "# Written by ptpkg, for bash: the environment of a build script.\n";

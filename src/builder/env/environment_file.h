@@ -13,6 +13,9 @@ inline constexpr std::string_view kReadByHand = "PTPKG_ENVIRONMENT_READ";
 /// script's environment, and keeps its own variables. Errors: kIo.
 Result<void> WriteEnvironmentFile(Fs& fs, const BuildInput& input, const ScriptContext& place);
 
+/// True for a name that a shell can assign to.
+bool IsShellName(std::string_view name);
+
 /// Text of the comment at the top.
 struct EnvironmentOrigin {
   std::string recipe = {};   ///< Directory of the recipe.

@@ -58,6 +58,7 @@ bool IsShadowing(std::string_view name) {
 void AddSearchPath(Env& env, Facts& facts) {
   Value::List shadowing;
   facts["compatibility_driver"] = Value();
+  facts["stub_library"] = Value();
   for (const std::string& text : Split(Variable(env, "LD_LIBRARY_PATH"), ':')) {
     const auto folder = AbsPath::Parse(text);
     if (!folder) continue;
@@ -69,6 +70,10 @@ void AddSearchPath(Env& env, Facts& facts) {
     const bool has_driver = std::find(names->begin(), names->end(), "libcuda.so.1") != names->end();
     if (has_driver && folder->str().find("compat") != std::string::npos)
       facts["compatibility_driver"] = Value((*folder / "libcuda.so.1").str());
+    const auto stub = std::find_if(names->begin(), names->end(),
+                                   [](const std::string& name) { return name.starts_with("libcuda.so"); });
+    if (folder->Name() == "stubs" && stub != names->end())
+      facts["stub_library"] = Value((*folder / *stub).str());
   }
   facts["shadowing_libraries"] = Value(std::move(shadowing));
 }

@@ -23,6 +23,7 @@ recipe::Value InGiB(std::uint64_t bytes);
 /// - shadowing_libraries: CUDA's, cuDNN's, NCCL's and the C++ run-time libraries in directories of
 ///   LD_LIBRARY_PATH
 /// - driver: NVIDIA's kernel driver, "580.65.06"; gpus: the compute capability of each GPU, "9.0"
+/// - stub_library: the toolkit's stub of libcuda in a directory of LD_LIBRARY_PATH
 /// - compatibility_driver: a libcuda.so.1 of cuda-compat in a directory of LD_LIBRARY_PATH
 ///
 /// Takes milliseconds, and nvidia-smi's time if there is a GPU, 2 s at most. An unreadable fact is unknown.

@@ -110,6 +110,14 @@ Result<void> CreateCondaPrefix(Env& env, const AbsPath& client, const CondaPrefi
   Command command;
   command.argv = {client.str(), "create", "--yes", "--prefix", wanted.prefix.str()};
   for (const recipe::MatchSpec& spec : wanted.specs) command.argv.push_back(spec.str());
+  for (const std::string& channel : wanted.channels) {
+    // As in an environment file of conda: no channels but those of the list.
+    if (channel == "nodefaults") {
+      command.argv.emplace_back("--override-channels");
+    } else {
+      command.argv.insert(command.argv.end(), {"--channel", channel});
+    }
+  }
   if (env.offline) command.argv.emplace_back("--offline");
   command.env = SharedVariables(env);
   command.log_file = log_file;

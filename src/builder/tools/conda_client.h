@@ -24,6 +24,7 @@ Result<std::optional<std::vector<std::string>>> SolvedPackages(Env& env, const A
 struct CondaPrefix {
   AbsPath prefix = AbsPath::Literal("/nonexistent");  ///< An empty directory or none.
   std::vector<recipe::MatchSpec> specs;               ///< Nothing to do when empty.
+  std::vector<std::string> channels = {};             ///< Before the channels that the user configured.
 };
 
 /// `CLIENT create --yes --prefix PREFIX SPEC…`, with the user's own environment and configuration (channels,

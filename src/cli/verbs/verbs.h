@@ -35,6 +35,8 @@ Verb CiVerb();
 Verb ImageVerb();
 Verb DevVerb();
 Verb ShellVerb();
+Verb EnvVerb();
+Verb SourceVerb();
 Verb DoctorVerb();
 Verb BenchVerb();
 Verb CacheVerb();

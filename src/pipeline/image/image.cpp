@@ -257,6 +257,11 @@ Result<ImageOutcome> MakeImages(Env& env, const ImageRequest& request) {
     return Error(ErrorCode::kUsage,
                  "--context builds nothing, so --extract has no wheels of the recipe to copy");
   }
+  if (request.context && request.engine != "auto") {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--context builds nothing, so --engine {} has no effect", request.engine))
+        .WithHint("leave one of the two out");
+  }
   PTPKG_CHECK(RequireNoContent(env.fs, request.context));
   PTPKG_CHECK(RequireNoContent(env.fs, request.extract));
   PTPKG_CHECK(ReadDescription(env, request, plan));

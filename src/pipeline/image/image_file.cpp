@@ -9,6 +9,7 @@
 #include <charconv>
 #include <fmt/core.h>
 
+#include "pipeline/image/containerfile.h"
 #include "support/limits.h"
 #include "support/text/display_text.h"
 #include "support/text/text.h"
@@ -72,6 +73,10 @@ Result<void> ReadPairs(const YamlEntry& entry, std::map<std::string, std::string
     const bool is_variable = IsWord(pair.key, "") && !StartsWithDigit(pair.key);
     if (entry.key == "env" ? !is_variable : !IsWord(pair.key, ".-/")) {
       return InvalidImage(fmt::format("'{}' is not a name for '{}'", pair.key, entry.key), pair.key_span);
+    }
+    if (entry.key == "labels" && pair.key == kArtifactsLabel) {
+      return InvalidImage(fmt::format("ptpkg itself sets the label '{}'", pair.key), pair.key_span)
+          .WithHint("choose another name");
     }
     PTPKG_TRY(out[pair.key], ReadLine(pair.value, pair.key, true));
   }
@@ -173,12 +178,13 @@ Result<NamedImage> ReadImage(const YamlEntry& entry, const ImageSettings& shared
   constexpr std::array<std::string_view, 5> kStages = {"base", "build-base", "builder", "artifacts",
                                                        "common"};
   const bool fits = IsWord(entry.key, ".-") && ToLower(entry.key) == entry.key && entry.key.front() >= 'a' &&
+                    std::string_view("._-").find(entry.key.back()) == std::string_view::npos &&
                     std::ranges::find(kStages, entry.key) == kStages.end();
   if (!fits) {
     return InvalidImage(fmt::format("'{}' is not a name for an image", entry.key), entry.key_span)
         .WithHint(
-            "use lower-case letters, digits, '.', '_' and '-'; base, build-base, builder, artifacts and "
-            "common are taken");
+            "use lower-case letters, digits, '.', '_' and '-', with a letter or digit at the end; base, "
+            "build-base, builder, artifacts and common are taken");
   }
   NamedImage image{.name = entry.key, .settings = {}};
   PTPKG_CHECK(RequireKind(entry.value, entry.key, Kind::kMapping, "a mapping"));

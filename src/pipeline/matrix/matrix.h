@@ -39,8 +39,8 @@ struct MatrixOutcome {
 };
 
 /// Plans the recipes, groups the nodes into jobs, writes the directory of the run, and hands the jobs to the
-/// engine. `local` ends when the jobs do, slurm when all are submitted. The others only write files. Errors: any
-/// from PlanBuild, kNotFound (a client of the engine), kCommandFailed, kIo, kAlreadyExists, and these:
+/// engine. `local` ends when the jobs do, slurm when all are submitted. The others only write files. Errors:
+/// any from PlanBuild, kNotFound (a client of the engine), kCommandFailed, kIo, kAlreadyExists, and these:
 /// - kUsage for an option of another engine
 /// - kUnsupported for a directory that machines cannot share, or a job that no machine of the cluster can run
 Result<MatrixOutcome> StartMatrix(Env& env, const MatrixRequest& request);

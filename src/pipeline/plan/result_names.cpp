@@ -138,7 +138,13 @@ Result<void> AtomicPlacement::Place(const AbsPath& scratch) {
 Result<void> PlaceFile(Env& env, const AbsPath& staged, const AbsPath& to, ExistingFilePolicy on_existing) {
   AtomicPlacement placement(env, on_existing);
   placement.Add(staged, to);
-  return placement.Place(staged.Parent());
+  PTPKG_CHECK(placement.Place(staged.Parent()));
+  // Not an error: the file has its name by now, and callers report files that do.
+  if (const Result<void> synced = env.fs.SyncDir(to.Parent()); !synced) {
+    env.reporter.Warn(fmt::format("'{}' is written, but a loss of power may undo that: {}", to.str(),
+                                  synced.error().message()));
+  }
+  return Ok();
 }
 
 }  // namespace ptpkg::pipeline

@@ -73,7 +73,8 @@ class AtomicPlacement {
 };
 
 /// Gives one finished file its name, as AtomicPlacement::Place does. `staged` is the only file of a scratch
-/// directory, which gets the sidecars of a replaced file. Errors: kAlreadyExists (kRefuse only), kIo.
+/// directory, which gets the sidecars of a replaced file. Syncs the directory of `to`, and warns if that
+/// fails. Errors: kAlreadyExists (kRefuse only), kIo.
 Result<void> PlaceFile(Env& env, const AbsPath& staged, const AbsPath& to, ExistingFilePolicy on_existing);
 
 }  // namespace ptpkg::pipeline

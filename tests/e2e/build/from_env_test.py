@@ -77,6 +77,10 @@ class FromEnv(harness.Case):
         self.assertEqual((one["cuda_compiler_version"], one["torch_gpu_archs"]), ("12.1", "8.0"))
         one, = self.variants(RECIPES / "pytorch", DESIRED_CUDA="rocm6.2", PYTORCH_ROCM_ARCH="gfx942", **torch)
         self.assertEqual((one["torch_gpu"], one["rocm_version"], one["torch_gpu_archs"]), ("rocm", "6.2", "gfx942"))
+        # Scripts for ROCm switch CUDA off, which contradicts nothing.
+        for rocm in ({"USE_ROCM": "1"}, {"DESIRED_CUDA": "rocm6.2"}, {"PYTORCH_ROCM_ARCH": "gfx942"}):
+            with self.subTest(str(rocm)):
+                self.assertEqual({one["torch_gpu"] for one in self.variants(RECIPES / "pytorch", USE_CUDA="0", **torch, **rocm)}, {"rocm"})
         one, = self.variants(RECIPES / "magma", DESIRED_CUDA="cu128", MAGMA_VERSION="2.9.0",
                              CUDA_ARCH_LIST="-gencode arch=compute_100,code=sm_100")
         self.assertEqual((one["cuda_compiler_version"], one["magma_archs"]), ("12.8", "10.0"))
@@ -87,6 +91,7 @@ class FromEnv(harness.Case):
                 ({"DESIRED_CUDA": "cu128", "TORCH_CUDA_ARCH_LIST": "8.0", "CUDA_ARCH_LIST": "sm_90"}, "'torch_gpu_archs' would be both '9.0' and '8.0'"),
                 ({"MAX_JOBS": "8", "CMAKE_BUILD_PARALLEL_LEVEL": "4"}, "contradict each other"),
                 ({"DESIRED_CUDA": "cu128", "USE_CUDA": "0"}, "DESIRED_CUDA=cu128 and USE_CUDA=0 contradict each other"),
+                ({"USE_ROCM": "1", "USE_CUDA": "1"}, "USE_CUDA=1 and USE_ROCM=1 contradict each other"),
                 ({"PYTORCH_BUILD_VERSION": "2.6.0", "OVERRIDE_PACKAGE_VERSION": "2.7.0"}, "'torch_version' would be both"),
                 ({"PACKAGE_TYPE": "libtorch"}, "PACKAGE_TYPE=libtorch: build recipes/pytorch with --format zip for libtorch"),
                 ({"PACKAGE_TYPE": "deb"}, "PACKAGE_TYPE=deb means nothing here"),
@@ -130,6 +135,12 @@ class FromEnv(harness.Case):
                           ("variables: {A: [{match: '[', jobs: 1}]}", "not a regular expression"), ("recipe: a.yaml", "a mapping 'variables'"),
                           ("variables: {A: []}", "'A' has no list of rules"), ("variable: {}", "'variable' is not 'recipe'"),
                           ("variables: {A: [{set: {x: [1]}}]}", "expected text, found a list"), ("variants: x", "expected a list, found text"),
+                          ("variables: {A: [{set: x}]}", "expected a mapping for 'set', found text"),
+                          ("variables: {A: [{with: [B], jobs: 1}]}", "expected a mapping for 'with', found a list"),
+                          ("variables: {A: [{with: {B: '('}, jobs: 1}]}", "not a regular expression"),
+                          ("variables: {A: [{refuse: no, jobs: 1}]}", "a rule with 'refuse' has no other action"),
+                          ("variables: {A: [{unused: no, set: {x: 1}}]}", "a rule with 'unused' has no other action"),
+                          ("variables: {A: [{refuse: no, variants: [v.yaml]}]}", "a rule with 'refuse' has no other action"),
                           ("variables: {A: [{jobs: x}]}", "'x' is not a number of jobs")):
             with self.subTest(text):
                 said = self.render(self.toy(table=text), exit_code=3, A="1")

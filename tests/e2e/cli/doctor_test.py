@@ -28,6 +28,12 @@ class Doctor(harness.Case):
         told = json.loads(self.ptpkg("doctor", *arguments, "--json", exit_code=exit_code, **variables).stdout)
         return {finding["id"] for one in told for finding in one["findings"]}, told
 
+    def program(self, name: str, script: str) -> None:
+        path = self.scratch / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
     def test_the_machine_alone(self):
         library = self.scratch / "cudnn/libcudnn.so.9"
         library.parent.mkdir()
@@ -39,6 +45,25 @@ class Doctor(harness.Case):
         ids, told = self.ids()
         self.assertNotIn("shadowing-library", ids)
         self.assertEqual([one["subject"] for one in told], [""])
+
+    def test_a_stub_of_the_driver(self):
+        stub = self.scratch / "stubs/libcuda.so"
+        stub.parent.mkdir()
+        stub.touch()
+        ids, _ = self.ids(LD_LIBRARY_PATH=str(stub.parent))
+        self.assertIn("stub-library", ids)
+
+    def test_a_ninja_that_is_too_old_for_cmake(self):
+        """The tools are stand-ins that print the versions of ninja 1.9 and CMake 3.30: no machine here has both."""
+        for name, says in (("cmake", "cmake version 3.30.9"), ("ninja", "1.9.0.git.kitware.dyndep-1.jobserver-1")):
+            self.program(name, f"echo '{says}'")
+        recipe = self.recipe(tools="cmake, ninja")
+        path = f"{self.scratch}/bin:/usr/bin:/bin"
+        ids, _ = self.ids(recipe, "--env", "system", PATH=path)
+        self.assertIn("cmake-and-old-ninja", ids)
+        self.program("ninja", "echo 1.10.2")
+        ids, _ = self.ids(recipe, "--env", "system", PATH=path)
+        self.assertNotIn("cmake-and-old-ninja", ids)
 
     def test_a_recipe_that_is_sound(self):
         ids, told = self.ids(self.recipe(tools="make"))

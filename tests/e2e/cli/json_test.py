@@ -45,6 +45,20 @@ class JsonOutput(harness.Case):
     def test_bench(self):
         self.assertTrue(self.valid(self.ptpkg_json("bench"), "bench")["machine"])
 
+    def test_env(self):
+        file = self.scratch / "environment.yml"
+        file.write_text("dependencies: [make]\n")
+        self.valid(self.ptpkg_json("env", "export", file), "env")
+        self.valid(self.ptpkg_json("env", "create", file, "--prefix", self.scratch / "env", "--env", "system"), "env")
+        self.assertTrue(self.valid(self.ptpkg_json("env", "check"), "env")[0]["files"])
+
+    def test_source(self):
+        folder = self.scratch / "toy"
+        folder.mkdir()
+        (folder / "recipe.yaml").write_text('package: {name: toy, version: "1"}\nsource: {git: /none.git}\n')
+        done = self.ptpkg("source", "status", folder, "--json", exit_code=1)
+        self.assertFalse(self.valid(json.loads(done.stdout), "source")[0]["as_wanted"])
+
     def test_render(self):
         document = self.valid(self.ptpkg_json("render", harness.FIXTURES / "toytorch"), "render")
         self.assertGreater(len(document), 1)

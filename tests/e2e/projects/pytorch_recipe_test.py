@@ -294,6 +294,40 @@ class Recipe(harness.Case):
                     subprocess.run([harness.tool("patch"), "-p1", "--dry-run", "-F0", "-i", path], cwd=source(version), check=True,
                                    capture_output=True)
 
+    def test_rocm_with_a_compiler_of_conda(self):
+        """The commands run; hipcc and conda's compiler are stand-ins, as neither is on the registries that CI has."""
+        rocm, build, work = self.scratch / "rocm", self.scratch / "build", self.scratch / "work"
+        for folder in (rocm / "include/thrust", build / "bin", work):
+            folder.mkdir(parents=True)
+        (rocm / "include/thrust/version.h").write_text("1")
+        os.utime(rocm / "include/thrust/version.h", (1_000_000_000, 1_000_000_000))
+        for name, says in (("hipcc", "  --gcc-install-dir=<arg>"), ("g++", f"{build}/lib/gcc/x/13/libgcc.a")):
+            (build / "bin" / name).write_text(f"#!/bin/sh\necho '{says}'\n")
+            (build / "bin" / name).chmod(0o755)
+        one, = json.loads((GOLDEN / "2.6.0_rocm.json").read_text())
+        lines = [line for line in one["script"] if "ROCM_PATH" in line or "rocm_in_conda" in line]
+        self.assertEqual(len(lines), 2)
+
+        def run(compiler) -> list[str]:
+            script = "\n".join([*lines, 'echo "$HIPCC_COMPILE_FLAGS_APPEND|$HIPCC_LINK_FLAGS_APPEND|$CXXFLAGS|$HIP_PLATFORM"'])
+            env = {"PATH": f"{build}/bin:/usr/bin:/bin", "ROCM_PATH": str(rocm), "CXX": str(compiler), "BUILD_PREFIX": str(build), "PREFIX": "/none",
+                   "SRC_DIR": str(work), "RECIPE_DIR": str(RECIPE), "HIPCC_COMPILE_FLAGS_APPEND": "-maps", "CXXFLAGS": "-O2"}
+            done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=work, env=env, text=True, capture_output=True, check=True)
+            return done.stdout.strip().split("|")
+
+        self.assertEqual(run("/usr/bin/g++"), ["-maps", "", "-O2", "amd"])
+        self.assertEqual(list(work.iterdir()), [])
+        gcc = f"--gcc-install-dir={build}/lib/gcc/x/13"
+        copied = [f"-I{work}/rocm-include -maps {gcc}", gcc, f"-I{work}/rocm-include -O2", "amd"]
+        self.assertEqual(run(build / "bin/g++"), copied)
+        header = work / "rocm-include/thrust/version.h"
+        self.assertEqual(header.stat().st_mtime, 1_000_000_000)
+        header.write_text("kept")
+        self.assertEqual(run(build / "bin/g++"), copied)
+        self.assertEqual(header.read_text(), "kept")
+        (build / "bin/hipcc").write_text("#!/bin/sh\n")  # clang before 16
+        self.assertEqual(run(build / "bin/g++")[:2], [f"-I{work}/rocm-include -maps", ""])
+
     def test_our_channel_can_have_the_magma_that_is_required(self):
         mine = self.scratch / "mine.yaml"
         mine.write_text('torch_version: ["1.9.1", "1.13.1", "2.9.1", "2.13.0"]\npython: ["3.8", "3.12"]\n')

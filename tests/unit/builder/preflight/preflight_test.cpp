@@ -27,6 +27,7 @@ Facts Sound() {
   facts["free_disk_gib"] = Value(500.0);
   facts["driver"] = Value();
   facts["compatibility_driver"] = Value();
+  facts["stub_library"] = Value();
   for (const char* list : {"caller_variables", "shadowing_libraries", "gpus"})
     facts[list] = Value(Value::List());
   return facts;
@@ -50,8 +51,27 @@ struct Case {
   const char* says;
 };
 
-/// One case for each rule, with the facts that make it speak.
-std::vector<Case> Cases() {
+/// The rules about the machine.
+std::vector<Case> MachineCases() {
+  return {
+      {"variable-of-the-caller",
+       {{"package", Value("x")}, {"caller_variables", Texts({"USE_CUDA"})}},
+       "'USE_CUDA'"},
+      {"shadowing-library",
+       {{"shadowing_libraries", Texts({"/opt/x/libcudnn.so.9"})}},
+       "/opt/x/libcudnn.so.9"},
+      {"compatibility-driver",
+       {{"driver", Value("580.65.06")},
+        {"compatibility_driver", Value("/usr/local/cuda/compat/libcuda.so.1")}},
+       "error 804"},
+      {"stub-library",
+       {{"stub_library", Value("/usr/local/cuda/lib64/stubs/libcuda.so")}},
+       "stubs/libcuda.so"},
+  };
+}
+
+/// The rules about a recipe.
+std::vector<Case> RecipeCases() {
   const auto torch = [](const char* version, std::map<std::string, Value> more) {
     more.insert({{"package", Value("pytorch")},
                  {"version", Value(version)},
@@ -67,6 +87,7 @@ std::vector<Case> Cases() {
   return {
       {"cmake-policy", torch("2.6.0", {{"cmake", Value("4.0.1")}}), "CMake 4.0.1 cannot configure"},
       {"cmake-too-old", torch("2.15.0", {{"cmake", Value("3.25.1")}}), "needs CMake 3.27"},
+      {"cmake-and-old-ninja", {{"cmake", Value("3.29.6")}, {"ninja", Value("1.9.0")}}, "ninja 1.9.0 refuses"},
       {"setuptools-too-new", torch("2.15.0", {{"setuptools", Value("82.0")}}), "this is 82.0"},
       {"numpy-absent", torch("2.15.0", {{"numpy", Value()}}), "no NumPy"},
       {"compiler-too-old", torch("2.13.0", {{"gxx", Value("11.2.0")}}), "g++ is 11.2.0"},
@@ -95,6 +116,9 @@ std::vector<Case> Cases() {
       {"cuda-fermi-magma", magma("2.6.1"), "texture references"},
       {"cuda-clock-rate", magma("2.9.0"), "clockRate"},
       {"cuda-nvtx", torch("2.6.0", {{"nvcc", Value("13.0.88")}}), "nvToolsExt"},
+      {"cuda-driver-too-old",
+       {{"nvcc", Value("13.0.88")}, {"driver", Value("570.86.15")}},
+       "the driver 570.86.15 of this machine is too old"},
       {"cudnn-link", {{"cudnn_without_link", Value("/usr/lib/libcudnn.so.9")}}, "has no 'libcudnn.so'"},
       {"ccache-and-nvcc",
        {{"nvcc", Value("13.0.88")},
@@ -118,17 +142,14 @@ std::vector<Case> Cases() {
       {"version-of-the-recipe",
        torch("2.13.0", {{"version_made", Value("2.13.0.post2")}, {"version_made_differs", Value(true)}}),
        "produce version 2.13.0.post2, but the recipe says 2.13.0"},
-      {"variable-of-the-caller",
-       {{"package", Value("x")}, {"caller_variables", Texts({"USE_CUDA"})}},
-       "'USE_CUDA'"},
-      {"shadowing-library",
-       {{"shadowing_libraries", Texts({"/opt/x/libcudnn.so.9"})}},
-       "/opt/x/libcudnn.so.9"},
-      {"compatibility-driver",
-       {{"driver", Value("580.65.06")},
-        {"compatibility_driver", Value("/usr/local/cuda/compat/libcuda.so.1")}},
-       "error 804"},
   };
+}
+
+/// One case for each rule, with the facts that make it speak.
+std::vector<Case> Cases() {
+  std::vector<Case> cases = RecipeCases();
+  for (Case& one : MachineCases()) cases.push_back(std::move(one));
+  return cases;
 }
 
 class PreflightTest : public ::testing::Test {

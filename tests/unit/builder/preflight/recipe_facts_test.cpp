@@ -44,12 +44,15 @@ TEST_F(FactsTest, OfTheMachine) {
   const std::string folder = env_.dir().WriteFile("compat/libcuda.so.1", "").Parent().str();
   env_.dir().WriteFile("cudnn/libcudnn.so.9", "");
   env_.dir().WriteFile("other/libz.so.1", "");
-  env_->variables["LD_LIBRARY_PATH"] =
-      folder + ":" + (env_.dir() / "cudnn").str() + ":relative::" + (env_.dir() / "other").str();
+  const AbsPath stub = env_.dir().WriteFile("lib64/stubs/libcuda.so", "");
+  env_->variables["LD_LIBRARY_PATH"] = folder + ":" + (env_.dir() / "cudnn").str() +
+                                       ":relative::" + (env_.dir() / "other").str() + ":" +
+                                       stub.Parent().str();
   ASSERT_OK_AND_ASSIGN(const Facts facts, ReadMachineFacts(env_));
   EXPECT_THAT(TextOf(facts, "caller_variables"), ::testing::HasSubstr("\"USE_CUDA\""));
   EXPECT_EQ(TextOf(facts, "compatibility_driver"), "\"" + folder + "/libcuda.so.1\"");
   EXPECT_EQ(TextOf(facts, "shadowing_libraries"), "[\"" + (env_.dir() / "cudnn/libcudnn.so.9").str() + "\"]");
+  EXPECT_EQ(TextOf(facts, "stub_library"), "\"" + stub.str() + "\"");
   EXPECT_GE(facts.at("cores").Number(), 1);
   EXPECT_GT(facts.at("free_disk_gib").Number(), 0);
   EXPECT_GT(facts.at("memory_gib").Number(), 0);

@@ -53,6 +53,15 @@ TEST_F(CreateCondaPrefixTest, HandsTheRequirementsToTheClient) {
   EXPECT_THAT(Exists(env_->fs, wanted_.prefix), test::IsOkAndHolds(true));
 }
 
+TEST_F(CreateCondaPrefixTest, HandsTheChannelsToTheClient) {
+  const AbsPath client = Client("for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"\nmkdir \"$4\"\n");
+  ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));
+  wanted_.channels = {"nvidia", "nodefaults"};
+  ASSERT_OK(CreateCondaPrefix(env_, client, wanted_, env_.dir() / "logs/build.log"));
+  EXPECT_THAT(env_.dir().ReadFile("home/argv"),
+              HasSubstr("\ncmake\n--channel\nnvidia\n--override-channels\n"));
+}
+
 TEST_F(CreateCondaPrefixTest, TellsTheClientToAskNoServer) {
   const AbsPath client = Client("for a in \"$@\"; do echo \"$a\"; done > \"$HOME/argv\"\nmkdir \"$4\"\n");
   ASSERT_OK(env_->fs.MakeDirs(env_.dir() / "home"));

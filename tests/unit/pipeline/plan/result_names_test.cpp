@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/must.h"
 #include "support/test_env.h"
@@ -100,6 +101,31 @@ TEST_F(PlacementTest, AFolderIsNeverReplaced) {
   placement.Add(Put("staged/two", "2"), folder);
   EXPECT_FALSE(placement.Place(env_.dir() / "scratch"));
   EXPECT_THAT(Must(env_->fs.ListDir(folder.Parent())), testing::ElementsAre("taken"));
+}
+
+/// The last step syncs the directory. If it fails, the file has its name: a warning and no error.
+TEST(PlaceFile, AFaultLeavesAWholeFileAndAFailedSyncWarns) {
+  const AbsPath staged = AbsPath::Literal("/scratch/toy.whl");
+  const AbsPath to = AbsPath::Literal("/out/toy.whl");
+  const auto setup = [&](test::MemFs& fs) {
+    fs.AddFile(staged.str(), "new");
+    fs.AddFile(to.str(), "old");
+  };
+  int warned = 0;
+  const auto run = [&](Fs& fs) -> Result<void> {
+    test::TestEnv env({.fs = &fs});
+    Result<void> placed = PlaceFile(env, staged, to, ExistingFilePolicy::kReplace);
+    if (!env.reporter.warnings().empty()) {
+      ++warned;
+      EXPECT_THAT(placed, IsOk());
+      EXPECT_THAT(env.reporter.warnings(),
+                  testing::ElementsAre(testing::HasSubstr("a loss of power may undo that")));
+    }
+    return placed;
+  };
+  const auto check = [&](test::MemFs& fs, const Error&) { EXPECT_EQ(Must(ReadFile(fs, to)), "old"); };
+  EXPECT_GT(test::RunFaultLoop({.setup = setup, .run = run, .check = check, .may_swallow = true}), 2);
+  EXPECT_EQ(warned, 1);
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// ptpkg source. Layer: cli.
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <memory>
+
+#include "cli/verbs/verbs.h"
+#include "pipeline/develop/source_clones.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+
+namespace ptpkg::cli {
+
+namespace {
+
+using pipeline::SourceClone;
+
+struct SourceFlags {
+  std::string action;
+  std::vector<std::string> recipes;
+  std::vector<std::string> variant_files;
+  std::vector<std::string> select;
+  std::string into = ".";
+  bool offline = false;
+};
+
+Json CloneToJson(const SourceClone& clone) {
+  return {{"name", clone.name},       {"path", clone.path.str()}, {"ref", clone.ref},
+          {"wanted", clone.wanted},   {"commit", clone.commit},   {"before", clone.before},
+          {"commits", clone.commits}, {"files", clone.files},     {"submodules", clone.submodules},
+          {"edited", clone.edited},   {"unready", clone.unready}, {"as_wanted", clone.IsAsWanted()}};
+}
+
+std::string ShortCommit(const std::string& commit) {
+  constexpr std::size_t kShort = 12;
+  return commit.substr(0, kShort);
+}
+
+/// What an update changed.
+std::string ChangeText(const SourceClone& clone) {
+  if (clone.before == clone.commit) return "nothing changed";
+  std::string text = fmt::format("from {}: {}, {} changed", ShortCommit(clone.before),
+                                 Plural(clone.commits, "new commit"), Plural(clone.files, "file"));
+  if (!clone.submodules.empty()) text += fmt::format("; submodules: {}", FirstNames(clone.submodules, 8));
+  return text;
+}
+
+std::string StatusText(const SourceClone& clone) {
+  if (clone.commit.empty()) return fmt::format("no clone at '{}'", clone.path.str());
+  std::string text = clone.commit == clone.wanted ? clone.ref
+                     : clone.wanted.empty()
+                         ? fmt::format("commit {}; {} is not fetched", ShortCommit(clone.commit), clone.ref)
+                         : fmt::format("commit {}, not {}", ShortCommit(clone.commit), clone.ref);
+  if (!clone.edited.empty()) text += fmt::format("; changed files: {}", FirstNames(clone.edited, 5));
+  if (!clone.unready.empty()) {
+    text +=
+        fmt::format("; submodules that are missing or at another commit: {}", FirstNames(clone.unready, 5));
+  }
+  return text;
+}
+
+Result<ExitCode> RunSource(Context& context, const SourceFlags& flags) {
+  if (flags.offline) context.env().offline = true;
+  pipeline::SourcesRequest request{.render = {}, .folder = context.env().cwd};
+  PTPKG_TRY(request.render.select, ParseSelect(flags.select));
+  PTPKG_TRY(request.folder, context.Path(flags.into));
+  PTPKG_TRY(request.render.recipes, ResolveExisting(context, flags.recipes));
+  PTPKG_TRY(request.render.variant_files, ResolveExisting(context, flags.variant_files));
+  Env& env = context.env();
+  PTPKG_TRY(const std::vector<SourceClone> clones,
+            flags.action == "clone"    ? pipeline::CloneSources(env, request)
+            : flags.action == "update" ? pipeline::UpdateSources(env, request)
+                                       : pipeline::SourceStatus(env, request));
+  if (context.json()) {
+    Json list = Json::array();
+    for (const SourceClone& clone : clones) list.push_back(CloneToJson(clone));
+    context.PrintJson(list);
+  } else {
+    for (const SourceClone& clone : clones) {
+      context.Print(fmt::format("{}: {}", clone.name, StatusText(clone)));
+      if (flags.action == "update") context.Print("  " + ChangeText(clone));
+    }
+  }
+  const bool as_wanted =
+      std::ranges::all_of(clones, [](const SourceClone& clone) { return clone.IsAsWanted(); });
+  return as_wanted ? kDone : kCheckFound;
+}
+
+}  // namespace
+
+Verb SourceVerb() {
+  // Shared by the parser, which fills it, and the action, which reads it later.
+  auto flags = std::make_shared<SourceFlags>();
+  return {.name = "source",
+          .summary = "Clone and update the repositories that recipes build from",
+          .known_as = {"clone", "checkout"},
+          .options = {{.names = "ACTION",
+                       .help = "Clone, update, or compare clones with the recipes",
+                       .target = &flags->action,
+                       .choices = {"clone", "update", "status"}},
+                      {.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipes},
+                      {.names = "--variants",
+                       .value = "FILE",
+                       .help = "Read variants from FILE; repeat it, later files win",
+                       .target = &flags->variant_files,
+                       .default_text = "variants.yaml beside the recipe"},
+                      {.names = "--select",
+                       .value = "KEY=VALUE",
+                       .help = "Count only variants with this value; may be repeated",
+                       .target = &flags->select},
+                      {.names = "--into",
+                       .value = "DIR",
+                       .help = "Keep the clones in DIR, each named after its recipe",
+                       .target = &flags->into,
+                       .default_text = "the working directory"},
+                      {.names = "--offline",
+                       .help = "Ask no server: for status",
+                       .target = &flags->offline,
+                       .env = "PTPKG_OFFLINE",
+                       .shared = true}},
+          .notes =
+              "Each clone has all submodules, at the tag, branch or commit of the recipe's source. If the "
+              "variants have several versions, the newest counts. 'update' fetches and checks out a "
+              "detached HEAD; branches stay. It refuses clones with changed files, or with commits that no "
+              "branch holds, before it changes any. Build from a clone with '--source NAME=DIR/NAME'.\n"
+              "\n"
+              "Exit codes: 0 done, 1 a clone is not at the recipe's ref, 2 wrong command line, 4 no such "
+              "clone, ref or repository, 5 git failed, 7 changed files, or a clone exists, 8 network.",
+          .examples = {"ptpkg source clone recipes/pytorch/torch.yaml --variants "
+                       "recipes/pytorch/variants_torch.yaml --select torch_version=2.6.0",
+                       "ptpkg source status recipes/torchvision --variants "
+                       "recipes/pytorch/variants_torch.yaml --variants recipes/pytorch/variants_domain.yaml"},
+          .run = [flags](Context& context) { return RunSource(context, *flags); }};
+}
+
+}  // namespace ptpkg::cli

@@ -1,0 +1,46 @@
+#pragma once
+// Clones of the repositories that recipes build from, for people who work on them. Layer: pipeline.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/commands/render.h"
+
+namespace ptpkg::pipeline {
+
+struct SourcesRequest {
+  RenderRequest render;  ///< The newest version of a recipe counts.
+  AbsPath folder;        ///< Holds one clone for each recipe, with the name that --source takes.
+};
+
+struct SourceClone {
+  std::string name;  ///< "torchvision"
+  AbsPath path = AbsPath::Literal("/nonexistent");
+  std::string ref = {};       ///< The recipe's: "tag v0.21.0", "branch main", "commit 1a2b…" or "HEAD".
+  std::string wanted = {};    ///< Its commit; "": the clone does not have the ref.
+  std::string commit = {};    ///< Checked out; "": there is no clone.
+  std::string before = {};    ///< Checked out before an update; "": nothing was.
+  std::uint64_t commits = 0;  ///< Commits that `before` lacks.
+  std::uint64_t files = 0;    ///< Changed from `before` to `commit`.
+  std::vector<std::string> submodules = {};  ///< Changed in the same way.
+  std::vector<std::string> edited = {};      ///< Tracked files and submodules with changes of the user.
+  std::vector<std::string> unready = {};     ///< Submodules that are empty or at another commit.
+
+  [[nodiscard]] bool IsAsWanted() const { return !commit.empty() && commit == wanted && unready.empty(); }
+};
+
+/// Clones each recipe's repository with submodules, and checks out the ref of its source. A clone gets its
+/// name when it is complete. Errors: any from Render, kUsage (a recipe without a git source), kAlreadyExists
+/// (a clone exists: nothing is cloned), kNetwork, kNotFound (also offline), kRefused.
+Result<std::vector<SourceClone>> CloneSources(Env& env, const SourcesRequest& request);
+
+/// Fetches into the clones and checks out the recipes' refs and their submodules. Branches of the user stay.
+/// Errors: as CloneSources, kNotFound (no clone). Also kRefused for changed files and for commits that no
+/// branch holds, before any clone is changed.
+Result<std::vector<SourceClone>> UpdateSources(Env& env, const SourcesRequest& request);
+
+/// Compares the clones with the recipes. Asks no server. Errors: any from Render, kUsage, kCommandFailed.
+Result<std::vector<SourceClone>> SourceStatus(Env& env, const SourcesRequest& request);
+
+}  // namespace ptpkg::pipeline

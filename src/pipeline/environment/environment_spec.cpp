@@ -1,0 +1,325 @@
+// Files and recipes become one list of conda match specs and one of pip requirements, so that each provider
+// can take them from any input. A file's options of pip are refused rather than passed on: pip would resolve
+// relative paths in them from another directory. A whole requirements.txt goes to pip as it is.
+//
+// Several names depend on the version of CUDA: packages (cuda-nvcc), builds of others for one toolkit
+// (magma-cuda124) and NVIDIA's channels for one release (nvidia/label/cuda-12.4.1). One flag changes all.
+
+#include "pipeline/environment/environment_spec.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <iterator>
+#include <set>
+
+#include "builder/env/environment_file.h"
+#include "builder/pip/wheel_table.h"
+#include "builder/tools/tool_table.h"
+#include "builder/tools/tools.h"
+#include "support/limits.h"
+#include "support/text/json.h"
+#include "support/text/plural.h"
+#include "support/text/text.h"
+#include "support/text/yaml.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using Kind = YamlNode::Kind;
+
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kVersionDigits = "0123456789.";
+
+Error InvalidFile(std::string message, const SourceSpan& span) {
+  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
+}
+
+Result<std::string> OneLine(const YamlNode& node, std::string_view key) {
+  if (node.kind != Kind::kScalar)
+    return InvalidFile(fmt::format("expected text for '{}', found {}", key, node.KindName()), node.span);
+  if (node.scalar.find('\n') == std::string::npos) return node.scalar;
+  return InvalidFile(fmt::format("'{}' is more than one line", key), node.span);
+}
+
+Result<void> RequireList(const YamlNode& node, std::string_view key) {
+  if (node.kind == Kind::kSequence) return Ok();
+  return InvalidFile(fmt::format("expected a list for '{}', found {}", key, node.KindName()), node.span);
+}
+
+Result<EnvironmentPackage> ParsePackage(const std::string& text) {
+  EnvironmentPackage package;
+  const std::size_t mark = text.find("::");
+  if (mark != std::string::npos) package.channel = text.substr(0, mark);
+  PTPKG_TRY(package.spec,
+            versions::MatchSpec::Parse(mark == std::string::npos ? text : text.substr(mark + 2)));
+  return package;
+}
+
+Result<std::vector<std::string>> ReadPip(const YamlNode& node) {
+  PTPKG_CHECK(RequireList(node, "pip"));
+  std::vector<std::string> requirements;
+  for (const YamlNode& item : node.items) {
+    PTPKG_TRY(std::string text, OneLine(item, "pip"));
+    if (text.starts_with('-')) {
+      return InvalidFile(fmt::format("'{}' is an option of pip, not a requirement", text), item.span)
+          .WithHint("write it into a requirements.txt, and name both files");
+    }
+    requirements.push_back(std::move(text));
+  }
+  return requirements;
+}
+
+Result<void> ReadDependencies(const YamlNode& node, EnvironmentSpec& spec) {
+  PTPKG_CHECK(RequireList(node, "dependencies"));
+  for (const YamlNode& item : node.items) {
+    if (item.kind == Kind::kMapping && item.entries.size() == 1 && item.entries.front().key == "pip") {
+      PTPKG_TRY(spec.pip, ReadPip(item.entries.front().value));
+      continue;
+    }
+    PTPKG_TRY(const std::string text, OneLine(item, "dependencies"));
+    auto package = ParsePackage(text);
+    if (!package) return std::move(package).error().At(item.span);
+    spec.packages.push_back(*std::move(package));
+  }
+  return Ok();
+}
+
+Result<EnvironmentSpec> ReadEnvironmentYaml(const YamlNode& root) {
+  EnvironmentSpec spec;
+  for (const auto& [key, span, value] : root.entries) {
+    if (key == "name") {
+      PTPKG_TRY(spec.name, OneLine(value, key));
+    } else if (key == "channels") {
+      PTPKG_CHECK(RequireList(value, key));
+      for (const YamlNode& item : value.items) {
+        PTPKG_TRY(std::string channel, OneLine(item, key));
+        spec.channels.push_back(std::move(channel));
+      }
+    } else if (key == "dependencies") {
+      PTPKG_CHECK(ReadDependencies(value, spec));
+    } else if (key == "variables" && value.kind == Kind::kMapping) {
+      for (const YamlEntry& entry : value.entries) {
+        if (!builder::IsShellName(entry.key))
+          return InvalidFile(fmt::format("'{}' is not a name for a variable", entry.key), entry.key_span);
+        PTPKG_TRY(spec.variables[entry.key], OneLine(entry.value, entry.key));
+      }
+    } else if (key == "prefix") {
+      return InvalidFile("'prefix' is a directory of one machine", span)
+          .WithHint("remove it, and use --prefix DIR");
+    } else {
+      return InvalidFile(fmt::format("unknown key '{}' in an environment file", key), span)
+          .WithHint("keys are name, channels, dependencies and variables (a mapping)");
+    }
+  }
+  return spec;
+}
+
+std::string Variants(const std::vector<recipe::Recipe>& recipes) {
+  std::vector<std::string> names;
+  for (const recipe::Recipe& recipe : recipes) names.push_back(recipe.FileStem());
+  return FirstNames(names, 8);
+}
+
+/// True if two of them have different values for one key. Outputs of one variant have different keys.
+bool HasSeveralVariants(const std::vector<recipe::Recipe>& recipes) {
+  std::map<std::string, std::string> values;
+  return std::ranges::any_of(recipes, [&](const recipe::Recipe& recipe) {
+    return std::ranges::any_of(recipe.variant, [&](const auto& one) {
+      return values.emplace(one.first, one.second).first->second != one.second;
+    });
+  });
+}
+
+/// The requirements of all outputs of the recipe's one variant.
+Result<EnvironmentSpec> OfRecipe(Env& env, const EnvironmentRequest& request, const AbsPath& input) {
+  RenderRequest render = request.render;
+  render.recipes = {input};
+  if (!request.cuda.empty())
+    render.settings["cuda_compiler_version"] = {.value = request.cuda, .origins = {"--cuda " + request.cuda}};
+  PTPKG_TRY(std::vector<recipe::Recipe> recipes, Render(env, render));
+  PTPKG_CHECK(RequireUsedSettings(render.settings, recipes));
+  std::erase_if(recipes, [](const recipe::Recipe& recipe) { return recipe.skip; });
+  if (recipes.empty() || HasSeveralVariants(recipes)) {
+    return Error(ErrorCode::kUsage, fmt::format("an environment is for one variant, but '{}' has {}: {}",
+                                                input.str(), recipes.size(), Variants(recipes)))
+        .WithHint("choose one with --select KEY=VALUE; 'ptpkg render' lists them");
+  }
+  EnvironmentSpec spec{.name = recipes.front().recipe_name.empty() ? recipes.front().name
+                                                                   : recipes.front().recipe_name};
+  std::vector<const recipe::Recipe*> parts;
+  std::set<std::string> own;
+  for (const recipe::Recipe& recipe : recipes) {
+    for (const recipe::Recipe* part = &recipe; part != nullptr; part = part->inherited.get()) {
+      parts.push_back(part);
+      own.insert(part->name);
+    }
+  }
+  for (const recipe::Recipe* part : parts) {
+    for (const auto* specs : {&part->requirements.build, &part->requirements.host}) {
+      for (const versions::MatchSpec& one : *specs) {
+        if (!own.contains(one.name)) spec.packages.push_back({.spec = one});
+      }
+    }
+  }
+  return spec;
+}
+
+/// True for packages whose version is that of the toolkit.
+bool IsOfToolkit(const std::string& name) {
+  return builder::StripPlatformSuffix(name) == "cuda" || name == "cudatoolkit" || name.starts_with("cuda-");
+}
+
+/// Puts the version in place of the one in a label, "nvidia/label/cuda-12.4.1". True if there was one.
+bool SetLabel(const std::string& cuda, std::string& channel) {
+  constexpr std::string_view kLabel = "/label/cuda-";
+  const std::size_t at = channel.find(kLabel);
+  if (at == std::string::npos) return false;
+  const std::size_t begin = at + kLabel.size();
+  const std::size_t end = std::min(channel.find_first_not_of(kVersionDigits, begin), channel.size());
+  channel.replace(begin, end - begin, cuda);
+  return true;
+}
+
+/// "magma-cuda124" becomes "magma-cuda121". True if the name ends like that.
+bool SetSuffix(const std::string& cuda, std::string& name) {
+  constexpr std::string_view kMark = "-cuda";
+  const std::size_t at = name.rfind(kMark);
+  if (at == std::string::npos || at + kMark.size() == name.size()) return false;
+  const std::size_t digits = at + kMark.size();
+  if (name.find_first_not_of(kDigits, digits) != std::string::npos) return false;
+  const std::vector<std::string> parts = Split(cuda, '.');
+  name.replace(digits, std::string::npos, parts.at(0) + parts.at(1));
+  return true;
+}
+
+/// Errors: kUsage.
+Result<void> CheckCudaVersion(const std::string& cuda) {
+  const std::vector<std::string> parts = Split(cuda, '.');
+  const bool fits =
+      (parts.size() == 2 || parts.size() == 3) && std::ranges::all_of(parts, [](const std::string& part) {
+        return !part.empty() && part.size() < 4 && part.find_first_not_of(kDigits) == std::string::npos;
+      });
+  if (cuda.empty() || fits) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("--cuda: '{}' is not a version of CUDA", cuda))
+      .WithHint("write it like 12.4 or 12.4.1");
+}
+
+Result<void> SetToolkit(const std::string& cuda, const AbsPath& file, EnvironmentSpec& spec) {
+  bool changed = false;
+  for (std::string& channel : spec.channels) changed |= SetLabel(cuda, channel);
+  for (EnvironmentPackage& package : spec.packages) {
+    changed |= SetLabel(cuda, package.channel) | SetSuffix(cuda, package.spec.name);
+    if (!IsOfToolkit(package.spec.name)) continue;
+    // The package cuda-version has two fields only.
+    const std::size_t second = cuda.find('.', cuda.find('.') + 1);
+    package.spec.version = (package.spec.name == "cuda-version" ? cuda.substr(0, second) : cuda) + ".*";
+    package.spec.build.clear();
+    changed = true;
+  }
+  if (changed) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("--cuda {}: '{}' names no CUDA toolkit", cuda, file.str()))
+      .WithHint("add 'cuda-toolkit' to its dependencies");
+}
+
+bool IsRecipe(const YamlNode& root) {
+  return root.Find("package") != nullptr || root.Find("outputs") != nullptr ||
+         root.Find("context") != nullptr;
+}
+
+Result<EnvironmentSpec> ReadInput(Env& env, const EnvironmentRequest& request, const AbsPath& input) {
+  PTPKG_TRY(const FileStat stat, env.fs.Stat(input));
+  if (stat.kind == FileKind::kDirectory) return OfRecipe(env, request, input);
+  if (input.Name().ends_with(".txt")) return EnvironmentSpec{.requirement_files = {input}};
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, input, limits::kRecipe));
+  PTPKG_TRY(const YamlNode root, ParseYaml(text, input.str()));
+  if (IsRecipe(root)) return OfRecipe(env, request, input);
+  if (root.Find("dependencies") == nullptr)
+    return InvalidFile("this is neither a recipe nor a conda environment file", root.span)
+        .WithHint("an environment file has 'dependencies', a recipe 'package' or 'outputs'");
+  PTPKG_TRY(EnvironmentSpec spec, ReadEnvironmentYaml(root));
+  if (!request.cuda.empty()) PTPKG_CHECK(SetToolkit(request.cuda, input, spec));
+  return spec;
+}
+
+template <typename T>
+void Append(std::vector<T>&& more, std::vector<T>& to) {
+  std::ranges::move(more, std::back_inserter(to));
+}
+
+Error NamesNoFile(const AbsPath& file) {
+  return Error(ErrorCode::kUsage,
+               fmt::format("'{}' is for pip alone, so there is nothing to convert", file.str()))
+      .WithHint("export the other inputs, and keep this file beside the result");
+}
+
+}  // namespace
+
+std::string EnvironmentPackage::str() const { return (channel.empty() ? "" : channel + "::") + spec.str(); }
+
+Result<EnvironmentSpec> ReadEnvironmentSpec(Env& env, const EnvironmentRequest& request) {
+  PTPKG_CHECK(CheckCudaVersion(request.cuda));
+  EnvironmentSpec all{.channels = request.channels};
+  for (const AbsPath& input : request.inputs) {
+    PTPKG_TRY(EnvironmentSpec one, ReadInput(env, request, input));
+    if (all.name.empty()) all.name = one.name;
+    Append(std::move(one.channels), all.channels);
+    Append(std::move(one.pip), all.pip);
+    Append(std::move(one.requirement_files), all.requirement_files);
+    for (const auto& [name, value] : one.variables) {
+      if (all.variables.emplace(name, value).first->second == value) continue;
+      return Error(ErrorCode::kUsage,
+                   fmt::format("'{}' gives the variable '{}' another value than an earlier file", input.str(),
+                               name))
+          .WithHint("remove one of them");
+    }
+    for (EnvironmentPackage& package : one.packages) {
+      const bool known = std::ranges::any_of(
+          all.packages, [&](const EnvironmentPackage& other) { return other.str() == package.str(); });
+      if (!known) all.packages.push_back(std::move(package));
+    }
+  }
+  return all;
+}
+
+Result<std::string> ToEnvironmentYaml(const EnvironmentSpec& spec) {
+  if (!spec.requirement_files.empty()) return NamesNoFile(spec.requirement_files.front());
+  std::string text;
+  const auto list = [&](const std::vector<std::string>& items, std::string_view margin) {
+    for (const std::string& item : items) text += fmt::format("{}- {}\n", margin, Json(item).dump());
+  };
+  if (!spec.name.empty()) text += fmt::format("name: {}\n", Json(spec.name).dump());
+  text += "channels:\n";
+  list(spec.channels.empty() ? std::vector<std::string>{"conda-forge"} : spec.channels, "  ");
+  text += "dependencies:\n";
+  for (const EnvironmentPackage& package : spec.packages) list({package.str()}, "  ");
+  const bool has_pip =
+      std::ranges::any_of(spec.packages, [](const auto& package) { return package.spec.name == "pip"; });
+  if (!spec.pip.empty() && !has_pip) list({"pip"}, "  ");
+  if (!spec.pip.empty()) text += "  - pip:\n";
+  list(spec.pip, "      ");
+  if (!spec.variables.empty()) text += "variables:\n";
+  for (const auto& [name, value] : spec.variables)
+    text += fmt::format("  {}: {}\n", Json(name).dump(), Json(value).dump());
+  return text;
+}
+
+Result<std::string> ToRequirementsText(const EnvironmentSpec& spec) {
+  if (!spec.requirement_files.empty()) return NamesNoFile(spec.requirement_files.front());
+  std::string text;
+  std::string others;
+  for (const EnvironmentPackage& package : spec.packages) {
+    const auto row = builder::FindWheelRow(builder::BuiltInWheelTable(), package.spec.name);
+    if (row && row->kind == builder::WheelRow::Kind::kPackage) {
+      const std::string requirement = builder::PipRequirement(row->package, package.spec.version);
+      const bool is_whole = package.spec.version.empty() || requirement != row->package;
+      text += requirement + (is_whole ? "" : "  # conda's " + package.str()) + "\n";
+    } else {
+      others += fmt::format("# not a package of the Python index: {}\n", package.str());
+    }
+  }
+  for (const std::string& requirement : spec.pip) text += requirement + "\n";
+  return others + text;
+}
+
+}  // namespace ptpkg::pipeline
