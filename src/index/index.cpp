@@ -40,6 +40,23 @@ Result<bool> HasWheelIndex(Env& env, const AbsPath& root) {
   return own.Any();
 }
 
+Result<void> RefuseChannelParts(const AbsPath& root, const ChannelParts& parts) {
+  const auto error = [&](std::string_view part) {
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("'{}' is a directory of wheels, which has no {}", root.str(), part));
+  };
+  if (parts.shards) {
+    return error("shards").WithHint("remove --shards: installers read one page for each project anyway");
+  }
+  if (parts.current_repodata) {
+    return error("current_repodata.json").WithHint("remove --current-repodata");
+  }
+  if (parts.patch) {
+    return error("patch instructions").WithHint("remove --patch: use 'ptpkg yank' to take a wheel back");
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderIndexOptions& options) {
@@ -56,18 +73,14 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderInde
                                                        has_wheels ? "wheels" : "an index of wheels"))
         .WithHint("keep wheels and conda packages in separate directories");
   }
-  if (wheels && options.shards) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' is a directory of wheels, which has no shards", root.str()))
-        .WithHint("remove --shards: installers read one page for each project anyway");
-  }
+  if (wheels) PTPKG_CHECK(RefuseChannelParts(root, options.channel));
   if (wheels) return IndexWheels(env, root, {.roots = options.roots});
   if (conda && options.roots) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is a conda channel, which has no backend indexes", root.str()))
         .WithHint("remove --per-backend: conda distinguishes backends by build strings");
   }
-  if (conda) return IndexConda(env, root, {}, {}, options.shards);
+  if (conda) return IndexConda(env, root, {.known = {}, .without = {}, .parts = options.channel});
   const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return conda::DistName::Parse(name).has_value();
   });

@@ -2,6 +2,7 @@
 // Indexes a directory of artifacts. Layer: index. Replaces every file atomically. One process at a time
 // writes the index of a directory: it holds `<root>/.ptpkg-lock`, and others wait.
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -27,10 +28,25 @@ struct IndexSummary {
   std::vector<AbsPath> rootless = {};   ///< Wheels in no backend's index, if such indexes exist.
 };
 
-/// Optional parts of an index. Once made, later runs update them without being asked.
+/// Optional parts of a channel's index. Once made, later runs update them without being asked.
+struct ChannelParts {
+  bool shards = false;            ///< Sharded repodata (CEP 16).
+  bool current_repodata = false;  ///< current_repodata.json: the newest packages.
+  /// Patch instructions to take over: conda_channel/patch_instructions.h, ReadPatchSource.
+  std::optional<AbsPath> patch = {};
+};
+
 struct FolderIndexOptions {
-  bool roots = false;   ///< Wheels: the indexes of the backends.
-  bool shards = false;  ///< Conda channel: sharded repodata (CEP 16).
+  bool roots = false;         ///< Wheels: the indexes of the backends. Later runs update them too.
+  ChannelParts channel = {};  ///< Conda channel.
+};
+
+struct CondaIndexOptions {
+  /// Just written artifacts. Takes their digests without hashing, by path.
+  std::span<const Artifact> known = {};
+  /// Packages that will be removed, and are not listed: "linux-64/toy-1.0-0.conda".
+  std::set<std::string> without = {};
+  ChannelParts parts = {};
 };
 
 struct WheelIndexOptions {
@@ -43,17 +59,21 @@ struct WheelIndexOptions {
 };
 
 /// Conda channel: `<root>/<subdir>/repodata.json` (+ .zst, run_exports.json) for every subdir found, and
-/// always for noarch; `<root>/channeldata.json`. With `shards`, or if an earlier run made them, also sharded
-/// repodata (conda_channel/shards.h), whose shards `written` does not list. The records match conda-index.
-/// `root` exists. A file with unchanged content is not touched. Caches package data in
-/// `<subdir>/.cache/ptpkg-index.json` and reuses it while size and mtime are unchanged. Takes digests of
-/// `known` artifacts (just written, by path) without hashing. Packages in `without`
-/// ("linux-64/toy-1.0-0.conda") will be removed, and are not listed. Leaves out, with a warning, a damaged
-/// package, or one whose index.json disagrees with its file name or directory. A package that vanishes
-/// meanwhile counts as absent. Sources: CEP 36 (repodata), CEP 12 (run_exports), CEP 38 (channeldata), CEP 16
-/// (shards). Errors: kIo.
-Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known = {},
-                                const std::set<std::string>& without = {}, bool shards = false);
+/// always for noarch; `<root>/channeldata.json`. With `options.parts`, or if an earlier run made them, also
+/// sharded repodata (conda_channel/shards.h), whose shards `written` does not list, and current_repodata.json
+/// (+ .zst). The records match conda-index. `root` exists. A file with unchanged content is not touched.
+/// Caches package data in `<subdir>/.cache/ptpkg-index.json` and reuses it while size and mtime are
+/// unchanged. Leaves out, with a warning, a damaged package, or one whose index.json disagrees with its file
+/// name or directory. A package that vanishes meanwhile counts as absent.
+///
+/// `<subdir>/patch_instructions.json` corrects the rows of all these files but run_exports.json;
+/// repodata_from_packages.json (+ .zst) then has the rows before. Instructions of
+/// `options.parts.patch` replace the subdir's own. A warning names packages and subdirs in them that the
+/// channel does not have.
+///
+/// Sources: CEP 36 (repodata), CEP 12 (run_exports), CEP 38 (channeldata), CEP 16 (shards). Errors: kIo.
+/// Before any write: kInvalidInput and others for patch instructions.
+Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, const CondaIndexOptions& options = {});
 
 /// Simple index (PEP 503 HTML, PEP 691 JSON, PEP 658 .metadata) at `<root>/simple/`, over the wheels directly
 /// in `root`. Leaves out, as above, damaged wheels, wheels with an invalid name, and wheels whose zip shows

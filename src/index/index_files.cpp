@@ -15,15 +15,6 @@ namespace {
 // conda-index compresses repodata.json at this level too.
 constexpr int kZstdLevel = 16;
 
-Result<bool> Holds(Fs& fs, const AbsPath& path, std::string_view text) {
-  PTPKG_TRY(const bool exists, Exists(fs, path));
-  if (!exists) return false;
-  PTPKG_TRY(const FileStat stat, fs.Lstat(path));
-  if (stat.kind != FileKind::kRegular || stat.size_bytes != text.size()) return false;
-  PTPKG_TRY(const std::string old, ReadFile(fs, path, text.size()));
-  return old == text;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root) {
@@ -39,9 +30,18 @@ Result<std::string> ZstOf(std::string_view text) {
   return packed.str();
 }
 
+Result<bool> HasText(Fs& fs, const AbsPath& path, std::string_view text) {
+  PTPKG_TRY(const bool exists, Exists(fs, path));
+  if (!exists) return false;
+  PTPKG_TRY(const FileStat stat, fs.Lstat(path));
+  if (stat.kind != FileKind::kRegular || stat.size_bytes != text.size()) return false;
+  PTPKG_TRY(const std::string old, ReadFile(fs, path, text.size()));
+  return old == text;
+}
+
 Result<void> IndexFiles::Write(const AbsPath& path, std::string_view text) {
   PTPKG_CHECK(Prepare(path.Parent()));
-  PTPKG_TRY(const bool same, Holds(env_.fs, path, text));
+  PTPKG_TRY(const bool same, HasText(env_.fs, path, text));
   if (same) return Ok();
   PTPKG_CHECK(WriteFile(env_.fs, path, text));
   written_.push_back(path);

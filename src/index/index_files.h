@@ -18,6 +18,9 @@ Result<std::unique_ptr<File>> LockIndex(Env& env, const AbsPath& root);
 /// `text` as "<file>.zst" of an index holds it: one frame, at conda-index's level.
 Result<std::string> ZstOf(std::string_view text);
 
+/// True if `path` is a file with just `text`. Errors: kIo.
+Result<bool> HasText(Fs& fs, const AbsPath& path, std::string_view text);
+
 class IndexFiles {
  public:
   explicit IndexFiles(Env& env) : env_(env) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 
 #include "cli/output/findings.h"
 #include "cli/verbs/verbs.h"
@@ -112,6 +113,8 @@ struct IndexFlags {
   std::string folder;
   bool roots = false;
   bool shards = false;
+  bool current_repodata = false;
+  std::string patch;
 };
 
 Json TextsOf(const std::vector<AbsPath>& paths) {
@@ -122,8 +125,16 @@ Json TextsOf(const std::vector<AbsPath>& paths) {
 
 Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
   PTPKG_TRY(const AbsPath folder, ResolveInput(context, flags.folder));
+  std::optional<AbsPath> patch;
+  if (!flags.patch.empty()) {
+    PTPKG_TRY(patch, ResolveInput(context, flags.patch));
+  }
   PTPKG_TRY(const pipeline::IndexOutcome outcome,
-            pipeline::Index(context.env(), {.folder = folder, .roots = flags.roots, .shards = flags.shards}));
+            pipeline::Index(context.env(), {.folder = folder,
+                                            .roots = flags.roots,
+                                            .shards = flags.shards,
+                                            .current_repodata = flags.current_repodata,
+                                            .patch = patch}));
   const ExitCode code = CodeOfIndex(outcome.left_out.size());
   if (context.json()) {
     context.PrintJson({{"packages", outcome.packages},
@@ -221,12 +232,21 @@ Verb IndexVerb() {
                    .target = &flags->roots},
                   {.names = "--shards",
                    .help = "Also write sharded repodata (CEP 16) for a channel",
-                   .target = &flags->shards}},
+                   .target = &flags->shards},
+                  {.names = "--current-repodata",
+                   .help = "Also write current_repodata.json for a channel",
+                   .target = &flags->current_repodata},
+                  {.names = "--patch",
+                   .value = "PATH",
+                   .help = "Correct the index by these patch_instructions.json",
+                   .target = &flags->patch}},
       .notes =
           "A wheel belongs to the backend in its local version (+cu130) or to the directory that "
-          "it is in. Later runs update these indexes without --per-backend or --shards.",
+          "it is in. Later runs update these indexes, and apply the patch, without the options.\n"
+          "\n"
+          "PATH is a directory or a conda package with SUBDIR/patch_instructions.json, or that file.",
       .examples = {"ptpkg index dist/conda", "ptpkg index --shards channel",
-                   "ptpkg index --per-backend dist/wheels"},
+                   "ptpkg index --patch hotfixes channel", "ptpkg index --per-backend dist/wheels"},
       .run = [flags](Context& context) { return RunIndex(context, *flags); }};
 }
 

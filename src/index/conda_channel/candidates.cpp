@@ -7,6 +7,9 @@
 //    because run exports are requirements too.
 // 3. The package itself.
 //
+// The channel's patch instructions apply to all of them, as they do for clients. A row of repodata.json is
+// already patched, and patching it again changes nothing that the resolver reads.
+//
 // A damaged package stays in the list with its damage, so that a recipe which needs it gets that error and
 // not "no such package". A file that disappears while the directory is read is simply absent.
 
@@ -17,6 +20,7 @@
 #include "conda/channel_names.h"
 #include "conda/package.h"
 #include "index/conda_channel/conda_record.h"
+#include "index/conda_channel/patch_instructions.h"
 #include "support/process/parallel.h"
 
 namespace ptpkg::index {
@@ -27,6 +31,7 @@ struct Index {
   CondaRecords cache;
   Json repodata = Json::object();
   Json run_exports = Json::object();
+  PatchInstructions patch;
   std::int64_t mtime_ns = 0;  ///< mtime of repodata.json.
 };
 
@@ -41,6 +46,7 @@ Result<Json> ReadDocument(Env& env, const AbsPath& path) {
 
 Result<Index> ReadIndex(Env& env, const AbsPath& folder) {
   Index index;
+  PTPKG_TRY(index.patch, ReadPatchOf(env, folder));
   PTPKG_TRY(const bool cached, Exists(env.fs, RecordCachePath(folder)));
   if (cached) {
     PTPKG_TRY(const std::string text, ReadFile(env.fs, RecordCachePath(folder)));
@@ -93,9 +99,9 @@ Result<std::map<std::string, std::vector<std::string>>> RunExportsOf(const Json&
 }
 
 /// Fills `candidate` from `record`. Errors: kInvalidInput for a row of another shape.
-Result<void> Fill(Candidate& candidate, const CondaRecord& record) {
+Result<void> Fill(Candidate& candidate, const CondaRecord& record, const PatchInstructions& patch) {
   const std::string& where = candidate.file_name;
-  const Json& row = record.repodata;
+  const Json row = patch.Apply(where, record.repodata).value_or(record.repodata);
   PTPKG_TRY(const std::string digest, JsonString(row, "sha256", where));
   PTPKG_TRY(candidate.sha256, Sha256::FromHex(digest));
   PTPKG_TRY(const std::int64_t number, JsonInteger(row, "build_number", where));
@@ -111,7 +117,7 @@ class FolderReader {
   FolderReader(Env& env, const AbsPath& folder, const Index& index)
       : env_(env), folder_(folder), subdir_(folder.Name()), index_(index) {}
 
-  /// nullopt for a file that disappeared meanwhile.
+  /// nullopt for a file that disappeared meanwhile, and for a package that the patch removes or revokes.
   Result<std::optional<Candidate>> Read(const conda::DistName& dist) const {
     Candidate candidate{.name = dist.name,
                         .version = dist.version,
@@ -125,8 +131,10 @@ class FolderReader {
       if (stat.error().code() == ErrorCode::kNotFound) return std::optional<Candidate>();
       return stat.error();
     }
+    const std::optional<Json> patched = index_.patch.Apply(dist.FileName(), Json::object());
+    if (!patched || patched->value("revoked", false)) return std::optional<Candidate>();
     const std::optional<CondaRecord> known = KnownRecord(index_, dist, *stat);
-    if (known && Fill(candidate, *known)) return std::optional(std::move(candidate));
+    if (known && Fill(candidate, *known, index_.patch)) return std::optional(std::move(candidate));
     Result<void> read = ReadPackage(candidate);
     if (!read) {
       const ErrorCode code = read.error().code();
@@ -141,7 +149,7 @@ class FolderReader {
  private:
   Result<void> ReadPackage(Candidate& candidate) const {
     PTPKG_TRY(const CondaRecord record, ReadCondaRecord(env_, *candidate.path, subdir_, std::nullopt));
-    return Fill(candidate, record);
+    return Fill(candidate, record, index_.patch);
   }
 
   Env& env_;

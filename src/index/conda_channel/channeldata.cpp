@@ -10,6 +10,7 @@
 #include <set>
 
 #include "conda/channel_names.h"
+#include "index/conda_channel/conda_documents.h"
 #include "support/text/json.h"
 #include "versions/conda_version.h"
 
@@ -17,28 +18,12 @@ namespace ptpkg::index {
 namespace {
 
 constexpr int kChanneldataVersion = 1;
-// Timestamps above the year 9999 in seconds are milliseconds (conda-index _make_seconds).
-constexpr std::int64_t kLastSecond = 253402300799;
 
 constexpr std::array<const char*, 12> kNewestText{"description", "dev_url",  "doc_url",    "doc_source_url",
                                                   "home",        "license",  "source_url", "source_git_url",
                                                   "summary",     "icon_url", "icon_hash",  "version"};
 constexpr std::array<const char*, 7> kFlags{"binary_prefix", "text_prefix", "activate.d", "deactivate.d",
                                             "pre_link",      "post_link",   "pre_unlink"};
-
-std::int64_t Integer(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
-}
-
-std::string Text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::int64_t Seconds(std::int64_t timestamp) {
-  return timestamp > kLastSecond ? timestamp / 1000 : timestamp;
-}
 
 /// The build with the latest time of each name and version; a .tar.bz2 beside a .conda of the same stem
 /// does not count.
@@ -51,7 +36,8 @@ std::vector<const CondaRecord*> NewestBuilds(const CondaRecords& records) {
     // Both formats hold the same build.
     if (legacy && records.count(dist->Stem() + ".conda") != 0) continue;
     const CondaRecord*& best = newest[{dist->name, dist->version}];
-    if (best == nullptr || Integer(best->repodata, "timestamp") < Integer(record.repodata, "timestamp")) {
+    if (best == nullptr ||
+        RowInteger(best->repodata, "timestamp") < RowInteger(record.repodata, "timestamp")) {
       best = &record;
     }
   }
@@ -62,18 +48,18 @@ std::vector<const CondaRecord*> NewestBuilds(const CondaRecords& records) {
 }
 
 bool IsNewer(const Json& row, const Json& entry) {
-  const auto order = versions::CompareVersions(Text(row, "version"),
-                                               entry.contains("version") ? Text(entry, "version") : "0");
+  const auto order = versions::CompareVersions(RowText(row, "version"),
+                                               entry.contains("version") ? RowText(entry, "version") : "0");
   if (order != std::strong_ordering::equal) return order == std::strong_ordering::greater;
-  return Seconds(Integer(row, "timestamp")) > Integer(entry, "timestamp");
+  return RowTimestampMs(row) / 1000 > RowInteger(entry, "timestamp");
 }
 
 void AddTo(Json& entry, const CondaRecord& record, const std::string& subdir) {
   const Json& row = record.repodata;
   const bool newer = IsNewer(row, entry);
   for (const char* key : kNewestText) {
-    std::string text = Text(row, key);
-    if (text.empty()) text = Text(record.about, key);
+    std::string text = RowText(row, key);
+    if (text.empty()) text = RowText(record.about, key);
     if (!text.empty() && (newer || !entry.contains(key))) entry[key] = text;
   }
   for (const char* key : kFlags) {
@@ -87,8 +73,8 @@ void AddTo(Json& entry, const CondaRecord& record, const std::string& subdir) {
   }
   entry["subdirs"] = subdirs;
   if (!entry.contains("run_exports")) entry["run_exports"] = Json::object();
-  if (!record.run_exports.empty()) entry["run_exports"][Text(row, "version")] = record.run_exports;
-  entry["timestamp"] = std::max(Seconds(Integer(row, "timestamp")), Integer(entry, "timestamp"));
+  if (!record.run_exports.empty()) entry["run_exports"][RowText(row, "version")] = record.run_exports;
+  entry["timestamp"] = std::max(RowTimestampMs(row) / 1000, RowInteger(entry, "timestamp"));
 }
 
 }  // namespace
@@ -99,7 +85,7 @@ Json MakeChanneldata(const std::map<std::string, CondaRecords>& subdirs) {
   for (const auto& [subdir, records] : subdirs) {
     names.push_back(subdir);
     for (const CondaRecord* record : NewestBuilds(records)) {
-      Json& entry = packages[Text(record->repodata, "name")];
+      Json& entry = packages[RowText(record->repodata, "name")];
       if (entry.is_null()) entry = Json::object();
       AddTo(entry, *record, subdir);
     }

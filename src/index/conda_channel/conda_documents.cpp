@@ -4,6 +4,7 @@
 
 #include "index/conda_channel/conda_documents.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 namespace ptpkg::index {
@@ -65,6 +66,28 @@ Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>
     if (sha256.empty() || told.empty() || told == sha256) rows->erase(row);
   }
   return Ok();
+}
+
+std::int64_t RowInteger(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+std::string RowText(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::int64_t RowTimestampMs(const Json& row) {
+  constexpr std::int64_t kLastSecond = 253402300799;
+  const std::int64_t time = std::max<std::int64_t>(RowInteger(row, "timestamp"), 0);
+  return time > kLastSecond ? time : time * 1000;
+}
+
+std::string LegacyName(const std::string& file_name) {
+  constexpr std::string_view kExtension = ".conda";
+  if (!file_name.ends_with(kExtension)) return file_name;
+  return file_name.substr(0, file_name.size() - kExtension.size()) + ".tar.bz2";
 }
 
 std::string CompactJson(const Json& value) {

@@ -23,6 +23,16 @@ Result<void> AddToRunExports(Json& run_exports, const CondaRecords& records);
 /// with another digest stays, and "" matches any digest. Errors: as AddToRepodata.
 Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>& digests);
 
+/// A field of a row; 0 or "" if it is missing or has another type.
+std::int64_t RowInteger(const Json& row, const char* key);
+std::string RowText(const Json& row, const char* key);
+/// A row's "timestamp", or 0. Packages state it in seconds or milliseconds: values after the year 9999 in
+/// seconds are milliseconds (conda-index _make_seconds).
+std::int64_t RowTimestampMs(const Json& row);
+
+/// The name of the same package as .tar.bz2: "a-1-0.tar.bz2" for "a-1-0.conda".
+std::string LegacyName(const std::string& file_name);
+
 /// One line, keys sorted: the compact form that conda-index writes by default.
 std::string CompactJson(const Json& value);
 

@@ -9,11 +9,15 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <optional>
+#include <span>
 
 #include "conda/channel_names.h"
 #include "index/conda_channel/channeldata.h"
 #include "index/conda_channel/conda_documents.h"
 #include "index/conda_channel/conda_record.h"
+#include "index/conda_channel/current_repodata.h"
+#include "index/conda_channel/patch_instructions.h"
 #include "index/conda_channel/shards.h"
 #include "index/conda_channel/skipped_packages.h"
 #include "index/index.h"
@@ -59,10 +63,11 @@ Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
   return result;
 }
 
-/// True if an earlier run wrote shards for any subdir.
-Result<bool> HasShards(Env& env, const AbsPath& root, const std::vector<SubdirContent>& subdirs) {
+/// True if an earlier run wrote `file` for any subdir.
+Result<bool> IsThere(Env& env, const AbsPath& root, const std::vector<SubdirContent>& subdirs,
+                     std::string_view file) {
   for (const SubdirContent& content : subdirs) {
-    PTPKG_TRY(const bool exists, Exists(env.fs, root / content.subdir / kShardIndex));
+    PTPKG_TRY(const bool exists, Exists(env.fs, root / content.subdir / file));
     if (exists) return true;
   }
   return false;
@@ -133,35 +138,121 @@ class SubdirReader {
   const KnownDigests& known_;
 };
 
+/// The content of a subdir's files.
+struct SubdirIndex {
+  CondaRecords records = {};  ///< As patched.
+  RemovedPackages removed = {};
+  std::string run_exports = {};
+  std::optional<std::string> new_patch = {};  ///< Instructions to take over.
+  std::optional<std::string> unpatched = {};  ///< repodata_from_packages.json.
+};
+using SubdirIndexes = std::map<std::string, SubdirIndex>;
+
+Result<Json> RepodataOf(const std::string& subdir, const SubdirIndex& index) {
+  Json repodata = EmptyRepodata(subdir);
+  PTPKG_CHECK(AddToRepodata(repodata, index.records));
+  for (const auto& [file_name, name] : index.removed) repodata["removed"].push_back(file_name);
+  return repodata;
+}
+
+/// Sets `new_patch` from `source`.
+Result<void> ReadNewPatches(Env& env, const AbsPath& root, const AbsPath& source, SubdirIndexes& indexes) {
+  PTPKG_TRY(const auto texts, ReadPatchSource(env, source, root));
+  std::vector<std::string> unknown;
+  for (const auto& [subdir, text] : texts) {
+    const auto index = indexes.find(subdir);
+    if (index == indexes.end()) {
+      unknown.push_back(subdir);
+    } else {
+      index->second.new_patch = text;
+    }
+  }
+  if (!unknown.empty()) {
+    env.reporter.Warn(fmt::format("'{}' patches subdirs that the channel does not have: {}", source.str(),
+                                  Join(unknown, ", ")));
+  }
+  return Ok();
+}
+
+/// Later runs find the same: a package that an instruction names may have been removed since.
+void WarnOfUnknown(Env& env, const std::string& subdir, const std::vector<std::string>& unknown) {
+  constexpr std::size_t kNamed = 5;
+  if (unknown.empty()) return;
+  const bool all = unknown.size() <= kNamed;
+  const std::span<const std::string> named(unknown.data(), all ? unknown.size() : kNamed);
+  env.reporter.Warn(
+      fmt::format("the patch instructions of {} name packages that the channel does not have: {}{}", subdir,
+                  Join(named, ", "), all ? "" : fmt::format(" and {} more", unknown.size() - kNamed)));
+}
+
+/// Completes `index`, whose records are those of the packages.
+Result<void> Patch(Env& env, const AbsPath& folder, SubdirIndex& index) {
+  const std::string subdir(folder.Name());
+  Json run_exports = EmptyRunExports(subdir);
+  PTPKG_CHECK(AddToRunExports(run_exports, index.records));
+  index.run_exports = CompactJson(run_exports);
+  PatchInstructions patch;
+  if (index.new_patch) {
+    PTPKG_TRY(patch, PatchInstructions::Parse(*index.new_patch, fmt::format("{}/{}", subdir, kPatchFile)));
+    WarnOfUnknown(env, subdir, patch.UnknownIn(index.records));
+  } else {
+    PTPKG_TRY(patch, ReadPatchOf(env, folder));
+  }
+  PTPKG_TRY(const bool has_patch, Exists(env.fs, folder / kPatchFile));
+  PTPKG_TRY(const bool has_unpatched, Exists(env.fs, folder / kUnpatchedRepodata));
+  if (index.new_patch || has_patch || has_unpatched) {
+    PTPKG_TRY(const Json repodata, RepodataOf(subdir, index));
+    index.unpatched = CompactJson(repodata);
+  }
+  index.removed = PatchRecords(patch, index.records);
+  return Ok();
+}
+
+/// Instructions come first: if the run is killed, the next one applies them.
+Result<void> WriteSubdir(Env& env, const AbsPath& folder, const SubdirIndex& index, const ChannelParts& parts,
+                         IndexFiles& files) {
+  if (index.new_patch) PTPKG_CHECK(files.Write(folder / kPatchFile, *index.new_patch));
+  if (index.unpatched) PTPKG_CHECK(files.WriteWithZst(folder / kUnpatchedRepodata, *index.unpatched));
+  PTPKG_TRY(const Json repodata, RepodataOf(std::string(folder.Name()), index));
+  PTPKG_CHECK(files.WriteWithZst(folder / "repodata.json", CompactJson(repodata)));
+  if (parts.current_repodata) {
+    PTPKG_CHECK(files.WriteWithZst(folder / kCurrentRepodata, CompactJson(MakeCurrentRepodata(repodata))));
+  }
+  PTPKG_CHECK(files.Write(folder / "run_exports.json", index.run_exports));
+  return parts.shards ? WriteShards(env, folder, index.records, index.removed, files) : Ok();
+}
+
 }  // namespace
 
-Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, std::span<const Artifact> known,
-                                const std::set<std::string>& without, bool shards) {
+Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, const CondaIndexOptions& options) {
   PTPKG_TRY(const std::unique_ptr<File> lock, LockIndex(env, root));
   const std::string frame = fmt::format("while indexing '{}'", root.str());
   KnownDigests digests;
-  for (const Artifact& artifact : known) digests.emplace(artifact.path, artifact.digests);
+  for (const Artifact& artifact : options.known) digests.emplace(artifact.path, artifact.digests);
   PTPKG_TRY(std::vector<SubdirContent> subdirs, FindSubdirs(env, root), frame);
-  for (SubdirContent& content : subdirs) {
-    std::erase_if(content.packages,
-                  [&](const std::string& name) { return without.contains(content.subdir + "/" + name); });
-  }
-  PTPKG_TRY(const bool sharded, HasShards(env, root, subdirs), frame);
-  std::map<std::string, CondaRecords> all;
-  IndexSummary summary;
-  for (const SubdirContent& content : subdirs) {
-    PTPKG_TRY(all[content.subdir], SubdirReader(env, root, content, digests).Run(summary), frame);
-  }
+  ChannelParts parts = options.parts;
+  PTPKG_TRY(const bool has_shards, IsThere(env, root, subdirs, kShardIndex), frame);
+  PTPKG_TRY(const bool has_current, IsThere(env, root, subdirs, kCurrentRepodata), frame);
+  parts.shards |= has_shards;
+  parts.current_repodata |= has_current;
+  SubdirIndexes indexes;
+  for (const SubdirContent& content : subdirs) indexes[content.subdir];
+  if (parts.patch) PTPKG_CHECK(ReadNewPatches(env, root, *parts.patch, indexes), frame);
   // All is read before the first write, so a failure leaves the old index.
+  IndexSummary summary;
+  for (SubdirContent& content : subdirs) {
+    std::erase_if(content.packages, [&](const std::string& name) {
+      return options.without.contains(content.subdir + "/" + name);
+    });
+    SubdirIndex& index = indexes[content.subdir];
+    PTPKG_TRY(index.records, SubdirReader(env, root, content, digests).Run(summary), frame);
+    PTPKG_CHECK(Patch(env, root / content.subdir, index), frame);
+  }
   IndexFiles files(env);
-  for (const auto& [subdir, records] : all) {
-    Json repodata = EmptyRepodata(subdir);
-    PTPKG_CHECK(AddToRepodata(repodata, records), frame);
-    PTPKG_CHECK(files.WriteWithZst(root / subdir / "repodata.json", CompactJson(repodata)), frame);
-    Json run_exports = EmptyRunExports(subdir);
-    PTPKG_CHECK(AddToRunExports(run_exports, records), frame);
-    PTPKG_CHECK(files.Write(root / subdir / "run_exports.json", CompactJson(run_exports)), frame);
-    if (shards || sharded) PTPKG_CHECK(WriteShards(env, root / subdir, records, files), frame);
+  std::map<std::string, CondaRecords> all;
+  for (auto& [subdir, index] : indexes) {
+    PTPKG_CHECK(WriteSubdir(env, root / subdir, index, parts, files), frame);
+    all[subdir] = std::move(index.records);
   }
   PTPKG_CHECK(files.Write(root / "channeldata.json", CompactJson(MakeChanneldata(all)) + "\n"), frame);
   summary.written = files.TakeWritten();

@@ -11,8 +11,9 @@
 // Step 2 makes the week begin when readers can no longer learn of the shard, however old the file is.
 //
 // Compression of thousands of small files takes most of the time, so a cache maps the digest of a shard's
-// content to the digest of its compressed bytes. The bytes of all files follow from the records alone:
-// created_at is the time of the newest package.
+// content to the digest of its compressed bytes, and to the size and time of the file that had these bytes. A
+// file of another size or time may be damaged or half copied, so it is compared with the bytes. The bytes of
+// all files follow from the records alone: created_at is the time of the newest package.
 
 #include "index/conda_channel/shards.h"
 
@@ -23,9 +24,11 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "archive/codec/decoder.h"
 #include "conda/info/container.h"
+#include "index/conda_channel/conda_documents.h"
 #include "support/files/scratch.h"
 #include "support/process/parallel.h"
 
@@ -56,7 +59,7 @@ Result<Json> ShardRow(const CondaRecord& record, const std::string& file_name) {
   PTPKG_TRY(const Md5 md5_bytes, Md5::FromHex(md5));
   row["sha256"] = Binary(sha256_bytes);
   row["md5"] = Binary(md5_bytes);
-  row["run_exports"] = record.run_exports;
+  if (!row.contains("run_exports")) row["run_exports"] = record.run_exports;
   return row;
 }
 
@@ -65,17 +68,23 @@ struct NamedShard {
   std::string name;
   std::string content;         ///< msgpack
   std::string content_digest;  ///< Hexadecimal.
-  Sha256 digest;               ///< Of the compressed bytes.
+  Sha256 digest = {};          ///< Of the compressed bytes.
+  FileStat stat = {};          ///< Of the file.
 };
 
-Result<std::vector<NamedShard>> ShardsOf(const CondaRecords& records) {
+Result<std::vector<NamedShard>> ShardsOf(const CondaRecords& records, const RemovedPackages& removed) {
   std::map<std::string, Json> by_name;
-  for (const auto& [file_name, record] : records) {
-    PTPKG_TRY(const std::string name, JsonString(record.repodata, "name", file_name));
+  const auto shard_of = [&](const std::string& name) -> Json& {
     Json& shard = by_name[name];
     if (shard.is_null()) {
       shard = {{"packages", Json::object()}, {"packages.conda", Json::object()}, {"removed", Json::array()}};
     }
+    return shard;
+  };
+  for (const auto& [file_name, name] : removed) shard_of(name)["removed"].push_back(file_name);
+  for (const auto& [file_name, record] : records) {
+    PTPKG_TRY(const std::string name, JsonString(record.repodata, "name", file_name));
+    Json& shard = shard_of(name);
     PTPKG_TRY(shard[file_name.ends_with(".conda") ? "packages.conda" : "packages"][file_name],
               ShardRow(record, file_name));
   }
@@ -83,19 +92,17 @@ Result<std::vector<NamedShard>> ShardsOf(const CondaRecords& records) {
   for (const auto& [name, shard] : by_name) {
     std::string content = Packed(shard);
     std::string digest = HashText(content).Hex();
-    shards.push_back(
-        {.name = name, .content = std::move(content), .content_digest = std::move(digest), .digest = {}});
+    shards.push_back({.name = name, .content = std::move(content), .content_digest = std::move(digest)});
   }
   return shards;
 }
 
-/// RFC 3339, of the newest package. Timestamps above the year 9999 in seconds are milliseconds.
+/// RFC 3339, of the newest package.
 std::string CreatedAt(const CondaRecords& records) {
   constexpr std::int64_t kYear9999 = 253402300799;
   std::int64_t newest = 0;
   for (const auto& [file_name, record] : records) {
-    const auto time = JsonInteger(record.repodata, "timestamp", file_name);
-    if (time) newest = std::max(newest, *time > kYear9999 ? *time / 1000 : *time);
+    newest = std::max(newest, RowTimestampMs(record.repodata) / 1000);
   }
   const std::chrono::sys_seconds time(std::chrono::seconds(std::min(newest, kYear9999)));
   const auto day = std::chrono::floor<std::chrono::days>(time);
@@ -130,8 +137,8 @@ class ShardWriter {
   ShardWriter(Env& env, const AbsPath& folder, IndexFiles& files)
       : env_(env), folder_(folder), shards_(folder / "shards"), files_(files) {}
 
-  Result<void> Run(const CondaRecords& records) {
-    PTPKG_TRY(std::vector<NamedShard> shards, ShardsOf(records));
+  Result<void> Run(const CondaRecords& records, const RemovedPackages& removed) {
+    PTPKG_TRY(std::vector<NamedShard> shards, ShardsOf(records, removed));
     PTPKG_CHECK(env_.fs.MakeDirs(shards_));
     PTPKG_CHECK(RemoveAbandoned(env_, shards_));
     PTPKG_CHECK(WriteNew(shards));
@@ -163,25 +170,38 @@ class ShardWriter {
     const auto write = [&](std::size_t i) { return WriteOne(shards[i], cache); };
     PTPKG_CHECK(ParallelFor(env_.jobs, shards.size(), write));
     Json used = Json::object();
-    for (const NamedShard& shard : shards) used[shard.content_digest] = shard.digest.Hex();
+    for (const NamedShard& shard : shards) {
+      used[shard.content_digest] = {
+          {"sha256", shard.digest.Hex()}, {"size", shard.stat.size_bytes}, {"mtime_ns", shard.stat.mtime_ns}};
+    }
     if (used.empty()) return Ok();
     return IndexFiles(env_).Write(CachePath(), DumpJson(used));
   }
 
   Result<void> WriteOne(NamedShard& shard, const Json& cache) {
     PTPKG_CHECK(env_.cancel.Check());
-    if (const auto known = JsonString(cache, shard.content_digest, "cache")) {
-      const auto digest = Sha256::FromHex(*known);
-      if (digest) {
-        shard.digest = *digest;
-        PTPKG_TRY(const bool exists, Exists(env_.fs, PathOf(shard)));
-        if (exists) return Ok();
-      }
-    }
+    PTPKG_TRY(const bool is_known, IsKnown(shard, cache));
+    if (is_known) return Ok();
     PTPKG_TRY(const std::string packed, ZstOf(shard.content));
     shard.digest = HashText(packed);
+    PTPKG_TRY(const bool same, HasText(env_.fs, PathOf(shard), packed));
+    if (!same) PTPKG_CHECK(WriteFile(env_.fs, PathOf(shard), packed));
+    PTPKG_TRY(shard.stat, env_.fs.Lstat(PathOf(shard)));
+    return Ok();
+  }
+
+  /// True, with digest and stat set, for a file that is as the cache has it.
+  Result<bool> IsKnown(NamedShard& shard, const Json& cache) const {
+    const auto entry = cache.find(shard.content_digest);
+    if (entry == cache.end() || !entry->is_object()) return false;
+    const auto digest = Sha256::FromHex(RowText(*entry, "sha256"));
+    if (!digest) return false;
+    shard.digest = *digest;
     PTPKG_TRY(const bool exists, Exists(env_.fs, PathOf(shard)));
-    return exists ? Ok() : WriteFile(env_.fs, PathOf(shard), packed);
+    if (!exists) return false;
+    PTPKG_TRY(shard.stat, env_.fs.Lstat(PathOf(shard)));
+    return shard.stat.kind == FileKind::kRegular && RowInteger(*entry, "mtime_ns") == shard.stat.mtime_ns &&
+           std::cmp_equal(RowInteger(*entry, "size"), shard.stat.size_bytes);
   }
 
   /// Shards to remove. Shards that the present index lists, and the next one does not, get the present time.
@@ -230,8 +250,9 @@ class ShardWriter {
 
 }  // namespace
 
-Result<void> WriteShards(Env& env, const AbsPath& folder, const CondaRecords& records, IndexFiles& files) {
-  return ShardWriter(env, folder, files).Run(records);
+Result<void> WriteShards(Env& env, const AbsPath& folder, const CondaRecords& records,
+                         const RemovedPackages& removed, IndexFiles& files) {
+  return ShardWriter(env, folder, files).Run(records, removed);
 }
 
 }  // namespace ptpkg::index

@@ -369,7 +369,11 @@ Result<IndexOutcome> Index(Env& env, const IndexRequest& request) {
   // An index lists all files of a publication or none.
   PTPKG_CHECK(publish::OutputFolder::RecoverPublication(env, folder.Parent()));
   PTPKG_TRY(index::IndexSummary summary,
-            index::IndexFolder(env, folder, {.roots = request.roots, .shards = request.shards}));
+            index::IndexFolder(env, folder,
+                               {.roots = request.roots,
+                                .channel = {.shards = request.shards,
+                                            .current_repodata = request.current_repodata,
+                                            .patch = request.patch}}));
   task.Done();
   for (const AbsPath& wheel : summary.rootless) {
     env.reporter.Warn(fmt::format(

@@ -72,8 +72,11 @@ struct IndexOutcome {
 };
 struct IndexRequest {
   AbsPath folder;
-  bool roots = false;   ///< As index::FolderIndexOptions.
-  bool shards = false;  ///< The same.
+  bool roots = false;  ///< As index::FolderIndexOptions.
+  // As index::ChannelParts.
+  bool shards = false;
+  bool current_repodata = false;
+  std::optional<AbsPath> patch = {};
 };
 /// Writes the index of a conda channel or simple index, depending on the directory. Errors: any from
 /// index::IndexFolder.

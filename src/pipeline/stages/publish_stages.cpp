@@ -203,7 +203,7 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
   PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, root));
   PTPKG_TRY(const std::vector<Artifact> known, KnownArtifacts(run, root));
   Task task(env.reporter, {.stage = "index", .subject = run.subject()});
-  PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot(), known));
+  PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot(), {.known = known}));
   PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot(), {.known = known}));
   const std::size_t written = conda.written.size() + wheels.written.size();
   Json left_out = Json::array();

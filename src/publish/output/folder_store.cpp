@@ -133,7 +133,7 @@ class FolderStore final : public Store {
   /// Without `gone`, by ArtifactId::ChannelPath.
   Result<void> Index(const std::set<std::string>& gone) {
     PTPKG_TRY(const index::IndexSummary conda,
-              index::IndexConda(env_, OutputFolder::CondaRootOf(root_), {}, gone));
+              index::IndexConda(env_, OutputFolder::CondaRootOf(root_), {.without = gone}));
     PTPKG_TRY(const index::IndexSummary wheels,
               index::IndexWheels(env_, WheelRoot(), {.without = gone, .roots = has_roots_}));
     static_cast<void>(conda);

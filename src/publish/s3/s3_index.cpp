@@ -23,6 +23,9 @@
 #include <set>
 
 #include "index/conda_channel/conda_documents.h"
+#include "index/conda_channel/current_repodata.h"
+#include "index/conda_channel/patch_instructions.h"
+#include "index/conda_channel/shards.h"
 #include "index/index_files.h"
 #include "index/simple_index/simple_index_pages.h"
 #include "publish/output/output_folder.h"
@@ -433,8 +436,34 @@ std::string S3PathOf(const ArtifactId& artifact) {
 
 std::string S3PathOf(const Upload& upload) { return S3PathOf(upload.Id()); }
 
+std::vector<std::string> RefusedFilesOf(const std::string& subdir) {
+  std::vector<std::string> paths;
+  for (const std::string_view name : {index::kPatchFile, index::kCurrentRepodata, index::kShardIndex})
+    paths.push_back(fmt::format("conda/{}/{}", subdir, name));
+  return paths;
+}
+
+Result<void> RequirePlainSubdir(S3Bucket& bucket, const std::string& subdir) {
+  for (const std::string& path : RefusedFilesOf(subdir)) {
+    PTPKG_TRY(const HttpAnswer answer, bucket.Send({.method = "HEAD", .url = bucket.FileUrl(path)}));
+    if (answer.status == 404) continue;
+    if (answer.status != 200) return bucket.ErrorOf(answer, fmt::format("asked for '{}'", path));
+    return Error(ErrorCode::kRefused,
+                 fmt::format("{} has '{}', which ptpkg does not update in a bucket", bucket.Title(), path))
+        .WithHint(
+            "publish to a directory with the whole channel (--to file://DIR) and upload that, or delete the "
+            "file from the bucket");
+  }
+  return Ok();
+}
+
 Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes) {
   if (changes.empty()) return Ok();
+  std::set<std::string> subdirs;
+  for (const Change& change : changes) {
+    if (change.artifact.format != ArtifactFormat::kWheel) subdirs.insert(change.artifact.subdir);
+  }
+  for (const std::string& subdir : subdirs) PTPKG_CHECK(RequirePlainSubdir(bucket, subdir));
   Task task(bucket.env().reporter, {.stage = "index", .subject = bucket.place().bucket});
   const bool remove = changes.front().action == Action::kRemove;
   IndexWriter writer(bucket);

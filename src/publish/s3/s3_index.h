@@ -18,6 +18,13 @@ namespace ptpkg::publish {
 std::string S3PathOf(const ArtifactId& artifact);
 std::string S3PathOf(const Upload& upload);
 
+/// Index files of conda/<subdir>/ that are not updated in buckets: shards, current_repodata.json, patch
+/// instructions.
+std::vector<std::string> RefusedFilesOf(const std::string& subdir);
+/// Errors: kRefused with a hint if the bucket has one of RefusedFilesOf. Clients would prefer it to the newer
+/// repodata.json, or the new rows would lack the patch.
+Result<void> RequirePlainSubdir(S3Bucket& bucket, const std::string& subdir);
+
 /// Makes the indexes list the uploads, which are in the bucket, besides the files of others. Each index is
 /// read, completed, and written on condition that it is unchanged; otherwise this is repeated. Derived files
 /// (repodata.json.zst, HTML pages) follow, until a round finds nothing to write. In a store without
@@ -32,7 +39,7 @@ Result<void> CompleteIndexes(S3Bucket& bucket, const std::vector<const Upload*>&
                              const ConfirmUpload& confirm);
 
 /// Removes files from the indexes, or marks wheels as yanked there. `changes`: all with one action. A missing
-/// index is not made. Errors: as CompleteIndexes.
+/// index is not made. Errors: as CompleteIndexes; before any change, as RequirePlainSubdir.
 Result<void> EditIndexes(S3Bucket& bucket, const std::vector<Change>& changes);
 
 /// nullopt: the project of the wheel has no page. Errors: any from S3Bucket, kRefused (not a project page).

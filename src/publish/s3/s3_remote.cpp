@@ -54,6 +54,10 @@ class S3Remote final : public Remote {
     lines.push_back("PUT " + url + condition);
     lines.push_back("HEAD " + url);
     if (!upload.beside.empty()) return lines;
+    if (upload.conda) {
+      for (const std::string& file : RefusedFilesOf(upload.conda->subdir))
+        lines.push_back("HEAD " + bucket_->FileUrl(file) + " (which is to be absent)");
+    }
     lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) + " (which is to be refused)");
     for (const std::string& file : IndexFilesOf(upload.Id()))
       lines.push_back("GET and PUT " + bucket_->FileUrl(file) + " (if it lacks the artifact)");
@@ -66,6 +70,7 @@ class S3Remote final : public Remote {
   }
 
   Result<std::optional<RemoteFile>> Find(const Upload& upload) override {
+    if (upload.conda) PTPKG_CHECK(RequirePlain(upload.conda->subdir));
     PTPKG_TRY(const HttpAnswer answer, bucket_->Send({.method = "HEAD", .url = Url(upload)}));
     if (answer.status == 404) return std::optional<RemoteFile>();
     if (answer.status != 200)
@@ -121,6 +126,18 @@ class S3Remote final : public Remote {
   }
 
  private:
+  /// RequirePlainSubdir, once for each subdir that passes.
+  Result<void> RequirePlain(const std::string& subdir) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (plain_subdirs_.contains(subdir)) return Ok();
+    }
+    PTPKG_CHECK(RequirePlainSubdir(*bucket_, subdir));
+    const std::lock_guard lock(mutex_);
+    plain_subdirs_.insert(subdir);
+    return Ok();
+  }
+
   /// Statements and signatures of the files that were replaced, unless this run has brought new ones.
   Result<void> RemoveWhatIsAboutOthers(const std::vector<const Upload*>& there) {
     std::set<std::string> brought;
@@ -169,6 +186,7 @@ class S3Remote final : public Remote {
 
   std::unique_ptr<S3Bucket> bucket_;
   std::mutex mutex_;
+  std::set<std::string> plain_subdirs_;               // under mutex_
   std::vector<ArtifactId> replaced_;                  // under mutex_ while files are sent
   std::map<std::string, std::string> written_etags_;  // or found to be ours; by path, and so the next
 };

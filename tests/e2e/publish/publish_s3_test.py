@@ -152,6 +152,27 @@ class Publishing(Case, servers_test.Clients):
             for name in names - only_folder:
                 self.assertEqual(bucket.server.read("team/" + name), (folder / name).read_bytes(), name)
 
+    def test_a_later_publication_keeps_the_patch_of_a_folder_and_is_refused_by_a_bucket(self):
+        folder, (one, two) = self.scratch / "folder", self.both
+        subdir = folder / "conda/linux-64"
+        self.publish(one, "--to", f"file://{folder}")
+        kind = "packages.conda" if one.suffix == ".conda" else "packages"
+        patch = json.dumps({"patch_instructions_version": 1, kind: {one.name: {"depends": ["patched"]}}})
+        source = self.scratch / "linux-64/patch_instructions.json"
+        source.parent.mkdir()
+        source.write_text(patch)
+        self.ptpkg("index", folder / "conda", "--patch", source)
+        self.publish(two, "--to", f"file://{folder}")
+        repodata = json.loads((subdir / "repodata.json").read_text())
+        self.assertEqual(repodata[kind][one.name]["depends"], ["patched"])
+        self.assertEqual(len(repodata["packages"]) + len(repodata["packages.conda"]), 2)
+        with self.bucket() as bucket:
+            path = "conda/linux-64/patch_instructions.json"
+            self.moto.ask("PUT", "/channel/team/" + path, patch.encode())
+            said = self.publish_to(bucket, one, exit_code=7)
+            self.assertIn(f"has '{path}', which ptpkg does not update in a bucket", said)
+            self.assertEqual(bucket.files(), {})
+
     def test_another_file_is_a_conflict_and_force_replaces_it(self):
         with self.bucket() as bucket:
             self.publish_to(bucket, self.other)

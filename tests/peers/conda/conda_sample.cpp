@@ -31,7 +31,8 @@ class Sampler {
     PTPKG_CHECK(WriteNames());
     PTPKG_CHECK(WritePython());
     PTPKG_CHECK(WriteNoarch());
-    PTPKG_TRY(const index::IndexSummary summary, index::IndexConda(env_, folder_ / "channel", artifacts_));
+    PTPKG_TRY(const index::IndexSummary summary,
+              index::IndexConda(env_, folder_ / "channel", {.known = artifacts_}));
     return summary.packages == artifacts_.size()
                ? Ok()
                : Error(ErrorCode::kInternal, "a package is missing in the index");

@@ -176,7 +176,7 @@ TEST_F(CondaIndexTest, SurvivesADamagedCache) {
 TEST_F(CondaIndexTest, TakesTheDigestsOfWhatWasJustWritten) {
   auto artifacts = Write(DemoMetadata(), {.tar_bz2 = false});
   artifacts[0].digests.sha256 = HashText("as told");
-  ASSERT_THAT(IndexConda(env_, root_, artifacts), IsOk());
+  ASSERT_THAT(IndexConda(env_, root_, {.known = artifacts}), IsOk());
   EXPECT_EQ(Read("linux-64/repodata.json")["packages.conda"]["demo-1.0-0.conda"]["sha256"],
             HashText("as told").Hex());
 }
@@ -186,7 +186,7 @@ TEST_F(CondaIndexTest, DoesNotBelieveDigestsOfAnotherSize) {
   const Sha256 right = artifacts[0].digests.sha256;
   artifacts[0].digests.sha256 = HashText("as told");
   ++artifacts[0].digests.size_bytes;
-  ASSERT_THAT(IndexConda(env_, root_, artifacts), IsOk());
+  ASSERT_THAT(IndexConda(env_, root_, {.known = artifacts}), IsOk());
   EXPECT_EQ(Read("linux-64/repodata.json")["packages.conda"]["demo-1.0-0.conda"]["sha256"], right.Hex());
 }
 

@@ -79,7 +79,9 @@ class ShardsTest : public ::testing::Test {
     auto names = env_->fs.ListDir(folder_ / "shards");
     return names ? *names : std::vector<std::string>();
   }
-  Result<IndexSummary> Index(bool shards = false) { return IndexConda(env_, root_, {}, {}, shards); }
+  Result<IndexSummary> Index(bool shards = false) {
+    return IndexConda(env_, root_, {.parts = {.shards = shards}});
+  }
 
   TestEnv env_;
   AbsPath root_ = env_.dir().MakeDir("channel");
@@ -155,6 +157,26 @@ TEST_F(ShardsTest, DependOnThePackagesAlone) {
   EXPECT_THAT(ReadFile(env_->fs, folder_ / "repodata_shards.msgpack.zst"), IsOkAndHolds(index));
 }
 
+TEST_F(ShardsTest, AShardIsNotGoodByItsNameAlone) {
+  AddPackage(env_->fs, folder_, "aa");
+  ASSERT_OK(Index(true));
+  const AbsPath shard = folder_ / "shards" / ShardFiles().at(0);
+  ASSERT_OK_AND_ASSIGN(const std::string bytes, ReadFile(env_->fs, shard));
+  const std::string half = bytes.substr(0, bytes.size() / 2);
+  const std::string other(bytes.size(), 'x');
+  for (const std::string& damaged : {half, other}) {
+    ASSERT_OK(WriteFile(env_->fs, shard, damaged));
+    ASSERT_OK(env_->fs.SetMtime(shard, 1'000'000'000));
+    ASSERT_OK(Index());
+    EXPECT_THAT(ReadFile(env_->fs, shard), IsOkAndHolds(bytes));
+  }
+  // Without a cache too.
+  ASSERT_OK(WriteFile(env_->fs, shard, other));
+  ASSERT_OK(env_->fs.Remove(folder_ / ".cache/ptpkg-shards.json"));
+  ASSERT_OK(Index());
+  EXPECT_THAT(ReadFile(env_->fs, shard), IsOkAndHolds(bytes));
+}
+
 TEST_F(ShardsTest, OldShardsStayForAWeekAfterTheIndexThatListedThem) {
   AddPackage(env_->fs, folder_, "aa");
   ASSERT_OK(Index(true));
@@ -187,10 +209,10 @@ TEST_F(ShardsTest, ADamagedIndexIsWrittenAgain) {
 
 TEST_F(ShardsTest, AreForChannelsOnly) {
   env_.dir().WriteFile("wheels/x-1-py3-none-any.whl", "x");
-  EXPECT_THAT(IndexFolder(env_, env_.dir() / "wheels", {.shards = true}),
+  EXPECT_THAT(IndexFolder(env_, env_.dir() / "wheels", {.channel = {.shards = true}}),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("has no shards")));
   AddPackage(env_->fs, folder_, "aa");
-  ASSERT_OK(IndexFolder(env_, root_, {.shards = true}));
+  ASSERT_OK(IndexFolder(env_, root_, {.channel = {.shards = true}}));
   EXPECT_THAT(ReadShards(env_->fs, folder_), SizeIs(1));
 }
 
@@ -202,7 +224,7 @@ TEST(ShardsFaults, AKilledRunLeavesAnIndexWhoseShardsExist) {
   loop.setup = [&](test::MemFs& fs) {
     TestEnv env({.fs = &fs, .jobs = 1});
     AddPackage(fs, root / "linux-64", "aa");
-    ASSERT_OK(IndexConda(env, root, {}, {}, true));
+    ASSERT_OK(IndexConda(env, root, {.parts = {.shards = true}}));
     AddPackage(fs, root / "linux-64", "aa", "2.0");
     AddPackage(fs, root / "linux-64", "bb");
   };

@@ -349,6 +349,24 @@ TEST_F(S3IndexTest, WhoIsOutrunForeverGivesUp) {
               FailsWith(ErrorCode::kNetwork, HasSubstr("other programs keep changing")));
 }
 
+TEST_F(S3IndexTest, ASubdirWithFilesThatAreNotUpdatedIsRefused) {
+  const Upload package = PackageUpload("one");
+  ASSERT_THAT(CompleteIndexes(*bucket_, {&package}), IsOk());
+  const std::string before = There(Repodata());
+  const Change change{.action = Action::kRemove, .artifact = package.Id()};
+  for (const std::string& path : RefusedFilesOf(subdir_)) {
+    s3_.objects[path].text = "{}";
+    const auto refused = FailsWith(ErrorCode::kRefused, HasSubstr(path + "', which ptpkg does not update"));
+    EXPECT_THAT(RequirePlainSubdir(*bucket_, subdir_), refused);
+    EXPECT_THAT(EditIndexes(*bucket_, {change}), refused);
+    EXPECT_THAT(RequirePlainSubdir(*bucket_, "noarch"), IsOk());
+    s3_.objects.erase(path);
+  }
+  EXPECT_EQ(There(Repodata()), before);
+  ASSERT_THAT(EditIndexes(*bucket_, {change}), IsOk());
+  EXPECT_NE(There(Repodata()), before);
+}
+
 TEST_F(S3IndexTest, ADryRunNamesTheFilesThatAreWritten) {
   const Upload package = PackageUpload("one");
   const Upload wheel = WheelUpload("foo", "1.0");

@@ -1,0 +1,71 @@
+#pragma once
+// Corrects rows of a channel index (hotfixes). Layer: index. Source: conda-index 0.13 _apply_instructions;
+// the package conda-forge-repodata-patches.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "index/conda_channel/conda_record.h"
+
+namespace ptpkg::index {
+
+/// In the directory of a subdir. Every index run applies it.
+inline constexpr std::string_view kPatchFile = "patch_instructions.json";
+/// The rows before the patch.
+inline constexpr std::string_view kUnpatchedRepodata = "repodata_from_packages.json";
+
+class PatchInstructions {
+ public:
+  /// Changes nothing.
+  PatchInstructions() = default;
+
+  /// An object with "patch_instructions_version": 1, and optionally "packages" and "packages.conda" (file
+  /// name → changed fields), "remove" and "revoke" (file names). Errors, kInvalidInput, name `where`:
+  /// - any other key, type or extension
+  /// - "depends" or "constrains" that are not lists of text
+  /// - a change of name, version, build, subdir, md5, sha256 or size
+  static Result<PatchInstructions> Parse(std::string_view text, std::string_view where);
+
+  /// `row` as patched, or nullopt if it is removed. Instructions for a .tar.bz2 count for the .conda of the
+  /// same package too, before its own. Fields that are objects are merged, others replaced. A revoked package
+  /// gets "revoked" and the dependency "package_has_been_revoked", which no package satisfies.
+  [[nodiscard]] std::optional<Json> Apply(const std::string& file_name, const Json& row) const;
+
+  /// The file names in the instructions that concern none of `records`, sorted.
+  [[nodiscard]] std::vector<std::string> UnknownIn(const CondaRecords& records) const;
+
+ private:
+  Result<void> ReadChanges(const Json& document, const char* key, std::string_view where);
+  static Result<std::set<std::string>> ReadNames(const Json& document, const char* key,
+                                                 std::string_view where);
+
+  std::map<std::string, Json> changes_;  ///< By file name, of either format.
+  std::set<std::string> removed_;
+  std::set<std::string> revoked_;
+};
+
+/// File names to package names.
+using RemovedPackages = std::map<std::string, std::string>;
+
+/// Patches the rows of `records`, and takes the removed ones out. The rest of a record stays as the package
+/// has it: run exports are never patched.
+RemovedPackages PatchRecords(const PatchInstructions& patch, CondaRecords& records);
+
+/// The instructions that the channel directory `folder` has; without a file, ones that change nothing.
+/// Errors: any from Parse, kIo.
+Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder);
+
+/// Texts of instructions by subdir, from one of:
+/// - a directory with `<subdir>/patch_instructions.json`
+/// - a conda package with such files, which is unpacked in `scratch`
+/// - a file `<subdir>/patch_instructions.json`
+///
+/// Errors: kInvalidInput if there are none, any from UnpackPackage, kIo.
+Result<std::map<std::string, std::string>> ReadPatchSource(Env& env, const AbsPath& source,
+                                                           const AbsPath& scratch);
+
+}  // namespace ptpkg::index
