@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 
 #include "conda/channel_names.h"
+#include "index/conda_channel/skipped_packages.h"
+#include "index/misplaced_files.h"
 #include "index/simple_index/generated_pages.h"
 
 namespace ptpkg::index {
@@ -20,8 +22,8 @@ namespace {
 Result<bool> HasCondaSubdir(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!conda::IsSubdir(name)) continue;
-    PTPKG_TRY(const FileStat stat, env.fs.Stat(root / name));
-    if (stat.kind != FileKind::kDirectory) continue;
+    PTPKG_TRY(const std::optional<FileStat> stat, FollowLink(env, root / name));
+    if (!stat || stat->kind != FileKind::kDirectory) continue;
     PTPKG_TRY(const std::vector<std::string> files, env.fs.ListDir(root / name));
     const bool found = std::any_of(files.begin(), files.end(), [](const std::string& file) {
       return file == "repodata.json" || conda::DistName::Parse(file).has_value();
@@ -57,6 +59,22 @@ Result<void> RefuseChannelParts(const AbsPath& root, const ChannelParts& parts) 
   return Ok();
 }
 
+/// Names the first of the files that look like packages.
+Error NothingToIndex(Env& env, const AbsPath& root, const std::vector<std::string>& names) {
+  const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return conda::DistName::Parse(name).has_value();
+  });
+  std::string message = fmt::format("'{}' has no wheels or conda packages", root.str());
+  if (const auto unusable = FindUnusable(env, root, names); unusable && !unusable->empty()) {
+    const SkippedPackage& first = unusable->front();
+    message += fmt::format("; '{}' is not used: {}", first.package.str(), first.reason.message());
+  }
+  return Error(ErrorCode::kInvalidInput, std::move(message))
+      .WithHint(loose ? "move the conda packages into a subdir, 'linux-64' or 'noarch'"
+                      : "give a directory with .whl files, or with subdirs such as 'linux-64' that contain "
+                        "conda packages");
+}
+
 }  // namespace
 
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderIndexOptions& options) {
@@ -74,20 +92,23 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderInde
         .WithHint("keep wheels and conda packages in separate directories");
   }
   if (wheels) PTPKG_CHECK(RefuseChannelParts(root, options.channel));
-  if (wheels) return IndexWheels(env, root, {.roots = options.roots});
+  if (wheels) {
+    PTPKG_TRY(IndexSummary summary, IndexWheels(env, root, {.roots = options.roots}));
+    SkipMisplaced(env, FindMisplacedBesideWheels(root, names), summary);
+    return summary;
+  }
   if (conda && options.roots) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is a conda channel, which has no backend indexes", root.str()))
         .WithHint("remove --per-backend: conda distinguishes backends by build strings");
   }
-  if (conda) return IndexConda(env, root, {.known = {}, .without = {}, .parts = options.channel});
-  const bool loose = std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return conda::DistName::Parse(name).has_value();
-  });
-  return Error(ErrorCode::kInvalidInput, fmt::format("'{}' has no wheels or conda packages", root.str()))
-      .WithHint(loose ? "move the conda packages into a subdir, 'linux-64' or 'noarch'"
-                      : "give a directory with .whl files, or with subdirs such as 'linux-64' that contain "
-                        "conda packages");
+  if (conda) {
+    PTPKG_TRY(IndexSummary summary, IndexConda(env, root, {.known = {}, .without = {}, .parts = options.channel}));
+    PTPKG_TRY(const std::vector<SkippedPackage> misplaced, FindMisplacedInChannel(env, root, names));
+    SkipMisplaced(env, misplaced, summary);
+    return summary;
+  }
+  return NothingToIndex(env, root, names);
 }
 
 }  // namespace ptpkg::index

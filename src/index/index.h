@@ -97,7 +97,8 @@ Result<bool> HasBackendDirectories(Env& env, const AbsPath& root, const std::vec
                                    bool asked);
 
 /// Chooses by content of `root`: wheels (or the simple index that an earlier run made from some), or conda
-/// subdirs. Errors: kInvalidInput if neither, if both, or for an option of the other kind; kIo.
+/// subdirs. Leaves out, with a warning, packages that lie where neither looks (misplaced_files.h). Errors:
+/// kInvalidInput if neither, if both, or for an option of the other kind; kIo.
 Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderIndexOptions& options = {});
 
 }  // namespace ptpkg::index

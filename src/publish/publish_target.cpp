@@ -70,12 +70,25 @@ Result<std::string> ServerOf(const TargetOptions& options, const std::string& us
   return Wrong(fmt::format("{} needs --server URL", options.to));
 }
 
+/// The name of an owner, label, channel or repository: a part of the path of each request. Servers have rules
+/// of their own, which are narrower.
+Result<void> RequireName(const std::string& name, std::string_view flag) {
+  const bool leads_elsewhere = name == "." || name == "..";
+  const bool clean = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    constexpr std::string_view kOfUrls = "/\\?#%\x7f";
+    return c > ' ' && kOfUrls.find(static_cast<char>(c)) == std::string_view::npos;
+  });
+  if (!name.empty() && !leads_elsewhere && clean) return Ok();
+  return Wrong(fmt::format("{}: '{}' is not the name of an owner, label, channel or repository", flag, name));
+}
+
 /// `flag`: the option that `rest` comes from.
 Result<AnacondaPlace> AnacondaPlaceOf(const TargetOptions& options, const std::string& rest,
                                       std::string_view flag = "--to") {
   const std::vector<std::string> parts = Split(rest, '/');
   if (parts.size() > 2 || parts.front().empty() || parts.back().empty())
     return Wrong(fmt::format("{} anaconda:{}: not an owner, or owner and label", flag, rest));
+  for (const std::string& part : parts) PTPKG_CHECK(RequireName(part, flag));
   PTPKG_TRY(std::string api, ServerOf(options, kAnacondaOrg));
   return AnacondaPlace{
       .api = std::move(api), .owner = parts.front(), .label = parts.size() == 2 ? parts.back() : ""};
@@ -99,13 +112,28 @@ Result<void> RequireServerUrl(const std::string& url, const std::string& option)
       .WithHint("pass the token in a variable or file; see 'ptpkg explain publishing'");
 }
 
+/// An identity of the CI job can be asked for where the token of a target is missing.
+Result<void> RequireIdentityUrl(const Env& env) {
+  constexpr const char* kVariable = "ACTIONS_ID_TOKEN_REQUEST_URL";
+  const std::string url = env.Variable(kVariable);
+  if (url.empty()) return Ok();
+  const auto origin = OriginOf(url);
+  if (origin) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("{}: {}", kVariable, origin.error().message()))
+      .WithHint(origin.error().hint());
+}
+
 Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, const std::string& name) {
   IndexPlace place{.name = name, .upload = options.server, .simple = options.check_url};
   if (place.upload.empty()) {
     PTPKG_TRY(const std::optional<PypircSection> section, ReadPypirc(env, name));
     if (section) place.upload = section->repository;
+    PTPKG_CHECK(RequireServerUrl(place.upload, fmt::format("'repository' of section '{}' in .pypirc", name)));
   }
-  if (place.simple.empty()) place.simple = env.Variable("UV_PUBLISH_CHECK_URL");
+  if (place.simple.empty()) {
+    place.simple = env.Variable("UV_PUBLISH_CHECK_URL");
+    PTPKG_CHECK(RequireServerUrl(place.simple, "UV_PUBLISH_CHECK_URL"));
+  }
   // The two that twine and uv know without a file; another server of that name has another index.
   for (const KnownIndex& known : kKnownIndexes) {
     if (name != known.name) continue;
@@ -123,8 +151,7 @@ Result<std::unique_ptr<Remote>> IndexOf(Env& env, const TargetOptions& options, 
                      options.to))
         .WithHint("give its simple index with --check-url URL, or set UV_PUBLISH_CHECK_URL");
   }
-  PTPKG_CHECK(RequireServerUrl(place.upload, "the repository of .pypirc"));
-  PTPKG_CHECK(RequireServerUrl(place.simple, "UV_PUBLISH_CHECK_URL"));
+  PTPKG_CHECK(RequireIdentityUrl(env));
   place.simple = WithoutSlash(place.simple);
   return MakePackageIndex(env, std::move(place));
 }
@@ -136,7 +163,7 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
   const std::size_t slash = std::min(place.find('/'), place.size());
   PTPKG_TRY(AwsSettings settings, ReadAwsSettings(env));
   if (!options.server.empty()) settings.endpoint = options.server;
-  PTPKG_CHECK(RequireServerUrl(settings.endpoint, "the endpoint URL of AWS"));
+  PTPKG_CHECK(RequireServerUrl(settings.endpoint, settings.endpoint_from));
   return S3Place{.bucket = place.substr(0, slash),
                  .prefix = slash < place.size() ? place.substr(slash + 1) : "",
                  .region = std::move(settings.region),
@@ -157,8 +184,15 @@ Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) 
   return AbsPath::Parse(PercentDecode(rest.substr(2)));
 }
 
-Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind,
-                               const std::string& rest) {
+/// `flag`: the option that `rest` comes from.
+Result<ChannelPlace> ChannelOf(const TargetOptions& options, const std::string& kind, const std::string& rest,
+                               std::string_view flag = "--to") {
+  // A repository of Artifactory can have a path.
+  if (kind == "artifactory") {
+    for (const std::string& part : Split(rest, '/')) PTPKG_CHECK(RequireName(part, flag));
+  } else {
+    PTPKG_CHECK(RequireName(rest, flag));
+  }
   PTPKG_TRY(std::string server, ServerOf(options, kind == "prefix" ? "https://prefix.dev" : ""));
   return ChannelPlace{.server = std::move(server), .channel = rest};
 }
@@ -172,7 +206,10 @@ Result<std::unique_ptr<Remote>> RemoteOf(Env& env, const TargetOptions& options,
     return MakeS3(env, std::move(bucket));
   }
   PTPKG_TRY(ChannelPlace place, ChannelOf(options, kind, rest));
-  if (kind == "prefix") return MakePrefixDev(env, std::move(place));
+  if (kind == "prefix") {
+    PTPKG_CHECK(RequireIdentityUrl(env));
+    return MakePrefixDev(env, std::move(place));
+  }
   if (kind == "quetz") return MakeQuetz(env, std::move(place));
   return MakeArtifactory(env, std::move(place));
 }
@@ -241,10 +278,15 @@ Result<std::unique_ptr<Store>> StoreOf(Env& env, const TargetOptions& from, cons
     PTPKG_TRY(const AbsPath folder, FolderOf(from, here.rest));
     return MakeFolderStore(env, folder);
   }
-  PTPKG_TRY(ChannelPlace place, ChannelOf(from, here.kind, here.rest));
-  if (here.kind == "prefix") return MakePrefixDevStore(env, std::move(place));
+  PTPKG_TRY(ChannelPlace place, ChannelOf(from, here.kind, here.rest, "--from"));
+  if (here.kind == "prefix") {
+    PTPKG_CHECK(RequireIdentityUrl(env));
+    return MakePrefixDevStore(env, std::move(place));
+  }
   if (here.kind == "quetz") return MakeQuetzStore(env, std::move(place));
-  return MakeArtifactoryStore(env, std::move(place), there ? there->rest : "");
+  if (!there) return MakeArtifactoryStore(env, std::move(place), "");
+  PTPKG_TRY(const ChannelPlace copy, ChannelOf(from, there->kind, there->rest));
+  return MakeArtifactoryStore(env, std::move(place), copy.channel);
 }
 
 }  // namespace

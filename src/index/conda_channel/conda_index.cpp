@@ -52,8 +52,8 @@ Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
   std::vector<SubdirContent> result;
   for (const std::string& name : names) {
     if (!conda::IsSubdir(name)) continue;
-    PTPKG_TRY(const FileStat stat, env.fs.Stat(root / name));
-    if (stat.kind != FileKind::kDirectory) continue;
+    PTPKG_TRY(const std::optional<FileStat> stat, FollowLink(env, root / name));
+    if (!stat || stat->kind != FileKind::kDirectory) continue;
     SubdirContent content{.subdir = name, .packages = {}};
     PTPKG_TRY(const std::vector<std::string> files, env.fs.ListDir(root / name));
     std::copy_if(files.begin(), files.end(), std::back_inserter(content.packages), IsPackageName);

@@ -4,9 +4,18 @@
 
 #include "index/conda_channel/skipped_packages.h"
 
+#include <cerrno>
 #include <fmt/core.h>
 
 namespace ptpkg::index {
+namespace {
+
+/// The text of a link is to blame, and not the disk.
+bool LeadsNowhere(const Error& error) {
+  return error.sys_errno() == ELOOP || error.sys_errno() == ENAMETOOLONG;
+}
+
+}  // namespace
 
 Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error) {
   switch (error.code()) {
@@ -21,9 +30,18 @@ Result<bool> IsPackageError(Env& env, const AbsPath& package, const Error& error
   }
 }
 
+Result<std::optional<FileStat>> FollowLink(Env& env, const AbsPath& path) {
+  const Result<FileStat> stat = env.fs.Stat(path);
+  if (stat) return std::optional(*stat);
+  if (stat.error().code() == ErrorCode::kNotFound || LeadsNowhere(stat.error()))
+    return std::optional<FileStat>();
+  return stat.error();
+}
+
 Result<FileStat> StatPackage(Env& env, const AbsPath& package) {
-  PTPKG_TRY(const FileStat stat, env.fs.Stat(package));
-  if (stat.kind == FileKind::kRegular) return stat;
+  const Result<FileStat> stat = env.fs.Stat(package);
+  if (!stat && LeadsNowhere(stat.error())) return Error(ErrorCode::kInvalidInput, stat.error().message());
+  if (!stat || stat->kind == FileKind::kRegular) return stat;
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", package.str()));
 }
 

@@ -30,8 +30,12 @@ Result<Reading<T>> ClassifyReadError(Env& env, const AbsPath& package, Result<T>
   return std::move(read).error();
 }
 
-/// Facts about the file that `package` leads to. Errors: kInvalidInput if it is not a regular file; kNotFound
-/// (a dead link too), kIo.
+/// Facts about the entry that `path` leads to; nullopt: it is absent, or a link that leads nowhere or in a
+/// circle. Errors: kIo.
+Result<std::optional<FileStat>> FollowLink(Env& env, const AbsPath& path);
+
+/// Facts about the file that `package` leads to. Errors: kInvalidInput if it is not a regular file, or a link
+/// in a circle; kNotFound (a dead link too), kIo.
 Result<FileStat> StatPackage(Env& env, const AbsPath& package);
 
 /// Adds to `summary`, and warns.

@@ -55,8 +55,9 @@ class Destination {
   [[nodiscard]] bool AcceptsAttestations() const {
     return folder() == nullptr && remote().AcceptsAttestations();
   }
-  [[nodiscard]] Result<void> CheckRules(const std::vector<publish::Upload>& uploads) const {
-    return folder() != nullptr ? Ok() : publish::CheckRules(remote(), uploads);
+  [[nodiscard]] Result<void> CheckRules(Env& env, const std::vector<publish::Upload>& uploads) const {
+    return folder() != nullptr ? publish::CheckFolder(env, *folder(), uploads)
+                               : publish::CheckRules(remote(), uploads);
   }
   [[nodiscard]] Result<verify::CheckOptions> CheckOptions() const {
     verify::CheckOptions options;
@@ -164,7 +165,7 @@ Result<std::vector<publish::Upload>> ReadAll(Env& env, const std::vector<NamedAr
     artifacts.push_back(one.artifact);
   }
   // Names and tags first: the gate below reads whole files.
-  PTPKG_CHECK(destination.CheckRules(artifacts));
+  PTPKG_CHECK(destination.CheckRules(env, artifacts));
   std::vector<Report> reports(artifacts.size());
   const auto pass = [&](std::size_t i) -> Result<void> {
     PTPKG_CHECK(env.cancel.Check());

@@ -174,6 +174,8 @@ Result<std::string> OriginOf(const std::string& url) {
     return Error(ErrorCode::kInvalidInput, "a server's URL must not contain a user name or password")
         .WithHint("pass the token in a variable or file; see 'ptpkg explain publishing'");
   }
+  if (Result<void> usable = CheckUrl(url); !usable)
+    return std::move(usable).error().WithHint("give the whole URL: https://HOST/PATH");
   return scheme + "://" + ToLower(authority);
 }
 

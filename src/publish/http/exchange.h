@@ -117,7 +117,7 @@ Result<HashedAnswer> HashAnswer(Env& env, std::uint64_t limit_bytes,
 Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cancel);
 
 /// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
-/// host, and no user name.
+/// host, no user name, and passes CheckUrl (support/net/resolve_url.h).
 Result<std::string> OriginOf(const std::string& url);
 
 /// Error for an unexpected status. `doing`: "looking up the package 'toy'". The message holds the server's

@@ -11,6 +11,7 @@
 #include "publish/output/folder_target.h"
 
 #include <fmt/core.h>
+#include <set>
 
 #include "index/index.h"
 #include "publish/output/output_folder.h"
@@ -110,7 +111,26 @@ Result<std::optional<std::vector<SendOutcome>>> SendToNewFolder(Env& env, const 
   return std::optional(std::move(outcomes));
 }
 
+/// Errors: kRefused unless `folder` is a directory, or can be made below one.
+Result<void> RequireFolder(Env& env, const AbsPath& folder) {
+  const Result<FileStat> stat = env.fs.Stat(folder);
+  if (stat && stat->kind == FileKind::kDirectory) return Ok();
+  PTPKG_TRY(const bool there, Exists(env.fs, folder));
+  if (there) {
+    return Error(ErrorCode::kRefused, fmt::format("'{}' is not a directory", folder.str()))
+        .WithHint("give a directory, or the path of a new one: --to file:///DIR");
+  }
+  return RequireFolder(env, folder.Parent());
+}
+
 }  // namespace
+
+Result<void> CheckFolder(Env& env, const AbsPath& root, const std::vector<Upload>& uploads) {
+  std::set<AbsPath> folders = {root, root / "conda", root / "wheels", root / "logs", root / ".ptpkg"};
+  for (const Upload& upload : uploads) folders.insert((root / PlaceOf(upload)).Parent());
+  for (const AbsPath& folder : folders) PTPKG_CHECK(RequireFolder(env, folder));
+  return Ok();
+}
 
 Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,
                                               const std::vector<Upload>& uploads, bool force) {

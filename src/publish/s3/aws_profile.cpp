@@ -86,16 +86,23 @@ Result<AwsSettings> ReadAwsSettings(Env& env) {
   const std::string profile = ProfileOf(env);
   PTPKG_TRY(const auto configuration, ConfigurationOf(env, profile));
   PTPKG_TRY(const auto credentials, CredentialsOf(env, profile));
-  const auto first = [&](const std::vector<std::string>& variables, const std::string& key) {
+  struct Setting {
+    std::string value;
+    std::string from;
+  };
+  const auto first = [&](const std::vector<std::string>& variables, const std::string& key) -> Setting {
     for (const std::string& variable : variables) {
       std::string value = TrimmedVariable(env, variable);
-      if (!value.empty()) return value;
+      if (!value.empty()) return {std::move(value), variable};
     }
     std::string value = configuration ? ValueOf(*configuration, key) : "";
-    return value.empty() && credentials ? ValueOf(*credentials, key) : value;
+    if (value.empty() && credentials) value = ValueOf(*credentials, key);
+    return {std::move(value), fmt::format("'{}' of profile '{}'", key, profile)};
   };
-  return AwsSettings{.region = first({"AWS_REGION", "AWS_DEFAULT_REGION"}, "region"),
-                     .endpoint = first({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "endpoint_url")};
+  Setting endpoint = first({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "endpoint_url");
+  return AwsSettings{.region = first({"AWS_REGION", "AWS_DEFAULT_REGION"}, "region").value,
+                     .endpoint = std::move(endpoint.value),
+                     .endpoint_from = std::move(endpoint.from)};
 }
 
 Result<AwsKeys> FindAwsKeys(Env& env) {

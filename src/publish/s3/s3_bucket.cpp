@@ -55,13 +55,32 @@ constexpr std::array kKnownCodes = {
     KnownCode{"RequestTimeout", ErrorCode::kNetwork, ""},
 };
 
+constexpr std::size_t kShortestBucket = 3;
+
+bool IsLowerOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+/// Amazon S3 User Guide, "General purpose bucket naming rules". The oldest buckets of us-east-1 have other
+/// names, which cannot be part of a host, and ptpkg asks for a bucket by its host.
+bool IsAwsBucketName(std::string_view name) {
+  constexpr std::size_t kLongest = 63;
+  constexpr std::array<std::string_view, 3> kReserved = {"xn--", "sthree-", "amzn-s3-demo-"};
+  if (name.size() < kShortestBucket || name.size() > kLongest) return false;
+  const bool clean =
+      std::all_of(name.begin(), name.end(), [](char c) { return IsLowerOrDigit(c) || c == '.' || c == '-'; });
+  if (!clean || !IsLowerOrDigit(name.front()) || !IsLowerOrDigit(name.back())) return false;
+  if (name.find("..") != std::string_view::npos) return false;
+  const bool is_address = std::count(name.begin(), name.end(), '.') == 3 &&
+                          name.find_first_not_of("0123456789.") == std::string_view::npos;
+  return !is_address && std::none_of(kReserved.begin(), kReserved.end(),
+                                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+/// Stores other than AWS take more names, Ceph for example 'A_B' of up to 255 characters.
 bool IsBucketName(std::string_view name) {
-  constexpr std::size_t kShortest = 3;
-  constexpr std::size_t kLongest = 255;  // 63 at AWS; older stores take more
-  return name.size() >= kShortest && name.size() <= kLongest && name.front() != '.' &&
+  constexpr std::size_t kLongest = 255;
+  return name.size() >= kShortestBucket && name.size() <= kLongest && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-                  c == '-' || c == '_';
+           return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' || c == '_';
          });
 }
 
@@ -79,7 +98,7 @@ std::string BaseOf(const S3Place& place) {
   const std::string host =
       fmt::format("s3.{}.amazonaws.com{}", place.region, place.region.starts_with("cn-") ? ".cn" : "");
   if (place.bucket.find('.') != std::string::npos) return fmt::format("https://{}/{}", host, place.bucket);
-  return fmt::format("https://{}.{}", ToLower(place.bucket), host);
+  return fmt::format("https://{}.{}", place.bucket, host);
 }
 
 /// Elements of an answer, or none.
@@ -102,8 +121,10 @@ std::string HeaderOfAnswer(const HttpAnswer& answer, const std::string& name) {
 std::string Md5Header(const Digests& digests) { return Base64(std::as_bytes(std::span(digests.md5.bytes))); }
 
 Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
-  if (!IsBucketName(place.bucket))
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is not a bucket name", place.bucket))
+  const bool is_aws = place.endpoint.empty();
+  if (is_aws ? !IsAwsBucketName(place.bucket) : !IsBucketName(place.bucket))
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' is not a bucket name{}", place.bucket, is_aws ? " that AWS accepts" : ""))
         .WithHint("--to s3://BUCKET or s3://BUCKET/PREFIX");
   if (!IsPrefix(place.prefix))
     return Error(ErrorCode::kUsage, fmt::format("'{}' is not a key prefix", place.prefix))

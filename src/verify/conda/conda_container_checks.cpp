@@ -1,13 +1,15 @@
 // Container checks. Layer: verify.
 //
-// Readers differ without an error. After the first bzip2 stream or zstd frame, rattler stops (so do pixi and
-// rattler-build), and files are missing after the installation. Windows above 2^27 are refused by default in
-// zstd, libarchive and python-zstandard. The stem of the file name leads conda-package-streaming to the parts
-// of a .conda. Only stored members can be read by rattler. Findings about members have a count and no names,
+// Readers differ without an error. After the first bzip2 stream, rattler stops (so do pixi and
+// rattler-build), and files are missing after the installation. After the first zstd frame, it stops only
+// where it reads the metadata of a package at a URL. Windows above 2^27 are refused by default in zstd,
+// libarchive and python-zstandard. The stem of the file name leads conda-package-streaming to the parts of a
+// .conda. Only stored members can be read by rattler. Findings about members have a count and no names,
 // because a tar made in a careless way has the fault everywhere.
 
 #include "verify/conda/conda_container_checks.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <set>
 
@@ -34,9 +36,11 @@ void CheckStream(const conda::PartFacts& part, std::vector<Finding>& findings) {
     return;
   }
   if (part.stream.streams > 1) {
-    Add(findings, "conda-zstd-frames", Severity::kError,
-        fmt::format("'{}' has {} zstd frames; rattler and pixi read only the first", part.member,
-                    part.stream.streams));
+    const bool is_info = part.part == conda::Part::kInfo;
+    Add(findings, "conda-zstd-frames", is_info ? Severity::kError : Severity::kWarning,
+        fmt::format("'{}' has {} zstd frames; {}", part.member, part.stream.streams,
+                    is_info ? "rattler reads only the first when it looks up metadata at a URL"
+                            : "some readers stop after the first"));
   }
   if (part.stream.window_bytes > kMaxWindow) {
     Add(findings, "conda-zstd-window", Severity::kError,
@@ -54,9 +58,11 @@ void CheckMetadataFile(const conda::ContainerFacts& facts, std::vector<Finding>&
   const bool right = metadata && metadata->is_object() && metadata->contains("conda_pkg_format_version") &&
                      (*metadata)["conda_pkg_format_version"] == 2;
   if (right) return;
+  const bool is_there = std::any_of(facts.zip_members.begin(), facts.zip_members.end(),
+                                    [](const auto& member) { return member.name == "metadata.json"; });
   Add(findings, "conda-zip-metadata", Severity::kError,
-      facts.metadata.empty() ? "the zip has no 'metadata.json'"
-                             : "'metadata.json' does not say \"conda_pkg_format_version\": 2");
+      is_there ? "'metadata.json' does not say \"conda_pkg_format_version\": 2"
+               : "the zip has no 'metadata.json'");
 }
 
 void CheckZipMembers(const conda::ContainerFacts& facts, const std::string& stem,

@@ -173,6 +173,9 @@ constexpr std::array<std::string_view, 43> kOtherLinuxMachines = {
     "m32r",       "m68k",     "loongarch32", "microblaze", "mips",    "mips64",    "nios2",    "openrisc",
     "parisc",     "parisc64", "ppc",         "riscv32",    "s390",    "sh4",       "sh4a",     "sparc",
     "sparc64",    "tile",     "xtensa"};
+// As sys.implementation._multiarch: x86_64 is the machine of the simulator only.
+constexpr std::array<std::string_view, 3> kIosMachines = {"arm64_iphoneos", "arm64_iphonesimulator",
+                                                          "x86_64_iphonesimulator"};
 constexpr std::array<std::string_view, 5> kWindowsTags = {"win32", "win_amd64", "win_arm64", "win_arm32",
                                                           "win_ia64"};
 
@@ -237,12 +240,14 @@ bool IsPossibleMac(std::string_view platform) {
 
 bool IsPossiblePhone(std::string_view platform) {
   constexpr unsigned kOldestIos = 12;
+  constexpr unsigned kLastMinorOfIos = 9;
   constexpr unsigned kOldestAndroid = 16;
   const bool is_ios = platform.starts_with("ios");
   const auto tag = ParseNumberedTag(platform, is_ios ? "ios" : "android", is_ios ? 2 : 1);
   const auto numbers = tag ? PlainNumbers(*tag) : std::nullopt;
   if (!numbers || (*numbers)[0] < (is_ios ? kOldestIos : kOldestAndroid)) return false;
-  return is_ios ? IsOneOf(tag->machine, kPhoneMachines) : IsOneOf(tag->machine, kAndroidMachines);
+  if (!is_ios) return IsOneOf(tag->machine, kAndroidMachines);
+  return (*numbers)[1] <= kLastMinorOfIos && IsOneOf(tag->machine, kIosMachines);
 }
 
 }  // namespace

@@ -97,6 +97,15 @@ class Channels(publishing.Case):
                 self.assertIn(f" {target.server.url}/", said)
                 self.assertEqual(target.server.requests, [])
 
+    def test_a_dry_run_refuses_a_wrong_url_too(self):
+        for url in ("http://127.0.0.1:99999/", "http://127.0.0.1:abc/", "http://[::1", "http://127.0.0.1 :1/"):
+            for more in ((), ("--dry-run",)):
+                with self.subTest(url, more=more):
+                    said = self.publish(self.package, "--to", "quetz:c", "--server", url, *more, exit_code=2)
+                    self.assertIn("--server: the ", said)
+                    said = self.publish(self.package, "--to", "s3://bucket", *more, exit_code=2, AWS_ENDPOINT_URL_S3=url)
+                    self.assertIn("AWS_ENDPOINT_URL_S3: the ", said)
+
     def test_trusted_publishing_of_a_channel(self):
         made = faults.certificates(self.scratch)
         claims = {"repository": "owner/name"}
@@ -169,6 +178,16 @@ class Channels(publishing.Case):
 
 
 class Folders(publishing.Case):
+    def test_a_file_is_not_a_target(self):
+        file = self.scratch / "file"
+        file.write_text("mine")
+        for target in (file, file / "below", "/dev/null"):
+            for more in ((), ("--dry-run",)):
+                with self.subTest(target, more=more):
+                    said = self.publish(self.package, "--to", f"file://{target}", *more, exit_code=7)
+                    self.assertIn("is not a directory", said)
+        self.assertEqual(file.read_text(), "mine")
+
     def test_all_or_none_and_again(self):
         folder = self.scratch / "channel"
         self.assertIn(": sent", self.publish(self.package, "--to", f"file://{folder}"))

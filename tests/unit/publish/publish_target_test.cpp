@@ -1,5 +1,6 @@
 #include "publish/publish_target.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +69,9 @@ TEST_F(TargetTest, RefusesWhatIsNone) {
 }
 
 TEST_F(TargetTest, AWrongUrlOfAServerIsAWrongCommandLine) {
-  for (const char* url : {"host", "127.0.0.1:9", "ftp://h/", "http:///x", "http://joe:s3cr3t@example.org/"}) {
+  for (const char* url :
+       {"host", "127.0.0.1:9", "ftp://h/", "http:///x", "http://joe:s3cr3t@example.org/", "http://h:99999/",
+        "http://h:abc/", "http://h:0/", "http://[::1", "http://h :1/", "http://h/a b"}) {
     const auto names = [&](const char* option) {
       return FailsWith(ErrorCode::kUsage, AllOf(HasSubstr(option), Not(HasSubstr("s3cr3t"))));
     };
@@ -76,11 +79,44 @@ TEST_F(TargetTest, AWrongUrlOfAServerIsAWrongCommandLine) {
       EXPECT_THAT(MakeTarget(env_, {.to = to, .server = url}), names("--server")) << to << url;
     EXPECT_THAT(MakeTarget(env_, {.to = "pypi:pypi", .check_url = url}), names("--check-url")) << url;
     EXPECT_THAT(MakeStore(env_, {.from = "anaconda:me", .server = url}), names("--server")) << url;
-    env_->variables = {{"UV_PUBLISH_CHECK_URL", url}, {"AWS_ENDPOINT_URL", url}};
+    env_->variables = {
+        {"UV_PUBLISH_CHECK_URL", url}, {"AWS_ENDPOINT_URL_S3", url}, {"ACTIONS_ID_TOKEN_REQUEST_URL", url}};
     EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours", .server = "http://h/"}), names("UV_PUBLISH_CHECK_URL"));
-    EXPECT_THAT(MakeTarget(env_, {.to = "s3://bucket"}), names("AWS")) << url;
+    EXPECT_THAT(MakeTarget(env_, {.to = "s3://bucket"}), names("AWS_ENDPOINT_URL_S3")) << url;
+    EXPECT_THAT(MakeTarget(env_, {.to = "prefix:c"}), names("ACTIONS_ID_TOKEN_REQUEST_URL")) << url;
+    EXPECT_THAT(MakeTarget(env_, {.to = "pypi:o", .server = "http://h/", .check_url = "http://h/"}),
+                names("ACTIONS_ID_TOKEN_REQUEST_URL"));
+    EXPECT_THAT(MakeTarget(env_, {.to = "quetz:c", .server = "http://h/"}), IsOk());
+    const AbsPath file = env_.dir().path() / "settings";
+    ASSERT_THAT(WriteFile(env_->fs, file,
+                          fmt::format("[ours]\nrepository = {0}\n[default]\nendpoint_url = {0}\n", url)),
+                IsOk());
+    env_->variables = {{"TWINE_CONFIG_FILE", file.str()}, {"AWS_SHARED_CREDENTIALS_FILE", file.str()}};
+    EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours", .check_url = "http://h/"}),
+                names("section 'ours' in .pypirc"));
+    EXPECT_THAT(MakeTarget(env_, {.to = "s3://bucket"}), names("'endpoint_url' of profile 'default'")) << url;
     env_->variables.clear();
   }
+}
+
+TEST_F(TargetTest, ANameThatLeadsElsewhereIsRefused) {
+  const auto refused = [](const char* text) { return FailsWith(ErrorCode::kUsage, HasSubstr(text)); };
+  for (const std::string name : {"../x", "a/..", "a b", "a?b", "a#b", "a%2e", "a\\b", ".", "a\nb", "a//b"}) {
+    for (const char* kind : {"prefix:", "quetz:", "artifactory:", "anaconda:"}) {
+      EXPECT_THAT(MakeTarget(env_, {.to = kind + name, .server = "http://h"}), refused("--to"))
+          << kind << name;
+      EXPECT_THAT(MakeStore(env_, {.from = kind + name, .server = "http://h"}), refused("--from"))
+          << kind << name;
+    }
+    EXPECT_THAT(MakeStore(env_, {.from = "artifactory:a", .to = "artifactory:" + name, .server = "http://h"}),
+                refused("--to"));
+  }
+  EXPECT_THAT(MakeTarget(env_, {.to = "prefix:a/b"}), refused("'a/b' is not the name"));
+  EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:me/dev-1.0_rc"}), IsOk());
+  for (const char* bucket : {"A_B", "ab", "a..b", "-ab", "ab-", "10.0.0.1", "xn--ab", "a_b"})
+    EXPECT_THAT(MakeTarget(env_, {.to = fmt::format("s3://{}", bucket)}), refused("that AWS accepts"))
+        << bucket;
+  EXPECT_EQ(Title({.to = "s3://A_B", .server = "http://h"}), "s3://A_B at http://h");
 }
 
 TEST_F(TargetTest, OptionsWithoutMeaningAreRefused) {

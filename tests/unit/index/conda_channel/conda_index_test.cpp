@@ -236,6 +236,8 @@ TEST_F(CondaIndexTest, LeavesOutDamagedPackages) {
 TEST_F(CondaIndexTest, LeavesOutEntriesThatOnlyLookLikePackages) {
   Write(DemoMetadata(), {.tar_bz2 = false});
   env_.dir().MakeSymlink("nowhere", "channel/linux-64/a-1-0.conda");
+  env_.dir().MakeSymlink("a-2-0.conda", "channel/linux-64/a-2-0.conda");
+  env_.dir().MakeSymlink(std::string(300, 'x'), "channel/linux-64/a-3-0.conda");
   ASSERT_EQ(::mkfifo((root_ / "linux-64/b-1-0.conda").c_str(), 0600), 0);
   env_.dir().MakeDir("channel/linux-64/c-1-0.tar.bz2");
   env_.dir().WriteFile("channel/linux-64/d-1-0.CONDA", "");
@@ -246,9 +248,9 @@ TEST_F(CondaIndexTest, LeavesOutEntriesThatOnlyLookLikePackages) {
   EXPECT_EQ(summary.packages, 1U);
   std::vector<std::string> names;
   for (const SkippedPackage& one : summary.left_out) names.emplace_back(one.package.Name());
-  EXPECT_THAT(names,
-              ElementsAre("a-1-0.conda", "b-1-0.conda", "c-1-0.tar.bz2", "d-1-0.CONDA", "e-1.tar.bz2"));
-  EXPECT_THAT(env_.reporter.warnings(), SizeIs(5));
+  EXPECT_THAT(names, ElementsAre("a-1-0.conda", "a-2-0.conda", "a-3-0.conda", "b-1-0.conda", "c-1-0.tar.bz2",
+                                 "d-1-0.CONDA", "e-1.tar.bz2"));
+  EXPECT_THAT(env_.reporter.warnings(), SizeIs(7));
 }
 
 TEST_F(CondaIndexTest, APackageThatVanishesMeanwhileIsNone) {
@@ -317,6 +319,42 @@ TEST_F(IndexFolderTest, IndexesAChannel) {
   ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexFolder(env_, root_));
   EXPECT_EQ(summary.packages, 2U);
   EXPECT_THAT(Exists(env_->fs, root_ / "noarch/repodata.json"), IsOkAndHolds(true));
+}
+
+TEST_F(IndexFolderTest, NamesPackagesThatLieWhereNoClientLooks) {
+  Write(DemoMetadata());
+  for (const char* path : {"a-1-0.conda", "b-1-0.TAR.BZ2", "c-1-py3-none-any.WHL", "LINUX-64/d-1-0.conda",
+                           "LINUX-64/e-1-py3-none-any.whl", "linux-64/f-1-py3-none-any.whl", ".g-1-0.conda",
+                           ".cache/h-1-0.conda", "docs/readme.txt"})
+    env_.dir().WriteFile(std::string("channel/") + path, "");
+  env_.dir().MakeSymlink("nowhere", "channel/osx-64");
+  env_.dir().MakeSymlink("win-64", "channel/win-64");
+  env_.dir().MakeSymlink("nowhere", "channel/latest");
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexFolder(env_, root_));
+  EXPECT_EQ(summary.packages, 2U);
+  std::vector<std::string> paths;
+  for (const SkippedPackage& one : summary.left_out)
+    paths.push_back(one.package.str().substr(root_.str().size() + 1));
+  EXPECT_THAT(paths,
+              ElementsAre("LINUX-64/d-1-0.conda", "a-1-0.conda", "b-1-0.TAR.BZ2", "c-1-py3-none-any.WHL",
+                          "linux-64/f-1-py3-none-any.whl", "osx-64", "win-64"));
+  EXPECT_THAT(env_.reporter.warnings(), Contains(HasSubstr("osx-64': the link leads nowhere")));
+}
+
+TEST_F(IndexFolderTest, NamesTheFileForWhichThereIsNothingToIndex) {
+  for (const auto& [path, reason] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"toy-1.0-py3-none-any.WHL", "does not end in '.whl'"},
+           {"linux-64/toy-1.0-0.CONDA", "toy-1.0-0.CONDA"},
+           {"LINUX-64/toy-1.0-0.conda", "is not in a subdir"},
+           {"toy-1.0-0.CONDA", "is not in a subdir"}}) {
+    env_.dir().WriteFile(fmt::format("channel/{}", path), "");
+    EXPECT_THAT(IndexFolder(env_, root_),
+                FailsWith(ErrorCode::kInvalidInput, testing::AllOf(HasSubstr(path), HasSubstr(reason))));
+    ASSERT_OK(env_->fs.Remove(root_ / path));
+  }
+  env_.dir().MakeSymlink("nowhere", "channel/osx-64");
+  EXPECT_THAT(IndexFolder(env_, root_),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("osx-64' is not used: the link leads nowhere")));
 }
 
 TEST_F(IndexFolderTest, SaysWhatItExpects) {

@@ -310,6 +310,20 @@ TEST_F(IndexWheelsTest, LeavesOutWheelsThatAreWrong) {
   EXPECT_THAT(Text("simple/index.json"), Not(HasSubstr("\"name\": \"b\"")));
 }
 
+TEST_F(IndexWheelsTest, LeavesOutALinkInACircleAndCondaPackages) {
+  AddWheel("a", "1");
+  env_.dir().MakeSymlink("b-1-py3-none-any.whl", "root/b-1-py3-none-any.whl");
+  env_.dir().WriteFile("root/Toy-1-0.CONDA", "");
+  env_.dir().WriteFile("root/toy-1-0.tar.bz2", "");
+  ASSERT_OK_AND_ASSIGN(const IndexSummary summary, IndexFolder(env_, root_));
+  EXPECT_EQ(summary.packages, 1U);
+  ASSERT_THAT(summary.left_out, testing::SizeIs(3));
+  EXPECT_EQ(summary.left_out[0].package, root_ / "Toy-1-0.CONDA");
+  EXPECT_THAT(summary.left_out[1].reason.message(), HasSubstr("Too many levels"));
+  EXPECT_THAT(summary.left_out[2].reason.message(), HasSubstr("no conda packages"));
+  EXPECT_THAT(Text("simple/index.json"), HasSubstr("\"name\": \"a\""));
+}
+
 TEST_F(IndexWheelsTest, LeavesOutAWheelWithAMemberThatOnlySomeReadersSee) {
   const AbsPath wheel = AddWheel("a", "1");
   AddWheel("b", "1");

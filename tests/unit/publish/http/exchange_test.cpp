@@ -207,6 +207,7 @@ TEST(OriginOfTest, IsSchemeHostAndPort) {
   EXPECT_THAT(OriginOf("HTTPS://Host:8080/a?b"), IsOkAndHolds("https://host:8080"));
   EXPECT_THAT(OriginOf("ftp://host/"), FailsWith(ErrorCode::kInvalidInput, ::testing::_));
   EXPECT_THAT(OriginOf("https:///a"), FailsWith(ErrorCode::kInvalidInput, ::testing::_));
+  EXPECT_THAT(OriginOf("https://h:99999/"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("port")));
 }
 
 TEST(OriginOfTest, APasswordInAUrlIsRefusedAndNotShown) {

@@ -79,6 +79,21 @@ TEST(FolderTargetTest, SendsOnceAndKnowsWhatIsThere) {
   EXPECT_EQ(fs.List("/dist"), there);
 }
 
+TEST(FolderTargetTest, AFileInThePlaceOfADirectoryIsRefused) {
+  test::MemFs fs;
+  MakePackages(fs);
+  test::TestEnv env({.fs = &fs});
+  const auto upload = ReadUpload(env, AbsPath::Literal("/in") / kConda);
+  ASSERT_THAT(upload, IsOk());
+  const auto check = [&](const char* root) { return CheckFolder(env, AbsPath::Literal(root), {*upload}); };
+  EXPECT_THAT(check("/new/below"), IsOk());
+  EXPECT_THAT(check("/in"), IsOk());
+  for (const char* blocker : {"/file", "/a/conda", "/b/wheels", "/c/conda/linux-64", "/d/logs", "/e/.ptpkg"})
+    fs.AddFile(blocker, "");
+  for (const char* root : {"/file", "/file/below/it", "/a", "/b", "/c", "/d", "/e"})
+    EXPECT_THAT(check(root), FailsWith(ErrorCode::kRefused, HasSubstr("is not a directory"))) << root;
+}
+
 TEST(FolderTargetTest, AnotherFileIsAConflictUnlessForced) {
   test::MemFs fs;
   MakePackages(fs);

@@ -28,5 +28,19 @@ TEST(ResolveUrlTest, WhatIsNoAddressIsRefused) {
   EXPECT_THAT(ResolveUrl("host", "a"), test::FailsWith(ErrorCode::kInvalidInput, testing::_));
 }
 
+TEST(CheckUrlTest, RefusesUrlsThatNoRequestCanHave) {
+  for (const char* url :
+       {"http://host", "https://host:8080/a?b=c#d", "http://[::1]:65535/", "http://h:1/%20\xc3\xa4"})
+    EXPECT_THAT(CheckUrl(url), test::IsOk()) << url;
+  for (const char* url : {"http://h:99999/", "http://h:abc/", "http://h:-1/", "http://h:0/", "http://h:00/"})
+    EXPECT_THAT(CheckUrl(url), test::FailsWith(ErrorCode::kInvalidInput, testing::HasSubstr("port"))) << url;
+  for (const char* url : {"http://[::1", "http://h :1/", "http://h/a b", "http://h/\n", "http://", "host/x"})
+    EXPECT_THAT(CheckUrl(url),
+                test::FailsWith(ErrorCode::kInvalidInput, testing::HasSubstr("no URL can have")))
+        << url;
+  EXPECT_THAT(CheckUrl(std::string("http://h/\0", 10)),
+              test::FailsWith(ErrorCode::kInvalidInput, testing::_));
+}
+
 }  // namespace
 }  // namespace ptpkg

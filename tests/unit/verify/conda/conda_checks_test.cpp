@@ -6,7 +6,6 @@
 #include "unit/conda/package_builder.h"
 #include "unit/elf/fixtures/synthetic_elf.h"
 #include "verify/check_artifact.h"
-#include "verify/conda/conda_container_checks.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -569,29 +568,6 @@ TEST_F(CondaChecksTest, NamesThatDifferInCaseOnly) {
                                      Field(&Finding::severity, Severity::kWarning)));
   EXPECT_THAT(check("generic", "noarch"), one);
   EXPECT_THAT(check(nullptr, "linux-64"), one);
-}
-
-TEST(CheckCondaContainer, JudgesStreamsAndStorage) {
-  conda::ContainerFacts facts;
-  facts.metadata = "{\"conda_pkg_format_version\": 2}";
-  archive::ZipReader::Member info;
-  info.name = "info-x-1-0.tar.zst";
-  info.stored = false;
-  facts.zip_members = {info};
-  conda::PartFacts part{.part = conda::Part::kInfo, .member = info.name, .stream = {}};
-  part.stream.streams = 2;
-  part.stream.window_bytes = (1ULL << 27U) + 1;
-  part.stream.content_size_known = false;
-  facts.parts = {part};
-  std::vector<Finding> findings;
-  CheckCondaContainer(facts, "x-1-0", findings);
-  EXPECT_THAT(findings, ElementsAre(HasId("conda-zstd-frames"), HasId("conda-zstd-window"),
-                                    HasId("conda-zstd-size"), HasId("conda-zip-stored")));
-  facts.parts[0].stream = {.streams = 1, .window_bytes = 1ULL << 27U};
-  facts.zip_members[0].stored = true;
-  findings.clear();
-  CheckCondaContainer(facts, "x-1-0", findings);
-  EXPECT_THAT(findings, IsEmpty());
 }
 
 }  // namespace

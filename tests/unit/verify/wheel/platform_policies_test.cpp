@@ -175,6 +175,7 @@ TEST(PolicyTable, PlatformsThatSomeSystemHas) {
                                      "WIN_AMD64",
                                      "android_16_x86",
                                      "ios_13_0_arm64_iphoneos",
+                                     "ios_13_9_x86_64_iphonesimulator",
                                      "freebsd_14_amd64",
                                      "pyodide_2024_0_wasm32",
                                      "emscripten_3_1_58_wasm32"}) {
@@ -222,6 +223,8 @@ TEST(PolicyTable, PlatformsThatSomeSystemHas) {
                                        "android_021_x86",
                                        "android_21_arm64",
                                        "ios_11_0_arm64_iphoneos",
+                                       "ios_13_0_x86_64_iphoneos",
+                                       "ios_13_12_arm64_iphoneos",
                                        "ios_13_0_arm64"}) {
     EXPECT_FALSE(IsPossiblePlatform(impossible)) << impossible;
   }
