@@ -69,7 +69,7 @@ Result<pipeline::CreateRequest> CreateRequestOf(Context& context, const EnvFlags
                                  .tools = build.tools};
 }
 
-std::string_view NameOf(builder::HostEnv provider) {
+std::string_view ProviderName(builder::HostEnv provider) {
   return provider == builder::HostEnv::kConda    ? "conda"
          : provider == builder::HostEnv::kWheels ? "wheels"
                                                  : "system";
@@ -81,10 +81,10 @@ Result<ExitCode> Create(Context& context, const EnvFlags& flags) {
   if (context.json()) {
     context.PrintJson({{"prefix", request.prefix.str()},
                        {"activate", made.activate.str()},
-                       {"provider", NameOf(made.provider)}});
+                       {"provider", ProviderName(made.provider)}});
   } else {
     context.Print(fmt::format("{}: packages from {}; activate it: . {}", request.prefix.str(),
-                              NameOf(made.provider), ShellQuote({made.activate.str()})));
+                              ProviderName(made.provider), ShellQuote({made.activate.str()})));
   }
   return kDone;
 }

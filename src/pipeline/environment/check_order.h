@@ -9,14 +9,14 @@
 namespace ptpkg::pipeline {
 
 struct OrderRequest {
-  std::vector<std::string> headers = {};    ///< "mkl.h": besides the built-in list, and must exist.
-  std::vector<std::string> libraries = {};  ///< "mkl_rt": the same for libraries.
+  std::vector<std::string> headers = {};    ///< As in #include, besides the built-in list; must exist.
+  std::vector<std::string> libraries = {};  ///< As in -l, the same way.
 };
 
 /// A file that a compiler needs: itself, a header or a library.
 struct TakenFile {
   std::string kind;         ///< "compiler", "header" or "library".
-  std::string name;         ///< "c++", "omp.h", "gomp"
+  std::string name;         ///< "g++", as in #include, as in -l.
   std::string path = {};    ///< "": not found.
   std::string wanted = {};  ///< The environment's own file where the compiler takes another; "": right.
 
