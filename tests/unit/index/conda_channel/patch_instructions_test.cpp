@@ -40,7 +40,7 @@ std::optional<Json> Apply(const Json& keys, const std::string& file_name, const 
 
 TEST(PatchInstructionsTest, NamesWhatItCannotRead) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"no json", "p.json:1:"},
+      {"no json", "p.json is not valid JSON"},
       {"[]", "p.json: not an object"},
       {"{}", "'patch_instructions_version'"},
       {R"({"patch_instructions_version": 2})", "'patch_instructions_version' is 2, and ptpkg reads 1"},
