@@ -25,10 +25,12 @@ constexpr std::string_view kScriptBody =
     R"(job=$(awk -v task="${SLURM_ARRAY_TASK_ID:-0}" '$1 == task { print $2 }' "$index")
 "$ptpkg" run-node "$run" "$job" --jobs "${SLURM_CPUS_PER_TASK:-1}" --no-config --log-format plain >> "$run/jobs/$job/log" 2>&1 &
 worker=$!
-trap 'kill -TERM $worker' TERM INT
-wait $worker
-code=$?
-while kill -0 $worker 2> /dev/null; do wait $worker; code=$?; done
+# Slurm signals all processes of a job. A second signal, from here, would end the worker before it records why.
+trap : TERM INT
+while wait $worker; code=$?; kill -0 $worker 2> /dev/null; do :; done
+wait $worker 2> /dev/null
+again=$?
+if [ $again != 127 ]; then code=$again; fi
 # A full disk and the network may be better later or elsewhere; any other failure would come again.
 if { [ $code = 6 ] || [ $code = 8 ]; } && [ "${SLURM_RESTART_COUNT:-0}" -lt 2 ]; then
   scontrol requeue "$SLURM_JOB_ID"

@@ -116,7 +116,10 @@ class LocalEngine {
     const Result<ExitStatus> ended = env_.process.Run(command);
     if (!ended && ended.error().code() != ErrorCode::kCancelled) env_.reporter.Warn(ended.error().message());
     const Result<std::vector<matrix::AttemptState>> attempts = matrix::ReadAttempts(env_, run_, job);
-    if (!attempts || attempts->empty() || !attempts->back().end) return false;
+    if (!attempts || attempts->empty() || !attempts->back().end) {
+      if (ended) env_.reporter.Warn(HowItDied(job, *ended));
+      return false;
+    }
     const matrix::JobRecord& record = *attempts->back().end;
     if (record.end != matrix::JobEnd::kPassed) return false;
     if (record.IsCached()) {
@@ -125,6 +128,13 @@ class LocalEngine {
       task.Done();
     }
     return true;
+  }
+
+  static std::string HowItDied(const matrix::Job& job, const ExitStatus& ended) {
+    if (ended.signal != 0)
+      return fmt::format("'ptpkg run-node' was killed by signal {} in job '{}'", ended.signal, job.id);
+    return fmt::format("'ptpkg run-node' ended with code {} in job '{}', without a record", ended.code,
+                       job.id);
   }
 
   Env& env_;
