@@ -50,10 +50,7 @@ Result<void> EndOf(Env& env, const Run& run, const Job& job, const AttemptState&
                                 attempt.number, job.id, attempt.worker, run.settings.lease_seconds));
   JobRecord record{.end = JobEnd::kFenced};
   record.error = fmt::format("no progress for {} s", run.settings.lease_seconds);
-  const AbsPath end = run.AttemptsFolder(job) / std::to_string(attempt.number) / "end.json";
-  Result<void> written = WriteOnce(env, end, JobRecordToJson(record));
-  if (!written && written.error().code() == ErrorCode::kAlreadyExists) return Ok();
-  return written;
+  return EndDeadAttempt(env, run, job, attempt.number, record);
 }
 
 Result<void> CheckNotCancelled(Env& env, const AbsPath& cancel_file) {
@@ -69,6 +66,14 @@ Error Fenced(std::uint64_t number) {
 }
 
 }  // namespace
+
+Result<void> EndDeadAttempt(Env& env, const Run& run, const Job& job, std::uint64_t number,
+                            const JobRecord& record) {
+  const AbsPath end = run.AttemptsFolder(job) / std::to_string(number) / "end.json";
+  Result<void> written = WriteOnce(env, end, JobRecordToJson(record));
+  if (!written && written.error().code() == ErrorCode::kAlreadyExists) return Ok();
+  return written;
+}
 
 Result<Attempt> Attempt::Begin(Env& env, const Run& run, const Job& job, const std::string& worker) {
   while (true) {

@@ -9,7 +9,6 @@
 #include "matrix/slurm.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fmt/core.h>
 #include <tuple>
@@ -211,10 +210,9 @@ std::vector<SqueueRow> ParseSqueue(const std::string& text) {
 }
 
 bool IsLiveSlurmState(const std::string& state) {
-  static constexpr std::array<std::string_view, 10> kFinal = {
-      "COMPLETED",     "FAILED",    "CANCELLED", "TIMEOUT",  "NODE_FAIL",
-      "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "REVOKED"};
-  return std::find(kFinal.begin(), kFinal.end(), state) == kFinal.end();
+  constexpr std::string_view kFinal =
+      " COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY PREEMPTED BOOT_FAIL DEADLINE REVOKED ";
+  return kFinal.find(" " + state + " ") == std::string_view::npos;
 }
 
 std::vector<SinfoRow> ParseSinfo(const std::string& text) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "matrix/attempt.h"
 #include "support/files/lease.h"
 #include "support/process/machine.h"
 
@@ -117,7 +118,13 @@ class LocalEngine {
     if (!ended && ended.error().code() != ErrorCode::kCancelled) env_.reporter.Warn(ended.error().message());
     const Result<std::vector<matrix::AttemptState>> attempts = matrix::ReadAttempts(env_, run_, job);
     if (!attempts || attempts->empty() || !attempts->back().end) {
-      if (ended) env_.reporter.Warn(HowItDied(job, *ended));
+      const std::string how = ended ? HowItDied(job, *ended) : ended.error().message();
+      if (ended) env_.reporter.Warn(how);
+      // Its process and all that it started are dead: the next attempt need not wait for the lease.
+      if (attempts && !attempts->empty()) {
+        static_cast<void>(matrix::EndDeadAttempt(env_, run_, job, attempts->back().number,
+                                                 {.end = matrix::JobEnd::kStopped, .error = how}));
+      }
       return false;
     }
     const matrix::JobRecord& record = *attempts->back().end;

@@ -164,7 +164,7 @@ Result<std::optional<std::string>> FindSubmitted(Env& env, const std::string& co
 /// The number in the answer "12" or "12;cluster" of sbatch --parsable; "": there is none.
 std::string NumberIn(const std::string& output) {
   const std::vector<std::string> lines = SplitLines(std::string(Trim(output)));
-  const std::string last = Split(lines.back(), ';').front();
+  const std::string last = lines.empty() ? "" : Split(lines.back(), ';').front();
   const bool number = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
   return number ? last : "";
 }

@@ -169,7 +169,8 @@ class Matrix(harness.Case):
     def test_options_of_other_engines_and_actions_are_refused(self):
         base = self.recipe("base")
         for flags, text in ((["--partition", "p"], "--partition applies to --on slurm"), (["--image", "i"], "--image applies to"),
-                            (["--on", "kubernetes"], "needs --image and --volume"), (["--html", "f"], "--html applies to a run that exists"),
+                            (["--on", "kubernetes"], "needs --image and --volume"),
+                            (["--on", "slurm", "--sbatch", "x"], "--sbatch cannot take 'x'"), (["--on", "slurm", "--sbatch=--comment=x"], "--sbatch cannot take"), (["--html", "f"], "--html applies to a run that exists"),
                             (["--on", "kubernetes", "--image", "i", "--volume", "x"], "is not CLAIM:PATH")):
             self.assertIn(text, self.matrix(base, "--run", "run", *flags, exit_code=2).stderr)
         self.assertIn("does not take --lease", self.matrix("status", "run", "--lease", "3", exit_code=2).stderr)
