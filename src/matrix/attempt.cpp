@@ -50,10 +50,13 @@ Result<void> EndOf(Env& env, const Run& run, const Job& job, const AttemptState&
                                 attempt.number, job.id, attempt.worker, run.settings.lease_seconds));
   JobRecord record{.end = JobEnd::kFenced};
   record.error = fmt::format("no progress for {} s", run.settings.lease_seconds);
-  const AbsPath end = run.AttemptsFolder(job) / std::to_string(attempt.number) / "end.json";
-  Result<void> written = WriteOnce(env, end, JobRecordToJson(record));
-  if (!written && written.error().code() == ErrorCode::kAlreadyExists) return Ok();
-  return written;
+  return EndDeadAttempt(env, run, job, attempt.number, record);
+}
+
+Result<void> CheckNotCancelled(Env& env, const AbsPath& cancel_file) {
+  PTPKG_TRY(const bool cancelled, Exists(env.fs, cancel_file));
+  if (cancelled) return Error(ErrorCode::kCancelled, "the run was cancelled");
+  return Ok();
 }
 
 Error Fenced(std::uint64_t number) {
@@ -64,12 +67,21 @@ Error Fenced(std::uint64_t number) {
 
 }  // namespace
 
+Result<void> EndDeadAttempt(Env& env, const Run& run, const Job& job, std::uint64_t number,
+                            const JobRecord& record) {
+  const AbsPath end = run.AttemptsFolder(job) / std::to_string(number) / "end.json";
+  Result<void> written = WriteOnce(env, end, JobRecordToJson(record));
+  if (!written && written.error().code() == ErrorCode::kAlreadyExists) return Ok();
+  return written;
+}
+
 Result<Attempt> Attempt::Begin(Env& env, const Run& run, const Job& job, const std::string& worker) {
   while (true) {
     PTPKG_TRY(const std::vector<AttemptState> before, ReadAttempts(env, run, job));
     for (const AttemptState& attempt : before) {
       if (!attempt.end) PTPKG_CHECK(EndOf(env, run, job, attempt));
     }
+    PTPKG_CHECK(CheckNotCancelled(env, run.CancelFile()));
     const std::uint64_t number = before.empty() ? 1 : before.back().number + 1;
     const AbsPath folder = run.AttemptsFolder(job) / std::to_string(number);
     Result<void> made = env.fs.MakeDir(folder);
@@ -79,10 +91,13 @@ Result<Attempt> Attempt::Begin(Env& env, const Run& run, const Job& job, const s
     const Json json = {{"worker", worker},
                        {"started", std::chrono::duration_cast<std::chrono::seconds>(now).count()}};
     Attempt attempt(env, folder, run.CancelFile(), number);
-    PTPKG_CHECK(WriteFile(env.fs, folder / "worker.json", DumpJson(json)));
-    PTPKG_CHECK(WriteFile(env.fs, folder / "beat", ""));
-    PTPKG_CHECK(attempt.Renew());
-    return attempt;
+    Result<void> begun = WriteFile(env.fs, folder / "worker.json", DumpJson(json));
+    if (begun) begun = WriteFile(env.fs, folder / "beat", "");
+    if (begun) begun = attempt.Renew();
+    if (begun) return attempt;
+    // Else the next attempt would wait for this one. On a full disk it has to.
+    static_cast<void>(attempt.End({.end = JobEnd::kStopped, .error = begun.error().message()}));
+    return std::move(begun).error();
   }
 }
 
@@ -94,8 +109,7 @@ Result<void> Attempt::CheckOpen() const {
 
 Result<void> Attempt::Renew() {
   PTPKG_CHECK(CheckOpen());
-  PTPKG_TRY(const bool cancelled, Exists(env_->fs, cancel_file_));
-  if (cancelled) return Error(ErrorCode::kCancelled, "the run was cancelled");
+  PTPKG_CHECK(CheckNotCancelled(*env_, cancel_file_));
   // In place: a client of NFS sees a changed file at its next open, but a new name only when its cache of
   // names ends.
   PTPKG_TRY(const std::unique_ptr<File> file, env_->fs.Open(folder_ / "beat", OpenMode::kReadWrite));

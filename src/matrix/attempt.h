@@ -18,6 +18,11 @@
 
 namespace ptpkg::matrix {
 
+/// Ends attempt `number` of a job, whose worker is known to be dead. Does nothing if it has ended. Errors:
+/// kIo.
+Result<void> EndDeadAttempt(Env& env, const Run& run, const Job& job, std::uint64_t number,
+                            const JobRecord& record);
+
 class Attempt {
  public:
   /// Waits until every earlier attempt has ended, or ends it as above, and starts a new one. `worker`: "host

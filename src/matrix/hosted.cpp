@@ -121,6 +121,7 @@ std::string GitlabJobs(const Run& run) {
                                               {"artifact", ci::Quoted("results/" + job.id + ".tar")},
                                               {"job_script", script}});
   }
+  while (text.ends_with('\n')) text.pop_back();
   return text;
 }
 

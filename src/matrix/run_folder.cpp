@@ -6,6 +6,7 @@
 
 #include "support/digest/hash.h"
 #include "support/files/lease.h"
+#include "support/files/scratch.h"
 #include "support/text/text.h"
 
 namespace ptpkg::matrix {
@@ -137,7 +138,11 @@ Result<void> CreateRun(Env& env, const Run& run, const graph::Plan& plan) {
   PTPKG_TRY(const bool there, Exists(env.fs, run.folder));
   if (there) {
     PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(run.folder));
-    if (!names.empty()) {
+    // A call that was killed leaves these, and no description.
+    const bool is_part = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+      return name == "jobs" || name == "plan.json" || name == kLeaseName || IsScratchFileName(name);
+    });
+    if (!is_part) {
       return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is not empty", run.folder.str()))
           .WithHint(fmt::format(
               "continue that run with 'ptpkg matrix resume {}', or choose another directory with --run",

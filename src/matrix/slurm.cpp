@@ -9,7 +9,6 @@
 #include "matrix/slurm.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fmt/core.h>
 #include <tuple>
@@ -25,10 +24,12 @@ constexpr std::string_view kScriptBody =
     R"(job=$(awk -v task="${SLURM_ARRAY_TASK_ID:-0}" '$1 == task { print $2 }' "$index")
 "$ptpkg" run-node "$run" "$job" --jobs "${SLURM_CPUS_PER_TASK:-1}" --no-config --log-format plain >> "$run/jobs/$job/log" 2>&1 &
 worker=$!
-trap 'kill -TERM $worker' TERM INT
-wait $worker
-code=$?
-while kill -0 $worker 2> /dev/null; do wait $worker; code=$?; done
+# Slurm signals all processes of a job. A second signal, from here, would end the worker before it records why.
+trap : TERM INT
+while wait $worker; code=$?; kill -0 $worker 2> /dev/null; do :; done
+wait $worker 2> /dev/null
+again=$?
+if [ $again != 127 ]; then code=$again; fi
 # A full disk and the network may be better later or elsewhere; any other failure would come again.
 if { [ $code = 6 ] || [ $code = 8 ]; } && [ "${SLURM_RESTART_COUNT:-0}" -lt 2 ]; then
   scontrol requeue "$SLURM_JOB_ID"
@@ -209,10 +210,9 @@ std::vector<SqueueRow> ParseSqueue(const std::string& text) {
 }
 
 bool IsLiveSlurmState(const std::string& state) {
-  static constexpr std::array<std::string_view, 10> kFinal = {
-      "COMPLETED",     "FAILED",    "CANCELLED", "TIMEOUT",  "NODE_FAIL",
-      "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "REVOKED"};
-  return std::find(kFinal.begin(), kFinal.end(), state) == kFinal.end();
+  constexpr std::string_view kFinal =
+      " COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY PREEMPTED BOOT_FAIL DEADLINE REVOKED ";
+  return kFinal.find(" " + state + " ") == std::string_view::npos;
 }
 
 std::vector<SinfoRow> ParseSinfo(const std::string& text) {

@@ -46,13 +46,13 @@ bool IsOpen(JobState state) { return state == JobState::kWaiting || state == Job
 void MarkNotStarted(const Run& run, bool will_run, RunStatus& status) {
   for (std::size_t i = 0; i < status.jobs.size(); ++i) {
     JobStatus& job = status.jobs[i];
-    if (job.state != JobState::kWaiting || run.graph.jobs[i].after_failures) continue;
-    const bool blocked =
-        std::any_of(run.graph.jobs[i].needs.begin(), run.graph.jobs[i].needs.end(), [&](std::size_t need) {
-          const JobState state = status.jobs[need].state;
-          return state != JobState::kPassed && !IsOpen(state);
-        });
-    if (blocked || (!will_run && !job.engine.queued)) job.state = JobState::kNotStarted;
+    if (job.state != JobState::kWaiting || job.engine.queued) continue;
+    const Job& known = run.graph.jobs[i];
+    const bool blocked = std::any_of(known.needs.begin(), known.needs.end(), [&](std::size_t need) {
+      const JobState state = status.jobs[need].state;
+      return state != JobState::kPassed && !IsOpen(state);
+    });
+    if (!will_run || (blocked && !known.after_failures)) job.state = JobState::kNotStarted;
   }
 }
 

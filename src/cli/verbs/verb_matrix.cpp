@@ -89,6 +89,11 @@ std::vector<std::string> ArgumentsOf(const MatrixFlags& flags) {
        {std::pair("--env", &flags.recipe.host_env), std::pair("--test", &flags.test)}) {
     if (flags.given.contains(name)) words.push_back(fmt::format("{}={}", name, *value));
   }
+  for (const auto& [name, given] :
+       {std::pair("--offline", flags.recipe.offline), std::pair("--ccache", flags.ccache),
+        std::pair("--no-preflight", flags.no_preflight)}) {
+    if (given) words.emplace_back(name);
+  }
   return words;
 }
 

@@ -4,6 +4,7 @@
 #include "convert/tree/tree_builder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fmt/core.h>
 
 namespace ptpkg::convert {
@@ -22,6 +23,15 @@ Result<TreeEntry> WriteTextEntry(Env& env, const AbsPath& root, const RelPath& p
 Error FileAndFolder(const std::string& path, const std::string& below) {
   return {ErrorCode::kAlreadyExists,
           fmt::format("'{}' would be both a file and the directory of '{}'", path, below)};
+}
+
+/// A link that the kernel refuses becomes a copy: to a file of another user in a shared cache
+/// (fs.protected_hardlinks), from another file system, or one of very many.
+Result<void> LinkOrCopy(Fs& fs, const AbsPath& from, const AbsPath& to) {
+  Result<void> linked = fs.CreateHardLink(from, to);
+  if (linked) return linked;
+  const int code = linked.error().sys_errno();
+  return code == EPERM || code == EXDEV || code == EMLINK ? fs.CopyFile(from, to) : linked;
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ Result<void> TreeBuilder::Link(const StagedTree& from, const TreeEntry& entry, c
   if (entry.kind == FileKind::kSymlink) {
     PTPKG_CHECK(env_.fs.CreateSymlink(entry.link_target, root_ / path));
   } else {
-    PTPKG_CHECK(env_.fs.CreateHardLink(from.root / entry.path, root_ / path));
+    PTPKG_CHECK(LinkOrCopy(env_.fs, from.root / entry.path, root_ / path));
   }
   TreeEntry added = entry;
   added.path = path;

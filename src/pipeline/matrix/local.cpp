@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "matrix/attempt.h"
 #include "support/files/lease.h"
 #include "support/process/machine.h"
 
@@ -116,7 +117,16 @@ class LocalEngine {
     const Result<ExitStatus> ended = env_.process.Run(command);
     if (!ended && ended.error().code() != ErrorCode::kCancelled) env_.reporter.Warn(ended.error().message());
     const Result<std::vector<matrix::AttemptState>> attempts = matrix::ReadAttempts(env_, run_, job);
-    if (!attempts || attempts->empty() || !attempts->back().end) return false;
+    if (!attempts || attempts->empty() || !attempts->back().end) {
+      const std::string how = ended ? HowItDied(job, *ended) : ended.error().message();
+      if (ended) env_.reporter.Warn(how);
+      // Its process and all that it started are dead: the next attempt need not wait for the lease.
+      if (attempts && !attempts->empty()) {
+        static_cast<void>(matrix::EndDeadAttempt(env_, run_, job, attempts->back().number,
+                                                 {.end = matrix::JobEnd::kStopped, .error = how}));
+      }
+      return false;
+    }
     const matrix::JobRecord& record = *attempts->back().end;
     if (record.end != matrix::JobEnd::kPassed) return false;
     if (record.IsCached()) {
@@ -125,6 +135,13 @@ class LocalEngine {
       task.Done();
     }
     return true;
+  }
+
+  static std::string HowItDied(const matrix::Job& job, const ExitStatus& ended) {
+    if (ended.signal != 0)
+      return fmt::format("'ptpkg run-node' was killed by signal {} in job '{}'", ended.signal, job.id);
+    return fmt::format("'ptpkg run-node' ended with code {} in job '{}', without a record", ended.code,
+                       job.id);
   }
 
   Env& env_;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "matrix/hosted.h"
+#include "pipeline/commands/ci_workflow.h"
 #include "pipeline/matrix/local.h"
 #include "pipeline/matrix/run_job.h"
 #include "pipeline/matrix/slurm_engine.h"
@@ -55,6 +56,19 @@ std::string NewKey(Env& env, const graph::Plan& plan) {
   return hasher.Finish().Hex().substr(0, kDigits);
 }
 
+/// Errors: kUsage for a word that is no long option, or an option that ptpkg sets itself: without its
+/// comment, for example, a submission is not found again.
+Result<void> CheckSbatchOption(const std::string& option) {
+  static constexpr std::array<std::string_view, 13> kOwn = {
+      "--parsable", "--export", "--open-mode", "--requeue", "--no-requeue", "--kill-on-invalid-dep",
+      "--comment",  "--array",  "--chdir",     "--output",  "--wait",       "--dependency",
+      "--wrap"};
+  const std::string name = option.substr(0, option.find('='));
+  if (option.starts_with("--") && std::find(kOwn.begin(), kOwn.end(), name) == kOwn.end()) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("--sbatch cannot take '{}'", option))
+      .WithHint("give a long option that ptpkg does not set itself: --sbatch=--account=NAME");
+}
+
 Result<void> CheckRequest(const MatrixRequest& request) {
   const auto refuse = [&](const char* option, const char* engines) {
     return Error(ErrorCode::kUsage,
@@ -66,6 +80,7 @@ Result<void> CheckRequest(const MatrixRequest& request) {
   if (!slurm && !request.partition.empty()) return refuse("--partition", "slurm");
   if (!slurm && !request.engine_options.empty()) return refuse("--sbatch", "slurm");
   if (!kubernetes && !request.volume.empty()) return refuse("--volume", "kubernetes");
+  for (const std::string& option : request.engine_options) PTPKG_CHECK(CheckSbatchOption(option));
   if (!hosted && !request.image.empty()) return refuse("--image", "github, gitlab and kubernetes");
   if (!hosted && !request.labels.empty()) return refuse("--runner", "github and gitlab");
   return Ok();
@@ -177,6 +192,7 @@ Result<std::vector<matrix::HostedFile>> HostedFiles(const MatrixRequest& request
                                .image = request.image,
                                .labels = request.labels,
                                .program = request.program};
+  for (const std::string& word : request.arguments) PTPKG_CHECK(CheckSingleLine("the argument", word));
   if (request.engine == "github") return matrix::GithubFiles(run, hosted);
   if (request.engine == "gitlab") return matrix::GitlabFiles(run, hosted);
   if (request.engine != "kubernetes") return std::vector<matrix::HostedFile>();

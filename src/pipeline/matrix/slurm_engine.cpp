@@ -145,18 +145,26 @@ std::vector<std::string> Arguments(const Submission& submission, const matrix::S
   return argv;
 }
 
-/// Slurm's number of the job with this comment; nullopt: there is none.
+/// Slurm's number of the job with this comment; nullopt: there is none. Asks until squeue answers, three
+/// times at most. Errors: as Queue: without an answer nobody knows, and a second submission would build
+/// twice.
 Result<std::optional<std::string>> FindSubmitted(Env& env, const std::string& comment) {
-  PTPKG_TRY(const std::vector<matrix::SqueueRow> rows, Queue(env));
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.comment == comment; });
-  return found == rows.end() ? std::optional<std::string>() : std::optional(found->job);
+  constexpr seconds kPause{2};
+  for (int attempt = 1;; ++attempt) {
+    PTPKG_CHECK(SleepUnlessCancelled(env.clock, kPause, env.cancel));
+    const auto rows = Queue(env);
+    if (!rows && attempt == kAttempts) return Error(rows.error());
+    if (!rows) continue;
+    const auto found =
+        std::find_if(rows->begin(), rows->end(), [&](const auto& row) { return row.comment == comment; });
+    return found == rows->end() ? std::optional<std::string>() : std::optional(found->job);
+  }
 }
 
 /// The number in the answer "12" or "12;cluster" of sbatch --parsable; "": there is none.
 std::string NumberIn(const std::string& output) {
   const std::vector<std::string> lines = SplitLines(std::string(Trim(output)));
-  const std::string last = Split(lines.back(), ';').front();
+  const std::string last = lines.empty() ? "" : Split(lines.back(), ';').front();
   const bool number = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
   return number ? last : "";
 }
@@ -173,19 +181,15 @@ bool IsPassing(const ExitStatus& status) {
 
 Result<std::string> SubmitBatch(Env& env, const Submission& submission, const matrix::SlurmBatch& batch,
                                 const std::vector<std::string>& argv) {
-  constexpr seconds kPause{2};
   std::optional<Error> failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     PTPKG_TRY(const ExitStatus status, Call(env, argv));
     const std::string number = status.ok() ? NumberIn(status.output) : "";
     if (!number.empty()) return number;
     failure = CallFailed("sbatch", status);
-    PTPKG_CHECK(SleepUnlessCancelled(env.clock, kPause, env.cancel));
-    const auto found = FindSubmitted(env, submission.CommentOf(batch.name));
-    if (found && *found) return **found;
-    // Without an answer from squeue nobody knows, and a second submission would build twice.
-    if (!found && attempt + 1 == kAttempts) return Error(found.error());
-    if (found && !IsPassing(status)) break;
+    PTPKG_TRY(const std::optional<std::string> found, FindSubmitted(env, submission.CommentOf(batch.name)));
+    if (found) return *found;
+    if (!IsPassing(status)) break;
   }
   return std::move(*failure)
       .WithContext(fmt::format("while submitting '{}'", NameFor(submission.run, batch)))
@@ -282,10 +286,11 @@ Result<std::map<std::string, matrix::EngineJob>> AskSlurm(Env& env, const matrix
 }
 
 Result<void> CancelSlurm(Env& env, const matrix::Run& run) {
-  PTPKG_TRY(const auto jobs, AskSlurm(env, run));
+  PTPKG_TRY(const std::vector<matrix::SqueueRow> rows, Queue(env));
   std::vector<std::string> argv = {"scancel"};
-  for (const auto& [id, job] : jobs) {
-    if (job.queued) argv.push_back(job.id);
+  for (const matrix::SqueueRow& row : rows) {
+    if (row.comment.starts_with(run.settings.key + "/") && matrix::IsLiveSlurmState(row.state))
+      argv.push_back(fmt::format("{}_{}", row.job, row.task));
   }
   if (argv.size() == 1) return Ok();
   PTPKG_TRY(const ExitStatus status, Call(env, argv));

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -47,7 +48,7 @@ class Matrix(harness.Case):
         self.assertEqual(harness.leftovers(pathlib.Path(cache), self.scratch / "two"), [])
         self.assertIn("build/toymagma-cpu-2.9.0-1: ran", self.matrix("logs", "run", "toymagma-cpu-2.9.0-1").stdout)
         again = self.matrix(*TOYS, "--run", "again", "--output", "two", "--test", "skip", PTPKG_CACHE_DIR=cache)
-        self.assertIn("(5 cached)" if "(5 cached)" in again.stderr else "(4 cached)", again.stderr)
+        self.assertIn("(4 cached)", again.stderr)  # the index runs each time
         page = self.scratch / "page.html"
         self.matrix("status", "run", "--html", page)
         self.assertIn("toymagma-cpu-2.9.0-1", page.read_text())
@@ -168,7 +169,8 @@ class Matrix(harness.Case):
     def test_options_of_other_engines_and_actions_are_refused(self):
         base = self.recipe("base")
         for flags, text in ((["--partition", "p"], "--partition applies to --on slurm"), (["--image", "i"], "--image applies to"),
-                            (["--on", "kubernetes"], "needs --image and --volume"), (["--html", "f"], "--html applies to a run that exists"),
+                            (["--on", "kubernetes"], "needs --image and --volume"),
+                            (["--on", "slurm", "--sbatch", "x"], "--sbatch cannot take 'x'"), (["--on", "slurm", "--sbatch=--comment=x"], "--sbatch cannot take"), (["--html", "f"], "--html applies to a run that exists"),
                             (["--on", "kubernetes", "--image", "i", "--volume", "x"], "is not CLAIM:PATH")):
             self.assertIn(text, self.matrix(base, "--run", "run", *flags, exit_code=2).stderr)
         self.assertIn("does not take --lease", self.matrix("status", "run", "--lease", "3", exit_code=2).stderr)
@@ -188,6 +190,28 @@ class Matrix(harness.Case):
         jobs = sorted((self.scratch / "k8s/kubernetes").glob("*.yaml"))
         self.assertEqual(len(jobs), 3)
         self.assertIn("completions: 2", jobs[0].read_text())
+
+    def test_archives_carry_results_from_one_hosted_machine_to_the_next(self):
+        recipes = [self.recipe("base"), self.recipe("top", host="base")]
+        machine, kept = self.scratch / "machine", self.scratch / "kept"
+        for folder in (machine, kept):
+            folder.mkdir()
+        self.matrix(*recipes, "--run", "run", "--on", "gitlab", cwd=machine, PTPKG_CACHE_DIR=str(machine / "cache"))
+        subprocess.run(["tar", "-cf", kept / "0-plan.tar", "run"], cwd=machine, check=True)
+        text = (machine / "run/gitlab/child.yml").read_text()
+        script = text[text.index("for file in results"):]
+        script = "\n".join(line.removeprefix("      ") for line in script[:script.index("mkdir -p results &&")].splitlines())
+        environment = self.environment()
+        environment["PATH"] = f"{harness.Settings.ptpkg.parent}:{environment['PATH']}"
+        for job in ("base-1-0", "top-1-0", "publish"):
+            shutil.rmtree(machine)
+            shutil.copytree(kept, machine / "results")
+            done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=machine, env={**environment, "PTPKG_JOB": job},
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            (machine / "job.tar").rename(kept / f"{job}.tar")
+        self.assertEqual(len(harness.artifacts(machine / "dist")), 2)
+        self.assertIn("top", (machine / "dist/conda/linux-64/repodata.json").read_text())
 
 
 if __name__ == "__main__":

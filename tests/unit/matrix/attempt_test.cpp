@@ -89,6 +89,24 @@ TEST_F(AttemptTest, ACancelledRunStopsItsWorkers) {
   EXPECT_THAT(first.Renew(), FailsWith(ErrorCode::kCancelled, HasSubstr("the run was cancelled")));
 }
 
+TEST_F(AttemptTest, NoAttemptBeginsInACancelledRun) {
+  ASSERT_OK(WriteFile(env_->fs, run_.CancelFile(), ""));
+  EXPECT_THAT(Attempt::Begin(env_, run_, job_, "h"),
+              FailsWith(ErrorCode::kCancelled, "the run was cancelled"));
+  EXPECT_TRUE(Attempts().empty());
+}
+
+TEST_F(AttemptTest, AnAttemptThatCannotBeginHasEnded) {
+  // The directory, and its first file: three operations are those of the second.
+  for (std::uint64_t number = 2; number < 12; ++number) {
+    test::FaultFs fs(env_->fs, {.number = number, .scope = test::FaultScope::kMutating});
+    Env faulty = WithFs(env_, fs);
+    const Result<Attempt> begun = Attempt::Begin(faulty, run_, job_, "h");
+    if (begun) break;
+    EXPECT_TRUE(Attempts().back().end.has_value()) << number;
+  }
+}
+
 TEST_F(AttemptTest, AnInterruptEndsTheWaiting) {
   Attempt first = Begin();
   env_.clock.OnSleep([&] { env_.cancel.Cancel(); });

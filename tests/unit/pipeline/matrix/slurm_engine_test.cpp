@@ -25,6 +25,8 @@ class SlurmEngineTest : public ::testing::Test {
     process_.On("squeue", [this](const Command&) {
       ExitStatus status;
       status.output = queue_;
+      if (squeue_failures_ > 0) status.code = 1;
+      squeue_failures_ -= squeue_failures_ > 0 ? 1 : 0;
       return status;
     });
   }
@@ -52,6 +54,7 @@ class SlurmEngineTest : public ::testing::Test {
   std::string queue_;
   std::size_t fails_at_ = 0;
   bool is_lost_ = false;
+  int squeue_failures_ = 0;
   ExitStatus failure_;
 };
 
@@ -82,6 +85,22 @@ TEST_F(SlurmEngineTest, ASubmissionThatNeverArrivedIsRepeated) {
   failure_.timed_out = true;
   EXPECT_OK(Submit());
   EXPECT_EQ(submitted_.size(), 4U);
+}
+
+TEST_F(SlurmEngineTest, ASubmissionIsNotRepeatedBeforeTheQueueAnswers) {
+  fails_at_ = 2;
+  failure_.timed_out = true;
+  squeue_failures_ = 2;
+  EXPECT_OK(Submit());
+  EXPECT_EQ(submitted_.size(), 3U);
+}
+
+TEST_F(SlurmEngineTest, WithoutAnAnswerNobodyKnowsAndNothingIsRepeated) {
+  fails_at_ = 2;
+  failure_.timed_out = true;
+  squeue_failures_ = 100;
+  EXPECT_THAT(Submit(), FailsWith(ErrorCode::kCommandFailed, HasSubstr("squeue")));
+  EXPECT_EQ(submitted_.size(), 2U);
 }
 
 TEST_F(SlurmEngineTest, ARefusalIsFinal) {
