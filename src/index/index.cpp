@@ -103,7 +103,8 @@ Result<IndexSummary> IndexFolder(Env& env, const AbsPath& root, const FolderInde
         .WithHint("remove --per-backend: conda distinguishes backends by build strings");
   }
   if (conda) {
-    PTPKG_TRY(IndexSummary summary, IndexConda(env, root, {.known = {}, .without = {}, .parts = options.channel}));
+    PTPKG_TRY(IndexSummary summary,
+              IndexConda(env, root, {.known = {}, .without = {}, .parts = options.channel}));
     PTPKG_TRY(const std::vector<SkippedPackage> misplaced, FindMisplacedInChannel(env, root, names));
     SkipMisplaced(env, misplaced, summary);
     return summary;
