@@ -32,7 +32,7 @@ using Group = std::vector<Row>;
 using Groups = std::map<std::string, Group>;
 using Kept = std::set<const Row*>;
 
-bool ComesBefore(const Row& left, const Row& right) {
+bool IsNewerRow(const Row& left, const Row& right) {
   if (const auto order = left.choice.version <=> right.choice.version; order != 0) return order > 0;
   const auto key = [](const Row& row) {
     return std::tuple(RowInteger(*row.json, "build_number"), RowTimestampMs(*row.json), row.choice.build);
@@ -56,7 +56,7 @@ Groups GroupRows(const Json& repodata) {
   for (const auto& [file_name, row] : repodata.at("packages").items()) {
     if (!replaced.contains(file_name)) add(file_name, row);
   }
-  for (auto& [name, group] : groups) std::stable_sort(group.begin(), group.end(), ComesBefore);
+  for (auto& [name, group] : groups) std::stable_sort(group.begin(), group.end(), IsNewerRow);
   return groups;
 }
 

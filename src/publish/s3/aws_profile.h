@@ -11,7 +11,7 @@ namespace ptpkg::publish {
 struct AwsSettings {
   std::string region = {};         ///< AWS_REGION, AWS_DEFAULT_REGION, the profile; "" = not set.
   std::string endpoint = {};       ///< AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile; "" = AWS itself.
-  std::string endpoint_from = {};  ///< Where `endpoint` is set, for messages: "AWS_ENDPOINT_URL".
+  std::string endpoint_from = {};  ///< The setting that gave `endpoint`, for messages: "AWS_ENDPOINT_URL".
 };
 
 /// Reads the profile in AWS_PROFILE, or "default". Errors: kInvalidInput at a malformed line, kIo.

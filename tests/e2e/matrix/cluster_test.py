@@ -142,7 +142,7 @@ class Cluster(unittest.TestCase):
         command = ["sbatch", "--parsable", "--comment=key", "--output=/dev/null", "--wrap=true"]
         before = len(self.cluster.jobs())
         with self.assertRaises(subprocess.TimeoutExpired):
-            self.cluster.login.run(["timeout", "--foreground", "100", *command], env=environment, timeout=3)
+            self.cluster.login.run(["timeout", "--foreground", "100", *command], env=environment, timeout=3)  # allowed: sbatch never ends
         self.cluster.login.kill("sleep", "86400")
         self.assertEqual(len(self.cluster.jobs()), before + 1)
         self.cluster.login.run(command, env=environment)
