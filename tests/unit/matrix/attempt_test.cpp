@@ -19,7 +19,7 @@ class AttemptTest : public MatrixTest {
   }
   std::vector<AttemptState> Attempts() { return test::Must(ReadAttempts(env_, run_, job_)); }
 
-  Run run_;
+  matrix::Run run_;
   Job job_;
 };
 

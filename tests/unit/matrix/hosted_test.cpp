@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 Run RunOf(const graph::Plan& plan, Publishing publishing) {
-  Run run{.folder = AbsPath::Literal("/shared/run")};
+  matrix::Run run{.folder = AbsPath::Literal("/shared/run")};
   run.settings.key = "abc";
   run.graph = GroupNodes(plan, publishing);
   return run;

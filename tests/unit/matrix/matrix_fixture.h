@@ -42,8 +42,8 @@ inline graph::Plan TorchPlan() {
 
 class MatrixTest : public ::testing::Test {
  protected:
-  Run NewRun(const graph::Plan& plan = TorchPlan()) {
-    Run run{.folder = env_.dir().path() / "run"};
+  matrix::Run NewRun(const graph::Plan& plan = TorchPlan()) {
+    matrix::Run run{.folder = env_.dir().path() / "run"};
     run.settings = {.key = "abc",
                     .version = "1 (c)",
                     .engine = "local",

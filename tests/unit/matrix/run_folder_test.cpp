@@ -19,8 +19,8 @@ class RunFolderTest : public MatrixTest {
 };
 
 TEST_F(RunFolderTest, ARunIsReadAsItWasWritten) {
-  const Run run = NewRun();
-  ASSERT_OK_AND_ASSIGN(const Run read, OpenRun(env_, run.folder, "1 (c)"));
+  const matrix::Run run = NewRun();
+  ASSERT_OK_AND_ASSIGN(const matrix::Run read, OpenRun(env_, run.folder, "1 (c)"));
   EXPECT_EQ(read.settings.output, run.settings.output);
   EXPECT_EQ(read.settings.lease_seconds, 10U);
   EXPECT_EQ(JobsToJson(read.graph), JobsToJson(run.graph));
@@ -29,27 +29,27 @@ TEST_F(RunFolderTest, ARunIsReadAsItWasWritten) {
 }
 
 TEST_F(RunFolderTest, OnlyThePtpkgThatStartedARunReadsIt) {
-  const Run run = NewRun();
+  const matrix::Run run = NewRun();
   EXPECT_THAT(OpenRun(env_, run.folder, "2 (d)"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("is from ptpkg 1 (c), but this is ptpkg 2 (d)")));
 }
 
 TEST_F(RunFolderTest, AnEditedRunIsRefused) {
-  const Run run = NewRun();
+  const matrix::Run run = NewRun();
   Change(run.folder / "run.json", "\"lease_seconds\": 10", "\"lease_seconds\": 11");
   EXPECT_THAT(OpenRun(env_, run.folder, "1 (c)"),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("was edited")));
 }
 
 TEST_F(RunFolderTest, AnEditedPlanIsRefused) {
-  const Run run = NewRun();
+  const matrix::Run run = NewRun();
   Change(run.PlanFile(), "\"options\": {}", "\"options\": {\"force\": \"\"}");
   EXPECT_THAT(ReadPlan(env_, run),
               FailsWith(ErrorCode::kInvalidInput, HasSubstr("was edited after the run started")));
 }
 
 TEST_F(RunFolderTest, ADirectoryWithFilesIsNoPlaceForARun) {
-  const Run run = NewRun();
+  const matrix::Run run = NewRun();
   EXPECT_THAT(CreateRun(env_, run, TorchPlan()),
               FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is not empty")));
   EXPECT_THAT(OpenRun(env_, env_.dir().path(), "1"),
@@ -62,18 +62,18 @@ TEST_F(RunFolderTest, ACallThatWasKilledLeavesNoPartOfARun) {
     test::FaultFs fs(
         env->fs, {.number = number, .scope = test::FaultScope::kMutating, .after = test::FaultAfter::kDead});
     Env faulty = WithFs(env, fs);
-    Run run{.folder = env.dir().path() / "run"};
+    matrix::Run run{.folder = env.dir().path() / "run"};
     run.graph = GroupNodes(TorchPlan(), Publishing::kInEachJob);
     const Result<void> made = CreateRun(faulty, run, TorchPlan());
     if (made) break;
-    const Result<Run> opened = OpenRun(env, run.folder, "");
+    const Result<matrix::Run> opened = OpenRun(env, run.folder, "");
     if (opened) EXPECT_OK(ReadPlan(env, *opened)) << number;
     ASSERT_LT(number, 200U);
   }
 }
 
 TEST_F(RunFolderTest, ADamagedRecordCountsAsMissing) {
-  const Run run = NewRun();
+  const matrix::Run run = NewRun();
   const AbsPath attempt = run.AttemptsFolder(run.graph.jobs[0]) / "1";
   ASSERT_OK(env_->fs.MakeDir(attempt));
   ASSERT_OK(WriteFile(env_->fs, attempt / "end.json", "{"));

@@ -24,7 +24,7 @@ class StatusTest : public MatrixTest {
   }
   std::set<std::size_t> ToRun() { return JobsToRun(run_, test::Must(ReadAllAttempts(env_, run_))); }
 
-  Run run_;
+  matrix::Run run_;
 };
 
 TEST_F(StatusTest, JobsAreWhatTheirRecordsSay) {
