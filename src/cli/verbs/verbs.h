@@ -38,6 +38,7 @@ Verb ShellVerb();
 Verb DoctorVerb();
 Verb BenchVerb();
 Verb CacheVerb();
+Verb MatrixVerb();
 Verb RunNodeVerb();
 Verb ExplainVerb();
 Verb CompletionVerb();
