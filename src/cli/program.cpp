@@ -4,8 +4,6 @@
 
 namespace ptpkg::cli {
 
-Verb MatrixVerb();
-
 namespace {
 
 std::vector<Option> CommonOptions(CommonFlags& flags) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fmt/core.h>
 
 #include "recipe/document/sections.h"
@@ -238,15 +239,39 @@ Result<std::vector<std::string>> ReadDeviceCode(Reader& reader, const Node& node
 }
 
 /// 0 without the key, or where the variant leaves it empty.
-Result<std::uint64_t> ReadMemoryPerJob(Reader& reader, const Node* node) {
+Result<std::uint64_t> ReadMemory(Reader& reader, const Node* node) {
   if (node == nullptr) return std::uint64_t{0};
   PTPKG_TRY(const std::string text, reader.ReadText(*node));
   if (text.empty()) return std::uint64_t{0};
   constexpr std::uint64_t kLeast = 1'000'000;  // less is a number without its unit
   const auto bytes = ParseBytes(text);
   if (bytes && *bytes >= kLeast) return *bytes;
-  return InvalidExtra(fmt::format("'{}' is not an amount of memory", text), node->span)
+  return InvalidExtra(fmt::format("'{}' is not a size", text), node->span)
       .WithHint("give a size of at least 1 MB with its unit, such as 1.5 GB or 3 GiB");
+}
+
+/// A whole number of `resources`; 0 without the key, or where the variant leaves it empty.
+Result<std::uint64_t> ReadCount(Reader& reader, const Node* node, std::uint64_t most) {
+  if (node == nullptr) return std::uint64_t{0};
+  PTPKG_TRY(const std::string text, reader.ReadText(*node));
+  if (text.empty()) return std::uint64_t{0};
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number <= most) return number;
+  return InvalidExtra(fmt::format("'{}' is not a whole number of at most {}", text, most), node->span);
+}
+
+Result<JobResources> ReadResources(Reader& reader, const Node* node) {
+  constexpr std::uint64_t kMostCores = 4096;
+  constexpr std::uint64_t kMostGpus = 64;
+  constexpr std::uint64_t kMostMinutes = 525'600;  // a year
+  JobResources resources;
+  PTPKG_TRY(resources.cores, ReadCount(reader, FindIn(node, "cores"), kMostCores));
+  PTPKG_TRY(resources.memory_bytes, ReadMemory(reader, FindIn(node, "memory")));
+  PTPKG_TRY(resources.disk_bytes, ReadMemory(reader, FindIn(node, "disk")));
+  PTPKG_TRY(resources.gpus, ReadCount(reader, FindIn(node, "gpus"), kMostGpus));
+  PTPKG_TRY(resources.minutes, ReadCount(reader, FindIn(node, "minutes"), kMostMinutes));
+  return resources;
 }
 
 /// Nothing without the key; a script that runs nothing would leave the edit unbuilt.
@@ -309,7 +334,8 @@ Result<PtpkgExtra> ReadPtpkgExtra(Reader& reader, const Node* section, const Tex
     PTPKG_TRY(extra.slices, ReadSlices(reader, *slices, extra.device_code));
   }
   PTPKG_TRY(extra.allow_empty, reader.BoolOf(section, "allow_empty", false));
-  PTPKG_TRY(extra.memory_per_job, ReadMemoryPerJob(reader, section->Find("memory_per_job")));
+  PTPKG_TRY(extra.memory_per_job, ReadMemory(reader, section->Find("memory_per_job")));
+  PTPKG_TRY(extra.resources, ReadResources(reader, section->Find("resources")));
   PTPKG_TRY(extra.resume, reader.BoolOf(section, "resume", true));
   PTPKG_TRY(extra.dev_script, ReadDevScript(reader, section->Find("dev")));
   return extra;

@@ -187,6 +187,15 @@ struct GpuSlices {
   std::string cuda = {};                ///< With `variant`: lowest version of CUDA; "": by the local version.
 };
 
+/// extra.ptpkg.resources: what `ptpkg matrix` asks of a machine for the build. 0: not given.
+struct JobResources {
+  std::uint64_t cores = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t disk_bytes = 0;
+  std::uint64_t gpus = 0;
+  std::uint64_t minutes = 0;
+};
+
 /// extra.ptpkg of the recipe.
 struct PtpkgExtra {
   std::vector<std::string> formats = {"conda", "tar.bz2", "wheel"};  ///< Formats that this recipe can make.
@@ -207,7 +216,8 @@ struct PtpkgExtra {
   /// Peak memory of one compiler in bytes; 0: by its language. It decides how many jobs run,
   /// and nothing in the results: no key holds it, and so no codec.
   std::uint64_t memory_per_job = 0;
-  bool resume = true;  ///< The script may run again where it was interrupted.
+  JobResources resources = {};  ///< Where a build runs, not what it makes: in no key, and so in no codec.
+  bool resume = true;           ///< The script may run again where it was interrupted.
   /// Script of `ptpkg dev` after the first whole build; without lines and file: the build's script. It makes
   /// no package, so no codec writes it.
   BuildScript dev_script = {};

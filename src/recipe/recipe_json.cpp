@@ -7,6 +7,8 @@
 
 #include "recipe/recipe_json.h"
 
+#include <utility>
+
 #include "recipe/git_url.h"
 #include "support/text/json.h"
 
@@ -151,6 +153,17 @@ Json SlicesToJson(const GpuSlices& slices) {
   return members.Add("cuda", slices.cuda).Take();
 }
 
+Json ResourcesToJson(const JobResources& resources) {
+  Members members;
+  for (const auto& [name, value] :
+       {std::pair("cores", resources.cores), std::pair("memory", resources.memory_bytes),
+        std::pair("disk", resources.disk_bytes), std::pair("gpus", resources.gpus),
+        std::pair("minutes", resources.minutes)}) {
+    if (value > 0) members.Add(name, value);
+  }
+  return members.Take();
+}
+
 Json PtpkgToJson(const PtpkgExtra& extra) {
   Members layouts;
   for (const auto& [family, layout] : extra.layouts) layouts.Add(family.c_str(), LayoutToJson(layout));
@@ -158,6 +171,7 @@ Json PtpkgToJson(const PtpkgExtra& extra) {
   // Without a list, the build decides.
   if (extra.formats_given) members.Add("formats", extra.formats);
   if (extra.memory_per_job > 0) members.Add("memory_per_job", extra.memory_per_job);
+  members.Add("resources", ResourcesToJson(extra.resources));
   if (!extra.resume) members.Add("resume", false);
   members.Add("dev", Members().Add("script", ScriptToJson(extra.dev_script)).Take());
   return members.Add("layouts", layouts.Take())

@@ -40,6 +40,7 @@ Verb SourceVerb();
 Verb DoctorVerb();
 Verb BenchVerb();
 Verb CacheVerb();
+Verb MatrixVerb();
 Verb RunNodeVerb();
 Verb ExplainVerb();
 Verb CompletionVerb();

@@ -25,7 +25,7 @@ constexpr std::array<const char*, 6> kEngines = {"local", "slurm", "github", "gi
 Result<std::map<std::pair<std::string, std::string>, double>> LastTimes(Env& env, const AbsPath& output) {
   PTPKG_TRY(const publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
   std::map<std::pair<std::string, std::string>, double> times;
-  for (const Json& time : Json::array()) {
+  for (const Json& time : folder.times()) {
     if (!time.is_object() || time.value("ran", Json(false)) != true) continue;
     const Json seconds = time.value("seconds", Json());
     if (seconds.is_number())

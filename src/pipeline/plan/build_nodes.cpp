@@ -78,11 +78,22 @@ Result<void> SetBuildInputs(Env& env, const PlanInputs& inputs, const ResolvedBu
   return Ok();
 }
 
+/// Of the machine that `ptpkg matrix` looks for.
+void SetResources(const recipe::JobResources& resources, graph::Node& node) {
+  for (const auto& [name, value] :
+       {std::pair("cores", resources.cores), std::pair("memory", resources.memory_bytes),
+        std::pair("disk", resources.disk_bytes), std::pair("gpus", resources.gpus),
+        std::pair("minutes", resources.minutes)}) {
+    if (value > 0) node.options.emplace(name, std::to_string(value));
+  }
+}
+
 void SetBuildOptions(const BuildRequest& request, const recipe::Recipe& recipe, graph::Node& node) {
   node.places.emplace("log", publish::OutputFolder::LogFileOf(request.output, recipe.FileStem(), "build"));
   if (request.keep_work) node.options.emplace("keep-work", "");
   if (recipe.ptpkg.memory_per_job > 0)
     node.options.emplace("memory-per-job", std::to_string(recipe.ptpkg.memory_per_job));
+  SetResources(recipe.ptpkg.resources, node);
   if (!recipe.ptpkg.device_code.empty())
     node.options.emplace("device-code", Join(recipe.ptpkg.device_code, "\n"));
   if (!request.preflight) node.options.emplace("no-preflight", "");

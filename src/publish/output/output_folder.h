@@ -72,6 +72,8 @@ class OutputFolder {
   /// that has changed since.
   Result<std::vector<ArtifactRecord>> Listed();
 
+  /// The times of the last run, as StageTimeToJson writes them.
+  [[nodiscard]] const Json& times() const { return times_; }
   /// The times that the manifest has of the variant whose publication brought the artifact at `path`, as
   /// StageTimeToJson writes them; none for a path that it does not list.
   [[nodiscard]] Json TimesOf(const RelPath& path) const;

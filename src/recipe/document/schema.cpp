@@ -215,6 +215,7 @@ constexpr Rule kSlices[] = {
     {"gpus", Shape::kTexts}, {"ptx"}, {"allow", Shape::kTexts}, {"compact"}, {"variant"}, {"cuda"},
 };
 constexpr Rule kDev[] = {{"script", Shape::kTextsOrMapping, kScript}};
+constexpr Rule kResources[] = {{"cores"}, {"memory"}, {"disk"}, {"gpus"}, {"minutes"}};
 constexpr Rule kPtpkgOutput[] = {
     {"formats", Shape::kTexts},
     {"layouts", Shape::kMapping, kLayouts},
@@ -225,6 +226,7 @@ constexpr Rule kPtpkgOutput[] = {
     {"allow_empty"},
     {"resume"},
     {"memory_per_job"},
+    {"resources", Shape::kMapping, kResources},
     {"device_code", Shape::kTexts},
     {"slices", Shape::kTextsOrMapping, kSlices},
     {"dev", Shape::kMapping, kDev},
