@@ -87,6 +87,25 @@ class Bootstrap(unittest.TestCase):
         machine = Machine(self.folder, {"dpkg-query": NOTHING_INSTALLED, "id": "echo 0", "apt-get": "exit 0"})
         self.fails_with(machine, "these are still missing")
 
+    def sudo_calls(self, policy_exists):
+        """The commands for root, apart from `apt-get update`, of a run in which apt-get fails."""
+        log = Path(self.folder, "calls")
+        sudo = f"""[ "$1" = -n ] && exit 0; [ "$1" = test ] && exit {0 if policy_exists else 1}
+            echo "$@" >>{log}; case "$*" in *" update"*) exit 0;; *apt-get*) echo "E: Sub-process dpkg"; exit 100;; esac"""
+        machine = Machine(self.folder, {"dpkg-query": NOTHING_INSTALLED, "id": "echo 1000", "sudo": sudo})
+        self.fails_with(machine, "could not install the missing packages")
+        return [line.split() for line in log.read_text().splitlines() if not line.endswith(" update")]
+
+    def test_packages_start_no_server(self):
+        install, apt, remove = self.sudo_calls(policy_exists=False)
+        self.assertEqual((install[0], install[-1]), ("install", "/usr/sbin/policy-rc.d"))
+        self.assertIn("apt-get", apt)
+        self.assertEqual(remove, ["rm", "-f", "/usr/sbin/policy-rc.d"])
+
+    def test_the_policy_of_the_machine_stays(self):
+        apt, = self.sudo_calls(policy_exists=True)
+        self.assertIn("apt-get", apt)
+
     def test_not_debian(self):
         self.fails_with(Machine(self.folder, {}), "this is not a Debian system", "hint: use Debian 12")
 
