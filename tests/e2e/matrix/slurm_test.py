@@ -1,0 +1,43 @@
+"""`ptpkg matrix --on slurm` on real daemons: a release of 24 packages on three hosts, and submissions that time out."""
+
+import harness
+from toy_matrix import JOBS, ToyMatrix
+
+
+class Slurm(ToyMatrix):
+    def test_three_hosts_make_what_one_makes(self):
+        self.start()
+        tally = self.finish("none")
+        self.assertEqual((tally.attempts, tally.scripts, tally.resumes), (JOBS, 24, 0))
+        again = self.place / "again"
+        self.matrix(*self.all_recipes(), "--on", "slurm", "--run", again, "--output", self.output)
+        self.run_folder = again
+        self.assertEqual(self.finish("none, and all results are stored").scripts, 24)
+
+    def test_a_submission_that_timed_out_is_found_and_not_repeated(self):
+        for then in ("exit 1", "exec sleep 86400"):
+            with self.subTest(sbatch=then):
+                self.run_folder, self.output, self.cache = (self.place / f"{name}-{then.split()[0]}" for name in ("run", "dist", "cache"))
+                (self.gates / "started").unlink(missing_ok=True)
+                before = len(self.cluster.jobs())
+                self.start(path=self.cluster.broken_sbatch(then))
+                tally = self.finish(f"sbatch was heard, then: {then}")
+                self.assertEqual((tally.attempts, tally.scripts, tally.resumes), (JOBS, 24, 0))
+                self.assertEqual(len(self.cluster.jobs()) - before, JOBS)
+
+    def test_a_cluster_without_what_a_job_wants_is_refused_before_anything_is_submitted(self):
+        recipe = self.recipes / "core/recipe.yaml"
+        text = recipe.read_text()
+        self.addCleanup(recipe.write_text, text)
+        for resources, said in (("cores: 64", "64 cores"), ("memory: 1 TB", "memory"), ("gpus: 2", "GPU")):
+            with self.subTest(resources=resources):
+                before = self.cluster.jobs()
+                recipe.write_text(text.replace("cores: 1, memory: 100 MB", resources))
+                done = self.start(exit_code=6)
+                self.assertIn(said, done.stderr)
+                self.assertIn("core-cpu-1-0", done.stderr)
+                self.assertEqual(self.cluster.jobs(), before)
+
+
+if __name__ == "__main__":
+    harness.main()
