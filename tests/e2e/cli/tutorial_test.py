@@ -2,9 +2,8 @@
 of the page.
 
 On a page, "File `name`:" stands before the block with that file's text. Commands are in sh blocks; a text block after
-one shows lines that the commands print, in that order, with "…" for what may differ. Each block says its kind. In console blocks,
-lines that begin with "$ " are commands of one shell, and what follows is what they print; times, sizes and
-shares may differ, and a line "…" stands for any lines.
+one shows lines that the commands print, in that order, with "…" for what may differ. Each block says its kind. console_pages.py says what
+console blocks are.
 """
 
 import re
@@ -12,29 +11,10 @@ import shutil
 import subprocess
 
 import harness
+from console_pages import MEASURED, assert_shown, console_commands, pattern_of
 
 BLOCK = re.compile(r"(?:^File `(?P<file>[^`]+)`:\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```\n", re.MULTILINE | re.DOTALL)
-
-
-CONSOLE = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
-MEASURED = re.compile(r"\d+(?:\.\d+)? (?:s|min|B|kB|MB)\b|\d+%|\d+(?= bytes)")
 BENCHMARK = re.compile(r"`(bench/\w+\.py) --only (\w+)`")
-
-
-def pattern_of(line: str) -> re.Pattern:
-    return re.compile(".*".join(re.escape(part) for part in line.split("…")))
-
-
-def console_commands(text: str) -> list[tuple[str, list[str]]]:
-    """Each command of the console blocks, and the lines shown below it."""
-    commands: list[tuple[str, list[str]]] = []
-    for block in CONSOLE.findall(text):
-        for line in block.splitlines():
-            if line.startswith("$ "):
-                commands.append((line[2:], []))
-            else:
-                commands[-1][1].append(line)
-    return commands
 
 
 LONG_RECIPE = """\
@@ -91,7 +71,7 @@ class Tutorial(harness.Case):
                 commands.append((block["text"], printed))
             elif block["kind"] == "text":
                 self.assertTrue(printed, f"{page}: output without a command: {block['text']}")
-                self.compare(masked.sub("…", block["text"]), printed)
+                assert_shown(masked.sub("…", block["text"]), printed)
         return commands
 
     def run_shell(self, commands: str) -> str:
@@ -101,14 +81,6 @@ class Tutorial(harness.Case):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(done.returncode, 0, f"\n{commands}\n{done.stdout}")
         return done.stdout
-
-    def compare(self, shown: str, printed: str) -> None:
-        rest = printed.splitlines()
-        for line in shown.splitlines():
-            pattern = pattern_of(line)
-            while rest and not pattern.fullmatch(rest[0]):
-                rest.pop(0)
-            self.assertTrue(rest, f"the page shows\n  {line}\nbut this was printed:\n{printed}")
 
     def test_first_steps_and_readme(self):
         work = self.scratch / "work"
@@ -127,7 +99,7 @@ class Tutorial(harness.Case):
         for (command, shown), text in zip(commands, printed.split(f"{mark}\n")[1:], strict=True):
             with self.subTest(command):
                 lines = [MEASURED.sub("…", line) for line in shown if line != "…"]
-                self.compare("\n".join(lines), text)
+                assert_shown("\n".join(lines), text)
                 if shown and shown[-1] != "…":
                     self.assertRegex(text.splitlines()[-1], pattern_of(lines[-1]), "the last line shown is not the last")
 
@@ -225,9 +197,9 @@ class Tutorial(harness.Case):
         self.assertEqual(MEASURED.sub("…", "in 21 s, 4 of 4, 3.1 MB, 28% of 9 B; 27 bytes"), "in …, 4 of 4, …, … of …; … bytes")
 
     def test_a_page_that_shows_what_is_not_printed_fails(self):
-        self.compare("a…z\nlast\n", "first\na to z\nbetween\nlast\n")
+        assert_shown("a…z\nlast\n", "first\na to z\nbetween\nlast\n")
         with self.assertRaises(AssertionError):
-            self.compare("last\nfirst\n", "first\nlast\n")
+            assert_shown("last\nfirst\n", "first\nlast\n")
 
 
 if __name__ == "__main__":
