@@ -83,7 +83,7 @@ class Matrix:
         return run
 
     def until_idle(self) -> None:
-        self.cluster.wait_for(lambda: not self.cluster.client("squeue", "--noheader", "--states=pending,running,completing").stdout, 600)
+        self.cluster.wait_for(lambda: not self.cluster.queued(), 600)
 
     def check(self, run: pathlib.Path) -> None:
         states = {job["state"] for job in json.loads(self.call("matrix", "status", run, "--json"))["jobs"]}
@@ -110,7 +110,7 @@ class Matrix:
     def by_hand(self, recipes: list[pathlib.Path]) -> float:
         """The same commands by a script that calls sbatch once for each job."""
         run = self.start(recipes, self.programs("no-sbatch", {"sbatch": NO_SBATCH}))
-        jobs = json.loads((run / "run.json").read_text())["jobs"]
+        jobs = json.loads((run / "run.json").read_text())["body"]["jobs"]
         lines = ["set -e"]
         names = {job["id"]: f"j{number}" for number, job in enumerate(jobs)}
         for job in jobs:

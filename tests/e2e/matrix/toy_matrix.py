@@ -33,7 +33,6 @@ PACKAGES = {"core": ("core-${{ backend }}", "", {"backend": BACKENDS}),
             "lib": ("lib-${{ backend }}-${{ flavour }}", '"core-${{ backend }} ==1"', {"backend": BACKENDS, "flavour": list("abc")}),
             "ext": ("ext-${{ backend }}-${{ flavour }}", '"lib-${{ backend }}-${{ flavour }} ==1"', {"backend": BACKENDS, "flavour": list("ab")})}
 ARTIFACTS, JOBS = 24, 25  # the last job writes the index
-QUEUED = ("waiting", "running")
 
 
 class Attempts(typing.NamedTuple):
@@ -63,6 +62,7 @@ class ToyMatrix(harness.Case):
             (folder / "variants.yaml").write_text(json.dumps(variants))
             (folder / "build.sh").write_text(SCRIPT.format(gates=cls.gates))
         cls.local = cls.local_run()
+        (cls.gates / "started").unlink()
 
     @classmethod
     def local_run(cls) -> dict[str, str]:
@@ -88,7 +88,7 @@ class ToyMatrix(harness.Case):
         for path in self.gates.iterdir():
             path.unlink()
         self.cluster.client("scancel", "--user=root", check=False)
-        self.cluster.wait_for(lambda: not self.cluster.client("squeue", "--noheader", check=False).stdout)
+        self.cluster.wait_for(lambda: not self.cluster.queued())
         shutil.rmtree(self.place, ignore_errors=True)
 
     # ---- the program
@@ -98,7 +98,7 @@ class ToyMatrix(harness.Case):
         environment = self.environment(SLURM_CONF=str(self.cluster.conf))
         if path:
             environment["PATH"] = f"{path}:{environment['PATH']}"
-        done = self.cluster.login.run([harness.Settings.ptpkg, "matrix", *args], env=environment, check=False, **options)
+        done = self.cluster.login.run([harness.Settings.ptpkg, "matrix", *args], env=environment, check=False, cwd=self.place, **options)
         self.assertEqual(done.returncode, exit_code, f"\n$ ptpkg matrix {' '.join(map(str, args))}\n{done.stdout}{done.stderr}{self.cluster.logs()}")
         return done
 
@@ -143,8 +143,8 @@ class ToyMatrix(harness.Case):
         return f"{package}-1-0"
 
     def wait_until_still(self) -> dict[str, str]:
-        """Until no job waits or runs; the states then."""
-        self.cluster.wait_for(lambda: not set(self.states().values()) & set(QUEUED), harness.HANGS_AFTER_S)
+        """Until Slurm has no job in its queue; the states then."""
+        self.cluster.wait_for(lambda: not self.cluster.queued(), harness.HANGS_AFTER_S)
         return self.states()
 
     def finish(self, fault: str) -> Attempts:

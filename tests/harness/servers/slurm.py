@@ -53,7 +53,6 @@ ReturnToService=2
 SlurmctldTimeout=10
 SlurmdTimeout={node_timeout_s}
 MessageTimeout=5
-KillWait=2
 MinJobAge={min_job_age_s}
 MaxArraySize=10001
 MaxJobCount=20000
@@ -164,12 +163,14 @@ class Slurm:
         init.write_text("CREATE DATABASE IF NOT EXISTS slurm;\nCREATE USER IF NOT EXISTS slurm@'127.0.0.1';\n"
                         "GRANT ALL ON slurm.* TO slurm@'127.0.0.1';\nFLUSH PRIVILEGES;\n")
         options = ["--no-defaults", f"--datadir={data}", "--user=root"]
-        self.login.run([optional("mariadb-install-db"), *options, "--auth-root-authentication-method=normal", "--skip-test-db"])
+        # Its temporary files are named after its process, whose number another cluster's may have too.
+        environment = {**os.environ, "TMPDIR": str(self.root), "SLURM_CONF": str(self.conf)}
+        self.login.run([optional("mariadb-install-db"), *options, "--auth-root-authentication-method=normal", "--skip-test-db"], env=environment)
         self.login.start_process([self.mariadb, *options, "--bind-address=127.0.0.1", f"--socket={data}/socket", f"--init-file={init}",
-                                  "--innodb-buffer-pool-size=64M", "--skip-name-resolve"], self.root / "log/mariadb.log")
+                                  "--innodb-buffer-pool-size=64M", "--skip-name-resolve"], self.root / "log/mariadb.log", env=environment)
         self.wait_for(lambda: self.login.run(["bash", "-c", "</dev/tcp/127.0.0.1/3306"], check=False).returncode == 0)
         # It would detach only after its first connection to the database; the log tells no more than the connection below.
-        self.login.start_process([self.slurmdbd, "-D"], self.root / "log/slurmdbd.out", env={**os.environ, "SLURM_CONF": str(self.conf)})
+        self.login.start_process([self.slurmdbd, "-D"], self.root / "log/slurmdbd.out", env=environment)
         self.wait_for(lambda: self.login.run(["bash", "-c", "</dev/tcp/h0/6819"], check=False).returncode == 0)
         self.client("sacctmgr", "--immediate", "add", "cluster", "ptpkg")
 
@@ -237,6 +238,10 @@ class Slurm:
         lines = self.client("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T").stdout.split()
         return dict(line.split("|") for line in lines)
 
+    def queued(self) -> list[str]:
+        """Ids of jobs that wait, run or end at the moment."""
+        return self.client("squeue", "--noheader", "--array", "--format=%i").stdout.split()
+
     def node_states(self) -> dict[str, str]:
         done = self.client("sinfo", "--noheader", "--Node", "--format=%N|%T", check=False)
         return dict(line.split("|") for line in done.stdout.split())
@@ -251,8 +256,9 @@ class Slurm:
     def logs(self) -> str:
         """The last lines of each daemon's log, for the message of a failure."""
         parts = []
-        for log in sorted((self.root / "log").iterdir()):
-            parts += [f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-15:]]
+        for log in sorted((self.root / "log").glob("slurm*.log")):
+            lines = [line for line in log.read_text(errors="replace").splitlines() if "mpi/pmix" not in line]
+            parts += [f"--- {log.name}", *lines[-10:]]
         return "\n".join(parts)
 
     # ---- faults
