@@ -179,7 +179,7 @@ def main() -> int:
     if unknown := set(names) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     missed = 0
-    with Slurm(Settings(shared_mb=1024)) as cluster:
+    with Slurm(Settings(cpus=16, shared_mb=1024)) as cluster:
         for name in names:
             met, line = globals()[name](Matrix(cluster, options.ptpkg.resolve()), options)
             print(f"  {'ok  ' if met else 'MISS'} {line}", flush=True)

@@ -16,7 +16,7 @@ HELD = "lib-cu124-b"  # of the second level: one package needs it, and others of
 
 
 class Faults(ToyMatrix):
-    settings = Settings(accounting=shutil.which("slurmdbd", path="/usr/sbin:/usr/bin") is not None)
+    settings = Settings(cpus=16, accounting=shutil.which("slurmdbd", path="/usr/sbin:/usr/bin") is not None)
 
     def start_and_hold(self) -> str:
         """A run whose build of HELD waits; the host where it does."""

@@ -26,15 +26,15 @@ class Slurm(ToyMatrix):
         recipe = self.recipes / "core/recipe.yaml"
         text = recipe.read_text()
         self.addCleanup(recipe.write_text, text)
-        for resources, said in (("cores: 64", "64 cores"), ("memory: 1 TB", "memory"), ("gpus: 2", "GPU")):
-            with self.subTest(resources=resources):
-                before = self.cluster.jobs()
-                self.run_folder = self.place / resources.split(":")[0]
-                recipe.write_text(text.replace("cores: 1, memory: 100 MB", resources))
-                done = self.start(exit_code=3)
-                self.assertIn(said, done.stderr)
-                self.assertIn("core-cpu-1-0", done.stderr)
-                self.assertEqual(self.cluster.jobs(), before)
+        recipe.write_text(text.replace("100 MB", "1 TB"))
+        before = self.cluster.jobs()
+        done = self.start(exit_code=3)
+        self.assertIn("job 'core-cpu-1-0' asks for", done.stderr)
+        self.assertIn("partition 'build' has at most", done.stderr)
+        self.assertFalse(self.run_folder.exists())
+        done = self.start("--partition", "gpu", exit_code=4)
+        self.assertIn("no partition 'gpu'", done.stderr)
+        self.assertEqual(self.cluster.jobs(), before)
 
 
 if __name__ == "__main__":
