@@ -18,7 +18,7 @@ package: {{name: "{name}", version: "1"}}
 build: {{number: 0, string: "0", script: {{file: build.sh}}}}
 requirements: {{host: [{host}]}}
 about: {{license: MIT}}
-extra: {{ptpkg: {{formats: [conda], resources: {{cores: 1, memory: 100 MB}}}}}}
+extra: {{ptpkg: {{formats: [conda], memory_per_job: 100 MB}}}}
 """
 # The gates lie outside of the shared directory: they also work when that is full.
 SCRIPT = """\
@@ -46,7 +46,7 @@ class Attempts(typing.NamedTuple):
 class ToyMatrix(harness.Case):
     """Each test has a run, a cache and an output directory of its own in the directory that the hosts share."""
 
-    settings = Settings()
+    settings = Settings(cpus=16)  # a job without resources of its own asks for four
     lease_s = 20
 
     @classmethod
