@@ -13,6 +13,7 @@
 #include "cli/terminal_output.h"
 #include "cli/verbs/verbs.h"
 #include "support/internal_error.h"
+#include "support/process/standard_descriptors.h"
 #include "support/text/json.h"
 
 namespace ptpkg::cli {
@@ -157,6 +158,10 @@ int Run(const std::vector<std::string>& words) {
 }  // namespace ptpkg::cli
 
 int main(int argc, char** argv) {
+  if (const auto opened = ptpkg::OpenStandardDescriptors(); !opened) {
+    ptpkg::cli::PrintError(opened.error(), {});
+    return ptpkg::cli::kIoFailed;
+  }
   static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
   static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
   if (std::signal(SIGHUP, ptpkg::cli::OnSignal) == SIG_IGN)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <fmt/core.h>
 #include <functional>
@@ -256,6 +257,10 @@ class Parser {
 
   Result<void> TakeOutput() {
     PTPKG_TRY(const std::string value, Name());
+    const std::string_view last = std::string_view(value).substr(value.rfind('/') + 1);
+    // Without the '/', a file would get the name of the directory.
+    if (last.empty() || last == "." || last == "..")
+      return ErrnoError(EISDIR, fmt::format("cannot write '{}'", value));
     PTPKG_TRY(command_.output, AbsPath::Resolve(cwd_, value));
     return Ok();
   }
@@ -367,6 +372,11 @@ void Print(const PatchelfCommand& command, const ElfSummary& summary) {
 Result<void> PatchOne(Fs& fs, const AbsPath& cwd, const PatchelfCommand& command, const std::string& name) {
   // patchelf writes through a symlink, so the file that it leads to is edited.
   const auto file = fs.RealPath(name.starts_with('/') ? name : fmt::format("{}/{}", cwd.str(), name));
+  // A pipe behind /dev/stdin has no path, but it can be looked at.
+  const auto given = AbsPath::Resolve(cwd, name);
+  if (!file && given) {
+    if (const auto stat = fs.Stat(*given)) PTPKG_CHECK(CheckFile(*stat, name));
+  }
   if (!file) return SystemError(file.error(), "getting info about", name);
   PTPKG_TRY(const FileStat stat, fs.Stat(*file));
   PTPKG_CHECK(CheckFile(stat, name));

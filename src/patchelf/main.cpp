@@ -11,6 +11,7 @@
 
 #include "patchelf/command.h"
 #include "support/internal_error.h"
+#include "support/process/standard_descriptors.h"
 
 namespace {
 
@@ -34,6 +35,7 @@ int Run(const std::vector<std::string>& words) {
 
 // A signal ends it as any program: an edit in progress has its undo record.
 int main(int argc, char** argv) {
+  if (const auto opened = ptpkg::OpenStandardDescriptors(); !opened) return Fail(opened.error());
   // A reader that closes its pipe early, like head, must not end the run before all files are edited.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   try {

@@ -56,6 +56,34 @@ bool IsDeviceName(const AbsPath& path) {
   return (name.starts_with("/dev/") && !name.starts_with("/dev/shm/")) || name.starts_with("/proc/");
 }
 
+/// The same failure in words about the output: users do not know the files beside it.
+Error Unwritable(const Error& error, const AbsPath& output) {
+  if (error.sys_errno() == 0) return error;
+  return ErrnoError(error.sys_errno(), fmt::format("cannot write '{}'", output.str()));
+}
+
+/// The file that open(2) finds or makes under the name `output`: the last one of a chain of links, also where
+/// it is missing.
+Result<AbsPath> FollowLinks(Fs& fs, AbsPath output) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int followed = 0; followed < kMostLinks; ++followed) {
+    PTPKG_TRY(const bool exists, Exists(fs, output));
+    if (!exists) return output;
+    PTPKG_TRY(const FileStat own, fs.Lstat(output));
+    if (own.kind != FileKind::kSymlink) return output;
+    PTPKG_TRY(const std::string target, fs.ReadLink(output));
+    const std::string text =
+        target.starts_with('/') ? target : fmt::format("{}/{}", output.Parent().str(), target);
+    const std::size_t name = text.rfind('/') + 1;
+    // "..", "." and the end of "folder/" are directories.
+    const bool is_folder = text.find_first_not_of('.', name) == std::string::npos && text.size() - name < 3;
+    if (is_folder) return fs.RealPath(text);
+    PTPKG_TRY(const AbsPath folder, fs.RealPath(text.substr(0, name)));
+    PTPKG_TRY(output, AbsPath::Resolve(folder, text.substr(name)));
+  }
+  return ErrnoError(ELOOP, fmt::format("cannot follow '{}'", output.str()));
+}
+
 /// The edited content of `file` in memory.
 Result<std::vector<std::byte>> EditedContent(File& file, const elf::EditPlan& plan) {
   std::vector<std::byte> content(plan.new_size);
@@ -85,11 +113,10 @@ Result<bool> CopyRights(Fs& fs, const AbsPath& output, const AbsPath& copy) {
 /// written into.
 Result<bool> ReplaceOutput(Fs& fs, const AbsPath& input, AbsPath output, const elf::EditPlan& plan,
                            const elf::Edits& edits) {
+  PTPKG_TRY(output, FollowLinks(fs, output));
   PTPKG_TRY(const bool exists, Exists(fs, output));
-  if (exists) {
-    PTPKG_TRY(output, fs.RealPath(output.str()));
-  }
-  PTPKG_CHECK(fs.Stat(output.Parent()));  // patchelf makes no directories either
+  PTPKG_TRY(const FileStat parent, fs.Stat(output.Parent()));  // patchelf makes no directories either
+  if (parent.kind != FileKind::kDirectory) return ErrnoError(ENOTDIR, "cannot make the file");
   auto scratch = TempDir::Create(fs, output.Parent(), elf::kEditFolderPrefix);
   if (!scratch) {
     const int cause = scratch.error().sys_errno();
@@ -118,10 +145,21 @@ Result<void> WriteOutput(Fs& fs, const PatchElfRequest& request, const Opened& o
                          const elf::EditPlan& plan, const elf::Edits& edits) {
   const AbsPath& output = *request.output;
   const auto stat = fs.Stat(output);
+  if (stat && stat->kind == FileKind::kDirectory)
+    return Unwritable(ErrnoError(EISDIR, "cannot open the file"), output);
   const bool is_device = stat && (stat->kind == FileKind::kOther || IsDeviceName(output));
   if (!is_device) {
-    PTPKG_TRY(const bool replaced, ReplaceOutput(fs, request.file, output, plan, edits));
-    if (replaced) return Ok();
+    const auto replaced = ReplaceOutput(fs, request.file, output, plan, edits);
+    if (!replaced) return Unwritable(replaced.error(), output);
+    if (*replaced) return Ok();
+  } else {
+    // Descriptors of this process have names too. A failure would leave a part of the input.
+    PTPKG_TRY(const FileStat own, opened.file->Stat());
+    if (own.inode == stat->inode && own.device == stat->device)
+      return Error(
+          ErrorCode::kInvalidInput,
+          fmt::format("cannot write '{}': it is the input, which is edited in place without --output",
+                      output.str()));
   }
   // No rename can replace a device or FIFO, so its content is written through in one pass.
   PTPKG_TRY(const std::vector<std::byte> content, EditedContent(*opened.file, plan));

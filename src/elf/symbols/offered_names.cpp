@@ -6,7 +6,7 @@
 // A table that leads outside of the symbols is damaged.
 //
 // The first entry must have the hash of the symbol that the head names. Source: glibc, elf/dl-lookup.c
-// (do_lookup_x) and dl_new_hash.
+// (do_lookup_x, check_match) and dl_new_hash.
 
 #include "elf/symbols/offered_names.h"
 
@@ -15,6 +15,7 @@
 
 #include "elf/read/corrupt.h"
 #include "elf/symbols/symbol_table.h"
+#include "elf/symbols/symbol_versions.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -213,19 +214,32 @@ Result<std::vector<std::uint64_t>> HashCandidates(File& file, const Image& image
 Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& image, std::string_view name,
                                                        std::uint64_t symbols) {
   constexpr std::uint32_t kLocal = 0;  // the binding; the visibilities that ld.so treats like it are 1 and 2
+  constexpr std::uint16_t kFirstVersion = 2;  // 0 and 1 stand for none
   const auto table = image.dynamic->Find(kDtSymtab);
   if (!table) return std::optional<SymbolRecord>();
+  const auto versions = image.dynamic->Find(kDtVersym);
+  const auto read = [&](std::uint64_t vaddr, std::uint64_t size) -> Result<std::vector<std::byte>> {
+    PTPKG_TRY(const std::uint64_t at, image.OffsetOf(vaddr, size, "a symbol"));
+    return ReadExact(file, at, size, "a symbol");
+  };
   const std::uint64_t size = image.codec.SymbolSize();
+  std::vector<SymbolRecord> versioned;
   PTPKG_TRY(const std::vector<std::uint64_t> candidates, HashCandidates(file, image, name, symbols));
   for (const std::uint64_t number : candidates) {
-    PTPKG_TRY(const std::uint64_t at, image.OffsetOf(*table + number * size, size, "a symbol"));
-    PTPKG_TRY(const auto bytes, ReadExact(file, at, size, "a symbol"));
+    PTPKG_TRY(const auto bytes, read(*table + number * size, size));
     const SymbolRecord symbol = DecodeSymbol(image.codec, bytes);
     PTPKG_TRY(const std::string own, ReadDynamicString(file, image, symbol.name, "a symbol"));
     const bool is_hidden = symbol.binding == kLocal || symbol.visibility == 1 || symbol.visibility == 2;
-    if (own == name && symbol.section != 0 && !is_hidden) return std::optional(symbol);
+    if (own != name || symbol.section == 0 || is_hidden) continue;
+    std::uint16_t version = 0;
+    if (versions) {
+      PTPKG_TRY(const auto word, read(*versions + number * 2, 2));
+      version = image.codec.U16(word, 0);
+    }
+    if ((version & kVersionIndexMask) < kFirstVersion) return std::optional(symbol);
+    if ((version & ~kVersionIndexMask) == 0) versioned.push_back(symbol);
   }
-  return std::optional<SymbolRecord>();
+  return versioned.size() == 1 ? std::optional(versioned.front()) : std::nullopt;
 }
 
 std::uint32_t SymbolKey(std::string_view name) { return GnuHash(name) | 1U; }

@@ -26,8 +26,9 @@ struct ExportedNames {
 /// DT_HASH also the symbols.
 Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols);
 
-/// The symbol that dlsym finds under `name`, versions aside; nullopt if there is none. REQUIRES: as
-/// ReadExportedNames. Errors: kCorrupt where ld.so would read outside of the tables, kIo. Cost: one chain.
+/// The symbol that dlsym finds under `name`; nullopt if there is none. A hidden version ("name@V1") does not
+/// count, and neither do two default ones. REQUIRES: as ReadExportedNames. Errors: kCorrupt where ld.so would
+/// read outside of the tables, kIo. Cost: one chain.
 Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& image, std::string_view name,
                                                        std::uint64_t symbols);
 

@@ -167,8 +167,10 @@ Result<bool> DefinesAny(File& file, const Image& image, const std::vector<std::u
 }
 
 Result<void> FillSymbols(File& file, const Image& image, std::span<const std::uint16_t> passed_over,
-                         RelocationFaults& faults, SymbolUse& use) {
+                         RelocationFaults& faults, RelocationFacts& facts) {
+  SymbolUse& use = facts.symbols;
   PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
+  facts.symbol_count = count.value_or(0);
   PTPKG_TRY(const RelocationUse relocations, ReadRelocationUse(file, image, count, faults));
   use.binds_now = relocations.binds_now;
   PTPKG_TRY(ExportedNames offered, ReadExportedNames(file, image, count.value_or(0)));
@@ -196,15 +198,23 @@ bool SymbolUse::ExportsSymbol(std::string_view name) const {
   return std::binary_search(offered.begin(), offered.end(), SymbolKey(name));
 }
 
-Result<EntryPoint> FindEntryPoint(File& file, const Image& image, std::string_view name) {
-  if (HasOtherTables(image)) return EntryPoint::kUnknown;
-  PTPKG_TRY(const auto count, CountDynamicSymbols(file, image));
-  PTPKG_TRY(const auto symbol, FindExportedSymbol(file, image, name, count.value_or(0)));
-  if (!symbol) return EntryPoint::kAbsent;
-  const bool is_address = symbol->type != kThreadLocalType && symbol->section != kAbsoluteIndex;
-  // Function descriptors (PowerPC of the first ABI) are data.
-  const bool is_code = image.header.machine == kMachinePpc64 || IsCode(image, symbol->value);
-  return is_address && is_code ? EntryPoint::kCode : EntryPoint::kNoCode;
+Result<EntryPoints> FindEntryPoints(File& file, const Image& image, const std::set<std::string>& names,
+                                    std::uint64_t symbol_count) {
+  EntryPoints found;
+  for (const std::string& name : names) {
+    EntryPoint& entry = found[name];
+    if (HasOtherTables(image)) continue;
+    PTPKG_TRY(const auto symbol, FindExportedSymbol(file, image, name, symbol_count));
+    if (!symbol) {
+      entry = EntryPoint::kAbsent;
+      continue;
+    }
+    const bool is_address = symbol->type != kThreadLocalType && symbol->section != kAbsoluteIndex;
+    // Function descriptors (PowerPC of the first ABI) are data.
+    const bool is_code = image.header.machine == kMachinePpc64 || IsCode(image, symbol->value);
+    entry = is_address && is_code ? EntryPoint::kCode : EntryPoint::kNoCode;
+  }
+  return found;
 }
 
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
@@ -212,7 +222,7 @@ Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
   RelocationFacts facts;
   if (HasOtherTables(image)) return facts;
   RelocationFaults faults;
-  const Result<void> filled = FillSymbols(file, image, passed_over, faults, facts.symbols);
+  const Result<void> filled = FillSymbols(file, image, passed_over, faults, facts);
   if (!filled && filled.error().code() != ErrorCode::kCorrupt) return filled.error();
   facts.faults = std::move(faults).Take();
   if (!filled)

@@ -2,6 +2,9 @@
 // Exported and imported symbols of a file, and relocation faults. Layer: elf. Source: glibc elf/dl-reloc.c,
 // do-rel.h, dl-lookup.c, sysdeps/x86_64/dl-machine.h; gABI chapter 5 "Hash Table", DT_RELR.
 
+#include <functional>
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +38,8 @@ struct SymbolUse {
 
 struct RelocationFacts {
   SymbolUse symbols;
-  std::vector<LoadFault> faults;  ///< At most one of a kind.
+  std::vector<LoadFault> faults;   ///< At most one of a kind.
+  std::uint64_t symbol_count = 0;  ///< In .dynsym, as far as ld.so's tables say.
 };
 
 /// `passed_over`: indexes of versions whose symbols need not be named. REQUIRES: image.dynamic. Cost: the
@@ -52,7 +56,11 @@ enum class EntryPoint : std::uint8_t {
   kNoCode,  ///< The symbol is data, or its address is in no executable segment.
 };
 
-/// REQUIRES: image.dynamic. Errors: kCorrupt where ld.so would read outside of the tables, kIo.
-Result<EntryPoint> FindEntryPoint(File& file, const Image& image, std::string_view name);
+using EntryPoints = std::map<std::string, EntryPoint, std::less<>>;
+
+/// The answer to each of `names`. `symbol_count`: RelocationFacts::symbol_count. REQUIRES: image.dynamic.
+/// Errors: kCorrupt where ld.so would read outside of the tables, kIo.
+Result<EntryPoints> FindEntryPoints(File& file, const Image& image, const std::set<std::string>& names,
+                                    std::uint64_t symbol_count);
 
 }  // namespace ptpkg::elf

@@ -16,7 +16,7 @@
 #include "support/process/parallel.h"
 #include "support/text/globs.h"
 #include "verify/elf/elf_tables.h"
-#include "verify/elf/symbol_checks.h"
+#include "verify/elf/module_checks.h"
 #include "verify/wheel/policy_libraries.h"
 
 namespace ptpkg::verify {
@@ -117,8 +117,8 @@ Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) 
   return filters;
 }
 
-/// Reads how glibc's loader treats the file.
-Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member) {
+/// Reads how glibc's loader treats the file. Returns RelocationFacts::symbol_count.
+Result<std::uint64_t> ReadLoading(File& file, const elf::Image& image, ElfMember& member) {
   // The kernel reads the header of a program, by other rules than ld.so.
   if (IsLibraryName(member.path.Name())) {
     PTPKG_TRY(member.faults, elf::FindHeaderFaults(file, image));
@@ -135,16 +135,27 @@ Result<void> ReadLoading(File& file, const elf::Image& image, ElfMember& member)
   member.faults.insert(member.faults.end(), faults.begin(), faults.end());
   member.faults.insert(member.faults.end(), relocations.faults.begin(), relocations.faults.end());
   member.loader_needs = elf::FindLoaderNeeds(image);
-  const ModuleName module = ModuleNameOf(member.path.Name());
-  if (module.function.empty() || !member.faults.empty()) return Ok();
-  const auto entry = elf::FindEntryPoint(file, image, module.function);
-  if (!entry && entry.error().code() != ErrorCode::kCorrupt) return entry.error();
-  if (entry) {
-    member.module_entry = *entry;
+  return relocations.symbol_count;
+}
+
+/// Reads ElfMember::entry_points.
+Result<void> ReadEntryPoints(File& file, const elf::Image& image, std::uint64_t symbol_count,
+                             ElfMember& member) {
+  if (!member.faults.empty()) return Ok();
+  const ModuleName module = ModuleNameOf(member.path.str());
+  std::set<std::string> names;
+  for (const std::string& name : module.functions) names.insert(name);
+  for (const std::string& name : member.python.defined) {
+    if (IsModuleFunction(name)) names.insert(name);
+  }
+  auto found = elf::FindEntryPoints(file, image, names, symbol_count);
+  if (!found && found.error().code() != ErrorCode::kCorrupt) return found.error();
+  if (found) {
+    member.entry_points = *std::move(found);
   } else {
     member.faults.push_back(
         {.part = elf::LoadFault::Part::kDynamic,
-         .message = fmt::format("the search for '{}' fails: {}", module.function, entry.error().message())});
+         .message = fmt::format("the search for '{}' fails: {}", *names.begin(), found.error().message())});
   }
   return Ok();
 }
@@ -190,12 +201,13 @@ Result<ElfMember> ReadMember(File& file, const RelPath& path, const elf::Image& 
   PTPKG_TRY(member.isa, OrFinding(elf::ReadNeededIsaLevel(file, image), path, finding));
   PTPKG_TRY(member.mentions, OrFinding(ReadMentions(file, image, opened), path, finding));
   PTPKG_TRY(member.filters, ReadFilters(file, image));
-  PTPKG_CHECK(ReadLoading(file, image, member));
+  PTPKG_TRY(const std::uint64_t symbol_count, ReadLoading(file, image, member));
   PTPKG_TRY(member.bound_symbols, ReadBoundSymbols(file, image, member.required_versions));
   PTPKG_TRY(member.internal_symbols, ReadInternalSymbols(file, image, member.facts.needed));
   auto python = elf::FindPythonSymbols(file, image);
   if (!python && !IsDamage(python.error())) return std::move(python).error();
   if (python) member.python = *std::move(python);
+  PTPKG_CHECK(ReadEntryPoints(file, image, symbol_count, member));
   return member;
 }
 

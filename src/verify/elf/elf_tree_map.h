@@ -55,8 +55,9 @@ struct ElfMember {
   std::vector<elf::LoaderNeed> loader_needs = {};
   /// Without symbols that SystemLibraries give a version to.
   elf::SymbolUse symbols = {};
-  /// The function that an import calls (ModuleNameOf); kUnknown for other file names.
-  elf::EntryPoint module_entry = elf::EntryPoint::kUnknown;
+  /// For the functions that an import calls (ModuleNameOf): the file's own, and all others that it defines,
+  /// because modules that need the file have them too. None in a file with `faults`.
+  elf::EntryPoints entry_points = {};
 };
 
 /// True if the file is a program: linked to fixed addresses, with an interpreter, or a PIE that is

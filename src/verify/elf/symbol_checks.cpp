@@ -1,27 +1,25 @@
-// Finds symbols that no process can bind, Python modules without their PyInit function, and static TLS that
-// dlopen can't provide. It works on the graph of members and the libraries that they load.
-// A symbol counts as undefined only if no process with the file offers it. So the search widens step by step:
-// the file and its libraries, the programs of the tree (a plugin finds the symbols of its program), then
-// everything that each loader of the file brings. One loader with a library of unknown content ("opaque")
-// ends the search without a finding. The severity follows the binding: Python and DT_BIND_NOW bind at once,
-// so the load fails. A lazy function fails only at its first call. All closures together can need time that
-// grows with the square of the members. kMaxSymbolSteps bounds it, and the checks then stop without a
-// finding.
+// Finds symbols that no process can bind, and static TLS that dlopen can't provide. It works on the graph of
+// members and the libraries that they load. A symbol counts as undefined only if no process with the file
+// offers it. So the search widens step by step: the file and its libraries, the programs of the tree (a
+// plugin finds the symbols of its program), then everything that each loader of the file brings. One loader
+// with a library of unknown content ("opaque") ends the search without a finding. The severity follows the
+// binding: Python and DT_BIND_NOW bind at once, so the load fails. A lazy function fails only at its first
+// call. All closures together can need time that grows with the square of the members. kMaxSymbolSteps bounds
+// it, and the checks then stop without a finding.
 
 #include "verify/elf/symbol_checks.h"
 
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
-#include <functional>
 #include <set>
 
 #include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
+#include "verify/elf/module_checks.h"
 #include "verify/file_findings.h"
 #include "verify/libc_symbols_text.h"  // generated from data/libc_symbols.txt
-#include "verify/wheel/punycode.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -45,14 +43,6 @@ bool IsKnownElsewhere(const std::string& name) {
   return kLibc.contains(name) ||
          std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-bool IsIdentifier(std::string_view name) {
-  if (name.empty() || (name.front() >= '0' && name.front() <= '9')) return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-  });
 }
 
 /// Which member loads which, over all processes.
@@ -122,48 +112,11 @@ class SymbolChecks {
   }
 
   void Run() {
-    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
-      CheckModule(i);
-      CheckUndefined(i);
-    }
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) CheckUndefined(i);
     CheckStaticTls();
   }
 
  private:
-  void CheckModule(std::size_t index) {
-    const ElfMember& member = tree_.members[index];
-    const ModuleName module = ModuleNameOf(member.path.Name());
-    // Python calls PyInit_NAME after dlopen, and PyInitU_ with Punycode for a name that is not ASCII (PEP
-    // 489).
-    if (IsProgram(member) || member.module_entry == elf::EntryPoint::kUnknown ||
-        member.module_entry == elf::EntryPoint::kCode)
-      return;
-    if (member.module_entry == elf::EntryPoint::kNoCode) {
-      FileFindings(findings_, member)
-          .Add("elf-module-init", Severity::kError,
-               fmt::format("exports '{}', but not as code, so the import kills Python", module.function),
-               "export a function of that name");
-      return;
-    }
-    // A plain "x.so" may be opened by path; one that makes a module object is meant for the import.
-    const auto& asked = member.symbols.asked;
-    const bool makes_module = std::any_of(asked.begin(), asked.end(), [](const elf::ImportedSymbol& symbol) {
-      return symbol.name == "PyModule_Create2" || symbol.name == "PyModuleDef_Init" ||
-             symbol.name == "PyModule_FromDefAndSpec2";
-    });
-    if (!module.is_tagged && !makes_module) return;
-    // setuptools gives its suffix to libraries too that ctypes opens; these ask Python for nothing.
-    const bool asks_python = std::any_of(asked.begin(), asked.end(), [](const elf::ImportedSymbol& symbol) {
-      return symbol.name.starts_with("Py") || symbol.name.starts_with("_Py");
-    });
-    const bool is_imported = module.is_tagged && asks_python && !member.path.Name().starts_with("lib");
-    FileFindings(findings_, member)
-        .Add("elf-module-init", is_imported ? Severity::kError : Severity::kWarning,
-             fmt::format("does not export '{}', so Python cannot import it under its name", module.function),
-             "export the function, name the file after its module, or remove the Python suffix if it is "
-             "opened by path");
-  }
-
   /// Symbols that no needed library of the file offers.
   std::vector<const elf::ImportedSymbol*> UnresolvedSymbols(std::size_t index) {
     const ElfMember& member = tree_.members[index];
@@ -223,7 +176,7 @@ class SymbolChecks {
     if (left.empty()) return;
     bool is_imported = false;
     for (const std::size_t loader : LoadersOf(index)) {
-      is_imported = is_imported || IsImported(tree_.members[loader]);
+      is_imported = is_imported || ExportsModule(tree_.members[loader]);
       for (const std::size_t other : ClosureOf(loader)) {
         // A library of unknown content could define any symbol, so nothing is certain any more.
         if (graph_.IsOpaque(other) || steps_ > kMaxSymbolSteps) return;
@@ -240,11 +193,6 @@ class SymbolChecks {
     return std::any_of(programs_.begin(), programs_.end(), [&](std::size_t program) {
       return tree_.members[program].symbols.ExportsSymbol(name);
     });
-  }
-
-  [[nodiscard]] static bool IsImported(const ElfMember& member) {
-    const ModuleName module = ModuleNameOf(member.path.Name());
-    return !module.function.empty() && member.symbols.ExportsSymbol(module.function);
   }
 
   /// `is_imported`: a Python module is or loads the file; Python binds everything at once.
@@ -316,24 +264,6 @@ class SymbolChecks {
 };
 
 }  // namespace
-
-ModuleName ModuleNameOf(std::string_view file_name) {
-  constexpr std::string_view kExtension = ".so";
-  if (!file_name.ends_with(kExtension)) return {};
-  const std::string_view stem = file_name.substr(0, file_name.size() - kExtension.size());
-  const std::size_t dot = stem.find('.');
-  const std::string_view name = stem.substr(0, dot);
-  const std::string_view suffix = dot == std::string_view::npos ? "" : stem.substr(dot + 1);
-  const bool is_tagged = suffix.starts_with("cpython-3") || suffix == "abi3" || suffix == "abi3t" ||
-                         suffix.starts_with("pypy3") || suffix.starts_with("graalpy");
-  if (!IsIdentifier(name) || (!suffix.empty() && !is_tagged)) return {};
-  if (!is_tagged && name.starts_with("lib")) return {};
-  const bool is_ascii =
-      std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (is_ascii) return {.function = fmt::format("PyInit_{}", name), .is_tagged = is_tagged};
-  return {.function = fmt::format("PyInitU_{}", ReplaceAll(Punycode(name), "-", "_")),
-          .is_tagged = is_tagged};
-}
 
 void CheckSymbols(const SymbolContext& context, std::vector<Finding>& findings) {
   SymbolChecks(context, findings).Run();

@@ -9,6 +9,7 @@
 #include "verify/elf/elf_checks.h"
 #include "verify/elf/link_graph.h"
 #include "verify/elf/load_checks.h"
+#include "verify/elf/module_checks.h"
 #include "verify/elf/runtime_checks.h"
 #include "verify/elf/symbol_checks.h"
 #include "verify/rules/dependency_consistency.h"
@@ -61,6 +62,7 @@ Result<void> CheckElfFiles(Env& env, const ElfSubject& subject, const CheckOptio
   CheckFlags(tree, findings);
   CheckMapping(tree, loads, findings);
   PTPKG_CHECK(CheckRuntimes(tree, promised, allowing, findings));
+  CheckModules(tree, loads, findings);
   CheckSymbols({.tree = tree, .loads = loads, .dependencies = dependencies}, findings);
   CheckDlopened(tree, opened, allowing, dependencies, findings);
 

@@ -22,7 +22,7 @@
 #include <set>
 
 #include "support/text/text.h"
-#include "verify/elf/symbol_checks.h"
+#include "verify/elf/module_checks.h"
 #include "verify/file_kind.h"
 #include "verify/rules/tree_map.h"
 #include "verify/wheel/computed_platform.h"
@@ -220,12 +220,14 @@ void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& req
                       "correct the tag or Requires-Python"});
 }
 
-/// True if "pkg/ext.abi3.so" defines PyInit_ext, or PyInitU_… for a name that is not ASCII: libraries that
-/// hold an interpreter define others.
+/// True if "pkg/ext.abi3.so" defines PyInit_ext or another function that Python calls (ModuleNameOf):
+/// libraries that hold an interpreter define others.
 bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols) {
   const std::string file = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  const std::vector<std::string> functions = ModuleNameOf(path).functions;
   return symbols.defined.contains("PyInit_" + file.substr(0, file.find('.'))) ||
-         symbols.defined.contains(ModuleNameOf(file).function);
+         std::any_of(functions.begin(), functions.end(),
+                     [&](const std::string& function) { return symbols.defined.contains(function); });
 }
 
 /// The key of `path` in Modules.
@@ -314,6 +316,32 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
   }
 }
 
+/// Modules that only PyModExport_x makes (PEP 793), in a wheel that an older Python takes. The suffix of a
+/// file for one Python is the matter of elf-module-init.
+void CheckExportHooks(const NamedTags& tags, const wheel::Specifiers& required,
+                      std::vector<Finding>& findings) {
+  constexpr int kLastWithout = 14;
+  const wheel::TagVerdict verdict = wheel::JudgeTag(tags.name.tag);
+  const bool takes_older =
+      std::any_of(verdict.pythons.begin(), verdict.pythons.end(), [&](wheel::PythonRange pythons) {
+        pythons.last = std::min(pythons.last, kLastWithout);
+        return pythons.major == 3 && pythons.first <= pythons.last && wheel::HasRelease(pythons, required);
+      });
+  if (!takes_older) return;
+  LimitedFindings limited(findings);
+  for (const auto& [path, symbols] : tags.symbols) {
+    const std::vector<std::string> functions = ModuleNameOf(path).functions;
+    if (NamesOnePython(path) || functions.size() != 2 || !symbols.defined.contains(functions.front()) ||
+        symbols.defined.contains(functions.back()))
+      continue;
+    limited.Add(
+        {"wheel-extension-tag", Severity::kError, path,
+         fmt::format("exports '{}' without '{}', so Pythons before 3.{} of the tag '{}' cannot import it",
+                     functions.front(), functions.back(), kLastWithout + 1, tags.name.tag.str()),
+         fmt::format("export '{}' too, or give the wheel the tag of a later Python", functions.back())});
+  }
+}
+
 /// All modules are "x.abi3.so", and the tag is for one Python.
 void CheckAbi3Possible(const NamedTags& tags, std::vector<Finding>& findings) {
   if (StableAbiOf(tags.name.tag) || !tags.name.tag.abi.starts_with("cp")) return;
@@ -369,6 +397,7 @@ Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& t
   CheckExtensions(tags.name, modules, HasUpperBound(required), findings);
   CheckModulesWithoutAbi(tags, modules, findings);
   CheckStableAbi(tags, findings);
+  CheckExportHooks(tags, required, findings);
   CheckAbi3Possible(tags, findings);
   return Ok();
 }

@@ -479,6 +479,66 @@ class PatchelfCommandLine(unittest.TestCase):
             self.assertIn("No such file or directory", err)
             self.assertFalse(missing.parent.exists())
 
+    def test_output_through_a_link_to_nothing(self):
+        """open(2) makes the file to which the link leads."""
+        for who, tool in self.tools.items():
+            folder = self.copy(who)
+            (folder / "to").mkdir()
+            for name, target in (("one", "new.so"), ("two", "one"), ("there", "to/new.so"), ("all", str(folder / "to/all.so")), ("up", "to/../up.so")):
+                (folder / name).symlink_to(target)
+                made = (folder / target).resolve()
+                made.unlink(missing_ok=True)
+                self.assertEqual(self.call(tool, "--set-rpath", "/x", "--output", folder / name, folder / "libanswer.so"), (0, "", ""), who)
+                self.assertTrue((folder / name).is_symlink())
+                self.assertEqual(self.call(tool, "--print-rpath", made)[1], "/x\n", (who, name))
+                self.assertEqual((made.stat().st_mode, made.is_symlink()), ((folder / "libanswer.so").stat().st_mode, False))
+
+    def test_output_that_is_no_file(self):
+        """The same reason as patchelf's, about the name of the output."""
+        cases = {"folder": "Is a directory", "to-folder": "Is a directory", "new/": "Is a directory", "new/.": "directory",
+                 "one/out.so": "Not a directory", "loop": "ymbolic link", "no/out.so": "No such file or directory",
+                 "to-none": "No such file or directory", "to-end": "directory", "/proc/self/fd/99": "No such file or directory",
+                 "/dev/fd/99": "No such file or directory"}
+        for who, tool in self.tools.items():
+            folder = self.copy(who)
+            (folder / "folder").mkdir()
+            (folder / "one").write_text("one")
+            for link, target in (("to-folder", "folder"), ("loop", "loop"), ("to-none", "no/out.so"), ("to-end", "none/")):
+                (folder / link).symlink_to(target)
+            before = sorted(folder.rglob("*"))
+            for name, reason in cases.items():
+                with self.subTest(f"{who} {name}"):
+                    output = name if name.startswith("/") else f"{folder}/{name}"
+                    status, out, err = self.call(tool, "--set-rpath", "/x", "--output", output, folder / "libanswer.so")
+                    self.assertEqual((status, out, reason in err), (1, "", True), err)
+                    if who == "ours":
+                        self.assertTrue(err.startswith(f"patchelf: cannot write '{output}': "), err)
+                    self.assertEqual(sorted(folder.rglob("*")), before)
+
+    def test_output_in_a_folder_without_permission(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        self.scratch.chmod(0o755)
+        folder = self.copy("ours")
+        folder.chmod(0o755)
+        program = shutil.copy(self.ours, self.scratch / "patchelf")
+        (folder / "open").mkdir()
+        (folder / "open").chmod(0o777)
+        (folder / "link.so").symlink_to("open/new.so")
+        words = [program, "--set-rpath", "/x", "--output"]
+        for name, status, err in (("new.so", 1, f"patchelf: cannot write '{folder}/new.so': Permission denied\n"), ("link.so", 0, "")):
+            done = subprocess.run([*words, folder / name, folder / "libanswer.so"], check=False, capture_output=True, text=True, user=12345,
+                                  group=12345, extra_groups=[])
+            self.assertEqual((done.returncode, done.stderr), (status, err))
+        self.assertTrue((folder / "open/new.so").is_file())
+
+    def test_input_from_a_pipe(self):
+        library = self.copy("ours") / "libanswer.so"
+        for tool in self.tools.values():
+            for words in (["--print-rpath"], ["--set-rpath", "/x", "--output", self.scratch / "out.so"]):
+                done = subprocess.run([tool, *words, "/dev/stdin"], input=library.read_bytes(), check=False, capture_output=True)
+                self.assertEqual((done.returncode, done.stderr.splitlines()[-1:]), (1, [b"patchelf: missing ELF header"]))
+
     def test_values_from_files(self):
         (self.scratch / "path").write_text("$ORIGIN/from-file")
         for who, tool in self.tools.items():

@@ -232,6 +232,35 @@ TEST_F(WheelTagChecksTest, AModuleHasTheAbiOfItsTag) {
   EXPECT_THAT(Check("py3-none-linux_x86_64", {"toy/libpython3.so"}), IsEmpty());
 }
 
+TEST_F(WheelTagChecksTest, APackageCanBeAModule) {
+  symbols_ = {{"toy/__init__.so", {.imported = {}, .defined = {"PyInit_toy"}}}};
+  EXPECT_THAT(Check("py3-none-linux_x86_64", {"toy/__init__.so"}),
+              ElementsAre(Field(&Finding::id, "wheel-none-abi")));
+}
+
+TEST_F(WheelTagChecksTest, OlderPythonsDoNotKnowPyModExport) {
+  const auto check = [&](const std::string& tag, const std::string& file,
+                         const std::set<std::string>& defined, const std::string& requires_python = "") {
+    symbols_ = {{file, {.imported = {}, .defined = defined}}};
+    return Check(tag + "-linux_x86_64", {file}, requires_python);
+  };
+  const auto refused = ElementsAre(AllOf(
+      Field(&Finding::id, "wheel-extension-tag"), Field(&Finding::severity, Severity::kError),
+      Field(&Finding::message, HasSubstr("exports 'PyModExport_x' without 'PyInit_x', so Pythons before "
+                                         "3.15 of the tag"))));
+  EXPECT_THAT(check("cp39-abi3", "toy/x.abi3.so", {"PyModExport_x"}), refused);
+  EXPECT_THAT(check("cp311-cp311", "toy/x.so", {"PyModExport_x"}), refused);
+  EXPECT_THAT(check("cp39-abi3", "toy/x.abi3.so", {"PyModExport_x"}, ">=3.14"), refused);
+  for (const char* required : {">=3.15", ">3.15"})
+    EXPECT_THAT(check("cp39-abi3", "toy/x.abi3.so", {"PyModExport_x"}, required), IsEmpty()) << required;
+  EXPECT_THAT(check("cp315-abi3", "toy/x.abi3.so", {"PyModExport_x"}), IsEmpty());
+  EXPECT_THAT(check("cp315-abi3t", "toy/x.abi3t.so", {"PyModExport_x"}), IsEmpty());
+  EXPECT_THAT(check("cp39-abi3", "toy/x.abi3.so", {"PyModExport_x", "PyInit_x"}), IsEmpty());
+  EXPECT_THAT(check("cp39-abi3", "toy/x.abi3.so", {"PyModExport_other"}), IsEmpty());
+  EXPECT_THAT(check("cp315-none", "toy/x.so", {"PyModExport_x"}),
+              ElementsAre(Field(&Finding::id, "wheel-none-abi")));
+}
+
 TEST_F(WheelTagChecksTest, StableAbiIsThatOfTheOldestPython) {
   const auto check = [&](const std::string& tag, const std::set<std::string>& imported) {
     symbols_ = {{"toy/ext.abi3.so", {.imported = imported, .defined = {"PyInit_ext"}}}};
