@@ -216,7 +216,7 @@ struct PtpkgExtra {
   /// Peak memory of one compiler in bytes; 0: by its language. It decides how many jobs run,
   /// and nothing in the results: no key holds it, and so no codec.
   std::uint64_t memory_per_job = 0;
-  JobResources resources = {};  ///< Where a build runs, not what it makes: in no key, and so in no codec.
+  JobResources resources = {};  ///< It chooses a machine, not the result: in no key, and so in no codec.
   bool resume = true;           ///< The script may run again where it was interrupted.
   /// Script of `ptpkg dev` after the first whole build; without lines and file: the build's script. It makes
   /// no package, so no codec writes it.
