@@ -43,7 +43,7 @@ static_assert(CountFields<ScriptTest>() == 6);
 static_assert(CountFields<ModulesTest>() == 2);
 static_assert(CountFields<ContentsTest>() == 7);
 static_assert(CountFields<LayoutRule>() == 3);
-static_assert(CountFields<PtpkgExtra>() == 16);  // all but the zip and the slices travel
+static_assert(CountFields<PtpkgExtra>() == 17);  // all but the zip, the slices and the resources travel
 static_assert(CountFields<ZipPart>() == 6);
 static_assert(CountFields<ZipOutput>() == 4);
 static_assert(CountFields<DynamicLinking>() == 5);
