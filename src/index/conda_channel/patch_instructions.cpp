@@ -50,6 +50,9 @@ Result<void> CheckChanges(const std::string& file_name, const Json& changes, std
     if ((key == "depends" || key == "constrains") && !IsTextList(value)) {
       return Invalid(where, fmt::format("'{}': '{}' is not a list of text", file_name, key));
     }
+    if ((key == "build_number" || key == "timestamp") && !value.is_number_integer()) {
+      return Invalid(where, fmt::format("'{}': '{}' is not a whole number", file_name, key));
+    }
   }
   return Ok();
 }

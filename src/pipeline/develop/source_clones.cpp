@@ -121,7 +121,7 @@ class Clones {
   /// Checks out `wanted` with all submodules, and notes what changed.
   Result<void> CheckOut(const WantedSource& source, SourceClone& clone) const {
     PTPKG_TRY([[maybe_unused]] const std::string said,
-              Read(clone.path, {"checkout", "--quiet", "--detach", clone.wanted}));
+              Read(clone.path, {"checkout", "--quiet", "--no-overwrite-ignore", "--detach", clone.wanted}));
     if (source.git.submodules) {
       for (const auto& args : {Args{"submodule", "--quiet", "sync", "--recursive"},
                                Args{"submodule", "update", "--init", "--recursive", "--jobs", "4"}})
@@ -166,7 +166,7 @@ class Clones {
       const bool is_edited = !fields[2].starts_with("SC.");
       (is_edited ? clone.edited : clone.unready).push_back(path);
     }
-    PTPKG_TRY(const std::string submodules, Lines(clone.path, {"submodule", "status"}));
+    PTPKG_TRY(const std::string submodules, Lines(clone.path, {"submodule", "status", "--recursive"}));
     for (const std::string& line : SplitLines(submodules)) {
       const std::vector<std::string> fields = Split(std::string(Trim(line)), ' ');
       if (line.starts_with('-') && fields.size() > 1) clone.unready.push_back(fields[1]);
@@ -222,6 +222,23 @@ Result<void> RequireOnline(const Env& env, const char* verb) {
       .WithHint("'ptpkg source status' works offline");
 }
 
+/// The same for submodules that have another commit than the one that is recorded for them.
+Result<void> RequireNoOwnCommits(const Clones& clones, const SourceClone& clone) {
+  constexpr const char* kOwnCommit =
+      "test \"$(git rev-parse HEAD)\" = \"$sha1\" || test -z \"$(git rev-list --max-count=1 HEAD --not "
+      "--branches "
+      "--tags --remotes)\" || printf '%s\\n' \"$displaypath\"";
+  PTPKG_TRY(const std::string paths,
+            clones.Read(clone.path, {"submodule", "--quiet", "foreach", "--recursive", kOwnCommit}));
+  if (paths.empty()) return Ok();
+  const std::vector<std::string> lines = SplitLines(paths);
+  return Error(ErrorCode::kRefused,
+               fmt::format("'{}' has submodules with commits that no branch or tag holds: {}",
+                           clone.path.str(), FirstNames(lines, 5)))
+      .WithHint(
+          fmt::format("keep them: git -C {} branch NAME", ShellQuote({(clone.path / lines.front()).str()})));
+}
+
 /// Nothing of the user's may get lost by the checkout of another commit.
 Result<void> RequireNothingToLose(const Clones& clones, const SourceClone& clone) {
   if (!clone.edited.empty()) {
@@ -231,7 +248,7 @@ Result<void> RequireNothingToLose(const Clones& clones, const SourceClone& clone
   }
   PTPKG_TRY(const std::string own, clones.Read(clone.path, {"rev-list", "--max-count=1", "HEAD", "--not",
                                                             "--branches", "--tags", "--remotes"}));
-  if (own.empty()) return Ok();
+  if (own.empty()) return RequireNoOwnCommits(clones, clone);
   return Error(ErrorCode::kRefused,
                fmt::format("'{}' has commits that no branch or tag holds, up to {}", clone.path.str(), own))
       .WithHint(fmt::format("keep them: git -C {} branch NAME", ShellQuote({clone.path.str()})));
@@ -283,7 +300,8 @@ Result<std::vector<SourceClone>> UpdateSources(Env& env, const SourcesRequest& r
     updated.push_back(std::move(clone));
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    PTPKG_CHECK(clones.Fetch(updated[i].path, sources[i], {"fetch", "--tags", "--force", "origin"}, "fetch"));
+    // Without --force: a tag that moved may be the only one that holds a commit of the user.
+    PTPKG_CHECK(clones.Fetch(updated[i].path, sources[i], {"fetch", "--tags", "origin"}, "fetch"));
     PTPKG_TRY(updated[i].wanted, clones.WantedCommit(updated[i].path, sources[i].git));
     if (updated[i].wanted.empty()) return LacksRef(updated[i], sources[i]);
   }

@@ -161,6 +161,15 @@ Result<HostEnv> Fill(Env& env, const CreateRequest& request, const EnvironmentSp
   return plan.host_env;
 }
 
+/// Nobody else gives a file this name, but a directory or a link is not the log of an earlier run.
+Result<void> RemoveOldLog(Env& env, const AbsPath& log) {
+  const Result<FileStat> stat = env.fs.Lstat(log);
+  if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
+  if (stat->kind == FileKind::kRegular) return env.fs.Remove(log);
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is in the way of the log", log.str()))
+      .WithHint("move it away, or choose another --prefix");
+}
+
 Result<void> MakePrefix(Env& env, const AbsPath& prefix) {
   PTPKG_TRY(const bool exists, Exists(env.fs, prefix));
   if (!exists) return env.fs.MakeDirs(prefix);
@@ -177,15 +186,15 @@ Result<CreatedEnvironment> CreateEnvironment(Env& env, const CreateRequest& requ
   PTPKG_TRY(const EnvironmentSpec spec, ReadEnvironmentSpec(env, request.contents));
   if (spec.packages.empty() && spec.pip.empty() && spec.requirement_files.empty())
     return Error(ErrorCode::kUsage, "the inputs name no package, so the environment would be empty");
+  const AbsPath log = request.prefix.Parent() / (std::string(request.prefix.Name()) + ".env-create.log");
+  PTPKG_CHECK(RemoveOldLog(env, log));
   PTPKG_CHECK(MakePrefix(env, request.prefix));
-  const AbsPath log = request.prefix.Parent() / (std::string(request.prefix.Name()) + ".log");
-  PTPKG_CHECK(RemoveTree(env.fs, log));
   const Result<HostEnv> provider = Fill(env, request, spec, log);
   if (!provider) {
     static_cast<void>(RemoveTree(env.fs, request.prefix));
     return provider.error();
   }
-  PTPKG_CHECK(RemoveTree(env.fs, log));
+  PTPKG_CHECK(RemoveOldLog(env, log));
   return CreatedEnvironment{.activate = request.prefix / "activate.sh", .provider = *provider};
 }
 

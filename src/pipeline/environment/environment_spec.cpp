@@ -51,6 +51,8 @@ Result<EnvironmentPackage> ParsePackage(const std::string& text) {
   EnvironmentPackage package;
   const std::size_t mark = text.find("::");
   if (mark != std::string::npos) package.channel = text.substr(0, mark);
+  if (package.channel.starts_with('-'))  // a conda client would take the whole word as an option
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is an option, not a channel", package.channel));
   PTPKG_TRY(package.spec,
             versions::MatchSpec::Parse(mark == std::string::npos ? text : text.substr(mark + 2)));
   return package;
@@ -74,7 +76,8 @@ Result<void> ReadDependencies(const YamlNode& node, EnvironmentSpec& spec) {
   PTPKG_CHECK(RequireList(node, "dependencies"));
   for (const YamlNode& item : node.items) {
     if (item.kind == Kind::kMapping && item.entries.size() == 1 && item.entries.front().key == "pip") {
-      PTPKG_TRY(spec.pip, ReadPip(item.entries.front().value));
+      PTPKG_TRY(const std::vector<std::string> pip, ReadPip(item.entries.front().value));
+      spec.pip.insert(spec.pip.end(), pip.begin(), pip.end());
       continue;
     }
     PTPKG_TRY(const std::string text, OneLine(item, "dependencies"));
@@ -94,6 +97,8 @@ Result<EnvironmentSpec> ReadEnvironmentYaml(const YamlNode& root) {
       PTPKG_CHECK(RequireList(value, key));
       for (const YamlNode& item : value.items) {
         PTPKG_TRY(std::string channel, OneLine(item, key));
+        if (channel.starts_with('-'))
+          return InvalidFile(fmt::format("'{}' is an option, not a channel", channel), item.span);
         spec.channels.push_back(std::move(channel));
       }
     } else if (key == "dependencies") {
@@ -230,7 +235,13 @@ bool IsRecipe(const YamlNode& root) {
 Result<EnvironmentSpec> ReadInput(Env& env, const EnvironmentRequest& request, const AbsPath& input) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(input));
   if (stat.kind == FileKind::kDirectory) return OfRecipe(env, request, input);
-  if (input.Name().ends_with(".txt")) return EnvironmentSpec{.requirement_files = {input}};
+  const bool is_text = input.Name().ends_with(".txt");
+  if (is_text && !request.cuda.empty() && request.inputs.size() == 1) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--cuda {}: '{}' names no CUDA toolkit", request.cuda, input.str()))
+        .WithHint("name an environment file or a recipe as well");
+  }
+  if (is_text) return EnvironmentSpec{.requirement_files = {input}};
   PTPKG_TRY(const std::string text, ReadFile(env.fs, input, limits::kRecipe));
   PTPKG_TRY(const YamlNode root, ParseYaml(text, input.str()));
   if (IsRecipe(root)) return OfRecipe(env, request, input);

@@ -129,6 +129,37 @@ class Clones(Case):
         self.source("update")
         self.assertEqual(self.git(self.clone, "rev-parse", "mine"), mine)
 
+    def test_an_update_loses_no_commit_of_a_submodule(self):
+        self.source("clone")
+        self.new_version()
+        lib = self.clone / "third_party/lib"
+        mine = self.commit(lib, "more.txt", "mine")
+        said = self.refused("update", 7, "has submodules with commits that no branch or tag holds: 'third_party/lib'")
+        self.assertIn(f"git -C {lib} branch NAME", said)
+        self.assertEqual(self.git(lib, "rev-parse", "HEAD"), mine)
+        self.git(lib, "branch", "mine")
+        self.source("update")
+        self.assertEqual((lib / "a.txt").read_text(), "2")
+
+    def test_an_update_writes_over_no_ignored_file(self):
+        self.commit(self.toy, ".gitignore", "local.txt\n")
+        self.git(self.toy, "tag", "-f", "v1.0")
+        self.source("clone")
+        (self.clone / "local.txt").write_text("mine")
+        (self.toy / "local.txt").write_text("theirs")
+        self.git(self.toy, "add", "-f", "local.txt")
+        self.new_version()
+        self.source("update", exit_code=5)
+        self.assertEqual((self.clone / "local.txt").read_text(), "mine")
+
+    def test_an_update_moves_no_tag_of_the_user(self):
+        self.source("clone")
+        mine = self.commit(self.clone, "more.txt", "mine")
+        self.git(self.clone, "tag", "v2.0")
+        self.new_version()
+        self.source("update", exit_code=5)
+        self.assertEqual(self.git(self.clone, "rev-parse", "v2.0"), mine)
+
     def test_two_clones_and_one_that_cannot_be_updated(self):
         other = self.scratch / "other"
         other.mkdir()

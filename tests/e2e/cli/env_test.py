@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -105,9 +106,16 @@ class Create(Case):
     def test_a_failure_leaves_nothing_but_the_log(self):
         said = self.refused(5, "pip could not install the requirements", "create", self.file("dependencies: [pip: [no-such-name-1]]\n"),
                             "--prefix", self.prefix, "--env", "system", PIP_NO_INDEX="1")
-        self.assertIn(f"full output: '{self.prefix}.log'", said)
-        self.assertIn("no-such-name-1", pathlib.Path(f"{self.prefix}.log").read_text())
+        self.assertIn(f"full output: '{self.prefix}.env-create.log'", said)
+        self.assertIn("no-such-name-1", pathlib.Path(f"{self.prefix}.env-create.log").read_text())
         self.assertFalse(self.prefix.exists())
+        pathlib.Path(f"{self.prefix}.env-create.log").unlink()
+        foreign = pathlib.Path(f"{self.prefix}.env-create.log/notes")
+        foreign.parent.mkdir()
+        foreign.write_text("mine")
+        self.refused(7, "is in the way of the log", "create", self.file("dependencies: [make]\n"), "--prefix", self.prefix, "--env", "system")
+        self.assertEqual(foreign.read_text(), "mine")
+        shutil.rmtree(foreign.parent)
         self.refused(4, "'no-such-tool'", "create", self.file("dependencies: [no-such-tool]\n"), "--prefix", self.prefix, "--env", "system")
         self.assertFalse(self.prefix.exists())
         self.prefix.mkdir()

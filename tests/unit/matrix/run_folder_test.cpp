@@ -67,7 +67,9 @@ TEST_F(RunFolderTest, ACallThatWasKilledLeavesNoPartOfARun) {
     const Result<void> made = CreateRun(faulty, run, TorchPlan());
     if (made) break;
     const Result<matrix::Run> opened = OpenRun(env, run.folder, "");
-    if (opened) EXPECT_OK(ReadPlan(env, *opened)) << number;
+    if (opened) {
+      EXPECT_OK(ReadPlan(env, *opened)) << number;
+    }
     ASSERT_LT(number, 200U);
   }
 }
