@@ -87,7 +87,8 @@ std::string DigestOfResult(const graph::NodeResult& result) {
     std::map<std::string, std::string> digests;
     for (const Json& item : *artifacts) {
       const auto record = ArtifactRecordFromJson(item, "a result");
-      if (record) digests.emplace(record->path, record->sha256);
+      // A list that cannot be read is another result for each change of it.
+      digests.emplace(record ? record->path : item.dump(), record ? record->sha256 : "");
     }
     KeyHasher hasher;
     for (const auto& [path, sha256] : digests) hasher.Add(path, sha256);

@@ -126,10 +126,8 @@ Verb SourceVerb() {
               "\n"
               "Exit codes: 0 done, 1 a clone is not at the recipe's ref, 2 wrong command line, 4 no such "
               "clone, ref or repository, 5 git failed, 7 changed files, or a clone exists, 8 network.",
-          .examples = {"ptpkg source clone recipes/pytorch/torch.yaml --variants "
-                       "recipes/pytorch/variants_torch.yaml --select torch_version=2.6.0",
-                       "ptpkg source status recipes/torchvision --variants "
-                       "recipes/pytorch/variants_torch.yaml --variants recipes/pytorch/variants_domain.yaml"},
+          .examples = {"ptpkg source clone my-recipe --select torch_version=2.6.0 --into ../sources",
+                       "ptpkg source status my-recipe --into ../sources"},
           .run = [flags](Context& context) { return RunSource(context, *flags); }};
 }
 

@@ -1,4 +1,4 @@
-// The choice of rows for current_repodata.json. tests/peers/conda/conda_current_repodata.py compares it with
+// The choice of rows for current_repodata.json. tests/peers/conda/conda_index_files.py compares it with
 // conda-index's on a large channel.
 #include "index/conda_channel/current_repodata.h"
 

@@ -277,8 +277,8 @@ const std::vector<Row> kRows = {
     {"extra.ptpkg.dev.script.secrets", "extra: {ptpkg: {dev: {script: {content: f, secrets: [B]}}}}\n", ""},
     {"extra.ptpkg.allow_empty", "extra: {ptpkg: {allow_empty: true}}\n", "build"},
     {"extra.ptpkg.memory_per_job", "extra: {ptpkg: {memory_per_job: 2 GB}}\n", ""},  // an option of the build
-    {"extra.ptpkg.resources", "extra: {ptpkg: {resources: {cores: 8}}}\n", ""},  // where it runs, not what
-    {"extra.ptpkg.resources.cores", "extra: {ptpkg: {resources: {cores: 9}}}\n", ""},
+    {"extra.ptpkg.resources.cores", "extra: {ptpkg: {resources: {cores: 9}}}\n",
+     ""},  // where it runs, not what
     {"extra.ptpkg.resources.memory", "extra: {ptpkg: {resources: {memory: 9 GB}}}\n", ""},
     {"extra.ptpkg.resources.disk", "extra: {ptpkg: {resources: {disk: 9 GB}}}\n", ""},
     {"extra.ptpkg.resources.gpus", "extra: {ptpkg: {resources: {gpus: 1}}}\n", ""},
