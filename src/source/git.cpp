@@ -47,7 +47,10 @@ bool IsOwnDamage(const std::string& output, const AbsPath& repository) {
   });
 }
 
+constexpr const char* kMovedTag = "would clobber existing tag";
+
 ErrorCode CodeOf(const std::string& output, const std::optional<AbsPath>& repository) {
+  if (HoldsAny(output, {kMovedTag})) return ErrorCode::kRefused;
   if (repository && IsOwnDamage(output, *repository)) return ErrorCode::kCorrupt;
   if (HoldsAny(output, {"could not read Username", "could not read Password", "Authentication failed",
                         "Permission denied", "terminal prompts disabled", "Host key verification failed",
@@ -68,6 +71,8 @@ std::string HintOf(ErrorCode code, const std::string& output) {
   if (HoldsAny(output, {"dubious ownership"})) {
     return "the repository belongs to another user: git config --global --add safe.directory PATH";
   }
+  if (HoldsAny(output, {kMovedTag}))
+    return "compare the tags with git show; to take the server's: git tag -d NAME, and try again";
   if (code == ErrorCode::kRefused) {
     return "ptpkg runs git without a password prompt: set up a credential helper or an SSH key, and test it "
            "with git ls-remote";
@@ -100,6 +105,12 @@ std::string GitReason(const std::string& output) {
       while (reason.ends_with('.')) reason.pop_back();
       return reason;
     }
+  }
+  for (const std::string& line : lines) {
+    // " ! [rejected]        v2.0       -> v2.0  (would clobber existing tag)"
+    const std::size_t at = line.find("[rejected]");
+    if (at != std::string::npos)
+      return std::string(Trim(line.substr(at + std::string_view("[rejected]").size())));
   }
   return std::string(Trim(lines.empty() ? output : lines.front()));
 }

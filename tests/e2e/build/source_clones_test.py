@@ -157,7 +157,7 @@ class Clones(Case):
         mine = self.commit(self.clone, "more.txt", "mine")
         self.git(self.clone, "tag", "v2.0")
         self.new_version()
-        self.source("update", exit_code=5)
+        self.refused("update", 7, "(would clobber existing tag)")
         self.assertEqual(self.git(self.clone, "rev-parse", "v2.0"), mine)
 
     def test_two_clones_and_one_that_cannot_be_updated(self):

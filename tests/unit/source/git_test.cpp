@@ -507,6 +507,8 @@ TEST_F(SubmoduleTest, OneThatRunsAProgramIsRefused) {
 TEST(GitReason, IsGitsFirstWord) {
   EXPECT_EQ(GitReason("remote: Counting\nerror: a\nfatal: b.\n"), "b");
   EXPECT_EQ(GitReason("ssh: connect to host h: no route\nx"), "ssh: connect to host h: no route");
+  EXPECT_EQ(GitReason("From x\n ! [rejected]  v2 -> v2  (would clobber existing tag)\n"),
+            "v2 -> v2  (would clobber existing tag)");
   EXPECT_EQ(GitReason("something\nelse"), "something");
 }
 
