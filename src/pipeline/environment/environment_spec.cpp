@@ -214,7 +214,8 @@ Result<void> SetToolkit(const std::string& cuda, const AbsPath& file, Environmen
   bool changed = false;
   for (std::string& channel : spec.channels) changed |= SetLabel(cuda, channel);
   for (EnvironmentPackage& package : spec.packages) {
-    changed |= SetLabel(cuda, package.channel) | SetSuffix(cuda, package.spec.name);
+    changed |= SetLabel(cuda, package.channel);
+    changed |= SetSuffix(cuda, package.spec.name);
     if (!IsOfToolkit(package.spec.name)) continue;
     // The package cuda-version has two fields only.
     const std::size_t second = cuda.find('.', cuda.find('.') + 1);

@@ -289,7 +289,7 @@ Result<std::string> MatrixLog(Env& env, const RunRequest& request, const std::st
     return Error(ErrorCode::kNotFound, fmt::format("the run '{}' has no job '{}'", run.folder.str(), job))
         .WithHint(fmt::format("list them with 'ptpkg matrix status {}'", run.folder.str()));
   }
-  const Result<std::string> text = ReadFile(env.fs, run.LogFile(*found));
+  Result<std::string> text = ReadFile(env.fs, run.LogFile(*found));
   if (text || text.error().code() != ErrorCode::kNotFound) return text;
   return Error(ErrorCode::kNotFound, fmt::format("job '{}' has not started, so there is no log", job));
 }

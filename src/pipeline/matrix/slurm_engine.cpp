@@ -49,7 +49,7 @@ Error CallFailed(const std::string& name, const ExitStatus& status) {
 /// The output of a client that only asks.
 Result<std::string> Ask(Env& env, const std::vector<std::string>& argv) {
   std::string output;
-  const std::string name = argv.front();
+  const std::string& name = argv.front();
   // Not status.output, which keeps the last 64 KiB.
   Result<ExitStatus> status =
       env.process.Run({.argv = argv,
