@@ -116,9 +116,10 @@ class Matrix:
         lines = ["set -e"]
         names = {job["id"]: f"j{number}" for number, job in enumerate(jobs)}
         for job in jobs:
-            command = f"{self.program} run-node {run} {job['id']} --jobs 1 --no-config >>{run}/jobs/{job['id']}/log 2>&1"
+            command = f"{self.program} run-node {run} {job['id']} --jobs {job['resources']['cores']} --no-config >>{run}/jobs/{job['id']}/log 2>&1"
             after = ":".join(f"${names[need]}" for need in job["needs"])
-            lines.append(f"{names[job['id']]}=$(sbatch --parsable --kill-on-invalid-dep=yes --output=/dev/null --mem=100M "
+            size = f"--cpus-per-task={job['resources']['cores']} --mem={job['resources']['memory_bytes'] >> 20}M"
+            lines.append(f"{names[job['id']]}=$(sbatch --parsable --kill-on-invalid-dep=yes --output=/dev/null {size} "
                          f"{'--dependency=afterok:' + after if after else ''} --wrap={shlex.quote(command)})")
         script = self.cluster.root / "by_hand.sh"
         script.write_text("\n".join(lines) + "\n")

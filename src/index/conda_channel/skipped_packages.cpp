@@ -39,7 +39,7 @@ Result<std::optional<FileStat>> FollowLink(Env& env, const AbsPath& path) {
 }
 
 Result<FileStat> StatPackage(Env& env, const AbsPath& package) {
-  const Result<FileStat> stat = env.fs.Stat(package);
+  Result<FileStat> stat = env.fs.Stat(package);
   if (!stat && LeadsNowhere(stat.error())) return Error(ErrorCode::kInvalidInput, stat.error().message());
   if (!stat || stat->kind == FileKind::kRegular) return stat;
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' is not a regular file", package.str()));
