@@ -5,13 +5,13 @@ namespace ptpkg {
 namespace {
 
 // Env holds references, which can't be assigned: a copy with another one is built member by member.
-Env With(const Env& env, Fs& fs, Reporter& reporter) {
+Env With(const Env& env, Fs& fs, Reporter& reporter, const CancelToken& cancel) {
   return {.fs = fs,
           .process = env.process,
           .http = env.http,
           .clock = env.clock,
           .reporter = reporter,
-          .cancel = env.cancel,
+          .cancel = cancel,
           .jobs = env.jobs,
           .jobs_of_run = env.jobs_of_run,
           .jobs_given = env.jobs_given,
@@ -24,7 +24,8 @@ Env With(const Env& env, Fs& fs, Reporter& reporter) {
 
 }  // namespace
 
-Env WithFs(const Env& env, Fs& fs) { return With(env, fs, env.reporter); }
-Env WithReporter(const Env& env, Reporter& reporter) { return With(env, env.fs, reporter); }
+Env WithFs(const Env& env, Fs& fs) { return With(env, fs, env.reporter, env.cancel); }
+Env WithReporter(const Env& env, Reporter& reporter) { return With(env, env.fs, reporter, env.cancel); }
+Env WithCancel(const Env& env, const CancelToken& cancel) { return With(env, env.fs, env.reporter, cancel); }
 
 }  // namespace ptpkg

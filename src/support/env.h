@@ -40,8 +40,9 @@ struct Env {
   }
 };
 
-/// A copy with another file system, or another reporter.
+/// A copy with another file system, reporter or cancel token.
 Env WithFs(const Env& env, Fs& fs);
 Env WithReporter(const Env& env, Reporter& reporter);
+Env WithCancel(const Env& env, const CancelToken& cancel);
 
 }  // namespace ptpkg

@@ -26,23 +26,6 @@ namespace {
 using graph::NodeState;
 using matrix::JobEnd;
 
-Env WithCancel(const Env& env, const CancelToken& cancel) {
-  return {.fs = env.fs,
-          .process = env.process,
-          .http = env.http,
-          .clock = env.clock,
-          .reporter = env.reporter,
-          .cancel = cancel,
-          .jobs = env.jobs,
-          .jobs_of_run = env.jobs_of_run,
-          .jobs_given = env.jobs_given,
-          .source_date_epoch = env.source_date_epoch,
-          .cache_dir = env.cache_dir,
-          .cwd = env.cwd,
-          .variables = env.variables,
-          .offline = env.offline};
-}
-
 /// "host h1, process 4711, Slurm job 12_3": for people.
 std::string WorkerName(Env& env) {
   const auto host = ReadFile(env.fs, AbsPath::Literal("/proc/sys/kernel/hostname"));
@@ -86,7 +69,7 @@ class Inputs {
 
   [[nodiscard]] const std::set<std::string>& missing() const { return missing_; }
 
-  /// Compares the result of node `id` with its record; null: there is no result.
+  /// Compares the result of node `id` with its record. `result`: null if the node has none.
   [[nodiscard]] Result<void> Compare(const std::string& id, const graph::NodeResult* result) const {
     const auto recorded = digests_.find(id);
     if (result == nullptr || recorded == digests_.end()) {
