@@ -6,6 +6,7 @@
 
 #include "support/digest/hash.h"
 #include "support/files/lease.h"
+#include "support/files/mounts.h"
 #include "support/files/scratch.h"
 #include "support/text/text.h"
 
@@ -64,20 +65,15 @@ bool HasOwnLocks(const std::string& options) {
   });
 }
 
-/// The options of the file system that holds `folder`, by mountinfo of proc(5): of the longest mount point
-/// above it.
+/// The options of the file system that holds `folder`: of the longest mount point above it.
 std::string MountOptions(Env& env, const AbsPath& folder) {
-  constexpr std::size_t kMountPoint = 4;
-  const auto text = ReadFile(env.fs, AbsPath::Literal("/proc/self/mountinfo"));
   std::string options;
   std::size_t longest = 0;
-  for (const std::string& line : SplitLines(text ? *text : "")) {
-    const std::vector<std::string> words = Split(line, ' ');
-    if (words.size() <= kMountPoint + 1) continue;
-    const auto mount = AbsPath::Parse(words[kMountPoint]);
-    if (!mount || !folder.IsWithin(*mount) || mount->str().size() < longest) continue;
-    longest = mount->str().size();
-    options = words.back();
+  for (const Mount& mount : ReadMounts(env.fs)) {
+    const auto point = AbsPath::Parse(mount.point);
+    if (!point || !folder.IsWithin(*point) || mount.point.size() < longest) continue;
+    longest = mount.point.size();
+    options = mount.options;
   }
   return options;
 }

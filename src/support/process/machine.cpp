@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <vector>
 
+#include "support/files/mounts.h"
 #include "support/text/text.h"
 
 namespace ptpkg {
@@ -21,7 +22,6 @@ namespace {
 
 /// Text of a small file of /proc or /sys; "" when it cannot be read.
 std::string TextOf(Fs& fs, const AbsPath& path) {
-  // mountinfo of a host with thousands of containers has some MiB.
   constexpr std::uint64_t kMost = 4U << 20U;
   const Result<std::string> text = ReadFile(fs, path, kMost);
   return text ? *text : std::string();
@@ -51,19 +51,6 @@ std::optional<std::uint64_t> Field(const std::string& text, std::string_view nam
 }
 
 std::optional<std::uint64_t> FileNumber(Fs& fs, const AbsPath& path) { return NumberOf(TextOf(fs, path)); }
-
-/// A blank in a path of mountinfo is "\040".
-std::string Unescape(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '\\' && i + 3 < text.size();
-    plain.push_back(
-        escape ? static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'))
-               : text[i]);
-    if (escape) i += 3;
-  }
-  return plain;
-}
 
 bool Lists(std::string_view list, std::string_view word) {
   const std::vector<std::string> words = Split(list, ',');
@@ -107,21 +94,12 @@ std::string GroupOf(const std::string& groups, std::string_view controller) {
 }
 
 Groups GroupsOf(Fs& fs, std::string_view controller) {
-  const std::string mounts = TextOf(fs, AbsPath::Literal("/proc/self/mountinfo"));
   const std::string groups = TextOf(fs, AbsPath::Literal("/proc/self/cgroup"));
   Groups found;
-  for (const std::string& line : SplitLines(mounts)) {
-    // "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw"
-    const std::size_t dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    const std::vector<std::string> place = Split(std::string_view(line).substr(0, dash), ' ');
-    const std::vector<std::string> kind = Split(std::string_view(line).substr(dash + 3), ' ');
-    if (place.size() < 5 || kind.size() < 3) continue;
-    const std::string root = Unescape(place[3]);
-    const std::string mount = Unescape(place[4]);
-    if (kind[0] == "cgroup2") found.v2 = LevelsOf(mount, root, GroupOf(groups, ""));
-    if (kind[0] == "cgroup" && Lists(kind[2], controller))
-      found.v1 = LevelsOf(mount, root, GroupOf(groups, controller));
+  for (const Mount& mount : ReadMounts(fs)) {
+    if (mount.type == "cgroup2") found.v2 = LevelsOf(mount.point, mount.root, GroupOf(groups, ""));
+    if (mount.type == "cgroup" && Lists(mount.options, controller))
+      found.v1 = LevelsOf(mount.point, mount.root, GroupOf(groups, controller));
   }
   return found;
 }
