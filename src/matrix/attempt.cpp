@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "support/files/scratch.h"
+#include "support/files/atomic_file.h"
 
 namespace ptpkg::matrix {
 
@@ -16,11 +16,10 @@ using std::chrono::milliseconds;
 
 /// Gives `file` its content under a name that must not exist yet. Errors: kAlreadyExists, kIo.
 Result<void> WriteOnce(Env& env, const AbsPath& file, const Json& json) {
-  const AbsPath draft = file.Parent() / NewScratchFileName(file.Name());
-  PTPKG_CHECK(WriteFile(env.fs, draft, DumpJson(json)));
-  Result<void> renamed = env.fs.RenameNoReplace(draft, file);
-  if (!renamed) static_cast<void>(env.fs.Remove(draft));
-  return renamed;
+  PTPKG_TRY(AtomicFile atomic, AtomicFile::Create(env.fs, file));
+  const std::string text = DumpJson(json);
+  PTPKG_CHECK(atomic.file().WriteAt(0, std::as_bytes(std::span(text))));
+  return std::move(atomic).Commit(ExistingFilePolicy::kRefuse);
 }
 
 /// Watches `attempt` until it ends, or shows no progress for the time of the lease. Post: it has ended.
