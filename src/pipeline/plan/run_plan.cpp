@@ -186,6 +186,12 @@ Result<void> End(Env& env, const AbsPath& output, Kept& kept, const std::set<std
   return folder.WriteTimes(times);
 }
 
+/// Makes the output directory, and completes or undoes what a killed run left of a publication.
+Result<void> PrepareOutput(Env& env, const AbsPath& output) {
+  PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
+  return folder.Prepare();
+}
+
 /// The output directory that all nodes of `only` share; nullopt where none has one.
 std::optional<AbsPath> OutputOfAny(const graph::Plan& plan, const std::set<std::string>& only) {
   for (const graph::Node& node : plan.nodes) {
@@ -218,10 +224,7 @@ Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& i
   const auto output = node == nullptr ? std::optional<AbsPath>() : OutputOf(*node);
   const AbsPath place = output.value_or(env.cache_dir / "nowhere");
   Kept kept(env, place);
-  if (output) {
-    PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, place));
-    PTPKG_CHECK(folder.Prepare());
-  }
+  if (output) PTPKG_CHECK(PrepareOutput(env, place));
   const graph::StageTable stages = MakeStages();
   PTPKG_TRY(const NodeOutcome outcome, graph::ExecuteOne(env, plan, id, stages, kept.Stores()));
   BuildSummary summary;
@@ -234,10 +237,7 @@ Result<PartOutcome> RunPart(Env& env, const graph::Plan& plan, const graph::Exec
   const std::optional<AbsPath> output = OutputOfAny(plan, *options.only);
   const AbsPath place = output.value_or(env.cache_dir / "nowhere");
   Kept kept(env, place);
-  if (output) {
-    PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, place));
-    PTPKG_CHECK(folder.Prepare());
-  }
+  if (output) PTPKG_CHECK(PrepareOutput(env, place));
   const graph::StageTable stages = MakeStages();
   PartOutcome part;
   PTPKG_TRY(part.outcomes, graph::Execute(env, plan, stages, kept.Stores(), options));
