@@ -38,15 +38,8 @@ Result<builder::ToolOptions> ToolOptionsOf(const Context& context, const RecipeF
 
 std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
   return {
-      {.names = "--variants",
-       .value = "FILE",
-       .help = "Read variants from FILE; repeat it, later files win",
-       .target = &flags.variant_files,
-       .default_text = "variants.yaml beside the recipe"},
-      {.names = "--select",
-       .value = "KEY=VALUE",
-       .help = "Build only variants with this value; may be repeated",
-       .target = &flags.select},
+      VariantsOption(flags.variant_files),
+      SelectOption(flags.select, "Build only variants with this value; may be repeated"),
       {.names = "-o,--output",
        .value = "DIR",
        .help = output,
@@ -56,11 +49,7 @@ std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
        .value = "NAME=PATH",
        .help = "Replace the source of a package; may be repeated",
        .target = &flags.sources},
-      {.names = "--offline",
-       .help = "Use only what is cached; ask no server",
-       .target = &flags.offline,
-       .env = "PTPKG_OFFLINE",
-       .shared = true},
+      OfflineOption(flags.offline),
       {.names = "--env",
        .help = "Choose where build tools and libraries come from",
        .target = &flags.host_env,
@@ -89,6 +78,48 @@ std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
        .env = "PTPKG_CUDA_HOME",
        .shared = true},
   };
+}
+
+Option VariantsOption(std::vector<std::string>& target) {
+  return {.names = "--variants",
+          .value = "FILE",
+          .help = "Read variants from FILE; repeat it, later files win",
+          .target = &target,
+          .default_text = "variants.yaml beside the recipe"};
+}
+
+Option SelectOption(std::vector<std::string>& target, const char* help) {
+  return {.names = "--select", .value = "KEY=VALUE", .help = help, .target = &target};
+}
+
+Option OfflineOption(bool& target, const char* help) {
+  return {.names = "--offline", .help = help, .target = &target, .env = "PTPKG_OFFLINE", .shared = true};
+}
+
+Option FormatOption(std::vector<std::string>& target, const char* help, const char* default_text) {
+  return {
+      .names = "--format", .value = "LIST", .help = help, .target = &target, .default_text = default_text};
+}
+
+Option TestOption(std::string& target) {
+  return {.names = "--test",
+          .help = "Run the recipe's tests on the packages, or skip them",
+          .target = &target,
+          .choices = {"run", "skip"},
+          .default_text = "run"};
+}
+
+Option CcacheOption(bool& target) {
+  return {.names = "--ccache",
+          .help = "Cache C, C++ and CUDA object files",
+          .target = &target,
+          .env = "PTPKG_CCACHE",
+          .shared = true};
+}
+
+Option NoPreflightOption(bool& target) {
+  return {
+      .names = "--no-preflight", .help = "Skip the pre-build checks of 'ptpkg doctor'", .target = &target};
 }
 
 Option FromEnvOption(bool& target) {

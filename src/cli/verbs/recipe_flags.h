@@ -30,6 +30,17 @@ struct RecipeFlags {
 /// the recipes themselves. `output`: help of --output.
 std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output);
 
+/// Options that several verbs have; `help` where their words differ.
+Option VariantsOption(std::vector<std::string>& target);
+Option SelectOption(std::vector<std::string>& target, const char* help);
+Option OfflineOption(bool& target, const char* help = "Use only what is cached; ask no server");
+Option FormatOption(std::vector<std::string>& target,
+                    const char* help = "Make these: conda, tar.bz2, wheel, zip",
+                    const char* default_text = "the recipe's");
+Option TestOption(std::string& target);
+Option CcacheOption(bool& target);
+Option NoPreflightOption(bool& target);
+
 /// --from-env, for verbs that call TakeEnvironment.
 Option FromEnvOption(bool& target);
 

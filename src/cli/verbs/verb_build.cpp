@@ -284,11 +284,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
   std::vector<Option> options =
       RecipeOptions(flags.recipe, "Write artifacts, index, logs and manifest to DIR");
   std::vector<Option> own = {
-      {.names = "--format",
-       .value = "LIST",
-       .help = formats.help,
-       .target = &flags.formats,
-       .default_text = formats.default_text},
+      FormatOption(flags.formats, formats.help, formats.default_text),
       {.names = "--explain", .help = "Show why each stage ran or was skipped", .target = &flags.explain},
       {.names = "--keep-work", .help = "Keep the work directories", .target = &flags.keep_work},
       {.names = "--fresh",
@@ -300,14 +296,8 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
       {.names = "--no-cache",
        .help = "Use an empty cache, and remove it at the end",
        .target = &flags.no_cache},
-      {.names = "--ccache",
-       .help = "Cache C, C++ and CUDA object files",
-       .target = &flags.ccache,
-       .env = "PTPKG_CCACHE",
-       .shared = true},
-      {.names = "--no-preflight",
-       .help = "Skip the pre-build checks of 'ptpkg doctor'",
-       .target = &flags.no_preflight},
+      CcacheOption(flags.ccache),
+      NoPreflightOption(flags.no_preflight),
       {.names = "--force", .help = "Replace files that ptpkg did not make", .target = &flags.force},
       {.names = "--dry-run", .help = "Show which stages would run; write nothing", .target = &flags.dry_run},
       {.names = "--plan", .help = "Print the plan; with --json, for 'ptpkg run-node'", .target = &flags.plan},
@@ -315,11 +305,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
        .value = "FILE",
        .help = "Sign artifacts with the PEM private key in FILE",
        .target = &flags.sign_key},
-      {.names = "--test",
-       .help = "Run the recipe's tests on the packages, or skip them",
-       .target = &flags.test,
-       .choices = {"run", "skip"},
-       .default_text = "run"},
+      TestOption(flags.test),
   };
   std::move(own.begin(), own.end(), std::back_inserter(options));
   return options;

@@ -114,16 +114,8 @@ std::vector<Option> CiOptions(CiFlags& flags) {
                                   .target = &flags.recipe.recipes}};
   std::ranges::move(VariantOptions(flags.recipe), std::back_inserter(options));
   const std::vector<Option> own = {
-      {.names = "--format",
-       .value = "LIST",
-       .help = "Make these: conda, tar.bz2, wheel, zip",
-       .target = &flags.formats,
-       .default_text = "the recipe's"},
-      {.names = "--test",
-       .help = "Run the recipe's tests on the packages, or skip them",
-       .target = &flags.test,
-       .choices = {"run", "skip"},
-       .default_text = "run"},
+      FormatOption(flags.formats),
+      TestOption(flags.test),
       {.names = "--to",
        .value = "TARGET",
        .help = "Publish to TARGET once all jobs pass",

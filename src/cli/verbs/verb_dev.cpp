@@ -132,9 +132,7 @@ std::vector<Option> DevOptions(DevFlags& flags) {
                      .value = "NAME",
                      .help = "Select an output or staging output of the recipe",
                      .target = &flags.name});
-  options.push_back({.names = "--no-preflight",
-                     .help = "Skip the pre-build checks of 'ptpkg doctor'",
-                     .target = &flags.no_preflight});
+  options.push_back(NoPreflightOption(flags.no_preflight));
   return options;
 }
 

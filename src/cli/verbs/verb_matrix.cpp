@@ -247,24 +247,8 @@ std::vector<Option> MatrixOptions(MatrixFlags& flags) {
       {.names = "--dry-run", .help = "Show the jobs; start and write nothing", .target = &request.dry_run}};
   std::vector<Option> recipe =
       RecipeOptions(flags.recipe, "Write artifacts, index, logs and manifest to DIR");
-  std::vector<Option> own = {{.names = "--format",
-                              .value = "LIST",
-                              .help = "Make these: conda, tar.bz2, wheel, zip",
-                              .target = &flags.formats,
-                              .default_text = "the recipe's"},
-                             {.names = "--test",
-                              .help = "Run the recipe's tests on the packages, or skip them",
-                              .target = &flags.test,
-                              .choices = {"run", "skip"},
-                              .default_text = "run"},
-                             {.names = "--ccache",
-                              .help = "Cache C, C++ and CUDA object files",
-                              .target = &flags.ccache,
-                              .env = "PTPKG_CCACHE",
-                              .shared = true},
-                             {.names = "--no-preflight",
-                              .help = "Skip the pre-build checks of 'ptpkg doctor'",
-                              .target = &flags.no_preflight}};
+  std::vector<Option> own = {FormatOption(flags.formats), TestOption(flags.test), CcacheOption(flags.ccache),
+                             NoPreflightOption(flags.no_preflight)};
   std::move(recipe.begin(), recipe.end(), std::back_inserter(options));
   std::move(own.begin(), own.end(), std::back_inserter(options));
   for (Option& option : options) {
@@ -339,11 +323,7 @@ Verb RunNodeVerb() {
                       {.names = "ID",
                        .help = "A node's 'id' in the plan, or a job of the run",
                        .target = &flags->node},
-                      {.names = "--offline",
-                       .help = "Use only what is cached; ask no server",
-                       .target = &flags->offline,
-                       .env = "PTPKG_OFFLINE",
-                       .shared = true}},
+                      OfflineOption(flags->offline)},
           .notes =
               "A job of a run compares the results that it reads with the records of the jobs that made "
               "them, before "

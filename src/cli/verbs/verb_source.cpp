@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <memory>
 
+#include "cli/verbs/recipe_flags.h"
 #include "cli/verbs/verbs.h"
 #include "pipeline/develop/source_clones.h"
 #include "support/text/json.h"
@@ -36,7 +37,7 @@ std::string ShortCommit(const std::string& commit) {
   return commit.substr(0, kShort);
 }
 
-/// What an update changed.
+/// Commits, files and submodules that an update changed, as one line.
 std::string ChangeText(const SourceClone& clone) {
   if (clone.before == clone.commit) return "nothing changed";
   std::string text = fmt::format("from {}: {}, {} changed", ShortCommit(clone.before),
@@ -99,25 +100,14 @@ Verb SourceVerb() {
                        .target = &flags->action,
                        .choices = {"clone", "update", "status"}},
                       {.names = "RECIPE", .help = "recipe.yaml or its directory", .target = &flags->recipes},
-                      {.names = "--variants",
-                       .value = "FILE",
-                       .help = "Read variants from FILE; repeat it, later files win",
-                       .target = &flags->variant_files,
-                       .default_text = "variants.yaml beside the recipe"},
-                      {.names = "--select",
-                       .value = "KEY=VALUE",
-                       .help = "Count only variants with this value; may be repeated",
-                       .target = &flags->select},
+                      VariantsOption(flags->variant_files),
+                      SelectOption(flags->select, "Count only variants with this value; may be repeated"),
                       {.names = "--into",
                        .value = "DIR",
                        .help = "Keep the clones in DIR, each named after its recipe",
                        .target = &flags->into,
                        .default_text = "the working directory"},
-                      {.names = "--offline",
-                       .help = "Ask no server: for status",
-                       .target = &flags->offline,
-                       .env = "PTPKG_OFFLINE",
-                       .shared = true}},
+                      OfflineOption(flags->offline, "Ask no server: for status")},
           .notes =
               "Each clone has all submodules, at the tag, branch or commit of the recipe's source. If the "
               "variants have several versions, the newest counts. 'update' fetches and checks out a "
