@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <functional>
 #include <optional>
 
 #include "support/process/process.h"
@@ -27,16 +28,17 @@ constexpr seconds kClientTime{60};
 constexpr int kAttempts = 3;
 constexpr std::uint64_t kMostTasks = 1000;  // MaxArraySize of Slurm is 1001, unless a site changes it
 
-Result<ExitStatus> Call(Env& env, std::vector<std::string> argv) {
-  const std::string name = argv.front();
-  Result<ExitStatus> status = env.process.Run({.argv = std::move(argv),
+Result<ExitStatus> Call(Env& env, const std::vector<std::string>& argv,
+                        const std::function<void(std::string_view)>& on_line = {}) {
+  Result<ExitStatus> status = env.process.Run({.argv = argv,
                                                .env = env.variables,
                                                .cwd = env.cwd,
+                                               .on_line = on_line,
                                                .timeout = kClientTime,
                                                .cancel = &env.cancel});
   if (status || status.error().code() != ErrorCode::kNotFound) return status;
   return std::move(status).error().WithHint(
-      fmt::format("install Slurm's clients: '{}' is not on PATH", name));
+      fmt::format("install Slurm's clients: '{}' is not on PATH", argv.front()));
 }
 
 Error CallFailed(const std::string& name, const ExitStatus& status) {
@@ -49,20 +51,10 @@ Error CallFailed(const std::string& name, const ExitStatus& status) {
 /// The output of a client that only asks.
 Result<std::string> Ask(Env& env, const std::vector<std::string>& argv) {
   std::string output;
-  const std::string& name = argv.front();
   // Not status.output, which keeps the last 64 KiB.
-  Result<ExitStatus> status =
-      env.process.Run({.argv = argv,
-                       .env = env.variables,
-                       .cwd = env.cwd,
-                       .on_line = [&](std::string_view line) { output.append(line).push_back('\n'); },
-                       .timeout = kClientTime,
-                       .cancel = &env.cancel});
-  if (!status && status.error().code() == ErrorCode::kNotFound)
-    return std::move(status).error().WithHint(
-        fmt::format("install Slurm's clients: '{}' is not on PATH", name));
-  if (!status) return std::move(status).error();
-  if (!status->ok()) return CallFailed(name, *status);
+  PTPKG_TRY(const ExitStatus status,
+            Call(env, argv, [&](std::string_view line) { output.append(line).push_back('\n'); }));
+  if (!status.ok()) return CallFailed(argv.front(), status);
   return output;
 }
 
