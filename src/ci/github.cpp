@@ -27,9 +27,6 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
-constexpr std::size_t kGithubFileBytes = 500'000;
-
-constexpr const char* kGithubUsualRunner = "ubuntu-24.04";
 constexpr const char* kGithubImageVariable = "${{ vars.PTPKG_IMAGE }}";
 
 std::string_view GithubTemplate(std::string_view name) { return FindTemplate(kGithubTemplates, name); }

@@ -13,6 +13,9 @@ namespace ptpkg::ci {
 
 /// The most that a matrix takes.
 inline constexpr std::size_t kGithubJobsPerMatrix = 256;
+inline constexpr std::size_t kGithubFileBytes = 500'000;
+/// The runner of jobs for which the user names none.
+inline constexpr const char* kGithubUsualRunner = "ubuntu-24.04";
 
 /// The actions that workflows use, by their names in templates: "actions/checkout@COMMIT  # v7.0.1".
 [[nodiscard]] const std::map<std::string, std::string>& GithubActions();

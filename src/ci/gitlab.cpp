@@ -18,7 +18,6 @@
 namespace ptpkg::ci {
 namespace {
 
-constexpr std::size_t kGitlabFileBytes = 2'000'000;  // of an instance whose limits are the usual ones
 constexpr std::string_view kFolder = "$CI_PROJECT_DIR/.ptpkg-ci/dist";
 
 // Only protected refs: whoever may push any tag may not publish by that.

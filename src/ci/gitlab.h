@@ -9,6 +9,9 @@
 
 namespace ptpkg::ci {
 
+/// The size of a file that an instance with the usual limits takes.
+inline constexpr std::size_t kGitlabFileBytes = 2'000'000;
+
 /// Each variant is a job with a name of its own, not a row of parallel:matrix: that takes 200 rows, and
 /// expands "$" in their values. Errors: kUnsupported for more than GitLab takes of a file.
 [[nodiscard]] Result<std::string> GitlabPipeline(const Workflow& workflow);

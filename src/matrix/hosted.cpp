@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "ci/github.h"
+#include "ci/gitlab.h"
 #include "ci/template.h"
 #include "matrix/hosted_templates.h"
 #include "support/text/text.h"
@@ -24,9 +25,6 @@ namespace {
 
 using Values = std::map<std::string, std::string>;
 
-constexpr std::size_t kGithubFileBytes = 500'000;
-constexpr std::size_t kGitlabFileBytes = 2'000'000;
-constexpr const char* kUsualRunner = "ubuntu-24.04";
 constexpr std::uint64_t kUsualMinutes = 350;  // GitHub stops a job after six hours
 constexpr std::uint64_t kMegabyte = 1U << 20U;
 
@@ -93,7 +91,7 @@ std::string Container(const std::string& image) {
 std::string GithubRunner(const std::vector<std::string>& labels) {
   std::vector<std::string> quoted;
   for (const std::string& label : labels) quoted.push_back(ci::QuotedForGithub(label));
-  return quoted.empty() ? kUsualRunner : fmt::format("[{}]", Join(quoted, ", "));
+  return quoted.empty() ? ci::kGithubUsualRunner : fmt::format("[{}]", Join(quoted, ", "));
 }
 
 std::string CommandLine(const HostedRequest& request, const char* engine) {
@@ -183,7 +181,7 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
   values.insert(shared.begin(), shared.end());
   values.insert(ci::GithubActions().begin(), ci::GithubActions().end());
   files.push_back({.name = "github/matrix.yml", .text = ci::Fill(Template("github"), values)});
-  PTPKG_CHECK(CheckSize(files.back().text, kGithubFileBytes, "GitHub"));
+  PTPKG_CHECK(CheckSize(files.back().text, ci::kGithubFileBytes, "GitHub"));
   return files;
 }
 
@@ -201,7 +199,7 @@ Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest&
         fmt::format("image: {}\n", request.image.empty() ? "$PTPKG_IMAGE" : ci::Quoted(request.image))},
        {"tags", tags.empty() ? "" : fmt::format("tags: [{}]\n", Join(tags, ", "))},
        {"jobs", GitlabJobs(run)}});
-  PTPKG_CHECK(CheckSize(text, kGitlabFileBytes, "GitLab"));
+  PTPKG_CHECK(CheckSize(text, ci::kGitlabFileBytes, "GitLab"));
   return std::vector<HostedFile>{{.name = "gitlab/child.yml", .text = std::move(text)}};
 }
 
