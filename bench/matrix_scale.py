@@ -383,7 +383,7 @@ class Tables:
             yield [f"{nodes:,}", *(share(people * whole / POLL_S) for people in (10, 100)), *(share(min(jobs, nodes) * CALL_S / POLL_S) for jobs in (100, 1000, 10000))]
 
 
-# Of squeue on the test cluster: 10 ms for a call, 30 µs for each job that it lists. `ptpkg matrix status --watch` asks twice a minute.
+# squeue takes 10 ms for a call and 30 µs for each job that it lists, on the test cluster. `ptpkg matrix status --watch` asks twice a minute.
 CALL_S, LINE_S, POLL_S = 0.010, 30e-6, 30
 NAMES = ["machines", "hits", "losses", "limits", "calls"]
 

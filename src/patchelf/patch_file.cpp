@@ -56,7 +56,7 @@ bool IsDeviceName(const AbsPath& path) {
   return (name.starts_with("/dev/") && !name.starts_with("/dev/shm/")) || name.starts_with("/proc/");
 }
 
-/// The same failure in words about the output: users do not know the files beside it.
+/// Rewords a failure to name the output: users do not know the temporary files beside it.
 Error Unwritable(const Error& error, const AbsPath& output) {
   if (error.sys_errno() == 0) return error;
   return ErrnoError(error.sys_errno(), fmt::format("cannot write '{}'", output.str()));

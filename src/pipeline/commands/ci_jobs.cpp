@@ -147,8 +147,7 @@ Result<CiRecipe> ReadCiRecipe(const CiInputs& inputs, const AbsPath& path, std::
   const bool skipped =
       std::all_of(recipes.begin(), recipes.end(), [](const recipe::Recipe& recipe) { return recipe.skip; });
   if (skipped) {
-    return Error(ErrorCode::kInvalidInput,
-                 fmt::format("'{}' makes no package, so there is no job", path.str()))
+    return Error(ErrorCode::kInvalidInput, fmt::format("'{}' makes no package, so it has no job", path.str()))
         .WithHint("list its variants: ptpkg render");
   }
   PTPKG_TRY(const recipe::Document document,

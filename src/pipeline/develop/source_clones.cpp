@@ -222,7 +222,7 @@ Result<void> RequireOnline(const Env& env, const char* verb) {
       .WithHint("'ptpkg source status' works offline");
 }
 
-/// The same for submodules that have another commit than the one that is recorded for them.
+/// Refuses submodules whose HEAD differs from the recorded commit and is on no branch or tag.
 Result<void> RequireNoOwnCommits(const Clones& clones, const SourceClone& clone) {
   constexpr const char* kOwnCommit =
       "test \"$(git rev-parse HEAD)\" = \"$sha1\" || test -z \"$(git rev-list --max-count=1 HEAD --not "

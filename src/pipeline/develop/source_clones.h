@@ -19,7 +19,7 @@ struct SourceClone {
   AbsPath path = AbsPath::Literal("/nonexistent");
   std::string ref = {};       ///< The recipe's: "tag v0.21.0", "branch main", "commit 1a2b…" or "HEAD".
   std::string wanted = {};    ///< Its commit; "": the clone does not have the ref.
-  std::string commit = {};    ///< Checked out; "": there is no clone.
+  std::string commit = {};    ///< The commit of HEAD; "" if the clone does not exist.
   std::string before = {};    ///< Checked out before an update; "": nothing was.
   std::uint64_t commits = 0;  ///< Commits that `before` lacks.
   std::uint64_t files = 0;    ///< Changed from `before` to `commit`.

@@ -46,7 +46,8 @@ Result<bool> FindCompiler(const Env& env, const char* variable, const std::strin
   std::optional<AbsPath> program = FindProgram(words.front(), PathVariable(env.variables));
   if (const auto path = AbsPath::Parse(words.front()); path && env.fs.Stat(*path)) program = *path;
   if (!program && is_named) {
-    return Error(ErrorCode::kNotFound, fmt::format("${}: there is no program '{}'", variable, words.front()))
+    return Error(ErrorCode::kNotFound,
+                 fmt::format("${}: program '{}' does not exist", variable, words.front()))
         .WithHint(fmt::format("unset {}, or correct it", variable));
   }
   if (program) words.front() = program->str();

@@ -170,7 +170,7 @@ Result<EnvironmentSpec> OfRecipe(Env& env, const EnvironmentRequest& request, co
   return spec;
 }
 
-/// True for packages whose version is that of the toolkit.
+/// True for packages that have the version of the toolkit.
 bool IsOfToolkit(const std::string& name) {
   return builder::StripPlatformSuffix(name) == "cuda" || name == "cudatoolkit" || name.starts_with("cuda-");
 }

@@ -56,7 +56,7 @@ std::string NewKey(Env& env, const graph::Plan& plan) {
   return hasher.Finish().Hex().substr(0, kDigits);
 }
 
-/// Errors: kUsage for a word that is no long option, or an option that ptpkg sets itself: without its
+/// Errors: kUsage for a word that does not begin with "--", or an option that ptpkg sets itself: without its
 /// comment, for example, a submission is not found again.
 Result<void> CheckSbatchOption(const std::string& option) {
   static constexpr std::array<std::string_view, 13> kOwn = {
@@ -101,7 +101,7 @@ Result<PlannedRun> PlanRun(Env& env, const MatrixRequest& request) {
   PTPKG_TRY(BuildPlan planned, PlanBuild(env, request.build));
   PlannedRun result{.plan = std::move(planned.plan), .skipped = std::move(planned.skipped)};
   if (result.plan.nodes.empty()) {
-    return Error(ErrorCode::kInvalidInput, "the recipes skip all variants, so there is no job")
+    return Error(ErrorCode::kInvalidInput, "the recipes skip all variants, so the run has no jobs")
         .WithHint("look at the variants with 'ptpkg render'");
   }
   matrix::Run& run = result.run;
@@ -291,7 +291,7 @@ Result<std::string> MatrixLog(Env& env, const RunRequest& request, const std::st
   }
   Result<std::string> text = ReadFile(env.fs, run.LogFile(*found));
   if (text || text.error().code() != ErrorCode::kNotFound) return text;
-  return Error(ErrorCode::kNotFound, fmt::format("job '{}' has not started, so there is no log", job));
+  return Error(ErrorCode::kNotFound, fmt::format("job '{}' has not started, so it has no log", job));
 }
 
 }  // namespace ptpkg::pipeline

@@ -78,7 +78,7 @@ Result<void> SetBuildInputs(Env& env, const PlanInputs& inputs, const ResolvedBu
   return Ok();
 }
 
-/// Of the machine that `ptpkg matrix` looks for.
+/// Adds what the build asks of a machine, for `ptpkg matrix`.
 void SetResources(const recipe::JobResources& resources, graph::Node& node) {
   for (const auto& [name, value] :
        {std::pair("cores", resources.cores), std::pair("memory", resources.memory_bytes),

@@ -147,7 +147,7 @@ const std::string& PublicKey::id() const { return state_->id; }
 
 Result<PublicKey> PublicKey::Parse(const std::string& pem, const std::string& where) {
   constexpr const char* kHow = "openssl pkey -in PRIVATE.pem -pubout -out PUBLIC.pem";
-  // The other kinds of PEM are told apart first, since OpenSSL would call each of them unreadable.
+  // Look for the other kinds of PEM first: OpenSSL would call each of them unreadable.
   if (pem.find("PRIVATE KEY-----") != std::string::npos)
     return NoKey(where, "is a private key; give the public key", kHow);
   if (pem.find("BEGIN CERTIFICATE") != std::string::npos) {

@@ -248,7 +248,7 @@ class Check(Case):
 
     def test_without_a_compiler(self):
         self.refused(4, "no compiler found", "check", PATH="/nonexistent")
-        self.refused(4, "$CXX: there is no program 'no-such-g++'", "check", PATH="/usr/bin", CXX="no-such-g++ -m64")
+        self.refused(4, "$CXX: program 'no-such-g++' does not exist", "check", PATH="/usr/bin", CXX="no-such-g++ -m64")
         self.refused(5, "' failed: ", "check", PATH="/usr/bin:/bin", CXX="/bin/false")
 
 
