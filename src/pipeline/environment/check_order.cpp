@@ -145,12 +145,14 @@ class OrderChecker {
 
   Result<CompilerOrder> Check() {
     CompilerOrder order{.compiler = compiler_.name};
-    PTPKG_TRY(const std::string searched,
-              Run("", compiler_.IsNvcc() ? Arguments{"-E", "-Xcompiler", "-v"} : Arguments{"-E", "-v"}));
+    PTPKG_TRY(
+        const std::string searched,
+        Run("", compiler_.IsNvcc() ? Arguments{"-E", "-v", "-Xcompiler", "-v"} : Arguments{"-E", "-v"}));
     order.directories = SearchList(searched);
-    const std::string program(AbsPath::Literal(compiler_.words.front()).Name());
-    order.files.push_back(Taken("compiler", program, compiler_.words.front(), {"bin"},
-                                {program, "x86_64-conda-linux-gnu-" + program}));
+    const AbsPath program = StartedCompiler(searched);
+    const std::string name(program.Name());
+    order.files.push_back(
+        Taken("compiler", name, program.str(), {"bin"}, {name, "x86_64-conda-linux-gnu-" + name}));
     const auto each = [&](const std::vector<std::string>& built_in, const std::vector<std::string>& asked,
                           const auto& find) -> Result<void> {
       std::vector<std::string> names = built_in;
@@ -186,6 +188,24 @@ class OrderChecker {
     if (status.ok()) return output;
     return Error(ErrorCode::kCommandFailed,
                  fmt::format("'{}' failed: {}", ShellQuote(command.argv), FirstLine(output)));
+  }
+
+  /// The compiler's file as its output of -v states it: the program called can be a wrapper such as ccache.
+  /// The program called, if the output has no such file. gcc prints its file, nvcc and clang their directory.
+  [[nodiscard]] AbsPath StartedCompiler(const std::string& output) const {
+    const AbsPath called = AbsPath::Literal(compiler_.words.front());
+    for (const std::string& line : SplitLines(output)) {
+      std::string file;
+      if (compiler_.IsNvcc()) {  // Its host compiler prints lines of its own.
+        if (line.starts_with("#$ _HERE_=")) file = line.substr(10) + "/nvcc";
+      } else if (line.starts_with("COLLECT_GCC=")) {
+        file = line.substr(12);
+      } else if (line.starts_with("InstalledDir: ")) {
+        file = line.substr(14) + "/" + std::string(called.Name());
+      }
+      if (const auto started = AbsPath::Parse(file); started && env_.fs.Stat(*started)) return *started;
+    }
+    return called;
   }
 
   static std::string FirstLine(const std::string& output) {

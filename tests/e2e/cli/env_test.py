@@ -194,6 +194,13 @@ class Check(Case):
         path.write_text("#pragma once\n")
         return path
 
+    def program(self, name: str, command: str) -> pathlib.Path:
+        path = self.scratch / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{command}\n")
+        path.chmod(0o755)
+        return path
+
     def library(self, folder: str) -> pathlib.Path:
         path = self.scratch / folder / "liborder.so"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -224,10 +231,7 @@ class Check(Case):
     def test_a_copied_include_directory_comes_before_that_of_hipcc(self):
         """Why recipes/pytorch copies it: a -I for the system directory itself has no effect."""
         rocm, conda = self.header("rocm/include", "thrust/version.h"), self.header("env/include", "thrust/version.h")
-        hipcc = self.scratch / "bin/hipcc"
-        hipcc.parent.mkdir()
-        hipcc.write_text(f'#!/bin/sh\nexec g++ -x c++ "$@" -isystem {self.scratch}/env/include -isystem {self.scratch}/rocm/include\n')
-        hipcc.chmod(0o755)
+        self.program("bin/hipcc", f'exec g++ -x c++ "$@" -isystem {self.scratch}/env/include -isystem {self.scratch}/rocm/include')
         place = {"ROCM_PATH": str(self.scratch / "rocm")}
         order = self.order(exit_code=1, HIPFLAGS=f"-I{self.scratch}/rocm/include", **place)["hipcc"]
         self.assertEqual(order["header thrust/version.h"], (str(conda), str(rocm)))
@@ -245,6 +249,20 @@ class Check(Case):
         own.touch()
         order = self.order(exit_code=1, CONDA_PREFIX=str(self.prefix))["c++"]
         self.assertEqual(order["compiler g++"][1], str(own))
+
+    def test_a_wrapper_elsewhere_starts_the_compiler_of_the_environment(self):
+        """As a script in /usr/local/bin does, or ccache. nvcc is a stand-in that prints its directory, as NVIDIA's does."""
+        own_nvcc = self.program("env/bin/nvcc", f'echo "#$ _HERE_={self.prefix}/bin"; exec g++ -x c++ $(echo "$*" | sed "s/-X[a-z]* //g")')
+        own = self.prefix / "bin/g++"
+        own.symlink_to(harness.tool("g++"))
+        self.program("bin/g++", f'exec {own} "$@"')
+        self.program("bin/nvcc", f'exec {own_nvcc} "$@"')
+        starter = self.program("bin/ccache", 'exec "$@"')
+        for compiler in ("g++", f"{starter} {own}"):
+            with self.subTest(compiler):
+                order = self.order(CONDA_PREFIX=str(self.prefix), CXX=compiler)
+                self.assertEqual(order["c++"]["compiler g++"], (str(own), ""))
+                self.assertEqual(order["nvcc"]["compiler nvcc"], (str(own_nvcc), ""))
 
     def test_without_a_compiler(self):
         self.refused(4, "no compiler found", "check", PATH="/nonexistent")
