@@ -193,7 +193,7 @@ class OrderChecker {
   /// The compiler's file as its output of -v states it: the program called can be a wrapper such as ccache.
   /// The program called, if the output has no such file. gcc prints its file, nvcc and clang their directory.
   [[nodiscard]] AbsPath StartedCompiler(const std::string& output) const {
-    const AbsPath called = AbsPath::Literal(compiler_.words.front());
+    AbsPath called = AbsPath::Literal(compiler_.words.front());
     for (const std::string& line : SplitLines(output)) {
       std::string file;
       if (compiler_.IsNvcc()) {  // Its host compiler prints lines of its own.
