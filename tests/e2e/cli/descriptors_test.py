@@ -1,4 +1,4 @@
-"""A standard descriptor that is closed at the start counts as /dev/null: no file of ptpkg or patchelf gets its number."""
+"""A standard descriptor that is closed at the start opens on a device: no file of ptpkg or patchelf gets its number."""
 
 import pathlib
 import shutil
@@ -33,7 +33,7 @@ class Descriptors(harness.Case):
                 words = [harness.Settings.ptpkg, "bench", "--rounds", "4", "--warmup", "0", "--", "sh", script, shown]
                 self.assertEqual(self.call(words, " ".join(f"{number}>&-" for number in closed)), status)
                 found = shown.read_text().splitlines()
-                self.assertEqual([found[number] for number in closed], ["/dev/null"] * len(closed), found)
+                self.assertEqual([found[number] for number in closed], ["/dev/full" if number else "/dev/null" for number in closed], found)
 
     @unittest.skipUnless(shutil.which("gcc"), "gcc is missing")
     def test_patchelf_never_takes_its_input_for_an_output(self):
@@ -42,7 +42,7 @@ class Descriptors(harness.Case):
         subprocess.run(["gcc", "-shared", "-fPIC", "one.c", "-o", library], cwd=self.scratch, check=True)
         before = library.read_bytes()
         patchelf = harness.Settings.ptpkg.parent / "patchelf"
-        outputs = [("/dev/stdout", "1>&-", {0}), ("/dev/stderr", "2>&-", {0}), ("/dev/stdout", "0<&- 1>&- 2>&-", {0}),
+        outputs = [("/dev/stdout", "1>&-", {1}), ("/dev/stderr", "2>&-", {1}), ("/dev/stdout", "0<&- 1>&- 2>&-", {1}), ("/dev/stdout", "", {0}),
                    ("/dev/stdout", "1<>one.so", {1})]
         outputs += [(f"/proc/self/fd/{number}", "", {1}) for number in range(3, 12)]
         for output, redirections, statuses in outputs:
