@@ -1,5 +1,6 @@
 // Masks known secrets in all output. Programs print them in encoded form, so each secret is remembered in
-// every form that common tools write: percent, JSON and HTML escapes of several languages, and base64.
+// every form that common tools write: percent, JSON and HTML escapes of several languages, hexadecimal digits
+// and base64.
 // Base64 of a longer text holds a secret at one of three alignments. For each, the digits that the secret
 // alone decides are searched (Base64Core).
 // Short secrets would also match parts of words, so below kLongEnough bytes a match must not touch letters or
@@ -39,6 +40,15 @@ std::string Percented(std::string_view value, bool upper) {
     const bool plain = IsWordByte(c) || c == '-' || c == '.' || c == '~';
     const auto byte = static_cast<unsigned char>(c);
     text += plain ? std::string(1, c) : upper ? fmt::format("%{:02X}", byte) : fmt::format("%{:02x}", byte);
+  }
+  return text;
+}
+
+std::string HexDigits(std::string_view value, bool upper) {
+  std::string text;
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += upper ? fmt::format("{:02X}", byte) : fmt::format("{:02x}", byte);
   }
   return text;
 }
@@ -113,7 +123,8 @@ class Remembered {
     const std::unique_lock lock(mutex_);
     if (!forms_.emplace(value).second) return;
     for (std::string form :
-         {Percented(value, true), Percented(value, false), Replaced(value, std::span(kJson).first(3)),
+         {Percented(value, true), Percented(value, false), HexDigits(value, true), HexDigits(value, false),
+          Replaced(value, std::span(kJson).first(3)),
           Replaced(value, kJson), Replaced(value, kGoJson), Replaced(value, kNetJson), Replaced(value, kHtml),
           Replaced(value, kGoHtml), Replaced(value, std::span(kGoHtml).first(5)), Replaced(value, kHexHtml),
           Replaced(value, kBlank), EscapedBeyondAscii(Replaced(value, std::span(kJson).first(3)), false),

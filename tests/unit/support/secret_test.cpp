@@ -15,6 +15,8 @@ TEST(MaskSecrets, HidesASecretInEachForm) {
   EXPECT_EQ(MaskSecrets("a " + value + " b"), "a **** b");
   EXPECT_EQ(MaskSecrets("p%26ss%2Fw%C3%B6rd%2B%2242"), "****");
   EXPECT_EQ(MaskSecrets("p%26ss%2fw%c3%b6rd%2b%2242"), "****");
+  EXPECT_EQ(MaskSecrets("0x702673732f77c3b672642b22343200"), "0x****00");
+  EXPECT_EQ(MaskSecrets("702673732F77C3B672642B223432"), "****");
   EXPECT_EQ(MaskSecrets("p&ss/wörd+\\\"42"), "****");
   EXPECT_EQ(MaskSecrets("p&ss\\/wörd+\\\"42"), "****");
   EXPECT_EQ(MaskSecrets("p&amp;ss/wörd+&quot;42"), "****");

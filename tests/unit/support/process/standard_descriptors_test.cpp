@@ -23,12 +23,14 @@ bool InChild(const std::function<bool()>& run) {
   return ::waitpid(child, &status, 0) == child && status == 0;
 }
 
-bool IsNull(int descriptor) {
+/// True for /dev/null as descriptor 0, and /dev/full as another one.
+bool IsInPlaceOfAClosedOne(int descriptor) {
+  const unsigned minor = descriptor == 0 ? 3 : 7;
   struct stat stat {};
-  return ::fstat(descriptor, &stat) == 0 && S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, 3);
+  return ::fstat(descriptor, &stat) == 0 && S_ISCHR(stat.st_mode) && stat.st_rdev == makedev(1, minor);
 }
 
-TEST(StandardDescriptors, ClosedOnesAreNullAndFail) {
+TEST(StandardDescriptors, ClosedOnesAreDevicesAndFail) {
   for (int closed = 0; closed < 8; ++closed) {
     EXPECT_TRUE(InChild([&] {
       const auto is_closed = [&](int descriptor) { return (closed >> descriptor & 1) != 0; };
@@ -39,14 +41,14 @@ TEST(StandardDescriptors, ClosedOnesAreNullAndFail) {
       }
       bool good = OpenStandardDescriptors().has_value();
       for (int descriptor = 0; descriptor < 3; ++descriptor)
-        good = good && IsNull(descriptor) == is_closed(descriptor);
+        good = good && IsInPlaceOfAClosedOne(descriptor) == is_closed(descriptor);
       char byte = 0;
       return good && ::read(0, &byte, 1) == -1 && ::write(1, &byte, 1) == -1 && ::write(2, &byte, 1) == -1;
     })) << closed;
   }
 }
 
-TEST(StandardDescriptors, NoNullDevice) {
+TEST(StandardDescriptors, NoDevice) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can change the root directory";
   const TempDir dir;
   EXPECT_TRUE(InChild([&] {
