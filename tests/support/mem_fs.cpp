@@ -41,6 +41,7 @@ void PushComponents(std::string_view path, std::vector<std::string>* todo) {
 struct MemFs::Node {
   FileStat stat;
   std::string content;                      // regular files
+  bool is_synced = true;                    // of the content
   std::string target;                       // symlinks
   std::map<std::string, NodePtr> children;  // directories
   std::set<const Handle*> locked_by;        // files
@@ -81,6 +82,7 @@ class MemFs::Handle final : public File {
     const std::lock_guard lock(fs_.mutex_);
     PTPKG_CHECK(CheckWritable("write"));
     if (bytes.empty()) return Ok();
+    node_->is_synced = false;
     PTPKG_CHECK(Resize(std::max<std::uint64_t>(node_->content.size(), offset + bytes.size()), "write"));
     std::memcpy(node_->content.data() + offset, bytes.data(), bytes.size());
     fs_.bytes_written_[path_.str()] += bytes.size();
@@ -97,6 +99,7 @@ class MemFs::Handle final : public File {
   Result<void> Truncate(std::uint64_t size_bytes) override {
     const std::lock_guard lock(fs_.mutex_);
     PTPKG_CHECK(CheckWritable("resize"));
+    node_->is_synced = false;
     PTPKG_CHECK(Resize(size_bytes, "resize"));
     fs_.Touch(*node_);
     return Ok();
@@ -106,6 +109,7 @@ class MemFs::Handle final : public File {
     const std::lock_guard lock(fs_.mutex_);
     PTPKG_CHECK(CheckOpen("sync"));
     fs_.Record("Sync", path_);
+    node_->is_synced = true;
     return Ok();
   }
 
@@ -434,6 +438,7 @@ Result<void> MemFs::CopyFile(const AbsPath& from, const AbsPath& to) {
   if (limit_bytes_ && used_bytes_ + size > *limit_bytes_) return PathError(ENOSPC, "write", to);
   NodePtr copy = NewNode(FileKind::kRegular, source->stat.mode);
   copy->content = source->content;
+  copy->is_synced = false;
   copy->stat.size_bytes = size;
   copy->stat.mtime_ns = source->stat.mtime_ns;
   PTPKG_CHECK(Insert(to, std::move(copy), "create"));
@@ -524,6 +529,11 @@ std::string MemFs::Content(std::string_view path) {
   const NodePtr node = Must(FindNode(AbsPath::Literal(path), Follow::kYes, "open"));
   if (node->stat.kind != FileKind::kRegular) throw std::runtime_error(std::string(path) + " is not a file");
   return node->content;
+}
+
+bool MemFs::IsSynced(std::string_view path) {
+  const std::lock_guard lock(mutex_);
+  return Must(FindNode(AbsPath::Literal(path), Follow::kYes, "open"))->is_synced;
 }
 
 std::vector<std::string> MemFs::List(std::string_view root) {

@@ -57,6 +57,8 @@ class MemFs final : public Fs {
   /// Becomes what `other` is, in place of its own files: inodes, times and hard links too, but no locks.
   void CopyFrom(const MemFs& other);
   [[nodiscard]] std::string Content(std::string_view path);
+  /// True if the content would survive a power failure: Sync() came after the last write or copy.
+  [[nodiscard]] bool IsSynced(std::string_view path);
   /// ListTree (temp_dir.h) of `root`.
   [[nodiscard]] std::vector<std::string> List(std::string_view root = "/");
   /// Writes beyond so many bytes in all files together fail with ENOSPC.

@@ -131,8 +131,7 @@ class FolderReader {
       if (stat.error().code() == ErrorCode::kNotFound) return std::optional<Candidate>();
       return stat.error();
     }
-    const std::optional<Json> patched = index_.patch.Apply(dist.FileName(), Json::object());
-    if (!patched || patched->value("revoked", false)) return std::optional<Candidate>();
+    if (index_.patch.Hides(dist.FileName())) return std::optional<Candidate>();
     const std::optional<CondaRecord> known = KnownRecord(index_, dist, *stat);
     if (known && Fill(candidate, *known, index_.patch)) return std::optional(std::move(candidate));
     Result<void> read = ReadPackage(candidate);

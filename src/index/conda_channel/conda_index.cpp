@@ -64,8 +64,8 @@ Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
 }
 
 /// True if an earlier run wrote `file` for any subdir.
-Result<bool> IsThere(Env& env, const AbsPath& root, const std::vector<SubdirContent>& subdirs,
-                     std::string_view file) {
+Result<bool> AnySubdirHas(Env& env, const AbsPath& root, const std::vector<SubdirContent>& subdirs,
+                          std::string_view file) {
   for (const SubdirContent& content : subdirs) {
     PTPKG_TRY(const bool exists, Exists(env.fs, root / content.subdir / file));
     if (exists) return true;
@@ -143,7 +143,7 @@ struct SubdirIndex {
   CondaRecords records = {};  ///< As patched.
   RemovedPackages removed = {};
   std::string run_exports = {};
-  std::optional<std::string> new_patch = {};  ///< Instructions to take over.
+  std::optional<PatchText> new_patch = {};  ///< Instructions to take over.
   std::optional<std::string> unpatched = {};  ///< repodata_from_packages.json.
 };
 using SubdirIndexes = std::map<std::string, SubdirIndex>;
@@ -185,15 +185,18 @@ void WarnOfUnknown(Env& env, const std::string& subdir, const std::vector<std::s
                   Join(named, ", "), all ? "" : fmt::format(" and {} more", unknown.size() - kNamed)));
 }
 
-/// Completes `index`, whose records are those of the packages.
-Result<void> Patch(Env& env, const AbsPath& folder, SubdirIndex& index) {
+/// Completes `index`, whose records are those of the packages: takes the rows and run exports as the packages
+/// have them, then patches the rows. Adds to `summary` what clients cannot install then.
+Result<void> CompleteAndPatch(Env& env, const AbsPath& folder, SubdirIndex& index, IndexSummary& summary) {
   const std::string subdir(folder.Name());
   Json run_exports = EmptyRunExports(subdir);
   PTPKG_CHECK(AddToRunExports(run_exports, index.records));
   index.run_exports = CompactJson(run_exports);
   PatchInstructions patch;
+  std::string where = fmt::format("'{}'", (folder / kPatchFile).str());
   if (index.new_patch) {
-    PTPKG_TRY(patch, PatchInstructions::Parse(*index.new_patch, fmt::format("{}/{}", subdir, kPatchFile)));
+    where = index.new_patch->where;
+    PTPKG_TRY(patch, PatchInstructions::Parse(index.new_patch->text, where));
     WarnOfUnknown(env, subdir, patch.UnknownIn(index.records));
   } else {
     PTPKG_TRY(patch, ReadPatchOf(env, folder));
@@ -204,14 +207,17 @@ Result<void> Patch(Env& env, const AbsPath& folder, SubdirIndex& index) {
     PTPKG_TRY(const Json repodata, RepodataOf(subdir, index));
     index.unpatched = CompactJson(repodata);
   }
-  index.removed = PatchRecords(patch, index.records);
+  for (const auto& [file_name, record] : index.records) {
+    if (patch.Hides(file_name)) summary.hidden.insert(subdir + "/" + file_name);
+  }
+  PTPKG_TRY(index.removed, PatchRecords(patch, where, index.records));
   return Ok();
 }
 
 /// Instructions come first: if the run is killed, the next one applies them.
 Result<void> WriteSubdir(Env& env, const AbsPath& folder, const SubdirIndex& index, const ChannelParts& parts,
                          IndexFiles& files) {
-  if (index.new_patch) PTPKG_CHECK(files.Write(folder / kPatchFile, *index.new_patch));
+  if (index.new_patch) PTPKG_CHECK(files.Write(folder / kPatchFile, index.new_patch->text));
   if (index.unpatched) PTPKG_CHECK(files.WriteWithZst(folder / kUnpatchedRepodata, *index.unpatched));
   PTPKG_TRY(const Json repodata, RepodataOf(std::string(folder.Name()), index));
   PTPKG_CHECK(files.WriteWithZst(folder / "repodata.json", CompactJson(repodata)));
@@ -231,8 +237,8 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, const CondaIndexO
   for (const Artifact& artifact : options.known) digests.emplace(artifact.path, artifact.digests);
   PTPKG_TRY(std::vector<SubdirContent> subdirs, FindSubdirs(env, root), frame);
   ChannelParts parts = options.parts;
-  PTPKG_TRY(const bool has_shards, IsThere(env, root, subdirs, kShardIndex), frame);
-  PTPKG_TRY(const bool has_current, IsThere(env, root, subdirs, kCurrentRepodata), frame);
+  PTPKG_TRY(const bool has_shards, AnySubdirHas(env, root, subdirs, kShardIndex), frame);
+  PTPKG_TRY(const bool has_current, AnySubdirHas(env, root, subdirs, kCurrentRepodata), frame);
   parts.shards |= has_shards;
   parts.current_repodata |= has_current;
   SubdirIndexes indexes;
@@ -246,7 +252,7 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, const CondaIndexO
     });
     SubdirIndex& index = indexes[content.subdir];
     PTPKG_TRY(index.records, SubdirReader(env, root, content, digests).Run(summary), frame);
-    PTPKG_CHECK(Patch(env, root / content.subdir, index), frame);
+    PTPKG_CHECK(CompleteAndPatch(env, root / content.subdir, index, summary), frame);
   }
   IndexFiles files(env);
   std::map<std::string, CondaRecords> all;

@@ -3,7 +3,8 @@
 //
 // conda-index ignores keys that it does not know, and patches any field. Here an unknown key is an error,
 // since a misspelt "revoke" would leave a broken package installable. Fields that identify the file cannot
-// change either: a client would download another file than the row describes, or refuse it.
+// change either: a client would download another file than the row describes, or refuse it. A patched row has
+// to be one that clients read: rattler drops all packages of a name because of one bad row.
 
 #include "index/conda_channel/patch_instructions.h"
 
@@ -12,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "conda/channel_names.h"
+#include "conda/info/info_schema.h"
 #include "conda/info/package_info.h"
 #include "conda/package.h"
 #include "index/conda_channel/conda_documents.h"
@@ -47,19 +49,24 @@ Result<void> CheckChanges(const std::string& file_name, const Json& changes, std
                      fmt::format("'{}': '{}' identifies the package and cannot change", file_name, key))
           .WithHint("remove the key; to take the package out of the index, list it under 'remove'");
     }
-    if ((key == "depends" || key == "constrains") && !IsTextList(value)) {
+    if (key == "depends" && !IsTextList(value)) {
       return Invalid(where, fmt::format("'{}': '{}' is not a list of text", file_name, key));
     }
-    if ((key == "build_number" || key == "timestamp") && !value.is_number_integer()) {
-      return Invalid(where, fmt::format("'{}': '{}' is not a whole number", file_name, key));
+    if (key == "revoked") {
+      return Invalid(where, fmt::format("'{}': '{}' cannot be set", file_name, key))
+          .WithHint("list the file under 'revoke': clients look for the dependency that this adds");
     }
   }
   return Ok();
 }
 
-/// Objects are merged, other values replaced.
+/// Objects are merged, null removes the field, other values replace it.
 void Merge(Json& base, const Json& changes) {
   for (const auto& [key, value] : changes.items()) {
+    if (value.is_null()) {
+      base.erase(key);
+      continue;
+    }
     Json& old = base[key];
     if (old.is_object() && value.is_object()) {
       Merge(old, value);
@@ -69,14 +76,17 @@ void Merge(Json& base, const Json& changes) {
   }
 }
 
-Result<std::map<std::string, std::string>> ReadPatchFolder(Env& env, const AbsPath& folder) {
-  std::map<std::string, std::string> texts;
+/// `shown`: the place of `folder` in messages.
+Result<PatchTexts> ReadPatchFolder(Env& env, const AbsPath& folder, const std::string& shown) {
+  PatchTexts texts;
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));
   for (const std::string& name : names) {
     if (!conda::IsSubdir(name)) continue;
     PTPKG_TRY(const bool exists, Exists(env.fs, folder / name / kPatchFile));
     if (!exists) continue;
-    PTPKG_TRY(texts[name], ReadFile(env.fs, folder / name / kPatchFile));
+    PatchText& text = texts[name];
+    text.where = fmt::format("'{}/{}/{}'", shown, name, kPatchFile);
+    PTPKG_TRY(text.text, ReadFile(env.fs, folder / name / kPatchFile));
   }
   return texts;
 }
@@ -129,18 +139,23 @@ Result<std::set<std::string>> PatchInstructions::ReadNames(const Json& document,
   return std::set(names.begin(), names.end());
 }
 
+bool PatchInstructions::Lists(const std::set<std::string>& names, const std::string& file_name) {
+  return names.contains(LegacyName(file_name)) || names.contains(file_name);
+}
+
+bool PatchInstructions::Hides(const std::string& file_name) const {
+  return Lists(removed_, file_name) || Lists(revoked_, file_name);
+}
+
 std::optional<Json> PatchInstructions::Apply(const std::string& file_name, const Json& row) const {
   const std::string legacy = LegacyName(file_name);
-  const auto lists = [&](const std::set<std::string>& names) {
-    return names.contains(legacy) || names.contains(file_name);
-  };
-  if (lists(removed_)) return std::nullopt;
+  if (Lists(removed_, file_name)) return std::nullopt;
   Json patched = row;
   if (const auto changes = changes_.find(legacy); changes != changes_.end()) Merge(patched, changes->second);
   if (legacy != file_name) {
     if (const auto own = changes_.find(file_name); own != changes_.end()) Merge(patched, own->second);
   }
-  if (lists(revoked_)) {
+  if (Lists(revoked_, file_name)) {
     patched["revoked"] = true;
     Json& depends = patched["depends"];
     if (!depends.is_array()) depends = Json::array();
@@ -162,11 +177,14 @@ std::vector<std::string> PatchInstructions::UnknownIn(const CondaRecords& record
   return {unknown.begin(), unknown.end()};
 }
 
-RemovedPackages PatchRecords(const PatchInstructions& patch, CondaRecords& records) {
+Result<RemovedPackages> PatchRecords(const PatchInstructions& patch, std::string_view where,
+                                     CondaRecords& records) {
   RemovedPackages removed;
   for (auto record = records.begin(); record != records.end();) {
     std::optional<Json> row = patch.Apply(record->first, record->second.repodata);
     if (row) {
+      if (*row != record->second.repodata)
+        PTPKG_CHECK(conda::CheckIndexSchema(*row, fmt::format("{}: '{}'", where, record->first)));
       record->second.repodata = *std::move(row);
       ++record;
     } else {
@@ -185,19 +203,20 @@ Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder) {
   return PatchInstructions::Parse(text, fmt::format("'{}'", path.str()));
 }
 
-Result<std::map<std::string, std::string>> ReadPatchSource(Env& env, const AbsPath& source,
-                                                           const AbsPath& scratch) {
-  std::map<std::string, std::string> texts;
+Result<PatchTexts> ReadPatchSource(Env& env, const AbsPath& source, const AbsPath& scratch) {
+  PatchTexts texts;
   PTPKG_TRY(const FileStat stat, env.fs.Stat(source));
   if (stat.kind == FileKind::kDirectory) {
-    PTPKG_TRY(texts, ReadPatchFolder(env, source));
+    PTPKG_TRY(texts, ReadPatchFolder(env, source, source.str()));
   } else if (source.Name().ends_with(kConda) || source.Name().ends_with(kTarBz2)) {
     PTPKG_TRY(const TempDir content, TempDir::Create(env.fs, scratch, "patch"));
     PTPKG_TRY(const conda::PackageInfo info, conda::UnpackPackage(env, source, content.path(), {}));
     static_cast<void>(info);
-    PTPKG_TRY(texts, ReadPatchFolder(env, content.path()));
+    PTPKG_TRY(texts, ReadPatchFolder(env, content.path(), source.str()));
   } else if (conda::IsSubdir(source.Parent().Name())) {
-    PTPKG_TRY(texts[std::string(source.Parent().Name())], ReadFile(env.fs, source));
+    PatchText& text = texts[std::string(source.Parent().Name())];
+    text.where = fmt::format("'{}'", source.str());
+    PTPKG_TRY(text.text, ReadFile(env.fs, source));
   }
   if (!texts.empty()) return texts;
   return Error(ErrorCode::kInvalidInput,

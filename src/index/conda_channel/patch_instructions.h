@@ -26,19 +26,23 @@ class PatchInstructions {
   /// An object with "patch_instructions_version": 1, and optionally "packages" and "packages.conda" (file
   /// name → changed fields), "remove" and "revoke" (file names). Errors, kInvalidInput, name `where`:
   /// - any other key, type or extension
-  /// - "depends" or "constrains" that are not lists of text
+  /// - "depends" that is not a list of text, and "revoked"
   /// - a change of name, version, build, subdir, md5, sha256 or size
   static Result<PatchInstructions> Parse(std::string_view text, std::string_view where);
 
   /// `row` as patched, or nullopt if it is removed. Instructions for a .tar.bz2 count for the .conda of the
-  /// same package too, before its own. Fields that are objects are merged, others replaced. A revoked package
+  /// same package too, before its own. Fields that are objects are merged, others replaced; null removes a field. A revoked package
   /// gets "revoked" and the dependency "package_has_been_revoked", which no package satisfies.
   [[nodiscard]] std::optional<Json> Apply(const std::string& file_name, const Json& row) const;
+
+  /// Removed or revoked.
+  [[nodiscard]] bool Hides(const std::string& file_name) const;
 
   /// The file names in the instructions that concern none of `records`, sorted.
   [[nodiscard]] std::vector<std::string> UnknownIn(const CondaRecords& records) const;
 
  private:
+  [[nodiscard]] static bool Lists(const std::set<std::string>& names, const std::string& file_name);
   Result<void> ReadChanges(const Json& document, const char* key, std::string_view where);
   static Result<std::set<std::string>> ReadNames(const Json& document, const char* key,
                                                  std::string_view where);
@@ -52,20 +56,28 @@ class PatchInstructions {
 using RemovedPackages = std::map<std::string, std::string>;
 
 /// Patches the rows of `records`, and takes the removed ones out. The rest of a record stays as the package
-/// has it: run exports are never patched.
-RemovedPackages PatchRecords(const PatchInstructions& patch, CondaRecords& records);
+/// has it: run exports are never patched. `where`: the instructions, in messages. Errors: kInvalidInput for a
+/// patched row that is no row of repodata.json (CheckIndexSchema).
+Result<RemovedPackages> PatchRecords(const PatchInstructions& patch, std::string_view where,
+                                     CondaRecords& records);
 
 /// The instructions that the channel directory `folder` has; without a file, ones that change nothing.
 /// Errors: any from Parse, kIo.
 Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder);
 
-/// Texts of instructions by subdir, from one of:
+struct PatchText {
+  std::string text = {};
+  std::string where = {};  ///< Its place, quoted, for messages.
+};
+/// By subdir.
+using PatchTexts = std::map<std::string, PatchText>;
+
+/// Instructions by subdir, from one of:
 /// - a directory with `<subdir>/patch_instructions.json`
 /// - a conda package with such files, which is unpacked in `scratch`
 /// - a file `<subdir>/patch_instructions.json`
 ///
 /// Errors: kInvalidInput if there are none, any from UnpackPackage, kIo.
-Result<std::map<std::string, std::string>> ReadPatchSource(Env& env, const AbsPath& source,
-                                                           const AbsPath& scratch);
+Result<PatchTexts> ReadPatchSource(Env& env, const AbsPath& source, const AbsPath& scratch);
 
 }  // namespace ptpkg::index

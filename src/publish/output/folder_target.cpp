@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 #include <set>
 
+#include "index/conda_channel/patch_instructions.h"
 #include "index/index.h"
 #include "publish/output/output_folder.h"
 #include "support/files/scratch.h"
@@ -43,18 +44,28 @@ ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
           .publication_size = batch};
 }
 
-Result<void> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
+/// Returns IndexSummary::hidden.
+Result<std::set<std::string>> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(shown.Name())});
-  const std::string frame =
-      root == shown
-          ? fmt::format(
-                "while indexing '{0}': the files are published; complete the index with 'ptpkg index {0}'",
-                shown.str())
-          : fmt::format("while indexing the files for '{}'", shown.str());
-  PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot()), frame);
-  PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot()), frame);
+  const auto frame = [&](const AbsPath& folder) {
+    if (root != shown) return fmt::format("while indexing the files for '{}'", shown.str());
+    return fmt::format("the files are published; complete the index with: ptpkg index {}",
+                       ShellQuote({folder.str()}));
+  };
+  PTPKG_TRY(index::IndexSummary conda, index::IndexConda(env, output.CondaRoot()), frame(output.CondaRoot()));
+  PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot()),
+            frame(output.WheelRoot()));
   task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
-  return Ok();
+  return std::move(conda.hidden);
+}
+
+void WarnOfHidden(Env& env, const std::vector<Upload>& uploads, const std::set<std::string>& hidden) {
+  for (const Upload& upload : uploads) {
+    if (!upload.conda || !hidden.contains(upload.conda->subdir + "/" + upload.Name())) continue;
+    env.reporter.Warn(fmt::format(
+        "clients cannot install '{}': {}/{} of the channel removes or revokes it", upload.Name(),
+        upload.conda->subdir, index::kPatchFile));
+  }
 }
 
 /// Sends to `root`, which becomes or is `shown`.
@@ -70,7 +81,7 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     const std::string sha256 = upload.digests.sha256.Hex();
     PTPKG_TRY(const std::optional<Sha256> there, DigestThere(env, root, upload));
     const bool same = there == upload.digests.sha256;
-    // A build may replace what ptpkg made; what was published once is somebody's.
+    // A build may replace what ptpkg made. A published file may be in use elsewhere.
     if (there && !same && !force)
       return ConflictOf(upload, "sha256 " + there->Hex(), fmt::format("directory '{}'", shown.str()));
     outcomes.push_back({.name = upload.Name(),
@@ -92,7 +103,8 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
     PTPKG_CHECK(output.Publish(items, force ? ForeignFilePolicy::kReplace : ForeignFilePolicy::kRefuseAny),
                 fmt::format("while publishing to '{}'", shown.str()));
   }
-  PTPKG_CHECK(WriteIndexes(env, output, root, shown));
+  PTPKG_TRY(const std::set<std::string> hidden, WriteIndexes(env, output, root, shown));
+  WarnOfHidden(env, uploads, hidden);
   return outcomes;
 }
 
@@ -126,9 +138,14 @@ Result<void> RequireFolder(Env& env, const AbsPath& folder) {
 }  // namespace
 
 Result<void> CheckFolder(Env& env, const AbsPath& root, const std::vector<Upload>& uploads) {
-  std::set<AbsPath> folders = {root, root / "conda", root / "wheels", root / "logs", root / ".ptpkg"};
+  std::set<AbsPath> folders = {root, root / "conda", root / "wheels", root / "wheels" / "simple", root / "logs",
+                               root / ".ptpkg"};
   for (const Upload& upload : uploads) folders.insert((root / PlaceOf(upload)).Parent());
   for (const AbsPath& folder : folders) PTPKG_CHECK(RequireFolder(env, folder));
+  // Later, it would end the run between the artifacts and their index.
+  for (const Upload& upload : uploads) {
+    if (upload.conda) PTPKG_CHECK(index::ReadPatchOf(env, (root / PlaceOf(upload)).Parent()));
+  }
   return Ok();
 }
 

@@ -412,16 +412,19 @@ Result<void> OutputFolder::StageFiles(std::vector<PublishItem>& items) {
 
 Result<void> OutputFolder::StageOneFile(const AbsPath& from, const AbsPath& to, std::uint32_t mode) {
   // The file stays where it is: other nodes may be reading it.
+  bool is_staged = false;
   if (env_->fs.CreateHardLink(from, to)) {
     PTPKG_TRY(const FileStat stat, env_->fs.Lstat(to));
-    if (stat.mode == mode || env_->fs.SetMode(to, mode)) return Ok();
-    PTPKG_CHECK(env_->fs.Remove(to));  // another user's
+    is_staged = stat.mode == mode || env_->fs.SetMode(to, mode);
+    if (!is_staged) PTPKG_CHECK(env_->fs.Remove(to));  // another user's
   }
-  PTPKG_CHECK(env_->fs.CopyFile(from, to));
-  PTPKG_CHECK(env_->fs.SetMode(to, mode));
-  PTPKG_TRY(const std::unique_ptr<File> copy, env_->fs.Open(to, OpenMode::kRead));
-  PTPKG_CHECK(copy->Sync());
-  return copy->Close();
+  if (!is_staged) {
+    PTPKG_CHECK(env_->fs.CopyFile(from, to));
+    PTPKG_CHECK(env_->fs.SetMode(to, mode));
+  }
+  PTPKG_TRY(const std::unique_ptr<File> staged, env_->fs.Open(to, OpenMode::kRead));
+  PTPKG_CHECK(staged->Sync());
+  return staged->Close();
 }
 
 Result<std::vector<OutputFolder::Move*>> OutputFolder::PendingMoves(const Batch& batch,

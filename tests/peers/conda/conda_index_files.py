@@ -74,7 +74,7 @@ def write_channel(channel, chance):
             for version in chance.sample(VERSIONS, chance.randint(1, 6)):
                 for build in range(chance.randint(1, 3)):
                     index = {"name": name, "version": version, "build": f"b_{build}", "build_number": build, "subdir": subdir,
-                             "timestamp": 1700000000000 + chance.randrange(10**9),
+                             "license": "MIT", "timestamp": 1700000000000 + chance.randrange(10**9),
                              "depends": [spec(chance, names) for _ in range(chance.randint(0, 3))]}
                     if chance.random() < 0.1:
                         index["track_features"] = "feature"

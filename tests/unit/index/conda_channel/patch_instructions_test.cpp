@@ -54,8 +54,9 @@ TEST(PatchInstructionsTest, NamesWhatItCannotRead) {
       {Text({{"packages.conda", {{"a-1-0.conda", {{"sha256", "0"}}}}}}),
        "'a-1-0.conda': 'sha256' identifies the package and cannot change"},
       {Text({{"packages.conda", {{"a-1-0.conda", {{"depends", "b"}}}}}}), "'depends' is not a list of text"},
-      {Text({{"packages.conda", {{"a-1-0.conda", {{"constrains", {1}}}}}}}),
-       "'constrains' is not a list of text"},
+      {Text({{"packages.conda", {{"a-1-0.conda", {{"depends", nullptr}}}}}}),
+       "'depends' is not a list of text"},
+      {Text({{"packages.conda", {{"a-1-0.conda", {{"revoked", "yes"}}}}}}), "'revoked' cannot be set"},
       {Text({{"remove", "a-1-0.conda"}}), "'remove'"},
       {Text({{"revoke", {"a-1-0"}}}), "'a-1-0' under 'revoke' is not a .conda or .tar.bz2 file"},
   };
@@ -80,12 +81,44 @@ TEST(PatchInstructionsTest, InstructionsForATarCountForItsCondaToo) {
   EXPECT_EQ(Apply(remove, "b-1-0.tar.bz2", row), row);
 }
 
-TEST(PatchInstructionsTest, ObjectsAreMergedAndOtherValuesReplaced) {
-  const Json keys = {
-      {"packages.conda", {{"a-1-0.conda", {{"map", {{"b", 2}}}, {"list", {2}}, {"license", nullptr}}}}}};
-  const Json row = {{"map", {{"a", 1}}}, {"list", {1}}, {"license", "MIT"}};
-  EXPECT_EQ(Apply(keys, "a-1-0.conda", row),
-            (Json{{"map", {{"a", 1}, {"b", 2}}}, {"list", {2}}, {"license", nullptr}}));
+TEST(PatchInstructionsTest, ObjectsAreMergedNullRemovesAndOtherValuesReplace) {
+  const Json changes = {
+      {"map", {{"b", 2}, {"c", nullptr}}}, {"list", {2}}, {"license", nullptr}, {"track_features", nullptr}};
+  const Json keys = {{"packages.conda", {{"a-1-0.conda", changes}}}};
+  const Json row = {{"map", {{"a", 1}, {"c", 3}}}, {"list", {1}}, {"license", "MIT"}};
+  EXPECT_EQ(Apply(keys, "a-1-0.conda", row), (Json{{"map", {{"a", 1}, {"b", 2}}}, {"list", {2}}}));
+}
+
+/// rattler reads no package of a name if one row has such a value.
+TEST(PatchInstructionsTest, APatchedRowIsOneThatClientsRead) {
+  const Json row = {{"name", "a"},     {"version", "1"},          {"build", "0"},
+                    {"depends", {"x"}}, {"build_number", 0}, {"license", "MIT"}};
+  const auto patched = [&](const Json& change) -> Result<RemovedPackages> {
+    CondaRecords records;
+    records["a-1-0.conda"].repodata = row;
+    const auto patch = Parse({{"packages.conda", {{"a-1-0.conda", change}}}});
+    EXPECT_OK(patch);
+    if (!patch) return patch.error();
+    return PatchRecords(*patch, "'p.json'", records);
+  };
+  EXPECT_OK(patched({{"license", nullptr}, {"constrains", {"b"}}, {"timestamp", 1700000000000}}));
+  for (const Json& change : std::vector<Json>{{{"constrains", {1}}},
+                                              {{"license", 5}},
+                                              {{"license_family", 3}},
+                                              {{"build_number", -1}},
+                                              {{"build_number", nullptr}},
+                                              {{"timestamp", 9223372036854775807}},
+                                              {{"noarch", 5}},
+                                              {{"purls", 5}},
+                                              {{"run_exports", 4}},
+                                              {{"track_features", 7}},
+                                              {{"extra_depends", 5}},
+                                              {{"python_site_packages_path", 4}}}) {
+    EXPECT_THAT(patched(change),
+                FailsWith(ErrorCode::kInvalidInput,
+                          HasSubstr("'p.json': 'a-1-0.conda': '" + change.begin().key() + "' ")))
+        << change;
+  }
 }
 
 TEST(PatchInstructionsTest, ARevokedPackageCannotBeInstalled) {
@@ -213,7 +246,7 @@ TEST_F(PatchedChannelTest, BadSourcesLeaveTheIndex) {
   EXPECT_THAT(IndexWith(env_.dir() / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(IndexWith(Write("linux-64/patch.json", {{"delete", Json::array()}})),
               FailsWith(ErrorCode::kInvalidInput,
-                        HasSubstr("linux-64/patch_instructions.json: unknown key 'delete'")));
+                        HasSubstr("linux-64/patch.json': unknown key 'delete'")));
   EXPECT_THAT(Exists(env_->fs, folder_ / kPatchFile), IsOkAndHolds(false));
   // The channel's own instructions are read as strictly, by builds too.
   ASSERT_OK(WriteFile(env_->fs, folder_ / kPatchFile, "{}"));

@@ -55,12 +55,15 @@ void ExpectPublishedOnce(test::MemFs& fs) {
   for (const auto& [key, name] : {std::pair("packages.conda", kConda), std::pair("packages", kTarBz2)}) {
     const std::string wanted = HashText(fs.Content(std::string("/in/") + name)).Hex();
     EXPECT_EQ(HashText(fs.Content(std::string("/dist/conda/linux-64/") + name)).Hex(), wanted);
+    EXPECT_TRUE(fs.IsSynced(std::string("/dist/conda/linux-64/") + name));
     ASSERT_EQ((*repodata)[key].size(), 1U);
     EXPECT_EQ((*repodata)[key][name]["sha256"], wanted);
   }
   const auto manifest = ParseJson(fs.Content("/dist/manifest.json"), "manifest.json");
   ASSERT_THAT(manifest, IsOk());
   EXPECT_EQ((*manifest)["artifacts"].size(), 2U);
+  for (const char* file : {"/dist/conda/linux-64/repodata.json", "/dist/manifest.json"})
+    EXPECT_TRUE(fs.IsSynced(file)) << file;
 }
 
 TEST(FolderTargetTest, SendsOnceAndKnowsWhatIsThere) {
@@ -88,10 +91,31 @@ TEST(FolderTargetTest, AFileInThePlaceOfADirectoryIsRefused) {
   const auto check = [&](const char* root) { return CheckFolder(env, AbsPath::Literal(root), {*upload}); };
   EXPECT_THAT(check("/new/below"), IsOk());
   EXPECT_THAT(check("/in"), IsOk());
-  for (const char* blocker : {"/file", "/a/conda", "/b/wheels", "/c/conda/linux-64", "/d/logs", "/e/.ptpkg"})
+  for (const char* blocker : {"/file", "/a/conda", "/b/wheels", "/c/conda/linux-64", "/d/logs", "/e/.ptpkg", "/f/wheels/simple"})
     fs.AddFile(blocker, "");
-  for (const char* root : {"/file", "/file/below/it", "/a", "/b", "/c", "/d", "/e"})
+  for (const char* root : {"/file", "/file/below/it", "/a", "/b", "/c", "/d", "/e", "/f"})
     EXPECT_THAT(check(root), FailsWith(ErrorCode::kRefused, HasSubstr("is not a directory"))) << root;
+}
+
+TEST(FolderTargetTest, PatchInstructionsAreReadBeforeAndTellWhatTheyHide) {
+  test::MemFs fs;
+  MakePackages(fs);
+  const AbsPath root = AbsPath::Literal("/dist");
+  const std::string patch = "/dist/conda/linux-64/patch_instructions.json";
+  test::TestEnv reader({.fs = &fs});
+  const auto upload = ReadUpload(reader, AbsPath::Literal("/in") / kConda);
+  ASSERT_THAT(upload, IsOk());
+  for (const char* list : {"remove", "revoke"}) {
+    test::TestEnv env({.fs = &fs});
+    fs.AddFile(patch, "{}");
+    EXPECT_THAT(CheckFolder(env, root, {*upload}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("'" + patch + "'")));
+    fs.AddFile(patch, Json{{"patch_instructions_version", 1}, {list, {kConda}}}.dump());
+    ASSERT_THAT(CheckFolder(env, root, {*upload}), IsOk());
+    ASSERT_THAT(SendToFolder(env, root, {*upload}, false), IsOk());
+    EXPECT_THAT(env.reporter.warnings(),
+                ElementsAre(HasSubstr(std::string("clients cannot install '") + kConda + "'")));
+  }
 }
 
 TEST(FolderTargetTest, AnotherFileIsAConflictUnlessForced) {
@@ -168,9 +192,9 @@ TEST_P(FolderFaults, TheNextRunLeavesBothOnceAndInTheIndex) {
       ++failed;
       EXPECT_EQ(sent.error().sys_errno(), way.sys_errno) << FormatError(sent.error());
       const std::string said = FormatError(sent.error());
-      const bool is_of_index = said.find("while indexing '/dist'") != std::string::npos;
+      const bool is_of_index = said.find("the files are published") != std::string::npos;
       in_index += is_of_index;
-      EXPECT_EQ(is_of_index, said.find("complete the index with 'ptpkg index /dist'") != std::string::npos);
+      EXPECT_EQ(is_of_index, said.find("complete the index with: ptpkg index /dist/") != std::string::npos);
       if (is_of_index) {
         EXPECT_EQ(Named(fs), 2U);
       }
