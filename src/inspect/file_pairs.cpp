@@ -38,7 +38,7 @@ bool IsVersioned(std::string_view folder, std::string_view ending) {
 
 /// The path below the prefix or site-packages where an installer puts the file, without the version in the
 /// name of .dist-info.
-std::string InstalledPath(std::string path) {
+std::string PlaceWithoutVersion(std::string path) {
   static constexpr std::string_view kSitePackages = "site-packages/";
   const std::size_t site = path.find(kSitePackages);
   if (site != std::string::npos && (site == 0 || path[site - 1] == '/'))
@@ -158,7 +158,7 @@ class Unpaired {
 };
 
 std::optional<std::string> InstalledKey(const std::string& path, const SideFile& /*file*/) {
-  return InstalledPath(path);
+  return PlaceWithoutVersion(path);
 }
 
 std::optional<std::string> ContentKey(const std::string& /*path*/, const SideFile& file) {
@@ -167,7 +167,7 @@ std::optional<std::string> ContentKey(const std::string& /*path*/, const SideFil
 }
 
 std::optional<std::string> InstalledNameKey(const std::string& path, const SideFile& /*file*/) {
-  const std::string installed = InstalledPath(path);
+  const std::string installed = PlaceWithoutVersion(path);
   const std::string_view name = BaseName(installed);
   return installed.substr(0, installed.size() - name.size()) + NameWithoutHash(name);
 }

@@ -229,7 +229,8 @@ std::string FolderTarget(const std::string& text) {
 
 /// "anaconda:me" → "anaconda" and "me". `flag`: the option that it comes from.
 Result<TargetText> ParseTarget(const std::string& text, std::string_view flag) {
-  RememberSecretsOf(text);
+  // Secrets of a URL, and of a target that somebody gave a query: "pypi:NAME?token=…".
+  for (const std::string& url : {text, "target:///" + text}) RememberSecretsOf(url);
   if (text.empty()) return Wrong(fmt::format("{} TARGET is missing", flag));
   const std::size_t colon = text.find(':');
   TargetText parsed{.kind = text.substr(0, colon),

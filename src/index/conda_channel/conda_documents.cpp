@@ -79,9 +79,8 @@ std::string RowText(const Json& row, const char* key) {
 }
 
 std::int64_t RowTimestampMs(const Json& row) {
-  constexpr std::int64_t kLastSecond = 253402300799;
   const std::int64_t time = std::max<std::int64_t>(RowInteger(row, "timestamp"), 0);
-  return time > kLastSecond ? time : time * 1000;
+  return time > kLastSecondOf9999 ? time : time * 1000;
 }
 
 std::string LegacyName(const std::string& file_name) {

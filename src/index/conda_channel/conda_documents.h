@@ -26,6 +26,8 @@ Result<void> RemoveRows(Json& document, const std::map<std::string, std::string>
 /// A field of a row; 0 or "" if it is missing or has another type.
 std::int64_t RowInteger(const Json& row, const char* key);
 std::string RowText(const Json& row, const char* key);
+/// Since 1970, of the year 9999.
+inline constexpr std::int64_t kLastSecondOf9999 = 253402300799;
 /// A row's "timestamp", or 0. Packages state it in seconds or milliseconds: values after the year 9999 in
 /// seconds are milliseconds (conda-index _make_seconds).
 std::int64_t RowTimestampMs(const Json& row);

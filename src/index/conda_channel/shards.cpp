@@ -99,12 +99,11 @@ Result<std::vector<NamedShard>> ShardsOf(const CondaRecords& records, const Remo
 
 /// RFC 3339, of the newest package.
 std::string CreatedAt(const CondaRecords& records) {
-  constexpr std::int64_t kYear9999 = 253402300799;
   std::int64_t newest = 0;
   for (const auto& [file_name, record] : records) {
     newest = std::max(newest, RowTimestampMs(record.repodata) / 1000);
   }
-  const std::chrono::sys_seconds time(std::chrono::seconds(std::min(newest, kYear9999)));
+  const std::chrono::sys_seconds time(std::chrono::seconds(std::min(newest, kLastSecondOf9999)));
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(time - day);

@@ -41,7 +41,7 @@ constexpr const char* kJsonType = "application/json";
 constexpr const char* kTextType = "text/plain; charset=utf-8";
 constexpr const char* kHtmlType = "text/html; charset=utf-8";
 constexpr const char* kSimpleJsonType = "application/vnd.pypi.simple.v1+json";
-constexpr int kRounds = 40;  // each one that somebody else has outrun is progress of his
+constexpr int kRounds = 40;  // a round is lost only if another publisher made progress
 constexpr int kLongestPause = 5;
 constexpr int kMostLost = 5;  // a store may be behind for a while
 /// Longer than anybody is between reading an index and writing it.

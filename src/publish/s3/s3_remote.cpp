@@ -56,9 +56,9 @@ class S3Remote final : public Remote {
     if (!upload.beside.empty()) return lines;
     if (upload.conda) {
       for (const std::string& file : RefusedFilesOf(upload.conda->subdir))
-        lines.push_back("HEAD " + bucket_->FileUrl(file) + " (which is to be absent)");
+        lines.push_back("HEAD " + bucket_->FileUrl(file) + " (must not exist)");
     }
-    lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) + " (which is to be refused)");
+    lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) + " (expected to fail: a probe for conditional writes)");
     for (const std::string& file : IndexFilesOf(upload.Id()))
       lines.push_back("GET and PUT " + bucket_->FileUrl(file) + " (if it lacks the artifact)");
     return lines;

@@ -32,8 +32,8 @@ constexpr long kWholeStatus = 200;  // of file: too, which has no status of its 
 constexpr int kMostRestarts = 2;    // of a body that changes while it is fetched
 constexpr long kPartialStatus = 206;
 
-/// FNV-1a, 64 bits: against a file that changes between two attempts. Who wants to deceive is met by the
-/// digest that a recipe declares.
+/// FNV-1a, 64 bits: detects a file that changes between two attempts. Against an attacker, recipes declare a
+/// digest.
 class Checksum {
  public:
   void Add(std::string_view bytes) {

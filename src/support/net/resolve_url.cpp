@@ -19,7 +19,7 @@ Result<void> CheckUrl(const std::string& url) {
   const CURLUcode code = curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0);
   if (code == CURLUE_BAD_PORT_NUMBER) return Unusable("the port of the URL is not a number up to 65535");
   if (code != CURLUE_OK || url.find('\0') != std::string::npos)
-    return Unusable("the URL has a host or a character that no URL can have");
+    return Unusable("the URL has an invalid host or an invalid character");
   char* port = nullptr;
   if (curl_url_get(parsed.get(), CURLUPART_PORT, &port, 0) != CURLUE_OK) return Ok();
   const bool is_zero = std::string_view(port) == "0";  // which libcurl takes, and no server can have

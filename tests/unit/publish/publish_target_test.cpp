@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "support/matchers.h"
+#include "support/secret.h"
 #include "support/test_env.h"
 
 namespace ptpkg::publish {
@@ -139,6 +140,19 @@ TEST_F(TargetTest, AQueryIsRefusedAndNotShown) {
     EXPECT_THAT(MakeTarget(env_, {.to = "pypi:ours", .server = "http://h/"}),
                 FailsWith(ErrorCode::kUsage, refused));
     env_->variables.erase("UV_PUBLISH_CHECK_URL");
+  }
+}
+
+TEST_F(TargetTest, ASecretInATargetIsMasked) {
+  for (const char* target :
+       {"file://user:s3cr3tV4lue@host/dir", "s3://key:s3cr3tV4lue@bucket/p", "pypi:x?token=s3cr3tV4lue",
+        "anaconda:own?token=s3cr3tV4lue", "/tmp/x?token=s3cr3tV4lue", "foo:x?token=s3cr3tV4lue"}) {
+    const auto made = MakeTarget(env_, {.to = target});
+    const auto store = MakeStore(env_, {.from = target, .to = target});
+    ASSERT_FALSE(made) << target;
+    ASSERT_FALSE(store) << target;
+    for (const Error& error : {made.error(), store.error()})
+      EXPECT_THAT(MaskSecrets(FormatError(error)), Not(HasSubstr("s3cr3tV4lue"))) << target;
   }
 }
 
