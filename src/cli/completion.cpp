@@ -81,6 +81,8 @@ std::string BashValues(const Program& program, std::string_view verb, const std:
   return text;
 }
 
+/// The script counts no words, so the last positional argument decides for all of them: RECIPE, for the words
+/// of 'ptpkg ci SERVICE RECIPE...'.
 std::string BashArguments(const Program& program, const Verb& verb) {
   std::string answer = ":";
   for (const Option& option : verb.options) {

@@ -68,6 +68,7 @@ Error UnknownVerb(const Program& program, const std::string& word, const std::ve
         std::ranges::any_of(line, [](const std::string& one) { return one.starts_with('-'); });
     if (fits && has_options) {
       std::vector<std::string> command = line;
+      // The first one only: a path behind the verb can have the same name.
       const auto verb = std::ranges::find(command, word);
       if (verb != command.end()) *verb = ours->name;
       command.insert(command.begin(), program.name);

@@ -91,6 +91,7 @@ std::vector<std::string> FindingLines(const std::vector<Report>& reports, const 
 }
 
 void PrintFindings(Context& context, const std::vector<Report>& reports) {
+  // Machines get every finding by itself; equal ones are folded for people only.
   if (context.logs_json()) {
     for (const Report& report : reports) {
       for (const Finding& finding : report.findings) {
@@ -103,6 +104,7 @@ void PrintFindings(Context& context, const std::vector<Report>& reports) {
   }
   for (const std::string& line :
        FindingLines(reports, {.all = context.verbose(), .width = context.LogWidth()})) {
+    // With --quiet too: a finding can be the reason why the run fails.
     context.LogAlways(line);
   }
   const std::string id = WorstFinding(reports);

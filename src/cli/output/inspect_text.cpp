@@ -1,3 +1,5 @@
+// The text of 'ptpkg inspect', from the document that --json prints (docs/json/inspect.json). Layer: cli.
+
 #include "cli/output/inspect_text.h"
 
 #include <algorithm>
@@ -49,6 +51,7 @@ std::vector<SizeRow> Largest(const Sums& sums, std::uint64_t whole, std::size_t 
       rest.size_bytes += sum.size_bytes;
     }
   }
+  // One row for the rest, so that the shares add up to the whole.
   if (sorted.size() > most) {
     rows.push_back({.name = fmt::format("in {} more", sorted.size() - most),
                     .cells = {HumanBytes(rest.size_bytes), Share(rest.size_bytes, whole)}});
@@ -90,6 +93,7 @@ std::vector<SizeRow> ArchitectureRows(const Json& file) {
   return rows;
 }
 
+/// The text of one artifact. A --quick document has null in place of everything that needs ELF files.
 class Page {
  public:
   Page(const Json& document, const InspectTextOptions& options) : document_(document), options_(options) {}
@@ -115,6 +119,7 @@ class Page {
     if (!text.empty()) Add(fmt::format("  {:<15} {}", name, text));
   }
   void AddList(std::string_view name, const Json& list) {
+    // Requirements can be long: --rows bounds their number, and this the bytes of the line.
     constexpr std::size_t kMostBytes = 300;
     std::string line;
     std::size_t shown = 0;
@@ -178,6 +183,7 @@ class Page {
     Add(SizeTable(fmt::format("sections of {}", Plural(document_["elf"].size(), "ELF file")),
                   Largest(kinds, whole, options_.rows)));
     for (const Json& elf : document_["elf"]) {
+      // A damaged part does not hide the rest of its file, so it has to be named.
       for (const Json& why : elf["damage"]) {
         Add(fmt::format("damaged: {}: {}", Text(elf, "file"), why.get<std::string>()));
       }
@@ -188,6 +194,7 @@ class Page {
     for (const Json& file : document_["device_code"]) {
       Add(SizeTable(fmt::format("GPU code of {} (elements, bytes)", Text(file, "file")),
                     ArchitectureRows(file)));
+      // Null: neither --device-code nor the package itself names architectures.
       if (file["wanted"].is_null()) continue;
       AddList("missing", file["wanted"]["missing"]);
       AddList("unexpected", file["wanted"]["extra"]);
@@ -240,6 +247,8 @@ class Page {
     if (!need["problem"].is_null()) {
       return fmt::format("{}: missing: {}", Text(need, "name"), Text(need, "problem"));
     }
+    // Without a file of the artifact, the state says who brings the library, such as the system or a
+    // dependency.
     if (need["files"].empty()) return fmt::format("{}: {}", Text(need, "name"), Text(need, "state"));
     std::vector<std::string> files;
     for (const Json& file : need["files"]) {

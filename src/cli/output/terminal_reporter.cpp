@@ -54,6 +54,7 @@ class TerminalReporter final : public TextReporter {
     }
     // The last column stays free: some terminals break the line as soon as it is taken.
     std::string line =
+        // Without colour: below, escape sequences lose their first character.
         RunningLine({.color = false, .width = sink_.Width().value_or(kUnknownWidth) - 1}, text);
     // Control characters of a compiler's output would move the cursor.
     for (char& c : line) {

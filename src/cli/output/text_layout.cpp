@@ -1,3 +1,6 @@
+// Widths are counted from a table and not by wcwidth(3): that follows the locale of the process, which ptpkg
+// leaves at "C", so that no output depends on it. Layer: cli.
+
 #include "cli/output/text_layout.h"
 
 #include <algorithm>
@@ -23,6 +26,7 @@ constexpr std::array<Range, 8> kWide = {{{0x1100, 0x115F},
                                          {0xFE30, 0xFE6F},
                                          {0xFF00, 0xFF60},
                                          {0x1F300, 0x3FFFD}}};
+// Combining marks, and characters without any width, such as joiners and variation selectors.
 constexpr std::array<Range, 6> kZero = {{{0x0300, 0x036F},
                                          {0x0483, 0x0489},
                                          {0x200B, 0x200F},
