@@ -42,6 +42,7 @@ Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::v
   std::map<std::string, std::vector<std::string>> select;
   for (const std::string& text : texts) {
     PTPKG_TRY(auto assignment, SplitAtEquals("--select", text));
+    // A repeated key widens the choice, and another key narrows it.
     select[assignment.first].push_back(std::move(assignment.second));
   }
   return select;

@@ -111,7 +111,9 @@ class BoundProgram {
  public:
   BoundProgram(const Program& program, std::size_t help_width)
       : program_(program), app_(program.summary, program.name), help_width_(help_width) {
+    // A line without a command is for main(), which prints the help.
     app_.require_subcommand(0, 1);
+    // Common options are found behind the verb too, where most people write them.
     app_.fallthrough();
     app_.set_help_flag("-h,--help", "Print this help");
     app_.formatter(MakeHelpFormatter(help_width));
@@ -287,6 +289,7 @@ Result<ParsedLine> ParseWords(BoundProgram& line, const std::vector<std::string>
   if (verb != nullptr && settings) {
     PTPKG_TRY(stored, settings(*verb, PositionalWords(line)));
   }
+  // Without settings too: a requirement that waited for them has to fail now.
   if (!complete || !stored.empty()) TakeSettings(line, ConfigItemsOf(line, *verb, stored));
   return ParsedLine{.verb = verb};
 }

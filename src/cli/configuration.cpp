@@ -307,6 +307,7 @@ Result<Configuration> ParseConfiguration(const Program& program, const AbsPath& 
   SourceText source{.file = file, .lines = SplitLines(text)};
   const toml::parse_result parsed = toml::parse(std::string_view(text));
   if (!parsed) {
+    // Its description can quote bytes of the file, which a terminal must not act on.
     const toml::parse_error& failure = parsed.error();
     return ErrorAt(source, failure.source().begin,
                    fmt::format("not TOML: {}", DisplayLine(failure.description())));

@@ -31,6 +31,7 @@ bool IsOneOf(const std::array<std::string_view, kCount>& words, const std::strin
 }
 
 constexpr std::array<std::string_view, 5> kOff = {"", "0", "false", "no", "off"};
+// docs/environment.md has the same words. Configuration files refuse keys with them (configuration.cpp).
 constexpr std::array<std::string_view, 9> kSecretNames = {
     "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL"};
 constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
@@ -171,6 +172,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   for (const char* name : {"PTPKG_OFFLINE", "PTPKG_CCACHE"}) PTPKG_CHECK(CheckSwitch(variables, name));
   PTPKG_TRY(const HttpLimits limits, LimitsOf(variables));
   std::unique_ptr<Context> context(new Context(flags));
+  // From here on nothing fails: variables are checked before anything is made.
   context->fs_ = MakeOsFs();
   context->http_ = MakeCurlHttp(limits);
   context->clock_ = MakeOsClock();

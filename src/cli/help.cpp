@@ -22,6 +22,7 @@ bool ShowsChoices(const Option& option) {
 /// "  head     text", the text in a column of its own.
 std::string Entry(std::string_view head, std::string_view text, std::size_t width, std::size_t column) {
   std::string line = fmt::format("  {}", head);
+  // A long head has a line of its own, so that the texts stay in one column.
   if (line.size() + 2 > column) {
     line += "\n" + std::string(column, ' ');
   } else {
@@ -95,6 +96,7 @@ std::string Notes(const std::string& notes, std::size_t width) {
   return text;
 }
 
+/// Names alone: the page of the program describes these options, and each page of a verb stays short.
 std::string CommonNames(const Program& program) {
   std::vector<std::string> names;
   for (const Option& option : program.common) names.push_back(option.LongName());

@@ -108,6 +108,8 @@ Result<std::vector<Setting>> SettingsOfFiles(const Program& program, const Verb&
 
 /// `ptpkg help [VERB]`.
 int PrintHelp(const Program& program, const CommonFlags& flags, const ErrorForm& form) {
+  // The argument is looked up here and not by choices of the option, so that names of other programs get
+  // their hint.
   const Verb* verb = flags.help_of ? FindVerb(program, *flags.help_of) : nullptr;
   if (flags.help_of && verb == nullptr) {
     PrintError(UnknownVerb(program, *flags.help_of), form);

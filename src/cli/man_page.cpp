@@ -34,6 +34,7 @@ std::string Entries(const std::vector<Option>& options, bool positional) {
   std::string text;
   for (const Option& option : options) {
     if (option.IsPositional() != positional) continue;
+    // A manual page has no groups, so their heading goes in front of each text.
     const std::string group = option.group.empty() ? "" : fmt::format("{}: ", option.group);
     text += ManEntry(OptionHead(option), group + OptionText(option));
   }

@@ -44,6 +44,7 @@ std::string Age(std::int64_t unix_ns, std::chrono::system_clock::time_point now)
   const auto then = std::chrono::nanoseconds(unix_ns);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch() - then).count();
+  // A clock that was set back gives negative ages.
   if (seconds < 60) return "just now";
   if (seconds < 3600) return fmt::format("{} min ago", seconds / 60);
   if (seconds < 48L * 3600) return fmt::format("{} h ago", seconds / 3600);

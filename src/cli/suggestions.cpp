@@ -22,6 +22,7 @@ std::vector<std::string> OptionNames(const Program& program, const Verb* verb) {
       for (std::string& name : option.Names()) known.push_back(std::move(name));
     }
   };
+  // Common options are known with every verb, and before one.
   add(program.common);
   if (verb != nullptr) add(verb->options);
   return known;
@@ -55,6 +56,7 @@ std::vector<std::string> VerbsWith(const Program& program, std::string_view opti
 
 Error UnknownVerb(const Program& program, const std::string& word, const std::vector<std::string>& line) {
   Error error(ErrorCode::kUsage, fmt::format("unknown command '{}'", word));
+  // The exact name in another program says more than a similar name here.
   const auto ours = std::ranges::find_if(program.verbs, [&](const Verb& verb) {
     return std::ranges::find(verb.known_as, word) != verb.known_as.end();
   });

@@ -63,6 +63,7 @@ std::vector<std::string> ListDifference(const Json& old_list, const Json& new_li
   };
   add("- ", before, after);
   add("+ ", after, before);
+  // Equal texts in another order still make other bytes.
   if (lines.empty()) lines.emplace_back("order differs");
   return lines;
 }
@@ -74,6 +75,7 @@ bool ListsDifference(std::string_view part) {
 
 std::string PartText(const Json& part) {
   std::string name = TextIn(part, "part");
+  // Parts without bytes of their own: header fields, or lists of texts.
   if (part["old_bytes"].is_null()) {
     if (part["old"].is_null()) return name;
     return fmt::format("{}: {} -> {}", name, ListText(part["old"]), ListText(part["new"]));
@@ -129,6 +131,7 @@ std::string FileText(const Json& file) {
 std::vector<SizeRow> ChangedSizes(const Json& list, const char* key) {
   std::vector<std::pair<std::uint64_t, SizeRow>> rows;
   for (const Json& item : list) {
+    // The document calls the sum of all directories ".".
     const std::uint64_t before = BytesIn(item, "old_bytes");
     const std::uint64_t after = BytesIn(item, "new_bytes");
     if (before == after) continue;

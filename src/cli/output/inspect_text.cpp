@@ -80,6 +80,8 @@ std::string ArchitectureLabel(const std::string& architecture, std::string_view 
 std::vector<SizeRow> ArchitectureRows(const Json& file) {
   std::vector<SizeRow> rows;
   for (const char* share : {"embedded", "relocatable"}) {
+    // Relocatable code is for the device linker and mostly runs nowhere, so it has rows of its own
+    // (docs/formats/device-code.md).
     const std::string suffix = std::string_view(share) == "embedded" ? "" : ", relocatable";
     for (const char* kind : {"sass", "ptx"}) {
       for (const auto& [architecture, amount] : file[share][kind].items()) {
@@ -174,6 +176,7 @@ class Page {
   void AddSections() {
     Sums kinds;
     std::uint64_t whole = 0;
+    // Summed over all files, since a wheel can have hundreds. --json has the sections of each.
     for (const Json& elf : document_["elf"]) {
       for (const Json& section : elf["sections"]) {
         kinds[Text(section, "kind")].size_bytes += Count(section, "size_bytes");
@@ -203,6 +206,7 @@ class Page {
 
   void AddFloor() {
     const Json& floor = document_["floor"];
+    // No file requires a version.
     if (floor.is_null()) return;
     const std::string policy = Text(floor, "policy");
     Add(fmt::format("floor: glibc {}{} ({}: {})", floor["glibc"].is_null() ? "any" : Text(floor, "glibc"),
@@ -237,6 +241,7 @@ class Page {
     if (path.is_null()) return {};
     std::vector<std::string> entries;
     for (const Json& entry : path["entries"]) {
+      // An entry that leads into the artifact is the rule, so only others get a remark.
       const std::string kind = Text(entry, "kind");
       entries.push_back(Text(entry, "text") + (kind == "in tree" ? "" : fmt::format(" ({})", kind)));
     }
@@ -260,6 +265,8 @@ class Page {
   void AddStages() {
     std::vector<SizeRow> rows;
     for (const Json& stage : document_["stages"]) {
+      // From the manifest of the output directory, if the artifact lies in one. Elsewhere the table is
+      // missing.
       const std::string did = stage["ran"].get<bool>() ? "" : "  (did not run)";
       rows.push_back({.name = Text(stage, "name") + did,
                       .cells = {fmt::format("{:.1f} s", stage["duration_s"].get<double>())}});

@@ -72,6 +72,7 @@ std::vector<std::string> JobTable(const matrix::RunStatus& status, std::int64_t 
 }
 
 std::string JobSummary(const matrix::RunStatus& status) {
+  // Named apart: such jobs took no time, and say nothing about those to come.
   const auto cached = static_cast<std::size_t>(
       std::count_if(status.jobs.begin(), status.jobs.end(), [](const JobStatus& job) { return job.cached; }));
   std::string text =

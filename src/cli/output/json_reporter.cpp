@@ -80,6 +80,7 @@ class JsonReporter final : public ProgressReporter {
     Emit({{"event", "finished"},
           {"task", id},
           {"stage", task->info.stage},
+          // Again, so that a reader of failures need not keep the events of each start.
           {"subject", task->info.subject},
           {"outcome", OutcomeName(outcome)},
           {"detail", detail},

@@ -9,6 +9,7 @@ namespace ptpkg::cli {
 
 namespace {
 
+// Shorter tasks have the line of their end alone.
 constexpr double kSecondsToFirstLine = 2;
 constexpr double kSecondsBetweenPlainLines = 30;
 

@@ -166,6 +166,7 @@ std::string FinishedLine(const Style& style, const FinishedTask& task) {
   }
   const std::size_t room = Columns(style) - kStageColumns;
   const std::size_t wanted = DisplayWidth(result) + 2;
+  // The name gives room first: without its middle it is still known, but a time without its unit is not.
   const std::string subject =
       ShortenMiddle(task.subject, room > wanted + kLeastSubject ? room - wanted : kLeastSubject);
   const std::string cut(CutEnd(result, room - std::min(room, DisplayWidth(subject) + 2)));

@@ -48,6 +48,7 @@ struct Character {
 /// The character at the front of `text`, which is not empty.
 Character FrontOf(std::string_view text) {
   const std::size_t length = Utf8Length(text);
+  // ASCII, or a byte that is not UTF-8. Either takes a column, so every loop below ends.
   if (length < 2) return {};
   const char32_t point = Utf8CodePoint(text.substr(0, length));
   if (Among(kZero, point)) return {.bytes = length, .columns = 0};
@@ -56,6 +57,7 @@ Character FrontOf(std::string_view text) {
 
 /// The end of `text` that fits `width` columns.
 std::string_view KeepEnd(std::string_view text, std::size_t width) {
+  // From the front, because UTF-8 is decoded forwards only.
   std::size_t left = DisplayWidth(text);
   while (left > width) {
     const Character front = FrontOf(text);

@@ -53,6 +53,7 @@ void TextReporter::TaskSteps(TaskId id, const StepProgress& steps) {
 void TextReporter::TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) {
   const std::lock_guard lock(mutex_);
   auto task = tasks_.Finish(id);
+  // With --quiet a failed task has no line either: the error of the run tells of it.
   if (!task || options_.quiet) return;
   last_line_ = clock_.Now();
   FinishedTask finished{.stage = std::move(task->info.stage),
@@ -161,6 +162,7 @@ void TextReporter::WriteHeldBack() {
   if (!held_) return;
   BeforeLines();
   const Style style = CurrentStyle();
+  // One line can't give several reasons.
   const std::string reason = held_for_one_reason_ ? held_->detail : "nothing to do";
   const std::string line =
       held_count_ == 1 ? FinishedLine(style, *held_) : FoldedLine(style, held_count_, reason);
