@@ -9,6 +9,7 @@ namespace ptpkg::cli {
 
 namespace {
 
+/// The value may be empty here: a variant key can have that value, a source can't.
 Result<std::pair<std::string, std::string>> SplitAtEquals(std::string_view flag, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -41,6 +42,7 @@ Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::v
   std::map<std::string, std::vector<std::string>> select;
   for (const std::string& text : texts) {
     PTPKG_TRY(auto assignment, SplitAtEquals("--select", text));
+    // A repeated key widens the choice, and another key narrows it.
     select[assignment.first].push_back(std::move(assignment.second));
   }
   return select;
@@ -59,6 +61,8 @@ Result<AbsPath> ResolveInput(const Context& context, const std::string& text) {
   PTPKG_TRY(AbsPath path, context.Path(text));
   PTPKG_TRY(const bool there, Exists(context.env().fs, path));
   if (there) return path;
+  // 'dist' is the default output of a build, so nothing was built yet, or elsewhere. Other paths that are
+  // missing are mostly relative to another directory.
   return Error(ErrorCode::kNotFound, fmt::format("'{}' does not exist", path.str()))
       .WithHint(path.Name() == "dist"
                     ? "'ptpkg build RECIPE' makes it: name a recipe, or another output directory"

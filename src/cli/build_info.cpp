@@ -1,3 +1,7 @@
+// Versions of this program: CMake states compiler and libraries when it runs, and a generated header has the
+// commit, renewed with every build (src/cli/CMakeLists.txt). This file alone includes that header, so a new
+// commit compiles nothing else.
+
 #include "cli/build_info.h"
 
 #include <array>

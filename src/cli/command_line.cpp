@@ -92,6 +92,7 @@ struct BoundOption {
   CLI::Option* parsed;
 };
 
+/// A flag has no value ('--quiet=false' is refused by name), and giving it twice is not an error.
 CLI::Option* AddTo(CLI::App& app, const std::string& names, bool* target) {
   return app.add_flag(names, *target)
       ->disable_flag_override()
@@ -110,7 +111,9 @@ class BoundProgram {
  public:
   BoundProgram(const Program& program, std::size_t help_width)
       : program_(program), app_(program.summary, program.name), help_width_(help_width) {
+    // A line without a command is for main(), which prints the help.
     app_.require_subcommand(0, 1);
+    // Common options are found behind the verb too, where most people write them.
     app_.fallthrough();
     app_.set_help_flag("-h,--help", "Print this help");
     app_.formatter(MakeHelpFormatter(help_width));
@@ -162,6 +165,7 @@ class BoundProgram {
         std::visit([&](auto target) { return AddTo(app, option.names, target); }, option.target);
     parsed->description(OptionText(option))->option_text(OptionHead(option));
     if (!option.group.empty()) parsed->group(option.group);
+    // Without extra arguments: '--format wheel RECIPE' would otherwise take RECIPE for a second format.
     if (!option.IsFlag()) parsed->check(ValidatorOf(option))->allow_extra_args(false);
     if (option.IsPositional()) parsed->required(!option.MayBeMissing());
     if (option.IsPositional() && option.Repeats()) {
@@ -210,6 +214,8 @@ Result<std::vector<std::string>> Spelled(const Program& program, std::vector<std
 
 /// Parses the words of the line. False where it lacks something that settings may bring.
 bool TakeWords(BoundProgram& line, std::vector<std::string> words, bool may_lack) {
+  // A missing requirement can only come from a file if a verb is known, whose table could hold it. With an
+  // unknown word on the line, the files don't matter: that word is the mistake.
   const auto must_fail = [&] {
     const bool has_unknown_words = line.app().remaining_size(/*recurse=*/true) > 0;
     return !may_lack || line.ChosenVerb() == nullptr || has_unknown_words;
@@ -236,6 +242,8 @@ std::vector<CLI::ConfigItem> ConfigItemsOf(const BoundProgram& line, const Verb&
   for (const Setting& setting : settings) {
     const Option* own = FindOption(verb.options, setting.option);
     const Option* option = own != nullptr ? own : FindOption(line.program().common, setting.option);
+    // A file is for many lines. A setting whose option needs another one waits for a line that has it, where
+    // the same on a command line is an error.
     if (option == nullptr || (!option->needs.empty() && !is_set(option->needs))) continue;
     if (option->IsFlag() && setting.values.front() != "true") continue;  // so it is without a setting
     CLI::ConfigItem item;
@@ -251,6 +259,7 @@ std::vector<CLI::ConfigItem> ConfigItemsOf(const BoundProgram& line, const Verb&
 void TakeSettings(BoundProgram& line, std::vector<CLI::ConfigItem> items) {
   // CLI11 keeps it, and hands it to the verb.
   line.app().config_formatter(std::make_shared<StoredSettings>(std::move(items)));
+  // parse() would forget the words of the line first. This call keeps them.
   std::istringstream nothing;
   line.app().parse_from_stream(nothing);
 }
@@ -271,6 +280,7 @@ Result<ParsedLine> ParseWords(BoundProgram& line, const std::vector<std::string>
   std::ranges::reverse(spelled);  // the order that CLI11 takes a vector in
   const bool complete = TakeWords(line, std::move(spelled), settings != nullptr);
   for (const BoundOption& bound : line.options()) {
+    // Before the settings come in: CLI11 counts them like words of the line.
     if (bound.option->given != nullptr && bound.parsed->count() > 0)
       bound.option->given->insert(bound.option->LongName());
   }
@@ -279,6 +289,7 @@ Result<ParsedLine> ParseWords(BoundProgram& line, const std::vector<std::string>
   if (verb != nullptr && settings) {
     PTPKG_TRY(stored, settings(*verb, PositionalWords(line)));
   }
+  // Without settings too: a requirement that waited for them has to fail now.
   if (!complete || !stored.empty()) TakeSettings(line, ConfigItemsOf(line, *verb, stored));
   return ParsedLine{.verb = verb};
 }

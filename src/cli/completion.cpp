@@ -81,6 +81,8 @@ std::string BashValues(const Program& program, std::string_view verb, const std:
   return text;
 }
 
+/// The script counts no words, so the last positional argument decides for all of them: RECIPE, for the words
+/// of 'ptpkg ci SERVICE RECIPE...'.
 std::string BashArguments(const Program& program, const Verb& verb) {
   std::string answer = ":";
   for (const Option& option : verb.options) {
@@ -183,6 +185,8 @@ std::string FishOptions(const Program& program, const std::string& condition,
 
 }  // namespace
 
+/// The word before the cursor is looked at first: behind an option with a value, only that value is offered.
+/// Otherwise the verb decides, and before the verb there are verbs and common options.
 std::string BashCompletion(const Program& program) {
   std::string values = BashValues(program, "*", program.common);
   std::string arguments;
@@ -217,6 +221,8 @@ complete -F _ptpkg ptpkg
                      fmt::arg("flags", FlagNames(program, {})));
 }
 
+/// _arguments counts words from the first one. So the loop drops everything in front of the verb, options
+/// too, and the verb takes the place of the program.
 std::string ZshCompletion(const Program& program) {
   std::string descriptions;
   std::string cases;

@@ -116,6 +116,7 @@ std::optional<std::string> ScalarText(const Option& option, const toml::node& no
     return flag ? std::optional<std::string>(*flag ? "true" : "false") : std::nullopt;
   }
   if (std::holds_alternative<Number>(option.target)) {
+    // Nothing is converted: a string for a number, or 1.0 for 1, is an error that names the type.
     const auto number = node.value_exact<std::int64_t>();
     return number ? std::optional(std::to_string(*number)) : std::nullopt;
   }
@@ -137,6 +138,7 @@ Result<std::string> ResolvedValue(const AbsPath& directory, const Option& option
   if (kind == option.value) {
     if (kind != "NAME=PATH") return Resolved(directory, kind, text);
     const std::size_t equals = std::min(text.find('='), text.size());
+    // PATH of --source can also be git+URL or REPOSITORY@TAG, so only a '.' in front shows a relative path.
     if (equals + 1 >= text.size() || text[equals + 1] != '.') return text;
     PTPKG_TRY(const AbsPath path, AbsPath::Resolve(directory, text.substr(equals + 1)));
     return text.substr(0, equals + 1) + path.str();
@@ -170,6 +172,8 @@ class FileReader {
         for (const auto& [own_key, own_node] : *own) PTPKG_CHECK(Add(verb, own_key, own_node));
         continue;
       }
+      // A table that is not named after a verb gets here too, and is refused as unknown with the nearest
+      // name.
       PTPKG_CHECK(Add(nullptr, key, node));
     }
     // toml++ keeps tables sorted by key; people expect the order of their file.
@@ -199,6 +203,7 @@ class FileReader {
                       .file = source_.file,
                       .line = static_cast<int>(key.source().begin.line)};
     PTPKG_TRY(value.values, ValuesOf(*option, name, node));
+    // The names of the two files differ, which is how a project's settings are known.
     if (source_.file.Name() == kProjectFile && !MayBeOfProject(verb, name)) {
       return ErrorAt(source_, key.source().begin, fmt::format("a project's file cannot set '{}'", name))
           .WithHint("use the command line, or the user's file ~/.config/ptpkg/config.toml");
@@ -302,6 +307,7 @@ Result<Configuration> ParseConfiguration(const Program& program, const AbsPath& 
   SourceText source{.file = file, .lines = SplitLines(text)};
   const toml::parse_result parsed = toml::parse(std::string_view(text));
   if (!parsed) {
+    // Its description can quote bytes of the file, which a terminal must not act on.
     const toml::parse_error& failure = parsed.error();
     return ErrorAt(source, failure.source().begin,
                    fmt::format("not TOML: {}", DisplayLine(failure.description())));

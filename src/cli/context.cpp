@@ -31,6 +31,7 @@ bool IsOneOf(const std::array<std::string_view, kCount>& words, const std::strin
 }
 
 constexpr std::array<std::string_view, 5> kOff = {"", "0", "false", "no", "off"};
+// docs/environment.md has the same words. Configuration files refuse keys with them (configuration.cpp).
 constexpr std::array<std::string_view, 9> kSecretNames = {
     "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL"};
 constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
@@ -71,6 +72,7 @@ Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string
   for (const std::string& named : {flags.cache_dir, Variable(variables, "PTPKG_CACHE_DIR")}) {
     if (!named.empty()) return AbsPath::Resolve(cwd, named);
   }
+  // The XDG Base Directory Specification demands absolute paths, and that others are ignored.
   if (const std::string cache = Variable(variables, "XDG_CACHE_HOME"); cache.starts_with('/')) {
     PTPKG_TRY(const AbsPath folder, AbsPath::Parse(cache));
     return folder / "ptpkg";
@@ -126,6 +128,7 @@ void RememberSecretVariables(const std::map<std::string, std::string>& variables
   for (const auto& variable : variables) {
     const std::string& name = variable.first;
     const std::string& value = variable.second;
+    // TOKEN_FILE and their like name a place, which messages have to show.
     const bool is_place = name.ends_with("_URL") || name.ends_with("_FILE") || name.ends_with("_PATH") ||
                           name.ends_with("_DIR") || value.starts_with('/');
     if (NamesSecret(name) && !is_place && value.size() >= kShortest) RememberSecret(Trim(value));
@@ -161,6 +164,7 @@ Result<AbsPath> WorkingDirectory() {
 Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const CancelToken& cancel,
                                                  const char* const* environment) {
   auto variables = ReadEnvironment(environment);
+  // First: the errors below must not print a secret.
   RememberSecretVariables(variables);
   PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
   PTPKG_TRY(const AbsPath cache, CacheFolder(flags, variables, cwd));
@@ -168,11 +172,14 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   for (const char* name : {"PTPKG_OFFLINE", "PTPKG_CCACHE"}) PTPKG_CHECK(CheckSwitch(variables, name));
   PTPKG_TRY(const HttpLimits limits, LimitsOf(variables));
   std::unique_ptr<Context> context(new Context(flags));
+  // From here on nothing fails: variables are checked before anything is made.
   context->fs_ = MakeOsFs();
   context->http_ = MakeCurlHttp(limits);
   context->clock_ = MakeOsClock();
   context->start_ = context->clock_->Now();
   const bool offline = IsSwitchedOn(variables, "PTPKG_OFFLINE");
+  // --color always is a wish for this run and wins. NO_COLOR is only a default, as https://no-color.org has
+  // it.
   const bool no_color = !Variable(variables, "NO_COLOR").empty();
   context->reporter_ =
       MakeReporter(*context->clock_, StderrSink(),
@@ -188,6 +195,8 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   context->process_ = MakeOsProcess(context->safe_reporter_.get());
   // A program that says nothing needs no clock.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
+  // A number of the user is kept apart: little free memory lowers only a computed one, and MAX_JOBS of
+  // --from-env counts only without it.
   const int jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : ReadUsableCores(*context->fs_);
   context->env_.emplace(Env{.fs = *context->fs_,
                             .process = *context->process_,
@@ -243,6 +252,7 @@ void Context::Log(std::string_view line) {
   if (flags_.quiet) return;
   const std::optional<std::size_t> width = LogWidth();
   if (!width || logs_json()) return LogAlways(line);
+  // Broken lines are indented, so that each line at the left margin is a new message.
   constexpr std::size_t kIndent = 4;
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
   LogAlways(std::string(begin, ' ') +
@@ -250,6 +260,7 @@ void Context::Log(std::string_view line) {
 }
 
 void Context::LogAlways(std::string_view line) {
+  // A reader of the JSON log parses every line of stderr, so there is no plain text among them.
   if (logs_json()) return LogEvent({{"event", "note"}, {"message", line}});
   SettleReporter();
   PrintLog(line);

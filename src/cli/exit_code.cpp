@@ -40,6 +40,7 @@ ExitCode ExitCodeOf(ErrorCode code) {
 }
 
 std::span<const ExitCodeRow> ExitCodeTable() {
+  // Every code that ptpkg chooses. 'ptpkg shell' passes on any other, from the command that ran in it.
   static constexpr std::array<ExitCodeRow, 14> kTable = {{
       {kDone, "done"},
       {kCheckFound, "a check found errors and nothing was published, or two artifacts differ"},

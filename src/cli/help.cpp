@@ -22,6 +22,7 @@ bool ShowsChoices(const Option& option) {
 /// "  head     text", the text in a column of its own.
 std::string Entry(std::string_view head, std::string_view text, std::size_t width, std::size_t column) {
   std::string line = fmt::format("  {}", head);
+  // A long head has a line of its own, so that the texts stay in one column.
   if (line.size() + 2 > column) {
     line += "\n" + std::string(column, ' ');
   } else {
@@ -30,6 +31,8 @@ std::string Entry(std::string_view head, std::string_view text, std::size_t widt
   return line + WrapWords(text, {.width = width, .indent = column, .already = column}) + "\n";
 }
 
+/// CLI11 calls a make_… function for each part of a page. Ours break lines between words for any width, keep
+/// texts in a column, and use the words of the docs: arguments and commands.
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::size_t width) : width_(width) {
@@ -41,6 +44,7 @@ class HelpFormatter : public CLI::Formatter {
     const std::string page = make_description(app) + make_usage(app, std::move(name)) +
                              make_subcommands(app, mode) + make_positionals(app) + make_groups(app, mode) +
                              "\n" + app->get_footer();
+    // Parts that a verb lacks leave blank lines of their own.
     return ReplaceAll(page, "\n\n\n", "\n\n");
   }
   std::string make_description(const CLI::App* app) const override {
@@ -51,6 +55,7 @@ class HelpFormatter : public CLI::Formatter {
     return Entry(sub->get_name(), sub->get_description(), width_, kNameColumn);
   }
   std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
+    // CLI11 adds --help by itself, so it lacks the text that Bind() gives to all other options.
     const std::string& head = option->get_option_text();
     return Entry(head.empty() ? "-h, --help" : head, option->get_description(), width_, kTextColumn);
   }
@@ -91,6 +96,7 @@ std::string Notes(const std::string& notes, std::size_t width) {
   return text;
 }
 
+/// Names alone: the page of the program describes these options, and each page of a verb stays short.
 std::string CommonNames(const Program& program) {
   std::vector<std::string> names;
   for (const Option& option : program.common) names.push_back(option.LongName());
@@ -147,6 +153,8 @@ std::string HelpFooter(const Program& program, const Verb* verb, std::size_t wid
 }
 
 std::string HelpText(const Program& program, const Verb* verb, std::size_t width) {
+  // The parser writes the page, so 'ptpkg help build' and 'ptpkg build --help' are the same. It binds the
+  // options of a verb only if a line names that verb.
   std::vector<std::string> words = {"--help"};
   if (verb != nullptr) words.insert(words.begin(), verb->name);
   const auto parsed = ParseCommandLine(program, words, {.help_width = width});

@@ -1,4 +1,7 @@
 // The program: parse, run one verb, turn errors into text and exit code. Layer: cli.
+// A run takes three steps, and each can fail by itself: the parser reads the words and the configuration
+// files, the Context reads the environment, and the verb does the work. Errors look alike after each step, so
+// their form (text, JSON log, --json) is known before the first one.
 
 #include <csignal>
 #include <unistd.h>
@@ -57,6 +60,8 @@ ErrorForm FormOf(const std::vector<std::string>& words) {
   return form;
 }
 
+/// --json promises one document on stdout after a failure too, so that no script has to parse the text on
+/// stderr. `details`: fields of the work that was done all the same (Context::SetErrorDetails).
 void PrintError(const Error& error, const ErrorForm& form, const Json& details = Json::object()) {
   const Json description = ErrorToJson(error);
   if (form.json_log) {
@@ -77,6 +82,7 @@ Error WithCacheOption(const Error& error, const AbsPath& cache) {
   const std::string& message = error.message();
   bool concerned = message.find("'" + cache.str() + "'") != std::string::npos ||
                    message.find("'" + cache.str() + "/") != std::string::npos;
+  // An error while the directories are made names the one that failed, which can be far above the cache.
   for (AbsPath above = cache; !concerned && above != above.Parent(); above = above.Parent()) {
     concerned = message.find("cannot create directory '" + above.str() + "'") != std::string::npos;
   }
@@ -89,6 +95,8 @@ Error WithCacheOption(const Error& error, const AbsPath& cache) {
 /// The settings of configuration files for `verb`, whose positional arguments are `words`.
 Result<std::vector<Setting>> SettingsOfFiles(const Program& program, const Verb& verb,
                                              const std::vector<std::string>& words) {
+  // The environment is read here once more: the Context owns it, but is made from the flags that these
+  // settings fill.
   const std::map<std::string, std::string> variables = ReadEnvironment(environ);
   PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
   PTPKG_TRY(const std::optional<AbsPath> recipe, RecipeOf(verb, words, cwd));
@@ -100,6 +108,8 @@ Result<std::vector<Setting>> SettingsOfFiles(const Program& program, const Verb&
 
 /// `ptpkg help [VERB]`.
 int PrintHelp(const Program& program, const CommonFlags& flags, const ErrorForm& form) {
+  // The argument is looked up here and not by choices of the option, so that names of other programs get
+  // their hint.
   const Verb* verb = flags.help_of ? FindVerb(program, *flags.help_of) : nullptr;
   if (flags.help_of && verb == nullptr) {
     PrintError(UnknownVerb(program, *flags.help_of), form);
@@ -114,6 +124,7 @@ int Run(const std::vector<std::string>& words) {
   CommonFlags flags;
   const Program program = MakeProgram(flags);
   const auto settings = [&](const Verb& verb, const std::vector<std::string>& arguments) {
+    // A broken configuration file must not keep anybody from reading the help, or from leaving the file out.
     const bool needs_none = flags.version || flags.no_config || verb.name == "help" || verb.name == "version";
     return needs_none ? Result<std::vector<Setting>>(std::vector<Setting>())
                       : SettingsOfFiles(program, verb, arguments);
@@ -128,13 +139,16 @@ int Run(const std::vector<std::string>& words) {
     PrintResult(*parsed->help);
     return kDone;
   }
+  // From here on a configuration file counts too: 'json = true' is for errors as well.
   form.json = form.json || flags.json;
   form.json_log = form.json_log || flags.log_format == "json";
+  // The version and the help need no Context, whose creation fails on a wrong variable or without HOME.
   if (flags.version || (parsed->verb != nullptr && parsed->verb->name == "version")) {
     PrintResult(flags.json ? JsonDocument(VersionToJson(ThisBuild())) : VersionText(ThisBuild()));
     return kDone;
   }
   if (parsed->verb != nullptr && parsed->verb->name == "help") return PrintHelp(program, flags, form);
+  // The line asks for nothing, so stdout stays empty, and a script that lost its command sees a usage error.
   if (parsed->verb == nullptr) {
     PrintLog(HelpText(program, nullptr, HelpWidth()));
     return kUsageError;
@@ -146,6 +160,7 @@ int Run(const std::vector<std::string>& words) {
   }
   const auto result = parsed->verb->run(**context);
   if (result) return *result;
+  // A copy: the document is printed after the Context is gone.
   const Json details = (*context)->error_details();
   const Error error = WithCacheOption(result.error(), (*context)->env().cache_dir);
   context->reset();  // ends the progress line before the diagnostic
@@ -164,10 +179,14 @@ int main(int argc, char** argv) {
   }
   static_cast<void>(std::signal(SIGINT, ptpkg::cli::OnSignal));
   static_cast<void>(std::signal(SIGTERM, ptpkg::cli::OnSignal));
+  // Only the call that sets a handler returns the earlier action, so the one of nohup is put back afterwards.
   if (std::signal(SIGHUP, ptpkg::cli::OnSignal) == SIG_IGN)
     static_cast<void>(std::signal(SIGHUP, SIG_IGN));  // nohup
+  // A write to a pipe without a reader then fails with EPIPE, and terminal_output.cpp ends the run with 141.
   static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  // An exception in a node of a plan is that node's failure (graph/node_result.cpp). This is for the main
+  // thread.
   try {
     return ptpkg::cli::Run(words);
   } catch (...) {

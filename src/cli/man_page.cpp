@@ -1,3 +1,7 @@
+// Pages with the macros of man(7), from the same description as --help. Layer: cli. The install step of CMake
+// writes one page for the program and one for each verb, and a test lets groff look for warnings in all of
+// them.
+
 #include "cli/man_page.h"
 
 #include <fmt/format.h>
@@ -21,6 +25,7 @@ std::string Literal(std::string_view text) {
   return out;
 }
 
+/// A paragraph with a tag in bold (.TP of man(7)).
 std::string ManEntry(std::string_view head, std::string_view text) {
   return fmt::format(".TP\n\\fB{}\\fR\n{}\n", Literal(head), Literal(text));
 }
@@ -29,12 +34,14 @@ std::string Entries(const std::vector<Option>& options, bool positional) {
   std::string text;
   for (const Option& option : options) {
     if (option.IsPositional() != positional) continue;
+    // A manual page has no groups, so their heading goes in front of each text.
     const std::string group = option.group.empty() ? "" : fmt::format("{}: ", option.group);
     text += ManEntry(OptionHead(option), group + OptionText(option));
   }
   return text;
 }
 
+/// Most verbs lack some of the sections, and a heading without text looks like a page that was cut off.
 std::string Section(std::string_view name, std::string_view text) {
   return text.empty() ? "" : fmt::format(".SH {}\n{}", name, text);
 }
@@ -75,6 +82,7 @@ std::string VerbSections(const Program& program, const Verb& verb) {
 std::string ManPage(const Program& program, const Verb* verb, std::string_view version) {
   const std::string name = verb == nullptr ? program.name : fmt::format("{}-{}", program.name, verb->name);
   const std::string& summary = verb == nullptr ? program.summary : verb->summary;
+  // The date stays empty: a page is the same whenever it is built.
   std::string text = fmt::format(".TH \"{}\" 1 \"\" \"{} {}\"\n", name, program.name, version);
   text += Section("NAME", fmt::format("{} \\- {}\n", Literal(name), Literal(summary)));
   text += Section("SYNOPSIS", fmt::format(".B {}\n", Literal(UsageLine(program, verb))));

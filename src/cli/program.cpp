@@ -1,4 +1,8 @@
 // The verbs in the order that --help shows, and what all of them take. Layer: cli.
+// The order leads from building over changing and checking artifacts to publishing, CI and the machine. Verbs
+// for scripts and for help come last.
+// Options write into `flags` and into flags of their verbs. A verb that only describes the program
+// (completion, man, config) makes another one with flags of its own.
 
 #include "cli/verbs/verbs.h"
 
@@ -36,6 +40,7 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
       {.names = "--no-config", .help = "Read no configuration files", .target = &flags.no_config},
       {.names = "-V,--version", .help = "Print the version, commit and libraries", .target = &flags.version},
   };
+  // 'ptpkg config' and --no-cache have to tell a value of the command line from a setting or a default.
   for (Option& option : options) option.given = &flags.given;
   return options;
 }

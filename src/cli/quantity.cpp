@@ -24,6 +24,7 @@ Error NotA(std::string_view flag, std::string_view what, std::string_view text, 
 Result<std::chrono::seconds> ParseDuration(std::string_view flag, std::string_view text) {
   // Two hundred years: callers subtract it from a time in nanoseconds, which 64 bits hold for 292 years.
   constexpr std::int64_t kMostSeconds = std::int64_t{200} * 366 * 86400;
+  // A number without a unit is refused: '30' could be seconds or days, and 'cache clean' removes by it.
   std::int64_t number = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
@@ -43,6 +44,7 @@ std::string Age(std::int64_t unix_ns, std::chrono::system_clock::time_point now)
   const auto then = std::chrono::nanoseconds(unix_ns);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch() - then).count();
+  // A clock that was set back gives negative ages.
   if (seconds < 60) return "just now";
   if (seconds < 3600) return fmt::format("{} min ago", seconds / 60);
   if (seconds < 48L * 3600) return fmt::format("{} h ago", seconds / 3600);
@@ -51,6 +53,7 @@ std::string Age(std::int64_t unix_ns, std::chrono::system_clock::time_point now)
 
 std::string UtcTime(std::int64_t unix_ns) {
   const std::chrono::sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(unix_ns)};
+  // floor and not a cast, which rounds to 1970 and would give earlier files the wrong day.
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - day));

@@ -22,6 +22,7 @@ std::vector<std::string> OptionNames(const Program& program, const Verb* verb) {
       for (std::string& name : option.Names()) known.push_back(std::move(name));
     }
   };
+  // Common options are known with every verb, and before one.
   add(program.common);
   if (verb != nullptr) add(verb->options);
   return known;
@@ -55,6 +56,7 @@ std::vector<std::string> VerbsWith(const Program& program, std::string_view opti
 
 Error UnknownVerb(const Program& program, const std::string& word, const std::vector<std::string>& line) {
   Error error(ErrorCode::kUsage, fmt::format("unknown command '{}'", word));
+  // The exact name in another program says more than a similar name here.
   const auto ours = std::ranges::find_if(program.verbs, [&](const Verb& verb) {
     return std::ranges::find(verb.known_as, word) != verb.known_as.end();
   });
@@ -68,6 +70,7 @@ Error UnknownVerb(const Program& program, const std::string& word, const std::ve
         std::ranges::any_of(line, [](const std::string& one) { return one.starts_with('-'); });
     if (fits && has_options) {
       std::vector<std::string> command = line;
+      // The first one only: a path behind the verb can have the same name.
       const auto verb = std::ranges::find(command, word);
       if (verb != command.end()) *verb = ours->name;
       command.insert(command.begin(), program.name);

@@ -8,6 +8,7 @@
 namespace ptpkg::cli {
 
 std::string VersionText(const BuildInfo& info) {
+  // Other versions of the compression libraries can give other bytes, so a report needs all of them.
   std::vector<std::string> libraries;
   for (const LibraryVersion& library : info.libraries) {
     libraries.push_back(fmt::format("{} {}", library.name, library.version));

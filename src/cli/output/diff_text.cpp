@@ -1,4 +1,6 @@
-// The text of `ptpkg diff`. Layer: cli.
+// The text of 'ptpkg diff', from the document that --json prints (docs/json/diff.json). Layer: cli. Metadata
+// comes first, then files with their ELF parts and text lines, then sizes. If only the packaging differs,
+// that is the single line.
 
 #include <algorithm>
 #include <array>
@@ -61,6 +63,7 @@ std::vector<std::string> ListDifference(const Json& old_list, const Json& new_li
   };
   add("- ", before, after);
   add("+ ", after, before);
+  // Equal texts in another order still make other bytes.
   if (lines.empty()) lines.emplace_back("order differs");
   return lines;
 }
@@ -72,6 +75,7 @@ bool ListsDifference(std::string_view part) {
 
 std::string PartText(const Json& part) {
   std::string name = TextIn(part, "part");
+  // Parts without bytes of their own: header fields, or lists of texts.
   if (part["old_bytes"].is_null()) {
     if (part["old"].is_null()) return name;
     return fmt::format("{}: {} -> {}", name, ListText(part["old"]), ListText(part["new"]));
@@ -127,6 +131,7 @@ std::string FileText(const Json& file) {
 std::vector<SizeRow> ChangedSizes(const Json& list, const char* key) {
   std::vector<std::pair<std::uint64_t, SizeRow>> rows;
   for (const Json& item : list) {
+    // The document calls the sum of all directories ".".
     const std::uint64_t before = BytesIn(item, "old_bytes");
     const std::uint64_t after = BytesIn(item, "new_bytes");
     if (before == after) continue;
@@ -155,6 +160,8 @@ std::vector<const Json*> ByChange(const Json& files) {
   return sorted;
 }
 
+/// Every list is cut after `rows` rows, because a new version of a large package changes thousands of files.
+/// Rows that are left out are counted, so that the last line can name the number that shows everything.
 class DiffText {
  public:
   explicit DiffText(std::size_t rows) : rows_(rows) {}
@@ -173,6 +180,7 @@ class DiffText {
     }
     if (longest_ > rows_)
       lines_.push_back(fmt::format("--rows {} shows all rows, --json more details", longest_));
+    // Names and text lines come from the artifacts, and could hold escape sequences.
     for (std::string& line : lines_) line = DisplayLine(line);
     return std::move(lines_);
   }
@@ -203,6 +211,8 @@ class DiffText {
             fmt::format("{}{} -> {}", field, ValueText(change["old"]), ValueText(change["new"])));
         return;
       }
+      // Lists such as requirements have a row for each text that only one side has. As a whole they fill a
+      // screen.
       const std::vector<std::string> texts = ListDifference(change["old"], change["new"]);
       AddRows(texts.size(), "    ", [&](std::size_t k) { lines_.push_back(field + texts[k]); });
     });
@@ -229,6 +239,7 @@ class DiffText {
   void AddParts(const Json& parts) {
     AddRows(parts.size(), "    ", [&](std::size_t i) {
       const Json& part = parts[i];
+      // `old_more` and `new_more`: the document has at most 1000 names of a list and counts the others.
       if (!ListsDifference(TextIn(part, "part"))) {
         lines_.push_back("    " + PartText(part));
         return;
@@ -250,6 +261,7 @@ class DiffText {
 
   void AddText(const Json& text) {
     if (text.is_null()) return;
+    // Null for binary files, and for text above the limits in docs/cli/diff.md.
     const std::vector<std::string> rows = UnifiedDiff(text["hunks"]);
     AddRows(
         rows.size(), "    ", [&](std::size_t i) { lines_.push_back("    " + rows[i]); },

@@ -1,3 +1,7 @@
+// Findings for people and for machines. Layer: cli. People get the worst ones first, equal ones of several
+// files in one line, and the command that explains the worst. Machines get all of them, in the order of the
+// check.
+
 #include "cli/output/findings.h"
 
 #include <algorithm>
@@ -29,6 +33,7 @@ std::vector<Folded> Fold(const Report& report, bool all) {
   std::vector<Folded> folded;
   for (const Finding& finding : report.findings) {
     // A wheel with one fault in 500 libraries shows one line with a count.
+    // A linear search is enough: checks list at most 200 findings of one id and severity for an artifact.
     const auto same = std::find_if(folded.begin(), folded.end(),
                                    [&](const Folded& candidate) { return !all && candidate.Says(finding); });
     if (same == folded.end()) {
@@ -48,6 +53,7 @@ std::string WorstFinding(const std::vector<Report>& reports) {
   const Finding* worst = nullptr;
   for (const Report& report : reports) {
     for (const Finding& finding : report.findings) {
+      // Notes ask for nothing, so no command explains them.
       if (finding.severity == Severity::kInfo) continue;
       if (worst == nullptr || finding.severity > worst->severity) worst = &finding;
     }
@@ -59,6 +65,7 @@ Json FindingToJson(const Report& report, const Finding& finding) {
   Json object = {
       {"subject", report.subject}, {"id", finding.id},           {"severity", SeverityName(finding.severity)},
       {"file", finding.file},      {"message", finding.message}, {"fix", finding.fix}};
+  // This one stands for the findings above that limit, and only counts them.
   if (finding.more > 0) object["more"] = finding.more;
   return object;
 }
@@ -91,6 +98,7 @@ std::vector<std::string> FindingLines(const std::vector<Report>& reports, const 
 }
 
 void PrintFindings(Context& context, const std::vector<Report>& reports) {
+  // Machines get every finding by itself; equal ones are folded for people only.
   if (context.logs_json()) {
     for (const Report& report : reports) {
       for (const Finding& finding : report.findings) {
@@ -103,6 +111,7 @@ void PrintFindings(Context& context, const std::vector<Report>& reports) {
   }
   for (const std::string& line :
        FindingLines(reports, {.all = context.verbose(), .width = context.LogWidth()})) {
+    // With --quiet too: a finding can be the reason why the run fails.
     context.LogAlways(line);
   }
   const std::string id = WorstFinding(reports);

@@ -1,3 +1,5 @@
+// The text of 'ptpkg inspect', from the document that --json prints (docs/json/inspect.json). Layer: cli.
+
 #include "cli/output/inspect_text.h"
 
 #include <algorithm>
@@ -49,6 +51,7 @@ std::vector<SizeRow> Largest(const Sums& sums, std::uint64_t whole, std::size_t 
       rest.size_bytes += sum.size_bytes;
     }
   }
+  // One row for the rest, so that the shares add up to the whole.
   if (sorted.size() > most) {
     rows.push_back({.name = fmt::format("in {} more", sorted.size() - most),
                     .cells = {HumanBytes(rest.size_bytes), Share(rest.size_bytes, whole)}});
@@ -77,6 +80,8 @@ std::string ArchitectureLabel(const std::string& architecture, std::string_view 
 std::vector<SizeRow> ArchitectureRows(const Json& file) {
   std::vector<SizeRow> rows;
   for (const char* share : {"embedded", "relocatable"}) {
+    // Relocatable code is for the device linker and mostly runs nowhere, so it has rows of its own
+    // (docs/formats/device-code.md).
     const std::string suffix = std::string_view(share) == "embedded" ? "" : ", relocatable";
     for (const char* kind : {"sass", "ptx"}) {
       for (const auto& [architecture, amount] : file[share][kind].items()) {
@@ -90,6 +95,7 @@ std::vector<SizeRow> ArchitectureRows(const Json& file) {
   return rows;
 }
 
+/// The text of one artifact. A --quick document has null in place of everything that needs ELF files.
 class Page {
  public:
   Page(const Json& document, const InspectTextOptions& options) : document_(document), options_(options) {}
@@ -115,6 +121,7 @@ class Page {
     if (!text.empty()) Add(fmt::format("  {:<15} {}", name, text));
   }
   void AddList(std::string_view name, const Json& list) {
+    // Requirements can be long: --rows bounds their number, and this the bytes of the line.
     constexpr std::size_t kMostBytes = 300;
     std::string line;
     std::size_t shown = 0;
@@ -169,6 +176,7 @@ class Page {
   void AddSections() {
     Sums kinds;
     std::uint64_t whole = 0;
+    // Summed over all files, since a wheel can have hundreds. --json has the sections of each.
     for (const Json& elf : document_["elf"]) {
       for (const Json& section : elf["sections"]) {
         kinds[Text(section, "kind")].size_bytes += Count(section, "size_bytes");
@@ -178,6 +186,7 @@ class Page {
     Add(SizeTable(fmt::format("sections of {}", Plural(document_["elf"].size(), "ELF file")),
                   Largest(kinds, whole, options_.rows)));
     for (const Json& elf : document_["elf"]) {
+      // A damaged part does not hide the rest of its file, so it has to be named.
       for (const Json& why : elf["damage"]) {
         Add(fmt::format("damaged: {}: {}", Text(elf, "file"), why.get<std::string>()));
       }
@@ -188,6 +197,7 @@ class Page {
     for (const Json& file : document_["device_code"]) {
       Add(SizeTable(fmt::format("GPU code of {} (elements, bytes)", Text(file, "file")),
                     ArchitectureRows(file)));
+      // Null: neither --device-code nor the package itself names architectures.
       if (file["wanted"].is_null()) continue;
       AddList("missing", file["wanted"]["missing"]);
       AddList("unexpected", file["wanted"]["extra"]);
@@ -196,6 +206,7 @@ class Page {
 
   void AddFloor() {
     const Json& floor = document_["floor"];
+    // No file requires a version.
     if (floor.is_null()) return;
     const std::string policy = Text(floor, "policy");
     Add(fmt::format("floor: glibc {}{} ({}: {})", floor["glibc"].is_null() ? "any" : Text(floor, "glibc"),
@@ -230,6 +241,7 @@ class Page {
     if (path.is_null()) return {};
     std::vector<std::string> entries;
     for (const Json& entry : path["entries"]) {
+      // An entry that leads into the artifact is the rule, so only others get a remark.
       const std::string kind = Text(entry, "kind");
       entries.push_back(Text(entry, "text") + (kind == "in tree" ? "" : fmt::format(" ({})", kind)));
     }
@@ -240,6 +252,8 @@ class Page {
     if (!need["problem"].is_null()) {
       return fmt::format("{}: missing: {}", Text(need, "name"), Text(need, "problem"));
     }
+    // Without a file of the artifact, the state says who brings the library, such as the system or a
+    // dependency.
     if (need["files"].empty()) return fmt::format("{}: {}", Text(need, "name"), Text(need, "state"));
     std::vector<std::string> files;
     for (const Json& file : need["files"]) {
@@ -251,6 +265,8 @@ class Page {
   void AddStages() {
     std::vector<SizeRow> rows;
     for (const Json& stage : document_["stages"]) {
+      // From the manifest of the output directory, if the artifact lies in one. Elsewhere the table is
+      // missing.
       const std::string did = stage["ran"].get<bool>() ? "" : "  (did not run)";
       rows.push_back({.name = Text(stage, "name") + did,
                       .cells = {fmt::format("{:.1f} s", stage["duration_s"].get<double>())}});

@@ -1,3 +1,5 @@
+// The text of 'ptpkg matrix status', from the value that --json prints as a document. Layer: cli.
+
 #include "cli/output/job_table.h"
 
 #include <algorithm>
@@ -14,12 +16,14 @@ namespace {
 using matrix::JobState;
 using matrix::JobStatus;
 
+/// Workers note the start by clocks of their own, which can be ahead of this one: no time is negative.
 std::string TimeOf(const JobStatus& job, std::int64_t now_s) {
   if (job.state == JobState::kRunning && job.started_s > 0)
     return ShortTime(static_cast<double>(std::max<std::int64_t>(0, now_s - job.started_s)));
   return job.seconds > 0 ? ShortTime(job.seconds) : "";
 }
 
+/// Estimated by the job's time in the last run. Without one, the column stays empty.
 std::string LeftOf(const JobStatus& job, std::int64_t now_s) {
   if (job.expected_seconds <= 0) return "";
   if (job.state == JobState::kWaiting) return ShortTime(job.expected_seconds);
@@ -27,6 +31,8 @@ std::string LeftOf(const JobStatus& job, std::int64_t now_s) {
   return ShortTime(std::max(0.0, job.expected_seconds - static_cast<double>(now_s - job.started_s)));
 }
 
+/// The next question of a reader, by state: why a job failed, which machine works on it, why the scheduler
+/// lets it wait.
 std::string RemarkOf(const JobStatus& job) {
   if (!job.error.empty() && job.state != JobState::kPassed) return job.error;
   if (job.state == JobState::kPassed) return job.cached ? "cached" : "";
@@ -58,6 +64,7 @@ std::vector<std::string> JobTable(const matrix::RunStatus& status, std::int64_t 
   std::vector<std::string> lines = {line("job", "state", "attempts", "time", "left", "")};
   for (const JobStatus& job : status.jobs) {
     const std::string attempts = job.attempts == 0 ? "" : std::to_string(job.attempts);
+    // Errors and reasons are text of other machines and of the scheduler, which no terminal should act on.
     lines.push_back(line(job.id, matrix::JobStateName(job.state), attempts, TimeOf(job, now_s),
                          LeftOf(job, now_s), DisplayLine(RemarkOf(job))));
   }
@@ -65,6 +72,7 @@ std::vector<std::string> JobTable(const matrix::RunStatus& status, std::int64_t 
 }
 
 std::string JobSummary(const matrix::RunStatus& status) {
+  // Named apart: such jobs took no time, and say nothing about those to come.
   const auto cached = static_cast<std::size_t>(
       std::count_if(status.jobs.begin(), status.jobs.end(), [](const JobStatus& job) { return job.cached; }));
   std::string text =

@@ -31,6 +31,7 @@ constexpr std::string_view OutcomeName(TaskOutcome outcome) {
 void AddSteps(const StepProgress& steps, double age, Json& event) {
   if (steps.done > 0 || steps.total > 0) {
     event["done"] = steps.done;
+    // Unknown values are left out: 0 would look like a count.
     if (steps.total > 0) event["total"] = steps.total;
     event["unit"] = steps.percent ? "percent" : "steps";
     event["part"] = steps.part;
@@ -79,6 +80,7 @@ class JsonReporter final : public ProgressReporter {
     Emit({{"event", "finished"},
           {"task", id},
           {"stage", task->info.stage},
+          // Again, so that a reader of failures need not keep the events of each start.
           {"subject", task->info.subject},
           {"outcome", OutcomeName(outcome)},
           {"detail", detail},
@@ -86,6 +88,7 @@ class JsonReporter final : public ProgressReporter {
           {"seconds", tasks_.SecondsSince(task->start)}});
   }
   void ChildOutput(TaskId id, std::string_view line) override {
+    // The log file of the script has every line anyway (field `log` of its start).
     if (!options_.verbose) return;
     const std::lock_guard lock(mutex_);
     Emit({{"event", "output"}, {"task", id}, {"line", line}});
@@ -104,10 +107,12 @@ class JsonReporter final : public ProgressReporter {
       if (tasks_.SecondsSince(task.last_line) >= kSecondsBetweenSilentLines) EmitProgress(id, task);
     }
   }
+  // Each event is a whole line, so nothing is drawn or held back.
   void Settle() override {}
 
  private:
   void EmitProgress(TaskId id, RunningTask& task) {
+    // Reports of bytes and the ticks share this time, so a task that reports gets no lines of a silent one.
     task.last_line = clock_.Now();
     Json event = {{"event", "progress"},
                   {"task", id},

@@ -9,6 +9,7 @@ namespace ptpkg::cli {
 
 namespace {
 
+// Shorter tasks have the line of their end alone.
 constexpr double kSecondsToFirstLine = 2;
 constexpr double kSecondsBetweenPlainLines = 30;
 
@@ -32,6 +33,7 @@ class PlainReporter final : public TextReporter {
       if (task.steps && task.steps->done > 0) text.child_line = {};
       WriteRunning(text);
     }
+    // Work between two stages belongs to no task. A log that stops there looks like a run that hangs.
     const double idle = tasks_.SecondsSince(last_line_);
     if (!tasks_.running().empty() || idle < kSecondsBetweenPlainLines) return;
     WriteRunning({.seconds = idle});

@@ -22,6 +22,7 @@ constexpr std::size_t kLeastSubject = 8;
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max() / 2;
 
 std::size_t Columns(const Style& style) {
+  // In a narrower window all names would look alike. Lines are wider than such a window.
   return std::max(style.width.value_or(kNoLimit), kStageColumns + kLeastSubject + 2);
 }
 
@@ -93,6 +94,7 @@ std::vector<std::string> StartedLines(const Style& style, const TaskInfo& info, 
   const std::size_t room = Columns(style) - kStageColumns;
   std::string told = info.how;
   if (!log.empty()) told += told.empty() ? "log:" : "; log:";
+  // A path that is shortened can't be copied, so one that doesn't fit gets a line of its own.
   const bool fits = DisplayWidth(info.subject) + DisplayWidth(told) + DisplayWidth(log) + 3 <= room;
   if (fits && !log.empty()) told += fmt::format(" {}", log);
   const std::size_t wanted = DisplayWidth(told) + 2;
@@ -107,6 +109,7 @@ std::vector<std::string> StartedLines(const Style& style, const TaskInfo& info, 
 std::string TimeLeftText(double seconds) {
   constexpr double kStepSeconds = 5;
   if (seconds < 90)
+    // The steps grow with the time, because the estimate is less exact: 5 s, a minute, ten minutes.
     return fmt::format("about {} s left", std::max(1L, std::lround(seconds / kStepSeconds)) * 5);
   const long minutes = std::lround(seconds / 60);
   if (minutes < 90) return fmt::format("about {} min left", minutes);
@@ -129,6 +132,7 @@ std::string StepsText(const StepProgress& steps, double age, std::size_t columns
   if (steps.steps_per_minute > 0 && !steps.percent) {
     const std::string rate =
         fmt::format("{:.{}f}/min", steps.steps_per_minute, steps.steps_per_minute < 9.5 ? 1 : 0);
+    // The time left is wanted more than the rate, so the rate leaves room for it.
     const std::size_t needs = left.empty() ? 0 : DisplayWidth(left) + 2;
     if (DisplayWidth(add(rate)) + needs <= columns) text = add(rate);
   }
@@ -162,6 +166,7 @@ std::string FinishedLine(const Style& style, const FinishedTask& task) {
   }
   const std::size_t room = Columns(style) - kStageColumns;
   const std::size_t wanted = DisplayWidth(result) + 2;
+  // The name gives room first: without its middle it is still known, but a time without its unit is not.
   const std::string subject =
       ShortenMiddle(task.subject, room > wanted + kLeastSubject ? room - wanted : kLeastSubject);
   const std::string cut(CutEnd(result, room - std::min(room, DisplayWidth(subject) + 2)));

@@ -1,3 +1,6 @@
+// Text of build scripts, archives and servers passes here on the way from the Env to any reporter. So no
+// reporter has to think of hostile text (context.cpp makes the chain). Layer: cli.
+
 #include "cli/output/safe_reporter.h"
 
 #include "support/secret.h"
@@ -15,6 +18,7 @@ class SafeReporter final : public Reporter {
  public:
   explicit SafeReporter(Reporter& inner) : inner_(inner) {}
 
+  // The stage is a word of ours. Subjects and files can be named by an archive or a recipe.
   TaskId TaskStarted(const TaskInfo& info) override {
     TaskInfo shown = info;
     shown.subject = SafeLine(info.subject);

@@ -1,3 +1,6 @@
+// Tables of inspect, diff and slice. Layer: cli. A first pass finds the width of each column of this table, a
+// second one fills it.
+
 #include "cli/output/size_table.h"
 
 #include <algorithm>
@@ -26,6 +29,7 @@ std::vector<std::string> SizeTable(const std::string& title, const std::vector<S
       // Numbers stand on the left, so that names of any length need no column.
       line += " " + std::string(widths[i] - DisplayWidth(row.cells[i]), ' ') + row.cells[i] + " ";
     }
+    // Names come from artifacts and can hold escape sequences. Cells are texts of ptpkg.
     lines.push_back(line + " " + DisplayLine(row.name));
   }
   return lines;

@@ -7,6 +7,8 @@
 namespace ptpkg::cli {
 
 TaskId TaskTable::Start(const TaskInfo& info) {
+  // Ids grow and `running_` is sorted by them, so its last entry is the task started last, which terminals
+  // show.
   const TaskId id = next_++;
   const auto now = clock_.Now();
   running_.emplace(id, RunningTask{.info = info, .done_bytes = 0, .start = now, .last_line = now});
@@ -32,6 +34,7 @@ double TaskTable::SecondsSince(std::chrono::steady_clock::time_point start) cons
 
 std::optional<double> SecondsLeft(const StepProgress& steps, double age) {
   if (!steps.seconds_left) return std::nullopt;
+  // An estimate that has run out stays at 0 until the next report.
   return std::max(0.0, *steps.seconds_left - age);
 }
 

@@ -50,9 +50,11 @@ class TerminalReporter final : public TextReporter {
       text.others = tasks_.running().size() - 1;
       text.bar = true;
     } else if (text.seconds = tasks_.SecondsSince(last_line_); text.seconds < kSecondsBeforeIdle) {
+      // Most gaps between two tasks are short, and a line for each would flicker.
       return Erase();
     }
     // The last column stays free: some terminals break the line as soon as it is taken.
+    // Without colour: the loop below takes the first character of each escape sequence.
     std::string line =
         RunningLine({.color = false, .width = sink_.Width().value_or(kUnknownWidth) - 1}, text);
     // Control characters of a compiler's output would move the cursor.

@@ -1,3 +1,6 @@
+// Widths are counted from a table and not by wcwidth(3): that follows the locale of the process, which ptpkg
+// leaves at "C", so that no output depends on it. Layer: cli.
+
 #include "cli/output/text_layout.h"
 
 #include <algorithm>
@@ -23,6 +26,7 @@ constexpr std::array<Range, 8> kWide = {{{0x1100, 0x115F},
                                          {0xFE30, 0xFE6F},
                                          {0xFF00, 0xFF60},
                                          {0x1F300, 0x3FFFD}}};
+// Combining marks, and characters without any width, such as joiners and variation selectors.
 constexpr std::array<Range, 6> kZero = {{{0x0300, 0x036F},
                                          {0x0483, 0x0489},
                                          {0x200B, 0x200F},
@@ -44,6 +48,7 @@ struct Character {
 /// The character at the front of `text`, which is not empty.
 Character FrontOf(std::string_view text) {
   const std::size_t length = Utf8Length(text);
+  // ASCII, or a byte that is not UTF-8. Either takes a column, so every loop below ends.
   if (length < 2) return {};
   const char32_t point = Utf8CodePoint(text.substr(0, length));
   if (Among(kZero, point)) return {.bytes = length, .columns = 0};
@@ -52,6 +57,7 @@ Character FrontOf(std::string_view text) {
 
 /// The end of `text` that fits `width` columns.
 std::string_view KeepEnd(std::string_view text, std::size_t width) {
+  // From the front, because UTF-8 is decoded forwards only.
   std::size_t left = DisplayWidth(text);
   while (left > width) {
     const Character front = FrontOf(text);

@@ -24,6 +24,7 @@ TaskId TextReporter::TaskStarted(const TaskInfo& info) {
   const std::lock_guard lock(mutex_);
   const TaskId id = tasks_.Start(info);
   last_line_ = clock_.Now();
+  // A new task ends the silence that Settle() began.
   settled_ = false;
   if (!options_.quiet) {
     for (const std::string& line : StartedLines(CurrentStyle(), info, Shown(info.log_file))) WriteLine(line);
@@ -52,6 +53,7 @@ void TextReporter::TaskSteps(TaskId id, const StepProgress& steps) {
 void TextReporter::TaskFinished(TaskId id, TaskOutcome outcome, std::string_view detail) {
   const std::lock_guard lock(mutex_);
   auto task = tasks_.Finish(id);
+  // With --quiet a failed task has no line either: the error of the run tells of it.
   if (!task || options_.quiet) return;
   last_line_ = clock_.Now();
   FinishedTask finished{.stage = std::move(task->info.stage),
@@ -63,6 +65,7 @@ void TextReporter::TaskFinished(TaskId id, TaskOutcome outcome, std::string_view
   if (outcome != TaskOutcome::kSkipped && IsMinor(finished) && !options_.verbose) {
     // It was shown while it ran; why it failed is told by the task that it is part of.
   } else if (outcome != TaskOutcome::kSkipped || options_.verbose || detail.starts_with("would run")) {
+    // The stages of a dry run are its result, so each keeps a line.
     WriteLine(FinishedLine(CurrentStyle(), finished));
   } else if (held_) {
     ++held_count_;
@@ -112,8 +115,11 @@ void TextReporter::Warn(std::string_view message) {
 }
 
 void TextReporter::Tick() {
+  // Nobody knows whether the row has ended while the next stage computes. After this time it is printed.
   constexpr double kLongestHeld = 1;  // seconds
   const std::lock_guard lock(mutex_);
+  // The shell of 'ptpkg shell' has the terminal to itself: a line would appear between the keys that its user
+  // types.
   if (settled_) return;
   if (held_ && tasks_.SecondsSince(last_line_) > kLongestHeld) {
     WriteHeldBack();
@@ -143,6 +149,8 @@ RunningText TextReporter::TextOf(const RunningTask& task) const {
 
 Style TextReporter::CurrentStyle() { return {.color = options_.color, .width = sink_.Width()}; }
 
+/// The order keeps the log true: the moving line goes first, then come lines held back so far, which are
+/// older.
 void TextReporter::WriteLine(std::string_view line) {
   BeforeLines();
   WriteHeldBack();
@@ -154,6 +162,7 @@ void TextReporter::WriteHeldBack() {
   if (!held_) return;
   BeforeLines();
   const Style style = CurrentStyle();
+  // One line can't give several reasons.
   const std::string reason = held_for_one_reason_ ? held_->detail : "nothing to do";
   const std::string line =
       held_count_ == 1 ? FinishedLine(style, *held_) : FoldedLine(style, held_count_, reason);

@@ -1,3 +1,6 @@
+// Reporters speak when somebody calls them, and a compiler can be silent for minutes. This thread calls them
+// meanwhile, so that clocks run and logs show that the run is alive. Layer: cli.
+
 #include "cli/output/ticker.h"
 
 #include <chrono>
@@ -22,6 +25,7 @@ class Ticker::Impl {
     sigset_t before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    // Progress is a comfort, and a limit on threads no reason to fail.
     try {
       thread_ = std::jthread([this, &reporter](const std::stop_token& stop) { Run(stop, reporter); });
     } catch (const std::system_error&) {

@@ -13,6 +13,7 @@ namespace ptpkg::cli {
 
 namespace {
 
+/// A dry run marks such stages by their reason alone: `ran` is false for all of its stages.
 bool WouldRun(const StageTime& stage) { return !stage.ran && stage.reason.starts_with("would run"); }
 
 /// "3.1 MB, 28% of 11.2 MB unpacked"
@@ -23,6 +24,7 @@ std::string Sizes(const std::vector<ArtifactRecord>& artifacts) {
   for (const ArtifactRecord& record : artifacts) {
     packed += record.size_bytes;
     unpacked += record.unpacked_bytes;
+    // Manifests of older versions of ptpkg lack this size. A sum without it would be wrong.
     known = known && record.unpacked_bytes > 0;
   }
   if (!known) return HumanBytes(packed);
@@ -54,6 +56,7 @@ std::string CacheUse(const std::vector<StageTime>& stages) {
 std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts) {
   std::vector<std::string> lines;
   for (const StageTime& stage : summary.stages) {
+    // The reporter has given each of them a line already.
     if (facts.dry_run && WouldRun(stage)) continue;
     std::string reason = stage.reason;
     if (stage.ran) reason = reason.empty() ? "ran" : "ran: " + reason;
@@ -64,6 +67,7 @@ std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, con
 
 std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFacts& facts) {
   const std::vector<StageTime>& stages = summary.stages;
+  // The recipe asked for it, so the run succeeds. '0 artifacts' would look like a fault.
   if (stages.empty() && !summary.skipped.empty()) return "every variant is skipped; nothing was written";
   if (facts.dry_run) {
     const auto would_run = static_cast<std::size_t>(std::count_if(stages.begin(), stages.end(), WouldRun));
@@ -71,11 +75,13 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
                        stages.size() - would_run);
   }
   std::vector<ArtifactRecord> artifacts = summary.artifacts;
+  // Signatures and statements belong to their artifact: people count packages and wheels.
   const auto beside =
       std::erase_if(artifacts, [](const ArtifactRecord& record) { return record.IsSidecar(); });
   std::string line = fmt::format("{} in '{}'", Plural(artifacts.size(), "artifact"), facts.output);
   if (!artifacts.empty()) line += ": " + Sizes(artifacts);
   if (beside > 0) line += "; signed";
+  // No stage ran, so no check ran either, and this run has no findings to count.
   const bool idle =
       std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
   line += idle && !summary.artifacts.empty() ? "; everything was already there"

@@ -1,3 +1,6 @@
+// The flags of all verbs that work on recipes. They are described once: a build, its doctor, its shell and
+// its CI job must read the same words in the same way. Layer: cli.
+
 #include "cli/verbs/recipe_flags.h"
 
 #include <fmt/core.h>
@@ -17,6 +20,7 @@ Result<std::string> ProgramName(const Context& context, const std::string& text)
 
 /// Resolves the flags' tools for the plan, so that its nodes find the same programs on another day.
 Result<builder::ToolOptions> ToolOptionsOf(const Context& context, const RecipeFlags& flags) {
+  // Relative paths become absolute, because a plan can be run from another directory ('ptpkg run-node').
   std::vector<std::string> interpreters;
   for (const std::string& text : Split(flags.python_exe, ':')) {
     PTPKG_TRY(std::string name, ProgramName(context, text));
@@ -25,6 +29,8 @@ Result<builder::ToolOptions> ToolOptionsOf(const Context& context, const RecipeF
   builder::ToolOptions options{.python = Join(interpreters, ":")};
   PTPKG_TRY(options.conda_exe, ProgramName(context, flags.conda_exe));
   std::vector<std::string> toolkits;
+  // Directories, so there is no search on PATH. Empty without the option, which Split() gives as one empty
+  // text.
   for (const std::string& text : Split(flags.cuda_home, ':')) {
     if (text.empty()) continue;
     PTPKG_TRY(const AbsPath path, context.Path(text));
@@ -36,6 +42,8 @@ Result<builder::ToolOptions> ToolOptionsOf(const Context& context, const RecipeF
 
 }  // namespace
 
+/// `shared` marks options about the machine: their values hold for all verbs, so a configuration file can
+/// have them at the top.
 std::vector<Option> RecipeOptions(RecipeFlags& flags, const char* output) {
   return {
       VariantsOption(flags.variant_files),
@@ -132,11 +140,14 @@ Result<void> TakeEnvironment(Context& context, pipeline::RenderRequest& request,
                              std::set<ArtifactFormat>& formats) {
   PTPKG_TRY(const std::vector<std::string> lines,
             pipeline::ApplyEnvironment(context.env(), request, formats));
+  // A line for each variable: a build whose variant comes from a shell's exports must show it.
   for (const std::string& line : lines) context.Log(line);
   return Ok();
 }
 
 Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& flags) {
+  // PTPKG_OFFLINE has set it already if it is on. The Env carries it, because git, pip, conda and downloads
+  // all have to heed it.
   if (flags.offline) context.env().offline = true;
   pipeline::BuildRequest request;
   PTPKG_TRY(request.select, ParseSelect(flags.select));
@@ -145,6 +156,7 @@ Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& fl
     PTPKG_CHECK(pipeline::AddSource(context.env(), assignment.first, assignment.second, request));
   }
   PTPKG_TRY(request.output, context.Path(flags.output));
+  // The parser has refused other words, and a request begins with 'auto'.
   if (flags.host_env == "system") request.host_env = builder::HostEnv::kSystem;
   if (flags.host_env == "conda") request.host_env = builder::HostEnv::kConda;
   if (flags.host_env == "wheels") request.host_env = builder::HostEnv::kWheels;
@@ -158,6 +170,7 @@ Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& fl
 Result<std::set<ArtifactFormat>> ParseFormats(const std::vector<std::string>& names) {
   std::set<ArtifactFormat> formats;
   for (const std::string& list : names) {
+    // A set, so the order of the names and of the options does not reach the plan.
     for (const std::string& name : Split(list, ',')) {
       const auto format = ParseArtifactFormat(name);
       if (!format) {

@@ -1,4 +1,6 @@
-// ptpkg bench. Layer: cli.
+// ptpkg bench. Layer: cli. The pipeline measures and sets the machine up; this file splits the words into
+// commands and prints. The exact rank test asks nothing of the shape of the times, which is seldom normal.
+// The text has a ratio only if the test tells the two apart.
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,11 +16,13 @@ namespace ptpkg::cli {
 
 namespace {
 
+// The usual level of significance: of twenty comparisons of equal programs, one is wrong.
 constexpr double kLevel = 0.05;
 
 struct BenchFlags {
   std::vector<std::string> words;  ///< "A… --- B…"
   pipeline::BenchRequest request;
+  // The parser has no optional number, so 0 MHz stands for a missing one.
   std::uint64_t gpu_mhz = 0;  ///< 0: not given.
   bool restore = false;
 };
@@ -34,6 +38,8 @@ Json KnobsToJson(const std::vector<pipeline::Knob>& knobs) {
 Json BenchToJson(const pipeline::BenchOutcome& outcome, const std::vector<pipeline::Knob>& restored) {
   Json document = {{"cpus", outcome.cpus},
                    {"machine", Json::array()},
+                   // Both are back at their values from before: `changed` by this run, `restored` after a run
+                   // that was killed.
                    {"changed", KnobsToJson(outcome.changed)},
                    {"restored", KnobsToJson(restored)},
                    {"commands", Json::array()},
@@ -62,6 +68,7 @@ std::string SecondsText(double seconds) {
 }
 
 void PrintTimes(Context& context, char letter, const pipeline::BenchTimes& times) {
+  // Median and its distance: one round that another process disturbed moves neither.
   const auto [least, most] = std::minmax_element(times.seconds.begin(), times.seconds.end());
   context.Print(fmt::format("{}: {}", letter, ShellQuote(times.command)));
   context.Print(fmt::format("   median {}, deviation {} ({:.2f} %), {} to {} in {}",
@@ -79,6 +86,7 @@ std::string ComparisonText(const pipeline::BenchOutcome& outcome) {
                      test);
 }
 
+/// The document has the fields of a run, so one schema serves both (docs/json/bench.json).
 Result<ExitCode> RestoreOnly(Context& context) {
   PTPKG_TRY(const std::vector<pipeline::Knob> restored, pipeline::RestoreMachine(context.env()));
   if (context.json()) {
@@ -101,11 +109,13 @@ Result<void> ReadWords(BenchFlags& flags) {
       commands.back().push_back(word);
     }
   }
+  // The parser has taken '--', which commands often need themselves. So '---' parts the two.
   const bool empty = std::ranges::any_of(commands, [](const auto& argv) { return argv.empty(); });
   if (empty || commands.size() > 2) {
     return Error(ErrorCode::kUsage, "'---' separates two commands")
         .WithHint("ptpkg bench -- COMMAND --- COMMAND");
   }
+  // An option that would have no effect is refused: nobody shall take times for steady ones that are not.
   const pipeline::BenchRequest defaults;
   const bool has_counts = flags.request.rounds != defaults.rounds || flags.request.warmup != defaults.warmup;
   if (flags.restore && (flags.request.stabilize || flags.request.cpus || has_counts || !commands.empty()))
@@ -118,6 +128,7 @@ Result<void> ReadWords(BenchFlags& flags) {
     return Error(ErrorCode::kUsage, "--stabilize lasts as long as a command, but none is given")
         .WithHint("ptpkg bench --stabilize -- COMMAND");
   }
+  // --gpu-clock needs --stabilize (its `needs`), so there is a record of the clock from before.
   if (flags.gpu_mhz != 0) flags.request.gpu_mhz = flags.gpu_mhz;
   return Ok();
 }
@@ -130,6 +141,7 @@ Result<ExitCode> RunBench(Context& context, BenchFlags& flags) {
     context.PrintJson(BenchToJson(outcome, {}));
     return kDone;
   }
+  // Settings come before times, because they explain why times vary.
   const auto print = [&](std::string_view name, std::string_view value) {
     context.Print(fmt::format("{:<16} {}", name, value));
   };
@@ -138,6 +150,7 @@ Result<ExitCode> RunBench(Context& context, BenchFlags& flags) {
                             (setting.advice.empty() ? "" : " (" + setting.advice + ")"));
   }
   print("CPUs", fmt::format("{}", fmt::join(outcome.cpus, ",")));
+  // An outcome exists only if all settings are back. If one is not, the run has failed.
   if (!outcome.changed.empty()) print("set", Plural(outcome.changed.size(), "setting") + ", and put back");
   char letter = 'A';
   for (const pipeline::BenchTimes& times : outcome.times) PrintTimes(context, letter++, times);

@@ -1,4 +1,8 @@
 // ptpkg build, conda and wheel. Layer: cli.
+// The three share flags and their end. 'conda X' and 'wheel X' build X for one family if X is a recipe, and
+// convert it if X is an artifact. RunFamily() decides by the input, and refuses options of the other case by
+// name, because a dropped option makes another package than the user wanted.
+// Results go to stdout: a path for each artifact, or one document. Everything for people goes to stderr.
 
 #include <array>
 #include <fmt/core.h>
@@ -48,6 +52,8 @@ struct BuildFlags {
 Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(pipeline::BuildRequest request, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
+  // Before the request is used: from_env.yaml can choose recipes, variant files, formats and the number of
+  // jobs.
   if (flags.recipe.from_env) {
     pipeline::RenderRequest chosen{
         .recipes = request.recipes, .variant_files = request.variant_files, .select = {}};
@@ -60,6 +66,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.keep_work = flags.keep_work;
   request.fresh = flags.fresh;
   request.refresh = flags.refresh;
+  // A flag is only on or absent, so no setting can be taken from its variable by the parser.
   request.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
@@ -96,6 +103,7 @@ void PrintSummary(Context& context, const pipeline::BuildSummary& summary, const
   }
   PrintFindings(context, summary.reports);
   for (const ArtifactRecord& record : summary.artifacts) context.Print(output.str() + "/" + record.path);
+  // Artifacts of other variants can be complete after a failure. Then the line says where they are.
   if (summary.failure && summary.artifacts.empty()) return;
   context.Log(SummaryLine(
       summary,
@@ -107,6 +115,7 @@ Result<ExitCode> Finish(Context& context, const pipeline::BuildSummary& summary,
                         const BuildFlags& flags, const Json& document) {
   if (!context.json()) PrintSummary(context, summary, output, flags);
   if (summary.failure) {
+    // Artifacts of other variants are in the output directory all the same, so the error document lists them.
     context.SetErrorDetails(document);
     return Error(*summary.failure);
   }
@@ -118,6 +127,8 @@ Result<ExitCode> Finish(Context& context, const pipeline::BuildSummary& summary,
 Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsPath& output) {
   if (context.json()) {
     const Json document = graph::PlanToJson(plan);
+    // Other documents show U+FFFD for bytes that are not UTF-8. A plan is read back, and would name another
+    // file.
     PTPKG_CHECK(CheckUtf8(document, "the plan"));
     context.PrintJson(document);
     return kDone;
@@ -132,6 +143,7 @@ Result<void> ChooseCache(Context& context, const BuildFlags& flags) {
   if (!flags.no_cache) return Ok();
   if (flags.keep_work)
     return Error(ErrorCode::kUsage, "--keep-work keeps directories in the cache, and --no-cache has none");
+  // Only on the command line: a directory in a configuration file is for runs that keep a cache.
   if (context.flags().given.contains("--cache-dir")) {
     return Error(ErrorCode::kUsage, "--no-cache and --cache-dir exclude each other")
         .WithHint("TMPDIR names the directory in which --no-cache makes its own");
@@ -159,6 +171,7 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
     return PrintPlan(context, planned.plan, request.output);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
+  // People who say --fresh expect a build, and a stored result needs none.
   if (flags.fresh && !flags.dry_run && !summary.failure) NoteStoredResult(context, summary);
   return Finish(context, summary, request.output, flags, SummaryToJson(summary, request.output));
 }
@@ -187,6 +200,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
     return PrintPlan(context, plan, request.output);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Repack(context.env(), request));
+  // Names of Python's and conda's packages differ, and a wrong name only shows when somebody installs.
   for (const std::string& unknown : summary.unknown_requirements) {
     context.env().reporter.Warn(
         fmt::format("no conda name is known for requirement '{}': kept its own name", unknown));
@@ -244,7 +258,9 @@ Result<void> RefuseOtherFamily(const BuildFlags& flags, bool conda) {
 
 /// `conda X` and `wheel X`: an artifact is repacked, a recipe is built for one family.
 Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
+  // INPUT can repeat only for recipes. RunRepack() refuses a second artifact.
   const std::string& first = flags.recipe.recipes.front();
+  // A directory can hold a recipe or an unpacked wheel, so its content decides. For files the name decides.
   if (!conda) {
     PTPKG_TRY(const AbsPath path, context.Path(first));
     PTPKG_TRY(const bool is_tree, pipeline::IsWheelTree(context.env(), path));
@@ -261,6 +277,7 @@ Result<ExitCode> RunFamily(Context& context, BuildFlags flags, bool conda) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' already has this format", first))
         .WithHint("'ptpkg conda' takes a recipe or a wheel, 'ptpkg wheel' a recipe or a conda package");
   }
+  // Otherwise a zip would be read as a recipe, and the error would be about YAML.
   if (first.ends_with(ArtifactExtension(ArtifactFormat::kZip))) {
     return Error(ErrorCode::kUsage, fmt::format("cannot make a {} from '{}': a zip has no metadata",
                                                 conda ? "conda package" : "wheel", first))
@@ -327,6 +344,7 @@ std::vector<Option> FamilyOptions(BuildFlags& flags, const FamilyHelp& help, std
                      .choices = pipeline::LayoutNames(),
                      .default_text = "by its name"});
   std::move(own.begin(), own.end(), std::back_inserter(options));
+  // RefuseOptions() has to know what the line has: a configuration file may set options of both cases.
   for (Option& option : options) option.given = &flags.given;
   return options;
 }

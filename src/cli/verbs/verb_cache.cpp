@@ -1,4 +1,5 @@
-// ptpkg cache. Layer: cli.
+// ptpkg cache. Layer: cli. Without a word it only shows, and 'clean' removes. A failure to remove one entry
+// ends nothing: the others are removed, and the exit code says that some are left.
 
 #include <array>
 #include <charconv>
@@ -33,6 +34,7 @@ Json ToJson(const CacheItem& item) {
                {"path", item.path.str()},
                {"size_bytes", item.size_bytes},
                {"last_use", UtcTime(item.last_use_ns)}};
+  // Fields that a kind does not have are left out (docs/cli/cache.md).
   if (!item.stage.empty()) json["stage"] = item.stage;
   if (!item.key.empty()) json["key"] = item.key;
   if (!item.subject.empty()) json["subject"] = item.subject;
@@ -54,6 +56,7 @@ struct Total {
 std::map<std::string_view, Total> Totals(const std::vector<CacheItem>& items) {
   std::map<std::string_view, Total> totals = {{"all", {}}};
   for (const CacheItem& item : items) {
+    // Kinds without entries are left out: a missing one counts as none (docs/cli/cache.md).
     for (const std::string_view name : {CacheKindName(item.kind), std::string_view("all")}) {
       ++totals[name].count;
       totals[name].size_bytes += item.size_bytes;
@@ -64,6 +67,7 @@ std::map<std::string_view, Total> Totals(const std::vector<CacheItem>& items) {
 
 /// "build toytorch-1.0-cpu_0 3f2a1b4c5d6e", "toy-1.0.tar.gz", or the path below the cache.
 std::string NameOf(const CacheItem& item, const AbsPath& cache) {
+  // The digits that directories in kept/ have too (pipeline/commands/cache.h).
   constexpr std::size_t kShortKey = 12;
   if (item.kind == CacheKind::kResult) {
     return fmt::format("{} {}{}{}", item.stage, item.subject, item.subject.empty() ? "" : " ",
@@ -79,12 +83,14 @@ std::string NameOf(const CacheItem& item, const AbsPath& cache) {
 
 std::string_view Remark(const CacheItem& item) {
   if (item.state == pipeline::CacheState::kInUse) return "in use";
+  // Without locks nobody can tell, so 'clean' keeps the entry, as if it were in use.
   if (item.state == pipeline::CacheState::kUnknown) return "no file locks";
   if (item.kind == CacheKind::kWork) return "resumable";
   return item.kind == CacheKind::kScratch ? "abandoned" : "";
 }
 
 void PrintItems(Context& context, const std::vector<CacheItem>& items) {
+  // Wall time, because the last use is the time stamp of a file.
   const auto now = context.env().clock.WallNow();
   for (const CacheItem& item : items) {
     const std::string_view remark = Remark(item);
@@ -112,6 +118,7 @@ Result<ExitCode> Show(Context& context) {
 }
 
 Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
+  // Both limits are read before anything is removed.
   pipeline::CacheCleanRequest request{.dry_run = flags.dry_run};
   if (flags.older_than) {
     PTPKG_TRY(request.older_than, ParseDuration("--older-than", *flags.older_than));
@@ -121,6 +128,8 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
   }
   PTPKG_TRY(const pipeline::CacheCleanOutcome outcome, pipeline::CleanCache(context.env(), request));
   for (const std::string& failure : outcome.failures) {
+    // This ends the run with an error code, so text says 'error'. The JSON log keeps that event for the end
+    // of a run, and LogAlways() would make a note of it.
     if (context.logs_json()) {
       context.env().reporter.Warn(failure);
     } else {
@@ -147,6 +156,7 @@ Result<ExitCode> Clean(Context& context, const CacheFlags& flags) {
 
 Result<ExitCode> RunCache(Context& context, const CacheFlags& flags) {
   if (flags.action) return Clean(context, flags);
+  // Here and not by `needs`, which names options: 'clean' is a word, so that a line reads like a command.
   if (flags.older_than || flags.max_size || flags.dry_run) {
     return Error(ErrorCode::kUsage, "--older-than, --max-size and --dry-run need 'ptpkg cache clean'")
         .WithHint("add 'clean'");

@@ -1,4 +1,6 @@
-// ptpkg promote, yank and remove. Layer: cli.
+// ptpkg promote, yank and remove: the only verbs that change published files. Layer: cli. They differ in one
+// function of the pipeline and in a few options, so they share flags, output and exit codes. An artifact of
+// --artifact has no local file, so nothing can be compared unless its name holds a digest.
 
 #include <fmt/core.h>
 #include <memory>
@@ -25,6 +27,7 @@ Json ChangesToJson(const pipeline::ChangeSummary& summary) {
   Json items = Json::array();
   for (const pipeline::ChangedItem& item : summary.items) {
     Json one = {{"name", item.name}, {"sha256", item.sha256.empty() ? Json(nullptr) : Json(item.sha256)}};
+    // Only a dry run has requests, and it has no outcomes.
     if (item.requests.empty()) {
       one["outcome"] = item.result;
       if (item.error) one["error"] = item.error->message();
@@ -49,6 +52,7 @@ void PrintChanges(Context& context, const pipeline::ChangeSummary& summary) {
 }
 
 Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change change) {
+  // This process holds tokens in more places than anybody wipes (support/process/core_dumps.h).
   ForbidCoreDumps();
   pipeline::ChangeRequest request = flags.request;
   PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
@@ -58,6 +62,8 @@ Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change ch
   } else {
     PrintChanges(context, summary);
   }
+  // The others were changed all the same, and the list above has each outcome. The first error gives the
+  // code.
   const Error* first = nullptr;
   std::size_t failed = 0;
   for (const pipeline::ChangedItem& item : summary.items) {
@@ -65,6 +71,7 @@ Result<ExitCode> RunChange(Context& context, const ChangeFlags& flags, Change ch
     ++failed;
     if (first == nullptr) first = &*item.error;
   }
+  // A signal lets running requests end and starts no others, which have no error then.
   if (first == nullptr) return context.env().cancel.cancelled() ? kInterrupted : kDone;
   context.LogAlways(fmt::format("{} of {} failed; rerun to retry only these", failed,
                                 Plural(summary.items.size(), "artifact")));
@@ -96,6 +103,8 @@ std::vector<Option> WithShared(ChangeFlags& flags, const std::vector<Option>& ow
   return options;
 }
 
+/// The rules for names and digests are those that keep a change from hitting another file, so each page has
+/// them.
 std::string NotesOf(const std::string& targets) {
   return targets +
          "\n\nA name is a path on the target: linux-64/toy-1.0-0.conda, cu130/toy-1.0-py3-none-any.whl, "

@@ -1,4 +1,6 @@
-// ptpkg check and index. Layer: cli.
+// ptpkg check and index. Layer: cli. A check can end badly in two ways. Findings are its result and give exit
+// code 1. A path that can't be examined is an error, whose code wins, with the results of the other paths
+// beside it.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -41,6 +43,7 @@ Json OutcomesToJson(const std::vector<pipeline::CheckOutcome>& outcomes) {
 void PrintChecked(Context& context, const pipeline::CheckOutcome& outcome) {
   Report shown = outcome.report;
   shown.subject = context.Shown(shown.subject);
+  // Findings go to stderr, like all diagnostics. stdout has one verdict for each path.
   PrintFindings(context, {shown});
   context.Print(fmt::format("{}: {}", shown.subject, shown.HasErrors() ? "errors" : "ok"));
   if (!outcome.floor.empty()) context.Print(fmt::format("  {}", outcome.floor));
@@ -49,6 +52,7 @@ void PrintChecked(Context& context, const pipeline::CheckOutcome& outcome) {
 
 /// Like OutcomesToJson, with the changes made.
 Json FixedToJson(const std::vector<pipeline::FixOutcome>& outcomes) {
+  // Readers of 'ptpkg check --json' find all of its fields here too.
   std::vector<pipeline::CheckOutcome> checked;
   for (const pipeline::FixOutcome& outcome : outcomes) checked.push_back(outcome.checked);
   Json list = OutcomesToJson(checked);
@@ -62,6 +66,7 @@ Json FixedToJson(const std::vector<pipeline::FixOutcome>& outcomes) {
 }
 
 void PrintFixed(Context& context, const pipeline::FixOutcome& outcome) {
+  // Fixed findings are the result of --fix, so they go to stdout. Those that are left follow on stderr.
   for (const Finding& finding : outcome.fixed)
     context.Print(fmt::format("fixed: {} [{}] {}", finding.file, finding.id, finding.message));
   PrintChecked(context, outcome.checked);
@@ -71,6 +76,7 @@ void PrintFixed(Context& context, const pipeline::FixOutcome& outcome) {
 }
 
 Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipeline::CheckRequest& request) {
+  // Without --output each wheel is replaced where it is.
   PTPKG_TRY(const std::optional<AbsPath> output, ResolveFile(context, flags.output));
   PTPKG_TRY(const pipeline::FixSummary summary, pipeline::Fix(context.env(), request, output));
   const std::vector<pipeline::FixOutcome>& outcomes = summary.outcomes;
@@ -84,6 +90,7 @@ Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipelin
     return Error(*summary.failure);
   }
   if (context.json()) context.PrintJson(FixedToJson(outcomes));
+  // The fixed wheel decides, so a run that fixed all errors ends with 0.
   const bool errors = std::any_of(outcomes.begin(), outcomes.end(),
                                   [](const auto& outcome) { return outcome.checked.report.HasErrors(); });
   return errors ? kCheckFound : kDone;
@@ -91,6 +98,7 @@ Result<ExitCode> RunFix(Context& context, const CheckFlags& flags, const pipelin
 
 Result<ExitCode> RunCheck(Context& context, const CheckFlags& flags) {
   pipeline::CheckRequest request = flags.request;
+  // A missing file is the failure of its path alone: the others are still checked.
   PTPKG_TRY(request.paths, ResolveEach(context, flags.paths));
   PTPKG_TRY(request.verify_key, ResolveFile(context, flags.verify_key));
   if (flags.fix) return RunFix(context, flags, request);
@@ -127,6 +135,7 @@ Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
   PTPKG_TRY(const AbsPath folder, ResolveInput(context, flags.folder));
   std::optional<AbsPath> patch;
   if (!flags.patch.empty()) {
+    // It must exist: a mistyped path would publish the rows without their corrections.
     PTPKG_TRY(patch, ResolveInput(context, flags.patch));
   }
   PTPKG_TRY(const pipeline::IndexOutcome outcome,
@@ -135,11 +144,13 @@ Result<ExitCode> RunIndex(Context& context, const IndexFlags& flags) {
                                             .shards = flags.shards,
                                             .current_repodata = flags.current_repodata,
                                             .patch = patch}));
+  // The index is complete but for damaged packages. The reporter has named them.
   const ExitCode code = CodeOfIndex(outcome.left_out.size());
   if (context.json()) {
     context.PrintJson({{"packages", outcome.packages},
                        {"written", TextsOf(outcome.written)},
                        {"left_out", TextsOf(outcome.left_out)},
+                       // 'roots' was the name of --per-backend, and stays in documents that scripts read.
                        {"roots", outcome.roots},
                        {"rootless", TextsOf(outcome.rootless)}});
     return code;

@@ -1,4 +1,6 @@
-// ptpkg ci. Layer: cli.
+// ptpkg ci. Layer: cli. Its recipe flags are read as for a build, because the workflow has a job for each
+// variant that a build would make. Options of publishing are refused without --to: a workflow that drops them
+// would publish nothing, and pass.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -45,6 +47,8 @@ Result<pipeline::CiRequest> CiRequestOf(Context& context, const CiFlags& flags) 
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));
   request.build.test = flags.test == "run";
+  // The sources twice: parsed for planning here, and as typed for the jobs, which parse them in their
+  // checkout.
   for (const std::string& text : flags.recipe.sources) {
     PTPKG_TRY(auto assignment, SplitAssignment("--source", text));
     request.sources.push_back(std::move(assignment));
@@ -70,6 +74,7 @@ Json CiOutcomeToJson(const pipeline::CiOutcome& outcome, bool written) {
   }
   return {{"file", outcome.file ? Json(outcome.file->str()) : Json(nullptr)},
           {"written", written},
+          // True if the file now has this text. A dry run of a new file has not written it.
           {"current", outcome.file && (written || !outcome.differs)},
           {"jobs", jobs},
           {"text", outcome.text}};
@@ -78,11 +83,13 @@ Json CiOutcomeToJson(const pipeline::CiOutcome& outcome, bool written) {
 Result<ExitCode> RunCi(Context& context, const CiFlags& flags) {
   PTPKG_TRY(const pipeline::CiRequest request, CiRequestOf(context, flags));
   PTPKG_TRY(const pipeline::CiOutcome outcome, pipeline::WriteCi(context.env(), request));
+  // With --check a difference is an error, so this point is not reached.
   const bool written = outcome.differs && !request.dry_run;
   if (context.json()) {
     context.PrintJson(CiOutcomeToJson(outcome, written));
     return kDone;
   }
+  // With '--output -' the workflow is the result, and nothing else may be on stdout.
   if (!outcome.file) {
     context.Print(outcome.text.substr(0, outcome.text.size() - 1));  // Print adds the last line break
     return kDone;
@@ -97,12 +104,14 @@ Result<ExitCode> RunCi(Context& context, const CiFlags& flags) {
 
 /// The options of a recipe that decide what its jobs are.
 std::vector<Option> VariantOptions(RecipeFlags& flags) {
+  // The others name tools and directories of this machine, which a runner does not have.
   const std::set<std::string> taken = {"--variants", "--select", "--source", "--env"};
   std::vector<Option> options = RecipeOptions(flags, "");
   std::erase_if(options, [&](const Option& option) { return !taken.contains(option.names); });
   return options;
 }
 
+/// Options of publishing need --to by themselves (`needs`), so CLI11 refuses them without it.
 std::vector<Option> CiOptions(CiFlags& flags) {
   pipeline::CiRequest& request = flags.request;
   std::vector<Option> options = {{.names = "SERVICE",
@@ -152,6 +161,7 @@ std::vector<Option> CiOptions(CiFlags& flags) {
        .help = "Run jobs on runners with these labels; may be repeated",
        .target = &flags.runners,
        .default_text = "ubuntu-24.04 on GitHub"},
+      // The job ends later than its build, so that its cache is saved and the next run resumes (docs/ci.md).
       {.names = "--timeout",
        .value = "MINUTES",
        .help = "Stop a build after MINUTES, its job 25 later",
@@ -167,8 +177,11 @@ std::vector<Option> CiOptions(CiFlags& flags) {
        .help = "Write the workflow to FILE, or to stdout with -",
        .target = &flags.output,
        .default_text = "the service's usual file"},
+      // For the first job of the workflow itself: a new variant has no job until somebody writes the file
+      // again.
       {.names = "--check", .help = "Fail if the file is outdated", .target = &request.check},
       {.names = "--dry-run", .help = "Show what would be written", .target = &request.dry_run},
+      // ptpkg knows an edited file by the digest in its first line.
       {.names = "--force", .help = "Replace a file that was edited by hand", .target = &request.force}};
   options.insert(options.end(), own.begin(), own.end());
   return options;

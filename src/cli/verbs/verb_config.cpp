@@ -1,4 +1,5 @@
-// ptpkg config: the settings that hold, and where each comes from. Layer: cli.
+// ptpkg config: the settings that hold, and where each comes from. Layer: cli. It shows what other runs would
+// take, so it uses their functions to find files and values. The text is TOML that can be copied into a file.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -29,6 +30,7 @@ struct ConfigEntry {
   int line = 0;
 };
 
+/// Settings are kept as text. A document has the types that they have in TOML.
 Json ValueJson(const Option& option, const std::vector<std::string>& values) {
   if (option.IsFlag()) return values.front() == "true";
   if (option.Repeats()) return values;
@@ -60,8 +62,11 @@ std::optional<ConfigEntry> EntryOf(const Sources& sources, const std::string& ve
                     .value = nullptr,
                     .kind = "",
                     .origin = ""};
+  // An option that several verbs share is listed once, at the top. In the table of a verb it appears only if
+  // a file overrides it there.
   const auto variable = sources.variables.find(option.env);
   const StoredValue* stored = StoredFor(sources.configuration, verb, option);
+  // The branches have the order of precedence (configuration.cpp): the first source that has a value wins.
   if (verb.empty() && sources.given.contains(option.LongName())) {
     entry.kind = "command line";
     entry.value = LineValue(option);
@@ -95,6 +100,7 @@ std::vector<ConfigEntry> Entries(const Program& program, const Sources& sources)
     if (option.IsPositional()) return;
     if (auto entry = EntryOf(sources, verb, option)) entries.push_back(*std::move(entry));
   };
+  // Each verb has an option of its own for a shared name; the first one stands for all.
   std::set<std::string> seen;
   for (const Option& option : program.common) add("", option);
   for (const Verb& verb : program.verbs) {
@@ -105,6 +111,7 @@ std::vector<ConfigEntry> Entries(const Program& program, const Sources& sources)
   for (const Verb& verb : program.verbs) {
     for (const Option& option : program.common) {
       const StoredValue* stored = StoredFor(sources.configuration, verb.name, option);
+      // A value from the top counts for all verbs and is listed there.
       if (stored != nullptr && !stored->verb.empty()) add(verb.name, option);
     }
     for (const Option& option : verb.options) add(verb.name, option);
@@ -122,6 +129,7 @@ void PrintEntries(Context& context, const std::vector<ConfigEntry>& entries) {
   std::string table;
   for (const ConfigEntry& entry : entries) {
     if (entry.verb != table) context.Print(fmt::format("\n[{}]", table = entry.verb));
+    // Defaults are prose ('all CPUs, …'), which TOML would take for values. So they are comments.
     if (entry.kind == "default") {
       context.Print(fmt::format("# {}: {}  # default", entry.key, entry.value.get<std::string>()));
     } else {
@@ -146,11 +154,13 @@ Json EntriesJson(const std::vector<ConfigEntry>& entries) {
 }
 
 Result<ExitCode> RunConfig(Context& context, const ConfigFlags& flags) {
+  // The values of this line are in the Context already. The description needs targets, and gets a copy.
   CommonFlags common = context.flags();
   const Program program = MakeProgram(common);
   PTPKG_TRY(const std::optional<AbsPath> recipe, ResolveFile(context, flags.recipe));
   const Env& env = context.env();
   std::vector<AbsPath> files;
+  // The argument takes the place of a build's recipe, so the files found are those that the build would read.
   if (!common.no_config)
     files = FindConfigurationFiles(env.fs, {.cwd = env.cwd, .variables = env.variables, .recipe = recipe});
   PTPKG_TRY(const Configuration configuration, ReadConfiguration(env.fs, program, files));

@@ -27,6 +27,7 @@ struct DevFlags {
 };
 
 Result<pipeline::NativeRequest> NativeRequestOf(Context& context, DevFlags& flags) {
+  // One recipe: both verbs work in one directory.
   flags.recipe.recipes = {flags.recipe_path};
   pipeline::NativeRequest request{.build = {}, .name = flags.name};
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
@@ -50,6 +51,7 @@ Json DevSummaryToJson(const pipeline::DevSummary& summary) {
           {"environment", summary.layout.EnvironmentFile().str()},
           {"log", summary.log.str()},
           {"anew", summary.anew},
+          // Empty for a first run, which needs no reason.
           {"why_anew", summary.why_anew},
           {"copied", Texts(summary.copied)},
           {"removed", Texts(summary.removed)},
@@ -63,6 +65,7 @@ Json DevSummaryToJson(const pipeline::DevSummary& summary) {
 }
 
 std::string SourcesText(const pipeline::DevSummary& summary) {
+  // Then every file was copied, and a list says nothing.
   if (summary.anew) return "all sources are new";
   if (summary.copied.empty() && summary.removed.empty()) return "no source changed";
   std::string text;
@@ -100,14 +103,17 @@ Result<ExitCode> RunDev(Context& context, DevFlags& flags) {
     PrintFindings(context, {summary.tests.report});
     context.Print(DevSummaryText(summary));
   }
+  // A failed test is a finding: the build itself passed, and its directory waits for the next edit.
   return summary.tests.report.HasErrors() ? kCheckFound : kDone;
 }
 
 Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
+  // A command writes to stdout itself, and --json promises one document there.
   if (context.json() && !flags.command.empty()) {
     return Error(ErrorCode::kUsage, "--json runs nothing, but a command was given")
         .WithHint("leave out --json or the command");
   }
+  // bash would take its commands from the standard input, which belongs to the caller.
   if (!context.json() && flags.command.empty() && ::isatty(STDIN_FILENO) != 1) {
     return Error(ErrorCode::kUsage, "a shell needs a terminal")
         .WithHint(
@@ -118,7 +124,11 @@ Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
             pipeline::Shell(context.env(), {.native = request,
                                             .command = flags.command,
                                             .enters = !context.json(),
+                                            // Nothing may write to the terminal from here on: it belongs to
+                                            // the shell.
                                             .on_enter = [&context] { context.SettleReporter(); }}));
+  // Like ssh and env: whoever calls the command through ptpkg sees the command's own code.
+  // It need not be one of the enumerators: any code, 128 and a signal, or 127 (docs/exit-codes.md).
   if (!context.json()) return static_cast<ExitCode>(summary.status);
   context.PrintJson({{"subject", summary.subject},
                      {"source", summary.source.str()},
@@ -126,6 +136,8 @@ Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
   return kDone;
 }
 
+/// Both verbs choose one native build by these. --output is not written to: it is the channel that has
+/// packages which the recipe requires.
 std::vector<Option> DevOptions(DevFlags& flags) {
   std::vector<Option> options = RecipeOptions(flags.recipe, "Take packages for the host prefix from DIR");
   options.push_back({.names = "--name",

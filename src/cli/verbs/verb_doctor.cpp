@@ -1,4 +1,6 @@
-// ptpkg doctor. Layer: cli.
+// ptpkg doctor. Layer: cli. A build judges the same rules when it starts (NoPreflightOption), so this verb
+// adds nothing but a view: the machine first, then each variant. It takes a build's recipe flags, because
+// sources, tools and the output channel decide what is missing.
 
 #include <algorithm>
 #include <array>
@@ -32,6 +34,7 @@ std::string Needs(const Diagnosis& diagnosis) {
 
 /// The facts that a person looks for first; what is not known is left out.
 std::string FactLine(const Diagnosis& diagnosis) {
+  // Facts of preflight.yaml's conditions: most are for rules, and a person asks for these first.
   struct Shown {
     std::string_view fact;
     std::string_view format;
@@ -51,6 +54,7 @@ std::string FactLine(const Diagnosis& diagnosis) {
   std::string line;
   const auto add = [&](const Shown& shown) {
     const auto found = diagnosis.facts.find(std::string(shown.fact));
+    // A tool that is not here has no fact. If the recipe needs it, a finding says so.
     if (found == diagnosis.facts.end() || found->second.IsNone()) return;
     const Result<std::string> text = found->second.ToText();
     if (text) line += (line.empty() ? "" : ", ") + fmt::format(fmt::runtime(shown.format), *text);
@@ -61,6 +65,7 @@ std::string FactLine(const Diagnosis& diagnosis) {
     for (const Shown& shown : kRecipe) add(shown);
   }
   if (diagnosis.subject.empty()) return fmt::format("{}: {}", kThisMachine, line);
+  // Tools such as make have no fact, and a recipe may need only those.
   if (line.empty()) line = Needs(diagnosis);
   return fmt::format("{}: {}", diagnosis.subject, line.empty() ? "no tools required" : line);
 }
@@ -69,6 +74,7 @@ std::vector<Report> Reports(const std::vector<Diagnosis>& diagnoses) {
   std::vector<Report> reports;
   for (const Diagnosis& diagnosis : diagnoses) {
     reports.push_back(pipeline::ReportOf(diagnosis));
+    // Documents keep the empty subject: a recipe could have any name.
     if (diagnosis.subject.empty()) reports.back().subject = kThisMachine;
   }
   return reports;
@@ -88,6 +94,8 @@ Result<ExitCode> RunDoctor(Context& context, const RecipeFlags& flags) {
     return errors ? kCheckFound : kDone;
   }
   for (const Diagnosis& diagnosis : diagnoses) context.Print(FactLine(diagnosis));
+  // Findings are the result of this verb: they go to stdout and are printed with --quiet and --log-format
+  // json too.
   for (const std::string& line : FindingLines(reports, {.all = false, .width = {}})) context.Print(line);
   context.Print(CountFindings(reports));
   return errors ? kCheckFound : kDone;

@@ -1,4 +1,7 @@
-// ptpkg env. Layer: cli.
+// ptpkg env. Layer: cli. An environment is the host prefix of a build that no build owns. So 'create' and
+// 'export' take a build's flags for recipes, variants, tools and providers. 'check' takes none of them: it
+// asks the compilers of the shell in which it runs, because lists of directories don't tell what nvcc and
+// hipcc add.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -33,12 +36,15 @@ struct EnvFlags {
 
 /// Refuses options of other actions on the command line. Configuration files may set them for all.
 Result<void> CheckAction(const EnvFlags& flags) {
+  // Options that only one action reads. All others are for create and export, which describe an environment;
+  // 'check' looks at the one that it runs in.
   static const std::map<std::string, std::string> kOneAction = {
       {"--prefix", "create"},     {"--as", "export"},        {"--header", "check"},
       {"--library", "check"},     {"--offline", "create"},   {"--env", "create"},
       {"--python-exe", "create"}, {"--conda-exe", "create"}, {"--cuda-home", "create"}};
   const bool is_check = flags.action == "check";
   for (const std::string& option : flags.given) {
+    // `given` has ACTION and INPUT too, by their names.
     if (!option.starts_with('-')) continue;
     const auto row = kOneAction.find(option);
     if (row != kOneAction.end() ? row->second == flags.action : !is_check) continue;
@@ -46,6 +52,7 @@ Result<void> CheckAction(const EnvFlags& flags) {
         .WithHint(
             fmt::format("{} is for: {}", option, row == kOneAction.end() ? "create, export" : row->second));
   }
+  // Here and not by the parser, which knows one rule for INPUT and not one for each action.
   if (is_check != flags.recipe.recipes.empty()) {
     return Error(ErrorCode::kUsage, is_check ? "'ptpkg env check' takes no INPUT" : "INPUT is missing")
         .WithHint(is_check ? "run it in the environment: . DIR/activate.sh; ptpkg env check"
@@ -57,6 +64,7 @@ Result<void> CheckAction(const EnvFlags& flags) {
 
 Result<pipeline::CreateRequest> CreateRequestOf(Context& context, const EnvFlags& flags) {
   PTPKG_TRY(pipeline::BuildRequest build, RequestOf(context, flags.recipe));
+  // CheckAction has asked for --prefix where it counts. 'export' only reads the contents.
   PTPKG_TRY(const AbsPath prefix, context.Path(flags.prefix.value_or(".")));
   return pipeline::CreateRequest{.contents = {.inputs = std::move(build.recipes),
                                               .render = {.recipes = {},
@@ -81,6 +89,7 @@ Result<ExitCode> Create(Context& context, const EnvFlags& flags) {
   if (context.json()) {
     context.PrintJson({{"prefix", request.prefix.str()},
                        {"activate", made.activate.str()},
+                       // Never 'auto': the provider that was chosen.
                        {"provider", ProviderName(made.provider)}});
   } else {
     context.Print(fmt::format("{}: packages from {}; activate it: . {}", request.prefix.str(),
@@ -130,6 +139,7 @@ Result<ExitCode> Check(Context& context, const EnvFlags& flags) {
   }
   for (const CompilerOrder& order : orders) {
     context.Print(order.compiler + " searches");
+    // The order of the directories explains the files below.
     for (const std::string& folder : order.directories) context.Print("  " + folder);
     context.Print(order.compiler + " takes");
     for (const TakenFile& file : order.files) {
@@ -185,6 +195,8 @@ std::vector<Option> EnvOptions(EnvFlags& flags) {
                                   .help = "Also check this library, such as z; may be repeated",
                                   .target = &flags.order.libraries}};
   for (Option& option : RecipeOptions(flags.recipe, "")) {
+    // A conda client looks for packages in its channels, so packages of an output directory are not used.
+    // Nothing is built, so there is no source to replace.
     if (option.names != "-o,--output" && option.names != "--source") options.push_back(std::move(option));
   }
   for (Option& option : options) option.given = &flags.given;

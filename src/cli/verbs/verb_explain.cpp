@@ -1,4 +1,5 @@
-// ptpkg explain: pages of the documentation that messages name. Layer: cli.
+// ptpkg explain: pages of the documentation that messages name. Layer: cli. CMake compiles the pages into the
+// program, so that the hints in messages work on any machine, offline, and for the version that printed them.
 
 #include <algorithm>
 #include <cli_pages.h>
@@ -16,6 +17,8 @@ namespace {
 
 /// "# title" is the name again; the first sentence behind it says what the page is about.
 std::string FirstSentence(std::string_view text) {
+  // Pages begin with a title, an empty line and a sentence; a page without them gives less text, never an
+  // error.
   const std::size_t begin = std::min(text.find("\n\n"), text.size());
   text.remove_prefix(std::min(begin + 2, text.size()));
   const std::size_t end = std::min({text.find(". "), text.find(".\n"), text.find("\n\n"), text.size()});

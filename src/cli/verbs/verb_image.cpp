@@ -1,4 +1,4 @@
-// ptpkg image. Layer: cli.
+// ptpkg image. Layer: cli. Options that the description may set too (--base) win over it.
 
 #include <fmt/core.h>
 #include <memory>
@@ -26,12 +26,14 @@ Json ImageToJson(const pipeline::ImageRequest& request, const pipeline::ImageOut
     images.push_back({{"name", image.name}, {"id", image.id}, {"layers", image.layers}, {"run", image.run}});
   }
   return {{"images", images},
+          // Empty for a recipe, whose packages are made in the build stage.
           {"artifacts", outcome.artifacts},
           {"context", request.context ? Json(request.context->str()) : Json(nullptr)},
           {"extracted", request.extract ? Json(request.extract->str()) : Json(nullptr)}};
 }
 
 Result<ExitCode> RunImage(Context& context, const ImageFlags& flags) {
+  // All paths are resolved before the work, so that a mistake in the last one costs no build.
   pipeline::ImageRequest request = flags.request;
   PTPKG_TRY(request.inputs, ResolveExisting(context, flags.inputs));
   PTPKG_TRY(request.file, ResolveFile(context, flags.file));
@@ -42,10 +44,12 @@ Result<ExitCode> RunImage(Context& context, const ImageFlags& flags) {
     context.PrintJson(ImageToJson(request, outcome));
     return kDone;
   }
+  // With --context there are no images: the file is the result.
   if (request.context) context.Print(context.Shown((*request.context / "Containerfile").str()));
   for (const pipeline::BuiltImage& image : outcome.images) {
     context.Print(
         fmt::format("{} sha256:{} ({})", image.name, image.id, Plural(image.layers.size(), "layer")));
+    // A note on stderr. stdout has the images alone, one a line, for scripts.
     context.env().reporter.Note(fmt::format("run it: {}", image.run));
   }
   return kDone;
@@ -77,10 +81,13 @@ Verb ImageVerb() {
                        .target = &flags->request.engine,
                        .choices = {"auto", "buildah", "podman", "docker"},
                        .default_text = "the first that works"},
+                      // The directory is complete before the first image is built, so it is useful after a
+                      // failure too.
                       {.names = "--extract",
                        .value = "DIR",
                        .help = "Also copy the wheels to DIR, new or empty",
                        .target = &flags->extract},
+                      // For a machine without an engine: another one builds from these files.
                       {.names = "--context",
                        .value = "DIR",
                        .help = "Only write Containerfile and files to DIR",

@@ -1,4 +1,5 @@
-// ptpkg inspect and diff. Layer: cli.
+// ptpkg inspect and diff. Layer: cli. Both make one document for --json, and text and page are views of it.
+// Findings of inspect don't change its exit code: it shows what is there, and 'ptpkg check' judges.
 
 #include <fmt/core.h>
 #include <memory>
@@ -27,11 +28,13 @@ struct InspectFlags {
 };
 
 void PrintInspection(Context& context, const InspectFlags& flags, const Json& document, Report report) {
+  // Text has paths as people type them. Documents have absolute ones, which hold in any directory.
   report.subject = context.Shown(report.subject);
   context.Print(report.subject);
   for (const std::string& line : InspectLines(document, {.rows = flags.rows, .graph = flags.graph})) {
     context.Print(line);
   }
+  // A quick look checks nothing, and 'no findings' would be a claim.
   if (!flags.request.quick) context.Print("findings: " + CountFindings({report}));
   PrintFindings(context, {report});
 }
@@ -61,6 +64,7 @@ Result<ExitCode> RunInspect(Context& context, const InspectFlags& flags) {
   for (pipeline::InspectOutcome& outcome : summary.outcomes) {
     if (!context.json()) PrintInspection(context, flags, *outcome.document, outcome.report);
     Json item = std::move(*outcome.document);
+    // Null, and not an empty list: nobody has looked.
     item["findings"] = request.quick ? Json(nullptr) : FindingsToJson({outcome.report});
     list.push_back(std::move(item));
   }
@@ -68,6 +72,7 @@ Result<ExitCode> RunInspect(Context& context, const InspectFlags& flags) {
     if (!list.empty()) context.SetErrorDetails({{"outcomes", std::move(list)}});
     return *std::move(summary.failure);
   }
+  // Before the result, so that a page that can't be written leaves one document on stdout: the error.
   PTPKG_CHECK(WritePage(context, page, list));
   if (context.json()) context.PrintJson(list);
   return kDone;
@@ -85,6 +90,8 @@ Result<ExitCode> RunDiff(Context& context, const DiffFlags& flags) {
   PTPKG_TRY(const AbsPath after, ResolveInput(context, flags.after));
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(const pipeline::DiffOutcome outcome, pipeline::Diff(context.env(), before, after));
+  // As diff(1): 1 for any difference, even one that no installer sees. A script that compares two builds
+  // needs that.
   const ExitCode code = outcome.identical ? kDone : kCheckFound;
   PTPKG_CHECK(WritePage(context, page, *outcome.document));
   if (context.json()) {
@@ -92,6 +99,7 @@ Result<ExitCode> RunDiff(Context& context, const DiffFlags& flags) {
     return code;
   }
   for (const std::string& line : DiffLines(*outcome.document, {.rows = flags.rows})) context.Print(line);
+  // stdout stays empty for equal files, as with diff(1).
   if (outcome.identical) context.env().reporter.Note("the two files are identical");
   return code;
 }

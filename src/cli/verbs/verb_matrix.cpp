@@ -1,4 +1,6 @@
-// ptpkg matrix and run-node. Layer: cli.
+// ptpkg matrix and run-node. Layer: cli. 'matrix' plans and hands jobs to an engine, and 'run-node' is the
+// command that the engine runs on other machines. The words of 'matrix' are recipes, or an action and a run:
+// the parser knows no commands inside of commands, and RunMatrix() tells them apart by the first word.
 
 #include <algorithm>
 #include <array>
@@ -33,6 +35,8 @@ struct MatrixFlags {
   std::set<std::string> given;      ///< Long names of the options that the line has.
 };
 
+/// With the commit: two builds of one version can plan differently, and a job refuses the run of another
+/// ptpkg.
 std::string VersionOfRun() { return fmt::format("{} ({})", ThisBuild().version, ThisBuild().commit); }
 
 /// Path of the running program.
@@ -58,10 +62,12 @@ Result<ExitCode> FinishLocal(Context& context, const pipeline::MatrixOutcome& ou
     return kDone;
   }
   if (context.json()) {
+    // The document of 'status' beside the error: which jobs passed decides the next step.
     context.SetErrorDetails(matrix::StatusToJson(outcome.run, outcome.status));
   } else {
     PrintStatus(context, outcome);
   }
+  // A job that was not started waited for another one, which is the cause.
   const auto failed =
       std::find_if(outcome.status.jobs.begin(), outcome.status.jobs.end(), [](const auto& job) {
         return job.state != matrix::JobState::kPassed && job.state != matrix::JobState::kNotStarted;
@@ -85,6 +91,7 @@ std::vector<std::string> ArgumentsOf(const MatrixFlags& flags) {
         std::pair("--source", &flags.recipe.sources), std::pair("--format", &flags.formats)}) {
     for (const std::string& value : *values) words.push_back(fmt::format("{}={}", name, value));
   }
+  // Only from the line: what it leaves out, the configuration files of the job's own checkout may set.
   for (const auto& [name, value] :
        {std::pair("--env", &flags.recipe.host_env), std::pair("--test", &flags.test)}) {
     if (flags.given.contains(name)) words.push_back(fmt::format("{}={}", name, *value));
@@ -105,6 +112,7 @@ Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFl
   request.build.preflight = !flags.no_preflight;
   request.build.test = flags.test != "skip";
   PTPKG_TRY(request.run, ResolveFile(context, flags.run));
+  // This file, and not the first ptpkg on a machine's PATH: a job refuses the run of another version.
   PTPKG_TRY(request.program, OwnPath(context));
   request.version = VersionOfRun();
   request.arguments = ArgumentsOf(flags);
@@ -135,22 +143,26 @@ Result<ExitCode> Start(Context& context, const MatrixFlags& flags) {
     PrintDryRun(context, outcome);
     return kDone;
   }
+  // The only engine whose jobs have ended here. All others go on, or have not begun.
   if (request.engine == "local") return FinishLocal(context, outcome);
   if (context.json()) {
     PrintStatus(context, outcome);
     return kDone;
   }
+  // Files are the result of engines that run elsewhere, so they go to stdout.
   for (const AbsPath& file : outcome.files) context.Print(context.Shown(file.str()));
   context.Log(fmt::format("{} in '{}'", Plural(outcome.run.graph.jobs.size(), "job"),
                           context.Shown(outcome.run.folder.str())));
   return kDone;
 }
 
+// A recipe in a directory of such a name is given as './status'.
 constexpr std::array<std::string_view, 4> kActions = {"status", "logs", "cancel", "resume"};
 
 /// An option that an action would not read.
 Result<void> RefuseRunOptions(const MatrixFlags& flags, const std::string& action) {
   for (const std::string& name : flags.given) {
+    // The one option that is about a run and not about its start.
     if (action == "status" && name == "--html") continue;
     return Error(ErrorCode::kUsage, fmt::format("'ptpkg matrix {}' does not take {}", action, name))
         .WithHint("the run has its settings since it was started");
@@ -162,6 +174,7 @@ Result<ExitCode> Act(Context& context, const MatrixFlags& flags) {
   const std::vector<std::string>& words = flags.recipe.recipes;
   const std::string& action = words.front();
   PTPKG_CHECK(RefuseRunOptions(flags, action));
+  // The parser has one list for recipes and for the words of an action, so their number is checked here.
   const std::size_t expected = action == "logs" ? 3 : 2;
   if (words.size() != expected) {
     return Error(ErrorCode::kUsage, fmt::format("'ptpkg matrix {}' takes {}", action,
@@ -176,12 +189,14 @@ Result<ExitCode> Act(Context& context, const MatrixFlags& flags) {
     if (context.json()) {
       context.PrintJson({{"job", words[2]}, {"log", log}});
     } else {
+      // A log can end with several line breaks or with none, and Print adds one.
       context.Print(std::string_view(log).substr(0, log.find_last_not_of('\n') + 1));
     }
     return kDone;
   }
   if (action == "resume") {
     PTPKG_TRY(const pipeline::MatrixOutcome outcome, pipeline::ResumeMatrix(context.env(), request));
+    // As after the first start: 'local' returns when its jobs have ended, so a failed job is an error here.
     if (outcome.run.settings.engine == "local") return FinishLocal(context, outcome);
     PrintStatus(context, outcome);
     return kDone;
@@ -190,6 +205,7 @@ Result<ExitCode> Act(Context& context, const MatrixFlags& flags) {
   PTPKG_TRY(const pipeline::MatrixOutcome outcome, action == "cancel"
                                                        ? pipeline::CancelMatrix(context.env(), request)
                                                        : pipeline::MatrixStatus(context.env(), request));
+  // Before the result: see RunInspect().
   PTPKG_CHECK(WritePage(context, page, matrix::StatusToJson(outcome.run, outcome.status)));
   PrintStatus(context, outcome);
   return kDone;
@@ -252,6 +268,7 @@ std::vector<Option> MatrixOptions(MatrixFlags& flags) {
   std::move(recipe.begin(), recipe.end(), std::back_inserter(options));
   std::move(own.begin(), own.end(), std::back_inserter(options));
   for (Option& option : options) {
+    // For RefuseRunOptions(), which has no use for the words: they are the action and its run.
     if (!option.IsPositional()) option.given = &flags.given;
   }
   return options;
@@ -266,6 +283,7 @@ struct RunNodeFlags {
 Result<ExitCode> RunNode(Context& context, const RunNodeFlags& flags) {
   PTPKG_TRY(const AbsPath file, context.Path(flags.plan));
   if (flags.offline) context.env().offline = true;
+  // Scripts of schedulers call one verb for both: a plan is a file, a run is a directory.
   PTPKG_TRY(const bool is_run, pipeline::IsRunFolder(context.env(), file));
   pipeline::BuildSummary summary;
   if (is_run) {
@@ -273,6 +291,7 @@ Result<ExitCode> RunNode(Context& context, const RunNodeFlags& flags) {
               pipeline::RunJob(context.env(), {.run = file, .job = flags.node, .version = VersionOfRun()}));
     summary = std::move(outcome.summary);
   } else {
+    // A plan has no records, so no attempt is counted and no lease held.
     PTPKG_TRY(summary, pipeline::RunNode(context.env(), file, flags.node));
   }
   Json stages = Json::array();

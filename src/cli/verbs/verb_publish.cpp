@@ -1,4 +1,6 @@
-// ptpkg publish. Layer: cli.
+// ptpkg publish. Layer: cli. The target is --to, or anaconda-client's -u and -l, which mean '--to
+// anaconda:OWNER/LABEL' (docs/coming-from.md). No option takes a token: command lines are in shell histories
+// and in the list of processes.
 
 #include <fmt/core.h>
 #include <memory>
@@ -28,8 +30,10 @@ Json OutcomeToJson(const pipeline::PublishOutcome& outcome) {
   Json items = Json::array();
   for (const pipeline::PublishedItem& item : outcome.items) {
     Json one = {{"name", item.name}, {"sha256", item.sha256}};
+    // Requests are only there in a dry run, which has no outcomes.
     if (item.requests.empty()) {
       one["outcome"] = item.result;
+      // With a conflict, the two digests show which file the server has.
       one["remote_sha256"] = item.remote_sha256.empty() ? Json(nullptr) : Json(item.remote_sha256);
       if (item.error) one["error"] = item.error->message();
     } else {
@@ -55,6 +59,7 @@ void PrintOutcome(Context& context, const pipeline::PublishOutcome& outcome) {
 }
 
 Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
+  // This process holds tokens in more places than anybody wipes (support/process/core_dumps.h).
   ForbidCoreDumps();
   pipeline::PublishRequest request = flags.request;
   // Options of the command line win over a configuration file.
@@ -63,6 +68,8 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   if (!flags.user.empty() && (is_user_given || !is_to_given)) {
     const std::string target =
         fmt::format("anaconda:{}{}{}", flags.user, flags.label.empty() ? "" : "/", flags.label);
+    // Both from the line, or both from files: nothing says which one is meant, and a wrong upload can't be
+    // undone everywhere.
     if (!request.to.empty() && request.to != target && is_to_given == is_user_given) {
       return Error(ErrorCode::kUsage,
                    fmt::format("--to {} and --user {} name different targets", request.to, flags.user))
@@ -71,6 +78,7 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
     request.to = target;
   }
   PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
+  // Printed before the first upload, which can take long, and not with its outcome.
   request.on_checked = [&](const std::vector<Report>& reports) { PrintFindings(context, reports); };
   PTPKG_TRY(const pipeline::PublishOutcome outcome, pipeline::Publish(context.env(), request));
   if (context.json()) {
@@ -78,6 +86,7 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
   } else {
     PrintOutcome(context, outcome);
   }
+  // Files go out independently. Each outcome is printed above, and the first error gives the code.
   const Error* first = nullptr;
   std::size_t failed = 0;
   bool passes_by_itself = false;
@@ -85,10 +94,13 @@ Result<ExitCode> RunPublish(Context& context, const PublishFlags& flags) {
     if (!item.error) continue;
     ++failed;
     if (first == nullptr) first = &*item.error;
+    // Only the network: everything else fails again until somebody changes something.
     passes_by_itself = passes_by_itself || item.error->code() == ErrorCode::kNetwork;
   }
   if (first == nullptr) {
+    // A signal lets running uploads end and starts no others. Files that were not tried have no error.
     if (context.env().cancel.cancelled()) return kInterrupted;
+    // A dry run has printed its requests, and nothing is at the target.
     if (!request.dry_run) {
       context.env().reporter.Note(
           fmt::format("{} at {}", Plural(outcome.items.size(), "artifact"), outcome.target));

@@ -1,4 +1,5 @@
-// ptpkg rebuild. Layer: cli.
+// ptpkg rebuild. Layer: cli. It has the build options that say where this machine keeps sources and tools.
+// All others would change the package, so their values come from the package itself (docs/cli/rebuild.md).
 
 #include <fmt/core.h>
 #include <memory>
@@ -35,10 +36,13 @@ Result<ExitCode> RunRebuild(Context& context, const RebuildFlags& flags) {
   pipeline::RebuildRequest request;
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.artifact, ResolveInput(context, flags.artifact));
+  // A wheel does not hold its recipe: it would change with each build number. The conda package of the same
+  // build does.
   PTPKG_TRY(request.recipe, ResolveFile(context, flags.package));
   PTPKG_TRY(request.channel, ResolveFile(context, flags.channel));
   PTPKG_TRY(request.output, ResolveFile(context, flags.output));
   PTPKG_TRY(const pipeline::RebuildOutcome outcome, pipeline::Rebuild(context.env(), request));
+  // A difference is the result of this verb, not an error: the rebuild itself went well.
   const ExitCode code = outcome.identical ? kDone : kCheckFound;
   if (context.json()) {
     context.PrintJson(RebuildToJson(request, outcome));
@@ -52,6 +56,7 @@ Result<ExitCode> RunRebuild(Context& context, const RebuildFlags& flags) {
     context.Print(fmt::format("different: {} sha256:{}, rebuilt sha256:{}",
                               context.Shown(request.artifact.str()), outcome.sha256, outcome.rebuilt_sha256));
   }
+  // Without --output the rebuilt artifact is gone by now, and only its digest remains.
   if (outcome.rebuilt) context.Print(outcome.rebuilt->str());
   return code;
 }
@@ -60,6 +65,7 @@ Result<ExitCode> RunRebuild(Context& context, const RebuildFlags& flags) {
 std::vector<Option> BuildOptionsOf(RecipeFlags& flags) {
   std::vector<Option> options = RecipeOptions(flags, "");
   std::erase_if(options, [](const Option& option) {
+    // The package holds its variant, and the rebuild goes to a directory of its own.
     return option.names == "--variants" || option.names == "--select" || option.names == "-o,--output";
   });
   return options;

@@ -1,4 +1,6 @@
-// ptpkg relink. Layer: cli.
+// ptpkg relink. Layer: cli. Most edits of patchelf have a flag here, and both programs use the same engine
+// (elf/edit). A layout gives each file a path by its place in the tree, as in packages that ptpkg builds. So
+// it excludes a path for all files.
 
 #include <algorithm>
 #include <array>
@@ -56,6 +58,8 @@ Result<std::optional<elf::EditRequest>> EditsOf(const RelinkFlags& flags) {
     PTPKG_TRY(auto names, SplitAssignment("--replace-needed", text));
     edits.replace_needed.push_back(std::move(names));
   }
+  // No edit at all is not 'change nothing': then relink makes absolute entries relative, which is its
+  // purpose.
   const bool any = edits.path_action != PathAction::kKeep || edits.interpreter || edits.soname ||
                    !edits.add_needed.empty() || !edits.remove_needed.empty() ||
                    !edits.replace_needed.empty() || edits.executable_stack;
@@ -65,6 +69,7 @@ Result<std::optional<elf::EditRequest>> EditsOf(const RelinkFlags& flags) {
 elf::Verification VerificationOf(const std::string& name) {
   if (name == "quick") return elf::Verification::kQuick;
   if (name == "deep") return elf::Verification::kDeep;
+  // In place, a few known bytes change. A file that grew has moved tables, which LIEF then compares.
   return elf::Verification::kDeepIfGrown;
 }
 
@@ -72,6 +77,8 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   pipeline::RelinkRequest request;
   PTPKG_TRY(request.paths, ResolveExisting(context, flags.paths));
   request.layout = flags.layout;
+  // A recipe names its own layouts, which the parser can't know, so --layout has no list of choices. Without
+  // a recipe only the built-in names count.
   if (!flags.recipe.empty()) {
     PTPKG_TRY(request.recipe, context.Path(flags.recipe));
     if (flags.layout.empty()) {
@@ -84,6 +91,7 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
           .WithHint(fmt::format("choose {}, or name a recipe with --recipe", Join(names, ", ")));
     }
   }
+  // Each of these decides the whole path. The order of two on a line would be a guess.
   const int paths = (flags.layout.empty() ? 0 : 1) + (flags.set_rpath ? 1 : 0) + (flags.add_rpath ? 1 : 0) +
                     (flags.remove_rpath ? 1 : 0) + (flags.shrink_rpath ? 1 : 0);
   if (paths > 1) {
@@ -92,6 +100,7 @@ Result<pipeline::RelinkRequest> RequestOf(const Context& context, const RelinkFl
   }
   PTPKG_TRY(request.select, ParseSelect(flags.select));
   PTPKG_TRY(request.edits, EditsOf(flags));
+  // The tag belongs to the entry that is written. Without a path of these flags it would be dropped.
   const bool writes_path = flags.set_rpath || flags.add_rpath || flags.shrink_rpath;
   if (flags.edits.rpath_tag && !writes_path) {
     return Error(ErrorCode::kUsage, "--force-rpath needs --set-rpath, --add-rpath or --shrink-rpath")
@@ -115,6 +124,8 @@ Json ItemsToJson(const std::vector<pipeline::RelinkItem>& items) {
     list.push_back({{"file", item.file.str()},
                     {"before", pipeline::LinkFactsToJson(item.before)},
                     {"after", pipeline::LinkFactsToJson(item.after)},
+                    // How the edit is placed, from a few bytes in place up to a tail at the end of the file
+                    // (docs/formats/elf-search-path.md).
                     {"tier", item.tier},
                     {"bytes_to_write", item.bytes_to_write},
                     {"bytes_grown", item.bytes_grown}});
@@ -124,6 +135,7 @@ Json ItemsToJson(const std::vector<pipeline::RelinkItem>& items) {
 
 Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   PTPKG_TRY(const pipeline::RelinkRequest request, RequestOf(context, flags));
+  // All files are planned before the first is written, so most errors mean that nothing has changed.
   PTPKG_TRY(const std::vector<pipeline::RelinkItem> items, pipeline::Relink(context.env(), request));
   if (context.json()) {
     context.PrintJson(ItemsToJson(items));
@@ -133,6 +145,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   std::size_t changed = 0;
   for (const pipeline::RelinkItem& item : items) {
     bytes += item.bytes_to_write;
+    // Only files that change have lines; the sum at the end counts all.
     if (item.tier == "nothing") continue;
     ++changed;
     context.Print(item.file.str());
@@ -142,6 +155,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
     context.Print(fmt::format("  {}: {} bytes to write, file grows by {}", item.tier, item.bytes_to_write,
                               item.bytes_grown));
   }
+  // No error: a directory of a package need not have such files. A named file without any is refused before.
   if (items.empty()) {
     context.env().reporter.Warn("found no dynamically linked ELF file");
     return kDone;
@@ -151,6 +165,7 @@ Result<ExitCode> RunRelink(Context& context, const RelinkFlags& flags) {
   return kDone;
 }
 
+/// The group in --help shows which options exclude each other; RequestOf() refuses two of them.
 std::vector<Option> PathOptions(RelinkFlags& flags) {
   const std::string one_of = "Search path, one of";
   return {
@@ -224,6 +239,9 @@ std::vector<Option> NameOptions(RelinkFlags& flags) {
   };
 }
 
+/// The two --allow options lift refusals of edits that work now and break later: strip(1) would break a file
+/// with moved headers, and the reader of a payload looks for it where the file ends
+/// (docs/formats/elf-search-path.md).
 std::vector<Option> WriteOptions(RelinkFlags& flags) {
   return {
       {.names = "--plan,--dry-run", .help = "Show what would change; write nothing", .target = &flags.plan},

@@ -1,4 +1,5 @@
-// ptpkg render. Layer: cli.
+// ptpkg render. Layer: cli. It shows the variants that a build would make, and reads nothing but recipes and
+// variant files: no source, no tool, no server.
 
 #include <fmt/core.h>
 #include <memory>
@@ -30,7 +31,9 @@ Result<ExitCode> RunRender(Context& context, const RenderFlags& flags) {
     PTPKG_CHECK(TakeEnvironment(context, request, formats));
   }
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes, pipeline::Render(context.env(), request));
+  // After rendering, which is the only way to know the keys that the recipes read.
   PTPKG_CHECK(pipeline::RequireUsedSettings(request.settings, recipes));
+  // A build asks the tools for these versions. This verb starts no program, so its names are not final.
   std::set<std::string> incomplete;
   for (const recipe::Recipe& recipe : recipes) {
     if (!recipe.detects.empty()) incomplete.insert(recipe.FileStem());

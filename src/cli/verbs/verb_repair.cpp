@@ -1,4 +1,5 @@
-// ptpkg repair. Layer: cli.
+// ptpkg repair. Layer: cli. Wheels are repaired one after the other and have their names as soon as they
+// pass, so a failure ends the run and leaves those before it.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -23,12 +24,14 @@ struct RepairFlags {
 };
 
 Json OutcomeJson(const pipeline::RepairOutcome& one) {
+  // Texts that can be missing are null in the document, so that "" is never a name.
   const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json grafted = Json::array();
   for (const pipeline::GraftedLibrary& library : one.grafted) {
     grafted.push_back({{"source", library.source},
                        {"path", library.path},
                        {"package", text_or_null(library.package)},
+                       // A library that is opened by name keeps that name, whatever --rename says.
                        {"opened_by", text_or_null(library.opened_by)}});
   }
   Json left_out = Json::array();
@@ -48,6 +51,8 @@ Json OutcomeJson(const pipeline::RepairOutcome& one) {
 }
 
 void PrintRepaired(Context& context, const pipeline::RepairOutcome& one, bool dry_run) {
+  // Reasons are notes. stdout has the path of each wheel alone, unchanged ones too, so that a script can use
+  // them all.
   Reporter& reporter = context.env().reporter;
   for (const pipeline::GraftedLibrary& library : one.grafted) {
     reporter.Note(fmt::format(
@@ -60,12 +65,14 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one, bool dr
   for (const pipeline::RepairedFile& file : one.files) {
     for (const std::string& change : file.changes) reporter.Note(fmt::format("  {}: {}", file.path, change));
   }
+  // With the file that sets it: whoever wants a lower tag begins there.
   if (one.platform != one.platform_before) {
     reporter.Note(fmt::format("  tag {}, was {}{}", one.platform, one.platform_before,
                               one.floor.empty() ? "" : fmt::format(" ({})", one.floor)));
   }
   if (!one.changed)
     reporter.Note(one.stays ? "  needs no repair"
+                            // Byte for byte, so that signatures of the wheel stay valid.
                             : fmt::format("  needs no repair: {} byte for byte",
                                           dry_run ? "would be copied" : "copied"));
   context.Print(one.to.str());
@@ -73,6 +80,7 @@ void PrintRepaired(Context& context, const pipeline::RepairOutcome& one, bool dr
 
 void PrintOutcomes(Context& context, const std::vector<pipeline::RepairOutcome>& outcomes, bool dry_run) {
   for (const pipeline::RepairOutcome& one : outcomes) PrintRepaired(context, one, dry_run);
+  // A wheel that lies in the output directory and needs no repair is not written at all.
   const auto stay = static_cast<std::size_t>(std::count_if(
       outcomes.begin(), outcomes.end(), [](const pipeline::RepairOutcome& one) { return one.stays; }));
   const std::size_t written = outcomes.size() - stay;
@@ -94,11 +102,14 @@ Result<ExitCode> RunRepair(Context& context, const RepairFlags& flags) {
   PTPKG_TRY(const pipeline::RepairSummary summary, pipeline::Repair(context.env(), run));
   Json list = Json::array();
   for (const pipeline::RepairOutcome& one : summary.outcomes) list.push_back(OutcomeJson(one));
+  // The wheels before a failure are complete and stay, so their lines come before the error.
   if (!context.json()) PrintOutcomes(context, summary.outcomes, run.dry_run);
   return FinishOutcomes(context, list, summary.failure);
 }
 
 std::vector<Option> LibraryOptions(RepairFlags& flags) {
+  // The table of backends decides names and directories as PyTorch's own scripts do (docs/formats/repair.md).
+  // An option of the group wins over it.
   const std::string group = "Libraries";
   pipeline::RepairRun& run = flags.run;
   const auto backends = pipeline::BackendNames();
@@ -123,11 +134,13 @@ std::vector<Option> LibraryOptions(RepairFlags& flags) {
        .choices = pipeline::RenameNames(),
        .default_text = "the backend's, else hash",
        .group = group},
+      // An excluded library stays outside on purpose, so the check of the result accepts that it is missing.
       {.names = "--exclude",
        .value = "GLOB",
        .help = "Do not bundle these libraries or paths; may be repeated",
        .target = &run.exclude,
        .group = group},
+      // A library that code opens by name (dlopen) is in no NEEDED entry, so this option has to name it.
       {.names = "--graft",
        .value = "NAME",
        .help = "Also bundle a library opened at run time; may be repeated",

@@ -1,4 +1,6 @@
-// ptpkg retag. Layer: cli.
+// ptpkg retag. Layer: cli. All wheels are checked before the first gets its name, so a failure mostly leaves
+// nothing changed; after that point only the file system can fail. FinishOutcomes() then reports the wheels
+// that have their names.
 
 #include <fmt/core.h>
 #include <memory>
@@ -28,6 +30,8 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
   if (!flags.output.empty()) {
     PTPKG_TRY(run.output, context.Path(flags.output));
   }
+  // For the pipeline, "" takes a part away. A command line can't ask for that by an empty value: it mostly
+  // comes from a variable that is not set, so each part has a --no option.
   for (const auto& [taken_away, value, name] : {std::tuple(flags.no_build, &run.changes.build, "build"),
                                                 std::tuple(flags.no_local, &run.changes.local, "local")}) {
     if (!taken_away) continue;
@@ -41,6 +45,7 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
     list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
     if (!context.json()) context.Print(one.to.str());
   }
+  // After a failure that came before the first rename, '0 wheels written' would only repeat the error.
   if (!context.json() && (!summary.failure || !list.empty())) {
     context.env().reporter.Note(
         fmt::format("{} {}", Plural(list.size(), "wheel"), run.dry_run ? "would be written" : "written"));
@@ -48,6 +53,7 @@ Result<ExitCode> RunRetag(Context& context, const RetagFlags& flags) {
   return FinishOutcomes(context, list, summary.failure);
 }
 
+/// Each is a part of the file name, except --requires. A change of one part leaves all others.
 std::vector<Option> ChangeOptions(RetagFlags& flags) {
   pipeline::RetagRun& run = flags.run;
   const std::string group = "Changes";
@@ -97,6 +103,7 @@ Verb RetagVerb() {
   pipeline::RetagRun& run = flags->run;
   std::vector<Option> options = {{.names = "ARTIFACT", .help = ".whl file", .target = &flags->wheels}};
   for (Option& option : ChangeOptions(*flags)) options.push_back(std::move(option));
+  // The input is kept unless --remove or --force says otherwise: a wheel with new tags is a new file.
   const std::vector<Option> rest = {
       {.names = "-o,--output",
        .value = "DIR",

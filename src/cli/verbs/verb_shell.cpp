@@ -1,4 +1,6 @@
-// ptpkg completion and man: the program's own description for shells and man(1). Layer: cli.
+// ptpkg completion and man: the program's own description for shells and man(1). Layer: cli. The step that
+// installs ptpkg calls both (cmake/PtpkgInstall.cmake), so pages and scripts belong to the program beside
+// them.
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ void PrintText(Context& context, std::string text) {
 }
 
 Result<ExitCode> RunCompletion(Context& context, const std::string& shell) {
+  // Nobody parses with this program, so its targets are never written.
   CommonFlags flags;
   const Program program = MakeProgram(flags);
   PrintText(context, shell == "bash"  ? BashCompletion(program)
@@ -76,6 +79,8 @@ Verb ManVerb() {
           .run = [name](Context& context) { return RunMan(context, *name); }};
 }
 
+// main() answers the next two before there is a Context, so that nothing can keep them from working. They are
+// verbs nevertheless, because --help, completion and manual pages read the list of verbs.
 Verb HelpVerb(CommonFlags& flags) {
   return {.name = "help",
           .summary = "Print the help page of a command",

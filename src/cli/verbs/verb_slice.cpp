@@ -1,4 +1,6 @@
-// ptpkg slice. Layer: cli.
+// ptpkg slice. Layer: cli. The report explains sizes: bytes by file and architecture, before and after, and
+// the reason for each file that a slice does not change. Notes and tables go to stderr, the paths of the
+// slices to stdout.
 
 #include <fmt/core.h>
 #include <memory>
@@ -49,6 +51,7 @@ Json SliceJson(const pipeline::SliceOfArtifact& slice, bool dry_run) {
                      {"size", file.size_bytes},
                      {"code", CodeJson(file.code)},
                      {"form", ReasonJson(file.form)},
+                     // Two reasons: in place although --compact was given, and unchanged.
                      {"not_compact", ReasonJson(file.not_compact)},
                      {"kept_because", ReasonJson(file.kept_because)},
                      {"gaps", gaps},
@@ -56,6 +59,7 @@ Json SliceJson(const pipeline::SliceOfArtifact& slice, bool dry_run) {
   }
   return {{"gpus", slice.gpus},
           {"to", slice.to.str()},
+          // The size of a package is known once it is packed, which a dry run does not do.
           {"size", dry_run ? Json(nullptr) : Json(slice.size_bytes)},
           {"files", files}};
 }
@@ -82,7 +86,9 @@ Json SliceOutcomeJson(const pipeline::SliceOutcome& outcome, bool dry_run) {
 /// One row for each architecture that the file has, or had.
 std::vector<SizeRow> CodeRows(const pipeline::CodeSizes& before, const pipeline::CodeSizes& after) {
   std::vector<SizeRow> rows;
+  // By the original: a slice never gains an architecture.
   for (const auto& [name, size_bytes] : before) {
+    // An architecture that is gone still has a row: its bytes are the gain.
     const auto kept = after.find(name);
     rows.push_back(
         {.name = "    " + name,
@@ -93,6 +99,7 @@ std::vector<SizeRow> CodeRows(const pipeline::CodeSizes& before, const pipeline:
 
 /// "libtoy.a(a.o), .nv_fatbin at 1024 (sm_75, sm_80)"
 std::string PlaceOf(const pipeline::WholeContainer& whole) {
+  // A container has no name. Section and offset find it, and in an archive its member.
   std::vector<std::string> names;
   for (const auto& [name, size_bytes] : whole.code) names.push_back(name);
   return fmt::format("{}{} at {} ({})",
@@ -100,6 +107,8 @@ std::string PlaceOf(const pipeline::WholeContainer& whole) {
                      whole.offset, Join(names, ", "));
 }
 
+/// GPUs of the slice that lack machine code and PTX in some containers. These stay whole, so that programs
+/// that ran before still run. The user should know, because they explain the size.
 void NoteGaps(Reporter& reporter, const pipeline::FileInSlice& file) {
   constexpr std::size_t kNamed = 3;  // all of them are in the JSON
   for (const auto& [gpu, containers] : file.gaps) {
@@ -112,6 +121,7 @@ void NoteGaps(Reporter& reporter, const pipeline::FileInSlice& file) {
 }
 
 void NoteFile(Reporter& reporter, const pipeline::SliceableFile& before, const pipeline::FileInSlice& after) {
+  // An unchanged file needs its reason and no numbers, which would be equal.
   if (!after.kept_because.empty()) {
     reporter.Note(fmt::format("  {} stays as it is: {}", after.path, after.kept_because));
     NoteGaps(reporter, after);
@@ -131,9 +141,11 @@ void PrintSlices(Context& context, const pipeline::SliceOutcome& outcome, bool d
         "for {}:{}", Join(slice.gpus, " and "),
         dry_run ? std::string()
                 : fmt::format(" {} -> {}", HumanBytes(outcome.size_bytes), HumanBytes(slice.size_bytes))));
+    // A slice has the files of the artifact in the same order, changed or not.
     for (std::size_t i = 0; i < slice.files.size(); ++i) NoteFile(reporter, outcome.files[i], slice.files[i]);
     context.Print(slice.to.str());
   }
+  // The null variant: the artifact itself, for machines that no slice fits.
   if (outcome.fallback) context.Print(outcome.fallback->to.str());
   reporter.Note(
       fmt::format("{} {}", Plural(outcome.slices.size(), "slice"), dry_run ? "would be written" : "written"));
@@ -146,6 +158,7 @@ Result<ExitCode> RunSlice(Context& context, const SliceFlags& flags) {
     PTPKG_TRY(run.output, context.Path(flags.output));
   }
   run.keep_ptx = flags.ptx == "keep";
+  // Before the slices are made, and in a dry run too: there the page is a plan to read.
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(const pipeline::SliceOutcome outcome, pipeline::Slice(context.env(), run));
   const Json document = SliceOutcomeJson(outcome, run.dry_run);

@@ -1,4 +1,5 @@
-// ptpkg source. Layer: cli.
+// ptpkg source. Layer: cli. A build takes archives and commits of its own cache. These clones are for people
+// who edit: they get the ref of the recipe, and 'ptpkg build --source NAME=DIR/NAME' builds them.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -52,6 +53,7 @@ std::string StatusText(const SourceClone& clone) {
                      : clone.wanted.empty()
                          ? fmt::format("commit {}; {} is not fetched", ShortCommit(clone.commit), clone.ref)
                          : fmt::format("commit {}, not {}", ShortCommit(clone.commit), clone.ref);
+  // Changes of the user block an update. Submodules that are not ready are mended by one.
   if (!clone.edited.empty()) text += fmt::format("; changed files: {}", FirstNames(clone.edited, 5));
   if (!clone.unready.empty()) {
     text +=
@@ -61,10 +63,12 @@ std::string StatusText(const SourceClone& clone) {
 }
 
 Result<ExitCode> RunSource(Context& context, const SourceFlags& flags) {
+  // 'status' asks no server anyway. The others fail at once, and change nothing.
   if (flags.offline) context.env().offline = true;
   pipeline::SourcesRequest request{.render = {}, .folder = context.env().cwd};
   PTPKG_TRY(request.render.select, ParseSelect(flags.select));
   PTPKG_TRY(request.folder, context.Path(flags.into));
+  // Last, so that a mistake in the words comes before a missing file.
   PTPKG_TRY(request.render.recipes, ResolveExisting(context, flags.recipes));
   PTPKG_TRY(request.render.variant_files, ResolveExisting(context, flags.variant_files));
   Env& env = context.env();
@@ -79,9 +83,11 @@ Result<ExitCode> RunSource(Context& context, const SourceFlags& flags) {
   } else {
     for (const SourceClone& clone : clones) {
       context.Print(fmt::format("{}: {}", clone.name, StatusText(clone)));
+      // Only an update has a commit from before.
       if (flags.action == "update") context.Print("  " + ChangeText(clone));
     }
   }
+  // As with 'check': a clone at another commit is a result and not an error. A script can ask before a build.
   const bool as_wanted =
       std::ranges::all_of(clones, [](const SourceClone& clone) { return clone.IsAsWanted(); });
   return as_wanted ? kDone : kCheckFound;
@@ -107,6 +113,7 @@ Verb SourceVerb() {
                        .help = "Keep the clones in DIR, each named after its recipe",
                        .target = &flags->into,
                        .default_text = "the working directory"},
+                      // clone and update need a server, and say so.
                       OfflineOption(flags->offline, "Ask no server: for status")},
           .notes =
               "Each clone has all submodules, at the tag, branch or commit of the recipe's source. If the "

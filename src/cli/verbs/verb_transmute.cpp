@@ -1,4 +1,5 @@
-// ptpkg transmute. Layer: cli.
+// ptpkg transmute. Layer: cli. Members are copied unchanged, so there is nothing to choose but the place of
+// the result.
 
 #include <fmt/core.h>
 #include <memory>
@@ -26,6 +27,7 @@ Result<ExitCode> RunTransmute(Context& context, const TransmuteFlags& flags) {
   Json list = Json::array();
   for (const pipeline::TransmuteOutcome& one : summary.outcomes) {
     list.push_back({{"from", one.from.str()}, {"to", one.to.str()}});
+    // Printed after the run, and before a failure: these packages are complete and stay.
     if (!context.json()) context.Print(one.to.str());
   }
   if (!context.json() && !list.empty())
