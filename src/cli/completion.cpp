@@ -19,8 +19,8 @@ namespace {
 enum class Completes : unsigned char { kNothing, kChoices, kFiles, kFolders, kVerbs };
 
 Completes KindOf(const Option& option) {
-  constexpr std::array<std::string_view, 6> kFileNames = {"FILE",   "PROGRAM", "PATH",
-                                                          "RECIPE", "INPUT",   "ARTIFACT"};
+  constexpr std::array<std::string_view, 9> kFileNames = {"FILE",     "PROGRAM", "PATH", "RECIPE", "INPUT",
+                                                          "ARTIFACT", "OLD",     "NEW",  "PLAN"};
   if (!option.choices.empty()) return Completes::kChoices;
   std::string_view name = option.value.empty() ? option.names : option.value;
   name = name.substr(0, name.find('['));  // "DIR[:DIR]"
@@ -124,10 +124,12 @@ std::string ZshAction(const Program& program, const Option& option) {
 /// Arguments of zsh's _arguments, one a name.
 std::vector<std::string> ZshSpecs(const Program& program, const std::vector<Option>& options) {
   std::vector<std::string> specs;
+  int position = 0;
   for (const Option& option : options) {
     const std::string action = ZshAction(program, option);
     if (option.IsPositional()) {
-      specs.push_back(fmt::format("'{}:{}:{}'", option.Repeats() ? "*" : "1", option.names, action));
+      const std::string place = option.Repeats() ? "*" : std::to_string(++position);
+      specs.push_back(fmt::format("'{}:{}:{}'", place, option.names, action));
       continue;
     }
     const std::string value = option.IsFlag() ? "" : fmt::format(":{}:{}", ZshQuoted(option.value), action);

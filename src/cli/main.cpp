@@ -37,11 +37,13 @@ void OnSignal(int signal_number) {
 }
 
 /// Exit code in the shell's convention: 128 and the signal that ended the run.
-ExitCode ExitCodeAfter(const Error& error) {
-  if (error.code() == ErrorCode::kCancelled && last_signal == SIGTERM) return kTerminated;
-  if (error.code() == ErrorCode::kCancelled && last_signal == SIGHUP) return kHungUp;
-  return ExitCodeOf(error.code());
+int AfterSignal(int code) {
+  if (code == kInterrupted && last_signal == SIGTERM) return kTerminated;
+  if (code == kInterrupted && last_signal == SIGHUP) return kHungUp;
+  return code;
 }
+
+int ExitCodeAfter(const Error& error) { return AfterSignal(ExitCodeOf(error.code())); }
 
 /// Form in which the user wants errors.
 struct ErrorForm {
@@ -49,10 +51,11 @@ struct ErrorForm {
   bool json_log = false;  ///< An event of the JSON log, instead of text.
 };
 
-/// Read from the words themselves: flags may be wrong, or not read yet.
+/// Read from the words themselves: flags may be wrong, or not read yet. Behind "--" stands a command with flags
+/// of its own.
 ErrorForm FormOf(const std::vector<std::string>& words) {
   ErrorForm form;
-  for (std::size_t i = 0; i < words.size(); ++i) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     form.json = form.json || words[i] == "--json";
     form.json_log = form.json_log || words[i] == "--log-format=json" ||
                     (words[i] == "--log-format" && i + 1 < words.size() && words[i + 1] == "json");
@@ -159,7 +162,7 @@ int Run(const std::vector<std::string>& words) {
     return ExitCodeAfter(context.error());
   }
   const auto result = parsed->verb->run(**context);
-  if (result) return *result;
+  if (result) return AfterSignal(*result);
   // A copy: the document is printed after the Context is gone.
   const Json details = (*context)->error_details();
   const Error error = WithCacheOption(result.error(), (*context)->env().cache_dir);

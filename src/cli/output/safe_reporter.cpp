@@ -11,7 +11,7 @@ namespace ptpkg::cli {
 namespace {
 
 // Masked before they are shortened: a part of a token would be recognised no more.
-std::string SafeLine(std::string_view line) { return DisplayLine(MaskSecrets(line)); }
+std::string SafeLine(std::string_view line) { return DisplayLine(MaskSecrets(MaskCredentials(line))); }
 std::string SafeText(std::string_view text) { return DisplayText(MaskSecrets(MaskCredentials(text))); }
 
 class SafeReporter final : public Reporter {

@@ -162,12 +162,13 @@ Result<ExitCode> RunSlice(Context& context, const SliceFlags& flags) {
   PTPKG_TRY(const std::optional<AbsPath> page, PageFile(context, flags.html));
   PTPKG_TRY(const pipeline::SliceOutcome outcome, pipeline::Slice(context.env(), run));
   const Json document = SliceOutcomeJson(outcome, run.dry_run);
+  // First: after a failure, the error is the only document on stdout.
+  PTPKG_CHECK(WritePage(context, page, document));
   if (context.json()) {
     context.PrintJson(document);
   } else {
     PrintSlices(context, outcome, run.dry_run);
   }
-  PTPKG_CHECK(WritePage(context, page, document));
   return kDone;
 }
 

@@ -25,6 +25,7 @@
 #include "support/process/supervisor.h"
 #include "support/reporter.h"
 #include "support/secret.h"
+#include "support/text/display_text.h"
 
 namespace ptpkg {
 namespace {
@@ -76,13 +77,16 @@ class LineSplitter {
   std::string partial_;
 };
 
+/// Scripts also print URLs with passwords that ptpkg never heard of.
+std::string Masked(std::string_view text) { return MaskSecrets(MaskCredentials(text)); }
+
 class LogFile {
  public:
   LogFile() = default;
   LogFile(LogFile&&) = delete;
   LogFile& operator=(LogFile&&) = delete;
   ~LogFile() {
-    static_cast<void>(Write(MaskSecrets(begun_)));
+    static_cast<void>(Write(Masked(begun_)));
     if (fd_ >= 0) ::close(fd_);
   }
 
@@ -94,7 +98,7 @@ class LogFile {
     return Ok();
   }
 
-  /// Writes whole lines, in which no secret is cut in two: they are masked.
+  /// Writes whole lines, in which no secret is cut in two, and masks secrets in them.
   Result<void> Add(std::string_view text) {
     constexpr std::size_t kLongestLine = 64U << 10U;
     if (fd_ < 0) return Ok();
@@ -102,7 +106,7 @@ class LogFile {
     const std::size_t lines = begun_.find_last_of("\r\n") + 1;  // npos + 1 is 0
     // '\r' ends a line too: progress bars write nothing else for minutes.
     const std::size_t ready = begun_.size() - lines > kLongestLine ? begun_.size() : lines;
-    Result<void> written = Write(MaskSecrets(std::string_view(begun_).substr(0, ready)));
+    Result<void> written = Write(Masked(std::string_view(begun_).substr(0, ready)));
     begun_.erase(0, ready);
     return written;
   }

@@ -91,6 +91,9 @@ class Bench(harness.Case):
         self.assertIn("epoch 1\n", self.bench("--verbose", *arguments).stderr)
         self.assertNotIn("epoch 1\n", self.bench(*arguments).stderr)
 
+    def test_flags_of_the_command_are_not_ptpkg_s(self):
+        self.assertEqual(self.bench("--rounds", 4, "--", "false", "--json", exit_code=5).stdout, "")
+
     def test_a_command_runs_on_the_chosen_cpus(self):
         self.bench("--rounds", 4, "--", "sh", "-c", "grep Cpus_allowed_list /proc/self/status > allowed")
         self.assertEqual((self.scratch / "allowed").read_text().split()[1], "0")

@@ -27,6 +27,12 @@ class Described : public testing::Test {
                         {.names = "--env", .help = "Which", .target = &word_, .choices = {"auto", "conda"}}},
             .notes = ".hidden\n'quoted",
             .examples = {"ptpkg build x --env auto"},
+            .run = {}},
+           {.name = "diff",
+            .summary = "Compares",
+            .options = {{.names = "OLD", .help = "First", .target = &word_},
+                        {.names = "NEW", .help = "Second", .target = &word_}},
+            .examples = {},
             .run = {}}},
       .examples = {}};
   bool flag_ = false;
@@ -49,6 +55,13 @@ TEST_F(Described, ZshQuotesWhatItWouldRead) {
   EXPECT_THAT(script, HasSubstr("'(-q --quiet)--quiet[Less; it'\\''s '\\''quiet'\\'' \\[really\\]]'"));
   EXPECT_THAT(script, HasSubstr("'*--select[Only]:K=V: '")) << "may be repeated";
   EXPECT_THAT(script, HasSubstr("'(-o --output)--output[Where]:DIR:_files -/'"));
+}
+
+TEST_F(Described, ZshCountsArguments) {
+  const std::string script = ZshCompletion(program_);
+  EXPECT_THAT(script, HasSubstr("'1:OLD:_files'"));
+  EXPECT_THAT(script, HasSubstr("'2:NEW:_files'"));
+  EXPECT_THAT(script, HasSubstr("'*:RECIPE:_files'"));
 }
 
 TEST_F(Described, FishQuotesWhatItWouldRead) {

@@ -32,5 +32,21 @@ TEST(SafeReporter, TextsOfOthersAreMadeHarmless) {
   }
 }
 
+TEST(SafeReporter, PasswordsInUrlsAreMasked) {
+  test::RecordingReporter seen;
+  const auto reporter = MakeSafeReporter(seen);
+  const std::string url = "https://me:pa55word@host/x";
+  const TaskId id = reporter->TaskStarted({.stage = "fetch", .subject = url});
+  reporter->ChildOutput(id, "git clone " + url);
+  reporter->TaskFinished(id, TaskOutcome::kDone, url);
+  const auto tasks = seen.tasks();
+  ASSERT_EQ(tasks.size(), 1U);
+  ASSERT_EQ(tasks[0].child_output.size(), 1U);
+  for (const std::string& text : {tasks[0].info.subject, tasks[0].detail, tasks[0].child_output[0]}) {
+    EXPECT_EQ(text.find("pa55word"), std::string::npos) << text;
+    EXPECT_NE(text.find("@host/x"), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ptpkg::cli

@@ -148,6 +148,13 @@ TEST_F(ProcessTest, LogFileHoldsAllAndIsAppended) {
   EXPECT_EQ(log.substr(0, 8), "before\nz");
 }
 
+TEST_F(ProcessTest, LogFileHoldsNoPasswordOfAUrl) {
+  Command command = Sh("echo clone https://me:pa55word@host/x; printf 'https://me:pa55word@host/end'");
+  command.log_file = dir_ / "log";
+  ASSERT_OK(Run(command));
+  EXPECT_EQ(dir_.ReadFile("log"), "clone https://****@host/x\nhttps://****@host/end");
+}
+
 TEST_F(ProcessTest, LogFileThatCannotBeWrittenIsAnIoError) {
   Command command = Sh("touch ran");
   command.log_file = dir_ / "missing/log";
