@@ -14,6 +14,8 @@ namespace ptpkg::ci {
 /// The most that a matrix takes.
 inline constexpr std::size_t kGithubJobsPerMatrix = 256;
 inline constexpr std::size_t kGithubFileBytes = 500'000;
+/// The most that the outputs of a job take in UTF-16.
+inline constexpr std::size_t kGithubOutputBytes = 1'048'576;
 /// The runner of jobs for which the user names none.
 inline constexpr const char* kGithubUsualRunner = "ubuntu-24.04";
 

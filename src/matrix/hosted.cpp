@@ -17,6 +17,7 @@
 #include "ci/gitlab.h"
 #include "ci/template.h"
 #include "matrix/hosted_templates.h"
+#include "support/text/plural.h"
 #include "support/text/text.h"
 
 namespace ptpkg::matrix {
@@ -75,11 +76,21 @@ std::string UnpackScript(const Run& run, const std::string& pattern) {
                    {"without", SharesBuilds(run) ? "" : "! -path 'cache/stages/results/build/*' "}});
 }
 
-Result<void> CheckSize(const std::string& text, std::size_t most, const char* service) {
-  if (text.size() <= most) return Ok();
+Result<void> CheckSize(const char* what, std::size_t size, std::size_t most, const char* service) {
+  if (size <= most) return Ok();
   return Error(ErrorCode::kUnsupported,
-               fmt::format("the file has {} bytes, but {} takes {}", text.size(), service, most))
+               fmt::format("{} {} bytes, but {} takes {}", what, size, service, most))
       .WithHint("start several runs, each with some variants: --select");
+}
+
+/// Errors: kUnsupported for a job that asks for GPUs while no label chooses a runner that has some.
+Result<void> CheckGpus(const Run& run, const std::vector<std::string>& labels) {
+  const auto job = std::find_if(run.graph.jobs.begin(), run.graph.jobs.end(),
+                                [](const Job& one) { return one.resources.gpus > 0; });
+  if (job == run.graph.jobs.end() || !labels.empty()) return Ok();
+  return Error(ErrorCode::kUnsupported, fmt::format("job '{}' asks for {}, which the usual runners lack",
+                                                    job->id, Plural(job->resources.gpus, "GPU")))
+      .WithHint("choose runners that have them: --runner LABEL");
 }
 
 std::string Container(const std::string& image) {
@@ -141,6 +152,7 @@ Json IncludeEntry(const Job& job) {
 }
 
 Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest& request) {
+  PTPKG_CHECK(CheckGpus(run, request.labels));
   std::vector<HostedFile> files;
   std::string outputs;
   std::string levels;
@@ -149,6 +161,7 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
                          {"container", Container(request.image)},
                          {"job_script", UnpackScript(run, "earlier/*/job.tar")}};
   std::size_t number = 0;
+  std::size_t entries = 0;  // size of all matrices
   for (const std::vector<const Job*>& jobs : Levels(run.graph)) {
     ++number;
     std::vector<std::string> keys;
@@ -159,6 +172,7 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
       const std::string key = fmt::format("level-{}-{}", number, chunk);
       const std::string output = ReplaceAll(key, "-", "_");
       files.push_back({.name = fmt::format("github/{}.json", key), .text = DumpJson({{"include", include}})});
+      entries += files.back().text.size();
       outputs += fmt::format("{0}: ${{{{ steps.plan.outputs.{0} }}}}\n", output);
       Values values = {{"key", key},
                        {"output", output},
@@ -181,11 +195,14 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
   values.insert(shared.begin(), shared.end());
   values.insert(ci::GithubActions().begin(), ci::GithubActions().end());
   files.push_back({.name = "github/matrix.yml", .text = ci::Fill(Template("github"), values)});
-  PTPKG_CHECK(CheckSize(files.back().text, ci::kGithubFileBytes, "GitHub"));
+  PTPKG_CHECK(CheckSize("the file has", files.back().text.size(), ci::kGithubFileBytes, "GitHub"));
+  // The first job hands the matrices to the others as its outputs.
+  PTPKG_CHECK(CheckSize("the lists of jobs have", 2 * entries, ci::kGithubOutputBytes, "GitHub"));
   return files;
 }
 
 Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest& request) {
+  PTPKG_CHECK(CheckGpus(run, request.labels));
   std::vector<std::string> stages;
   for (std::size_t level = 1; level <= run.graph.LevelCount(); ++level)
     stages.push_back(fmt::format("level-{}", level));
@@ -199,7 +216,7 @@ Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest&
         fmt::format("image: {}\n", request.image.empty() ? "$PTPKG_IMAGE" : ci::Quoted(request.image))},
        {"tags", tags.empty() ? "" : fmt::format("tags: [{}]\n", Join(tags, ", "))},
        {"jobs", GitlabJobs(run)}});
-  PTPKG_CHECK(CheckSize(text, ci::kGitlabFileBytes, "GitLab"));
+  PTPKG_CHECK(CheckSize("the file has", text.size(), ci::kGitlabFileBytes, "GitLab"));
   return std::vector<HostedFile>{{.name = "gitlab/child.yml", .text = std::move(text)}};
 }
 

@@ -29,11 +29,12 @@ struct HostedFile {
 Json IncludeEntry(const Job& job);
 
 /// github/level-N.json: {"include": […]} for each level, in chunks of 256, and github/matrix.yml, a reusable
-/// workflow. Errors: kUnsupported for a workflow that is larger than GitHub takes.
+/// workflow. Errors: kUnsupported for a workflow, or lists of jobs, larger than GitHub takes, and for a
+/// job that asks for GPUs without `labels`.
 Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest& request);
 
 /// gitlab/child.yml, a child pipeline with a stage for each level. Errors: kUnsupported for one larger than
-/// GitLab takes.
+/// GitLab takes, and for a job that asks for GPUs without `labels`.
 Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest& request);
 
 /// kubernetes/NAME.yaml, an indexed Job for the jobs of a level with equal resources. NAME.index maps its

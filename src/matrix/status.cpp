@@ -56,7 +56,7 @@ void MarkNotStarted(const Run& run, bool will_run, RunStatus& status) {
   }
 }
 
-std::optional<double> SecondsLeft(const Run& run, const RunStatus& status, std::int64_t now_s) {
+std::optional<double> SecondsLeft(const Run& run, const RunStatus& status) {
   std::vector<double> until(status.jobs.size());
   double longest = 0;
   for (std::size_t i = 0; i < status.jobs.size(); ++i) {
@@ -66,7 +66,8 @@ std::optional<double> SecondsLeft(const Run& run, const RunStatus& status, std::
     for (const std::size_t need : run.graph.jobs[i].needs) until[i] = std::max(until[i], until[need]);
     double own = job.expected_seconds;
     if (job.state == JobState::kRunning && job.started_s > 0)
-      own = std::max(0.0, own - static_cast<double>(std::max<std::int64_t>(0, now_s - job.started_s)));
+      own =
+          std::max(0.0, own - static_cast<double>(std::max<std::int64_t>(0, status.read_s - job.started_s)));
     until[i] += own;
     longest = std::max(longest, until[i]);
   }
@@ -108,7 +109,8 @@ Result<RunStatus> ReadStatus(Env& env, const Run& run,
   }
   MarkNotStarted(run, engine ? false : alive && !status.cancelled, status);
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(env.clock.WallNow().time_since_epoch());
-  status.seconds_left = SecondsLeft(run, status, now.count());
+  status.read_s = now.count();
+  status.seconds_left = SecondsLeft(run, status);
   return status;
 }
 
@@ -136,6 +138,7 @@ Json StatusToJson(const Run& run, const RunStatus& status) {
           {"engine", run.settings.engine},
           {"output", run.settings.output.str()},
           {"cancelled", status.cancelled},
+          {"time", status.read_s},
           {"seconds_left", status.seconds_left ? Json(*status.seconds_left) : Json(nullptr)},
           {"jobs", jobs}};
 }

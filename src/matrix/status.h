@@ -48,6 +48,7 @@ struct JobStatus {
 struct RunStatus {
   std::vector<JobStatus> jobs;  ///< In the order of the run.
   bool cancelled = false;
+  std::int64_t read_s = 0;  ///< When these states were read, in Unix time.
   /// Until the last job ends, on as many machines as the run uses: the longest chain of jobs that are not
   /// done. nullopt while the time of one of them is unknown.
   std::optional<double> seconds_left = {};

@@ -51,7 +51,7 @@ std::string ShortTime(double seconds) {
   return fmt::format("{:.1f} h", seconds / kHour);
 }
 
-std::vector<std::string> JobTable(const matrix::RunStatus& status, std::int64_t now_s) {
+std::vector<std::string> JobTable(const matrix::RunStatus& status) {
   std::size_t width = 3;
   for (const JobStatus& job : status.jobs) width = std::max(width, job.id.size());
   const auto line = [&](std::string_view id, std::string_view state, std::string_view attempts,
@@ -65,8 +65,8 @@ std::vector<std::string> JobTable(const matrix::RunStatus& status, std::int64_t 
   for (const JobStatus& job : status.jobs) {
     const std::string attempts = job.attempts == 0 ? "" : std::to_string(job.attempts);
     // Errors and reasons are text of other machines and of the scheduler, which no terminal should act on.
-    lines.push_back(line(job.id, matrix::JobStateName(job.state), attempts, TimeOf(job, now_s),
-                         LeftOf(job, now_s), DisplayLine(RemarkOf(job))));
+    lines.push_back(line(job.id, matrix::JobStateName(job.state), attempts, TimeOf(job, status.read_s),
+                         LeftOf(job, status.read_s), DisplayLine(RemarkOf(job))));
   }
   return lines;
 }

@@ -9,8 +9,7 @@
 namespace ptpkg::cli {
 
 /// A heading and one line per job: name, state, attempts, time and time left, and why it failed or waits.
-/// `now_s`: Unix time.
-std::vector<std::string> JobTable(const matrix::RunStatus& status, std::int64_t now_s);
+std::vector<std::string> JobTable(const matrix::RunStatus& status);
 
 /// "3 of 5 jobs passed (1 cached), 1 running, 1 waiting; about 4 min left".
 std::string JobSummary(const matrix::RunStatus& status);

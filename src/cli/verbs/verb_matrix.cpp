@@ -44,14 +44,9 @@ Result<std::string> OwnPath(Context& context) {
   return context.env().fs.ReadLink(AbsPath::Literal("/proc/self/exe"));
 }
 
-std::int64_t NowOf(Context& context) {
-  const auto now = context.env().clock.WallNow().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
 void PrintStatus(Context& context, const pipeline::MatrixOutcome& outcome) {
   if (context.json()) return context.PrintJson(matrix::StatusToJson(outcome.run, outcome.status));
-  for (const std::string& line : JobTable(outcome.status, NowOf(context))) context.Print(line);
+  for (const std::string& line : JobTable(outcome.status)) context.Print(line);
   context.Log(JobSummary(outcome.status));
 }
 

@@ -78,17 +78,17 @@ function groupedFindings(findings, severities) {
   return [...groups.values()].map((group) => ({ ...group, text: [group.id, group.message, group.fix, ...group.files].join(" ").toLowerCase() }));
 }
 
-function findingFiles(files) {
+function findingFiles(files, holder) {
   const lines = (list) => list.map((file) => element("div", { class: "muted" }, file));
   if (files.length <= FILES_AT_ONCE) return lines(files.length ? files : ["entire artifact"]);
   const rest = files.length > MOST_FILES ? `and ${formatCount(files.length - MOST_FILES)} more` : null;
   return [element("details", { ontoggle: (event) => {
     if (event.target.childElementCount === 1) event.target.append(...lines(files.slice(0, MOST_FILES)), rest || "");
-  } }, element("summary", { class: "muted" }, plural(files.length, "file")))];
+  } }, element("summary", { class: "muted" }, plural(files.length, holder)))];
 }
 
-// `noun`: what one of them is called.
-function findingsView(findings, noun = "finding") {
+// `noun`: what one of them is called; `holder`: what has them.
+function findingsView(findings, noun = "finding", holder = "file") {
   if (!findings.length) return [element("p", {}, "None.")];
   const severities = ["error", "warning", "info"].filter((one) => findings.some((finding) => finding.severity === one));
   const list = element("ul", { class: "findings" });
@@ -104,7 +104,7 @@ function findingsView(findings, noun = "finding") {
     more.hidden = seen.length <= most;
     more.textContent = `Show more: ${formatCount(seen.length - most)} are left`;
     list.replaceChildren(...seen.slice(0, most).map((one) => element("li", {}, element("span", { class: `state ${one.severity}` }, one.severity),
-      element("div", {}, element("strong", {}, one.id), findingFiles(one.files)),
+      element("div", {}, element("strong", {}, one.id), findingFiles(one.files, holder)),
       element("div", {}, one.message, one.fix ? element("div", { class: "fix" }, one.fix) : null))));
   }
   draw();

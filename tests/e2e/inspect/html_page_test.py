@@ -16,8 +16,8 @@ import browser
 import harness
 import html_documents as documents
 
-# [[contrast, text]] of all text in sight whose contrast with what lies behind it is below 4.5 (WCAG 2.2, 1.4.3).
-LOW_CONTRAST = """(() => {
+# Arithmetic of colours, for scripts below: `contrast` of two colours as WCAG 2.2 defines it.
+COLOURS = """
   const numbers = (text) => {
     const parts = (/[\\d.]+[^)]*/.exec(text) || ["0 0 0 / 0"])[0].split(/[ ,/]+/).filter(Boolean).map(Number);
     const scale = text.startsWith("color(") ? 255 : 1;
@@ -28,6 +28,14 @@ LOW_CONTRAST = """(() => {
     const one = color[i] / 255;
     return total + weight * (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
   }, 0);
+  const contrast = (front, back) => {
+    const [high, low] = [light(front), light(back)].sort((a, b) => b - a);
+    return (high + 0.05) / (low + 0.05);
+  };
+"""
+
+# [[contrast, text]] of all text in sight whose contrast with what lies behind it is below 4.5 (WCAG 2.2, 1.4.3).
+LOW_CONTRAST = """(() => {""" + COLOURS + """
   const behind = (node) => {
     if (!node) return [255, 255, 255, 1];
     const style = getComputedStyle(node);
@@ -45,8 +53,7 @@ LOW_CONTRAST = """(() => {
     const drawn = node.tagName === "text";
     const back = behind(drawn ? node.parentElement.querySelector("rect") : node);
     const front = over(numbers(drawn ? getComputedStyle(node).fill : getComputedStyle(node).color), back);
-    const [high, low] = [light(front), light(back)].sort((a, b) => b - a);
-    const ratio = (high + 0.05) / (low + 0.05);
+    const ratio = contrast(front, back);
     if (ratio < 4.5) found.push([Math.round(ratio * 100) / 100, text.slice(0, 60)]);
   }
   return found;

@@ -191,6 +191,26 @@ class Matrix(harness.Case):
         self.assertEqual(len(jobs), 3)
         self.assertIn("completions: 2", jobs[0].read_text())
 
+    def test_the_script_for_kubernetes_waits_until_a_job_has_ended(self):
+        """Kubernetes says SuccessCriteriaMet or FailureTarget before the pods of a Job are gone. `kubectl` is a double: no cluster is here."""
+        self.matrix(self.recipe("base"), self.recipe("top", host="base"), "--run", "run", "--on", "kubernetes", "--image", "x@sha256:0",
+                    "--volume", f"shared:{self.scratch}")
+        levels = [path.stem for path in sorted((self.scratch / "run/kubernetes").glob("*.yaml"))]
+        conditions = [["", "SuccessCriteriaMet", "SuccessCriteriaMet Complete"], ["FailureTarget", "FailureTarget Failed"], ["Complete"]]
+        tools = self.scratch / "tools"
+        tools.mkdir()
+        for name, lines in zip(levels, conditions, strict=True):
+            (tools / f"{name}.conditions").write_text("".join(f"{line}\n" for line in lines))
+        (tools / "kubectl").write_text(f'#!/bin/sh\ncd {tools}\nif [ "$1" = apply ]; then echo "apply ${{3%.yaml}}" >>calls; exit; fi\n'
+                                       'echo "get ${2#job/}" >>calls\nhead -n 1 "${2#job/}.conditions"\nsed -i 1d "${2#job/}.conditions"\n')
+        (tools / "sleep").write_text("#!/bin/sh\n")
+        for name in ("kubectl", "sleep"):
+            (tools / name).chmod(0o755)
+        done = subprocess.run(["bash", self.scratch / "run/kubernetes/run.sh"], env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual((tools / "calls").read_text().splitlines(),
+                         [line for name, lines in zip(levels, conditions, strict=True) for line in [f"apply {name}", *[f"get {name}"] * len(lines)]])
+
     def test_archives_carry_results_from_one_hosted_machine_to_the_next(self):
         recipes = [self.recipe("base"), self.recipe("top", host="base")]
         machine, kept = self.scratch / "machine", self.scratch / "kept"

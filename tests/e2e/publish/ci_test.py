@@ -13,6 +13,7 @@ import ci_services
 import harness
 import publishing
 import publish_s3_test
+from hosted_judges import judge
 from publishing import TOKEN, Target
 from servers.s3_server import Moto
 
@@ -70,15 +71,6 @@ extra: {ptpkg: {formats: [conda]}}
 
 
 class Files(Case):
-    def judge(self, name: str, service: str, *paths: pathlib.Path) -> subprocess.CompletedProcess:
-        schema = {"github": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}[service]
-        # Pedantic: what a reviewer might ask for is asked for here.
-        command = {"schema": ["check-jsonschema", "--builtin-schema", schema],
-                   "yamllint": ["yamllint", "--strict", "-d", "{extends: default, rules: {line-length: disable}}"],
-                   "zizmor": ["zizmor", "--offline", "--no-progress", "--persona", "pedantic"]}[name]
-        return subprocess.run([harness.peer_program(command[0]), *command[1:], *paths], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, check=False)
-
     def test_linters_find_nothing(self):
         """Each linter reads all files of a service at once: their names are in what it prints."""
         fixtures = [harness.FIXTURES / name for name in ("toymagma", "toytorch")]
@@ -96,7 +88,7 @@ class Files(Case):
             for name, text in texts.items():
                 (folder / f"{name}.yml").write_text(text)
             for name in judges:
-                done = self.judge(name, service, *sorted(folder.iterdir()))
+                done = judge(name, service, *sorted(folder.iterdir()))
                 self.assertEqual(done.returncode, 0, f"{name}: {service}\n{done.stdout}{done.stderr}")
 
     def test_each_linter_can_fail(self):
@@ -104,22 +96,22 @@ class Files(Case):
         broken = {"schema": ("runs-on:", "run-on:"), "yamllint": ("fail-fast: false", "fail-fast:   false"),
                   "zizmor": ("@3d3c42e5aac5ba805825da76410c181273ba90b1", "@v7")}
         path = self.scratch / "workflow.yml"
-        for judge, (good, bad) in broken.items():
+        for name, (good, bad) in broken.items():
             self.assertIn(good, text)
             path.write_text(text.replace(good, bad))
-            self.assertNotEqual(self.judge(judge, "github", path).returncode, 0, judge)
+            self.assertNotEqual(judge(name, "github", path).returncode, 0, name)
         path.write_text(text.replace("mapfile -t target", "echo ${{ matrix.arguments }} ${{ github.head_ref }}"))
-        self.assertIn("template-injection", self.judge("zizmor", "github", path).stdout)
+        self.assertIn("template-injection", judge("zizmor", "github", path).stdout)
         text = self.ci("gitlab", harness.FIXTURES / "toymagma")
         path.write_text(text.replace("expand: false", "expand: perhaps"))
-        self.assertNotEqual(self.judge("schema", "gitlab", path).returncode, 0)
+        self.assertNotEqual(judge("schema", "gitlab", path).returncode, 0)
 
     def test_the_examples_of_the_docs_are_workflows_with_each_target(self):
         page = (harness.REPOSITORY / "docs/publishing.md").read_text()
         for service, text in zip(("github", "gitlab"), re.findall(r"```yaml\n(.*?)```", page, re.DOTALL), strict=True):
             path = self.scratch / f"{service}.yml"
             path.write_text(text)
-            done = self.judge("schema", service, path)
+            done = judge("schema", service, path)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             for target in ("anaconda", "prefix", "quetz", "artifactory", "pypi", "s3", "file"):
                 self.assertIn(f"--to {target}:", text)

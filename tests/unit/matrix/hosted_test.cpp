@@ -86,14 +86,30 @@ TEST(HostedTest, AJobOfKubernetesHasTheJobsOfALevelThatAreAlike) {
   EXPECT_EQ(TextOf(files, "kubernetes/ptpkg-abc-2-2.index"), "0 torch-a\n");
   EXPECT_THAT(TextOf(files, "kubernetes/ptpkg-abc-2-2.yaml"),
               AllOf(HasSubstr("nvidia.com/gpu: 2"), HasSubstr("activeDeadlineSeconds: 5400"),
+                    // Kubernetes before 1.35 wants a status.
+                    HasSubstr("[{type: DisruptionTarget, status: \"True\"}]"),
                     HasSubstr("claimName: \"shared\""), HasSubstr("memory: 7630Mi")));
   EXPECT_THAT(TextOf(files, "kubernetes/run.sh"),
               HasSubstr("level ptpkg-abc-2-1 ptpkg-abc-2-2\nlevel ptpkg-abc-3-1\n"));
 }
 
-TEST(HostedTest, AFileThatAServiceDoesNotTakeIsRefused) {
+TEST(HostedTest, AJobWithGpusNeedsARunnerThatTheUserChose) {
+  graph::Plan plan = TorchPlan();
+  plan.nodes[4].options = {{"gpus", "2"}};
+  const matrix::Run run = RunOf(plan, Publishing::kInLastJob);
+  const auto refused = FailsWith(ErrorCode::kUnsupported, HasSubstr("job 'torch-a' asks for 2 GPUs"));
+  EXPECT_THAT(GithubFiles(run, {}), refused);
+  EXPECT_THAT(GitlabFiles(run, {}), refused);
+  EXPECT_OK(GithubFiles(run, {.labels = {"gpu"}}));
+  EXPECT_OK(GitlabFiles(run, {.labels = {"gpu"}}));
+}
+
+TEST(HostedTest, FilesThatAServiceDoesNotTakeAreRefused) {
   graph::Plan plan;
   for (int i = 0; i < 4000; ++i) AddPackage(plan, "toy-" + std::to_string(i));
+  EXPECT_THAT(GithubFiles(RunOf(plan, Publishing::kInLastJob), {}),
+              FailsWith(ErrorCode::kUnsupported,
+                        AllOf(HasSubstr("the lists of jobs have"), HasSubstr("but GitHub takes 1048576"))));
   EXPECT_THAT(GitlabFiles(RunOf(plan, Publishing::kInLastJob), {}),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("but GitLab takes 2000000")));
 }

@@ -81,7 +81,10 @@ TEST_F(StatusTest, WhoMissedAnInputTakesTheJobsBeforeAlong) {
 }
 
 TEST_F(StatusTest, JsonNamesEveryJob) {
-  const Json json = StatusToJson(run_, Status(true));
+  const RunStatus status = Status(true);
+  const Json json = StatusToJson(run_, status);
+  EXPECT_GT(status.read_s, 0);
+  EXPECT_EQ(json["time"], status.read_s);
   ASSERT_EQ(json["jobs"].size(), 4U);
   EXPECT_EQ(json["jobs"][1]["needs"], Json::array({"magma"}));
   EXPECT_EQ(json["jobs"][1]["state"], "waiting");
