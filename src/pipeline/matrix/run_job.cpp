@@ -26,12 +26,14 @@ namespace {
 using graph::NodeState;
 using matrix::JobEnd;
 
-/// "host h1, process 4711, Slurm job 12_3": for people.
+/// "host h1, process 4711, Slurm job 12_3": for people, and for the engine that started the process.
 std::string WorkerName(Env& env) {
   const auto host = ReadFile(env.fs, AbsPath::Literal("/proc/sys/kernel/hostname"));
   const auto process = env.fs.ReadLink(AbsPath::Literal("/proc/self"));
-  std::string name = fmt::format("host {}, process {}", host ? std::string(Trim(*host)) : "unknown",
-                                 process ? *process : "unknown");
+  const std::string name = fmt::format("host {}, process {}", host ? std::string(Trim(*host)) : "unknown",
+                                       process ? *process : "unknown");
+  const std::string local = env.Variable(kLocalJobVariable);
+  if (!local.empty()) return name + LocalJobMark(local);
   const std::string array = env.Variable("SLURM_ARRAY_JOB_ID");
   if (!array.empty())
     return name + fmt::format(", Slurm job {}_{}", array, env.Variable("SLURM_ARRAY_TASK_ID"));
@@ -225,6 +227,8 @@ std::string Described(const Error& error) {
 
 }  // namespace
 
+std::string LocalJobMark(const std::string& number) { return ", local job " + number; }
+
 Result<bool> IsRunFolder(Env& env, const AbsPath& path) {
   const Result<FileStat> stat = env.fs.Stat(path);
   if (!stat && stat.error().code() == ErrorCode::kNotFound) return false;
@@ -245,18 +249,17 @@ Result<JobOutcome> RunJob(Env& env, const JobRequest& request) {
   JobOutcome done;
   std::optional<Error> failure;
   {
-    const matrix::LeaseKeeper keeper(env, run, attempt, stop);
+    const matrix::TimeLimit limit{.job = job->id, .minutes = job->resources.minutes, .begin = begin};
+    const matrix::LeaseKeeper keeper(env, run, limit, attempt, stop);
     Result<JobOutcome> outcome = RunNodes(here, {run, *job, attempt, keeper});
     failure = FailureOf(outcome, keeper);
     if (outcome) done = *std::move(outcome);
-    if (failure && !keeper.Check()) done.record.end = JobEnd::kStopped;
   }
   done.attempt = attempt.number();
   done.record.started_s = wall.count();
   done.record.seconds = std::chrono::duration<double>(env.clock.Now() - begin).count();
   if (failure) {
-    const bool outside = done.record.end == JobEnd::kStopped || IsOutside(failure->code());
-    done.record.end = outside ? JobEnd::kStopped : JobEnd::kFailed;
+    done.record.end = IsOutside(failure->code()) ? JobEnd::kStopped : JobEnd::kFailed;
     done.record.error = Described(*failure);
     done.record.error_code = ErrorCodeName(failure->code());
   }
