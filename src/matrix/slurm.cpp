@@ -152,6 +152,11 @@ std::uint64_t GpusOf(const std::string& gres) {
   return gpus;
 }
 
+/// `words`: " COMPLETED FAILED ".
+bool HasWord(std::string_view words, const std::string& word) {
+  return words.find(" " + word + " ") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<SlurmBatch> SlurmBatches(const JobGraph& graph, const std::set<std::size_t>& jobs,
@@ -212,7 +217,7 @@ std::vector<SqueueRow> ParseSqueue(const std::string& text) {
 bool IsLiveSlurmState(const std::string& state) {
   constexpr std::string_view kFinal =
       " COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY PREEMPTED BOOT_FAIL DEADLINE REVOKED ";
-  return kFinal.find(" " + state + " ") == std::string_view::npos;
+  return !HasWord(kFinal, state);
 }
 
 std::string WhySlurmEnded(const AbsPath& run, const std::string& state, const std::string& reason) {
@@ -225,12 +230,12 @@ std::string WhySlurmEnded(const AbsPath& run, const std::string& state, const st
   };
   const std::string resume = fmt::format("'ptpkg matrix resume {}'", ShellQuote({run.str()}));
   if (reason == "DependencyNeverSatisfied") return "Slurm withdrew it: a job that it needs has not passed";
-  if (word == "TIMEOUT") return raise("minutes");
-  if (word == "OUT_OF_MEMORY") return raise("memory");
-  if (word == "DEADLINE") return ended("remove the deadline of --sbatch, and start a new run");
-  if (word == "NODE_FAIL" || word == "BOOT_FAIL") return ended("its machine failed; continue with " + resume);
-  if (word == "PREEMPTED") return ended("another job took its machine; continue with " + resume);
-  if (word == "CANCELLED" || word == "REVOKED") return ended("it was withdrawn; continue with " + resume);
+  if (HasWord(" TIMEOUT ", word)) return raise("minutes");
+  if (HasWord(" OUT_OF_MEMORY ", word)) return raise("memory");
+  if (HasWord(" DEADLINE ", word)) return ended("remove the deadline of --sbatch, and start a new run");
+  if (HasWord(" NODE_FAIL BOOT_FAIL ", word)) return ended("its machine failed; continue with " + resume);
+  if (HasWord(" PREEMPTED ", word)) return ended("another job took its machine; continue with " + resume);
+  if (HasWord(" CANCELLED REVOKED ", word)) return ended("it was withdrawn; continue with " + resume);
   return "";
 }
 

@@ -85,9 +85,7 @@ Result<void> RefuseOptionsOfThisMachine(const Context& context, const MatrixFlag
     return Error(ErrorCode::kUsage, fmt::format("--jobs applies to --on local, not to --on {}", engine))
         .WithHint("set 'cores' in extra.ptpkg.resources of the recipe");
   }
-  // A job of the workflow has this variable, and plans with places of its own.
-  const bool plans_in_workflow = !context.env().Variable("PTPKG_ARGUMENTS").empty();
-  if (engine != "github" || plans_in_workflow) return Ok();
+  if (engine != "github" || pipeline::PlansInWorkflow(context.env())) return Ok();
   for (const auto& [name, given] : {std::pair("--output", flags.recipe.output != RecipeFlags{}.output),
                                     std::pair("--cache-dir", common.contains("--cache-dir"))}) {
     if (!given) continue;

@@ -101,6 +101,8 @@ Result<std::vector<matrix::HostedFile>> CiFiles(Env& env, const MatrixRequest& r
 
 }  // namespace
 
+bool PlansInWorkflow(const Env& env) { return !env.Variable("PTPKG_ARGUMENTS").empty(); }
+
 Result<std::vector<matrix::HostedFile>> HostedFiles(Env& env, const MatrixRequest& request,
                                                     const matrix::Run& run) {
   if (request.engine == "github" || request.engine == "gitlab") return CiFiles(env, request, run);

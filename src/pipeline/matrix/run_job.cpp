@@ -212,13 +212,18 @@ Result<const matrix::Job*> FindJob(const matrix::Run& run, const std::string& id
 }
 
 /// The error of an attempt: why it was stopped from outside counts more than what that did to its nodes.
-std::optional<Error> FailureOf(const Result<JobOutcome>& outcome, const matrix::LeaseKeeper& keeper) {
+/// Slurm signals all processes of a job, so its script can end before this process has its own signal.
+std::optional<Error> FailureOf(Env& env, const Result<JobOutcome>& outcome,
+                               const matrix::LeaseKeeper& keeper) {
+  constexpr std::chrono::milliseconds kSignal{500};
   std::optional<Error> failure;
   if (!outcome) failure = outcome.error();
   if (outcome && outcome->summary.failure) failure = *outcome->summary.failure;
+  if (!failure) return failure;
   const Result<void> kept = keeper.Check();
-  if (failure && !kept) return kept.error();
-  return failure;
+  if (!kept) return kept.error();
+  const Result<void> slept = SleepUnlessCancelled(env.clock, kSignal, env.cancel);
+  return slept ? failure : slept.error();
 }
 
 std::string Described(const Error& error) {
@@ -252,7 +257,7 @@ Result<JobOutcome> RunJob(Env& env, const JobRequest& request) {
     const matrix::TimeLimit limit{.job = job->id, .minutes = job->resources.minutes, .begin = begin};
     const matrix::LeaseKeeper keeper(env, run, limit, attempt, stop);
     Result<JobOutcome> outcome = RunNodes(here, {run, *job, attempt, keeper});
-    failure = FailureOf(outcome, keeper);
+    failure = FailureOf(env, outcome, keeper);
     if (outcome) done = *std::move(outcome);
   }
   done.attempt = attempt.number();

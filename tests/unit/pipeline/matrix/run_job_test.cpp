@@ -81,6 +81,14 @@ TEST_F(RunJobTest, AJobThatTakesLongerThanItsMinutesFails) {
   EXPECT_THAT(attempts[0].end->error, HasSubstr("limit of 1 min"));
 }
 
+TEST_F(RunJobTest, AJobWhoseScriptEndsBeforeItsWorkerIsInterruptedWasStopped) {
+  WriteRecipe("toy", "exit 3", kCondaOnly);
+  ASSERT_OK(StartMatrix(env_, RequestFor("json")));
+  env_.clock.OnSleep([&] { env_.cancel.Cancel(); });  // the only sleep is the one for the signal
+  EXPECT_THAT(RunToy(env_), FailsWith(ErrorCode::kCancelled, "interrupted"));
+  EXPECT_EQ(Attempts().at(0).end->end, matrix::JobEnd::kStopped);
+}
+
 TEST_F(RunJobTest, TheWorkerIsNamedAfterTheJobOfItsEngine) {
   WriteRecipe("toy", "true", kCondaOnly);
   ASSERT_OK(StartMatrix(env_, RequestFor("json")));
