@@ -69,11 +69,14 @@ bool SharesBuilds(const Run& run) {
   });
 }
 
-std::string UnpackScript(const Run& run, const std::string& pattern) {
+std::string UnpackScript(const Run& run, const HostedRequest& request, const std::string& pattern) {
+  const std::string builds = ci::ShellLine({request.cache + "/stages/results/build/*"});
   return ci::Fill(Template("unpack_script"),
                   {{"pattern", pattern},
-                   {"kept", "run cache/stages cache/waiting dist"},
-                   {"without", SharesBuilds(run) ? "" : "! -path 'cache/stages/results/build/*' "}});
+                   {"run", ci::ShellLine({request.run})},
+                   {"kept", ci::ShellLine({request.run, request.cache + "/stages", request.cache + "/waiting",
+                                           request.output})},
+                   {"without", SharesBuilds(run) ? "" : fmt::format("! -path {} ", builds)}});
 }
 
 Result<void> CheckSize(const char* what, std::size_t size, std::size_t most, const char* service) {
@@ -105,10 +108,14 @@ std::string GithubRunner(const std::vector<std::string>& labels) {
   return quoted.empty() ? ci::kGithubUsualRunner : fmt::format("[{}]", Join(quoted, ", "));
 }
 
-std::string CommandLine(const HostedRequest& request, const char* engine) {
+std::string CommandLine(const HostedRequest& request, const char* engine,
+                        const std::vector<std::string>& places = {}) {
   std::vector<std::string> words = {"ptpkg", "matrix"};
   words.insert(words.end(), request.arguments.begin(), request.arguments.end());
   words.insert(words.end(), {"--on", engine});
+  words.insert(words.end(), places.begin(), places.end());
+  if (!request.image.empty()) words.push_back("--image=" + request.image);
+  for (const std::string& label : request.labels) words.push_back("--runner=" + label);
   return ci::ShellLine(words);
 }
 
@@ -117,8 +124,8 @@ std::string Mebibytes(std::uint64_t bytes) {
   return fmt::format("{}Mi", (bytes + kMegabyte - 1) / kMegabyte);
 }
 
-std::string GitlabJobs(const Run& run) {
-  const std::string script = UnpackScript(run, "results/*.tar");
+std::string GitlabJobs(const Run& run, const HostedRequest& request) {
+  const std::string script = UnpackScript(run, request, "results/*.tar");
   std::string text;
   for (const Job& job : run.graph.jobs) {
     const std::string timeout =
@@ -159,7 +166,7 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
   std::vector<std::string> before = {"plan"};
   const Values shared = {{"runner", GithubRunner(request.labels)},
                          {"container", Container(request.image)},
-                         {"job_script", UnpackScript(run, "earlier/*/job.tar")}};
+                         {"job_script", UnpackScript(run, request, "earlier/*/job.tar")}};
   std::size_t number = 0;
   std::size_t entries = 0;  // size of all matrices
   for (const std::vector<const Job*>& jobs : Levels(run.graph)) {
@@ -210,12 +217,16 @@ Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest&
   for (const std::string& label : request.labels) tags.push_back(ci::Quoted(label));
   std::string text = ci::Fill(
       Template("gitlab"),
-      {{"command", CommandLine(request, "gitlab")},
+      {{"command",
+        CommandLine(request, "gitlab",
+                    {"--run=" + request.run, "--output=" + request.output, "--cache-dir=" + request.cache})},
+       {"pack", ci::ShellLine({"tar", "-cf", "run.tar", request.run})},
+       {"child", request.run + "/gitlab/child.yml"},
        {"stages", Join(stages, ", ")},
        {"image",
         fmt::format("image: {}\n", request.image.empty() ? "$PTPKG_IMAGE" : ci::Quoted(request.image))},
        {"tags", tags.empty() ? "" : fmt::format("tags: [{}]\n", Join(tags, ", "))},
-       {"jobs", GitlabJobs(run)}});
+       {"jobs", GitlabJobs(run, request)}});
   PTPKG_CHECK(CheckSize("the file has", text.size(), ci::kGitlabFileBytes, "GitLab"));
   return std::vector<HostedFile>{{.name = "gitlab/child.yml", .text = std::move(text)}};
 }
@@ -242,6 +253,7 @@ std::vector<HostedFile> KubernetesFiles(const Run& run, const HostedRequest& req
            .text =
                ci::Fill(Template("kubernetes"),
                         {{"name", name},
+                         {"least", kLeastKubernetes},
                          {"run_key", ci::Quoted(run.settings.key)},
                          {"completions", std::to_string(group.size())},
                          {"deadline", deadline},
@@ -259,7 +271,8 @@ std::vector<HostedFile> KubernetesFiles(const Run& run, const HostedRequest& req
     calls += fmt::format("level {}\n", Join(names, " "));
   }
   files.push_back(
-      {.name = "kubernetes/run.sh", .text = ci::Fill(Template("kubernetes_run"), {{"levels", calls}})});
+      {.name = "kubernetes/run.sh",
+       .text = ci::Fill(Template("kubernetes_run"), {{"levels", calls}, {"least", kLeastKubernetes}})});
   return files;
 }
 

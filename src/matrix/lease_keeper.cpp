@@ -33,8 +33,9 @@ std::jthread StartQuietly(Work work) {
 
 class LeaseKeeper::Impl {
  public:
-  Impl(Env& env, const Run& run, Attempt& attempt, CancelToken& stop)
+  Impl(Env& env, const Run& run, const TimeLimit& limit, Attempt& attempt, CancelToken& stop)
       : env_(env),
+        limit_(limit),
         attempt_(attempt),
         stop_(stop),
         lease_(std::chrono::seconds(run.settings.lease_seconds)),
@@ -74,10 +75,21 @@ class LeaseKeeper::Impl {
     }
   }
 
+  [[nodiscard]] bool IsOverLimit() const {
+    return limit_.minutes > 0 && env_.clock.Now() - limit_.begin >= std::chrono::minutes(limit_.minutes);
+  }
+
   void Watch(const std::stop_token& end) {
     const milliseconds between = std::min(milliseconds(200), lease_ / kRenewalsInLease);
     while (Wait(end, between)) {
       if (env_.cancel.cancelled()) return Stop({ErrorCode::kCancelled, "interrupted"});
+      if (IsOverLimit()) {
+        return Stop(
+            Error(ErrorCode::kCommandFailed,
+                  fmt::format("job '{}' took longer than its limit of {} min", limit_.job, limit_.minutes))
+                .WithHint("raise 'minutes' in extra.ptpkg.resources of its recipe, and start a new "
+                          "run, which reuses what has passed"));
+      }
       std::unique_lock lock(mutex_);
       const bool late = Clock::now() - renewed_ > lease_ / 2;
       lock.unlock();
@@ -89,6 +101,7 @@ class LeaseKeeper::Impl {
   }
 
   Env& env_;
+  TimeLimit limit_;
   Attempt& attempt_;
   CancelToken& stop_;
   milliseconds lease_;
@@ -100,8 +113,9 @@ class LeaseKeeper::Impl {
   std::jthread watching_;
 };
 
-LeaseKeeper::LeaseKeeper(Env& env, const Run& run, Attempt& attempt, CancelToken& stop)
-    : impl_(std::make_unique<Impl>(env, run, attempt, stop)) {}
+LeaseKeeper::LeaseKeeper(Env& env, const Run& run, const TimeLimit& limit, Attempt& attempt,
+                         CancelToken& stop)
+    : impl_(std::make_unique<Impl>(env, run, limit, attempt, stop)) {}
 LeaseKeeper::~LeaseKeeper() = default;
 
 Result<void> LeaseKeeper::Check() const { return impl_->Check(); }

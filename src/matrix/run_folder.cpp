@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 
 #include "support/digest/hash.h"
-#include "support/files/lease.h"
 #include "support/files/mounts.h"
 #include "support/files/scratch.h"
+#include "support/process/process.h"
 #include "support/text/text.h"
 
 namespace ptpkg::matrix {
@@ -111,45 +111,82 @@ Result<AttemptState> ReadAttempt(Env& env, const AbsPath& folder, std::uint64_t 
   return state;
 }
 
+Error CannotShare(const AbsPath& folder, const char* why) {
+  return Error(ErrorCode::kUnsupported, fmt::format("cannot share '{}': {}", folder.str(), why))
+      .WithHint(
+          "choose a directory on a file system with locks that all machines see, such as NFS 4 or Lustre "
+          "with flock");
+}
+
+/// Errors: kAlreadyExists for a directory with files of anybody else.
+Result<void> RequireFree(Env& env, const AbsPath& folder) {
+  PTPKG_TRY(const bool there, Exists(env.fs, folder));
+  if (!there) return Ok();
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(folder));
+  // A call that was killed leaves these, and no description.
+  const bool is_part = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == "jobs" || name == "plan.json" || name == "engine" || name == kLeaseName ||
+           IsScratchFileName(name);
+  });
+  if (is_part) return Ok();
+  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is not empty", folder.str()))
+      .WithHint(fmt::format(
+          "continue that run with 'ptpkg matrix resume {}', or choose another directory with --run",
+          ShellQuote({folder.str()})));
+}
+
 }  // namespace
 
 Result<void> RequireLocks(Env& env, const AbsPath& folder) {
-  const auto refuse = [&](const char* why) {
-    return Error(ErrorCode::kUnsupported, fmt::format("cannot share '{}': {}", folder.str(), why))
-        .WithHint(
-            "choose a directory on a file system with locks that all machines see, such as NFS 4 or Lustre "
-            "with flock");
-  };
   PTPKG_CHECK(env.fs.MakeDirs(folder));
   {
     PTPKG_TRY(const std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kShared));
-    if (lease && !lease->is_locked()) return refuse("its file system has no locks");
+    if (lease && !lease->is_locked()) return CannotShare(folder, "its file system has no locks");
   }
-  PTPKG_CHECK(env.fs.Remove(folder / kLeaseName));
-  if (HasOwnLocks(MountOptions(env, folder))) return refuse("other machines do not see its locks");
+  const Result<void> removed = env.fs.Remove(folder / kLeaseName);
+  // Another process may look at the same directory at this moment.
+  if (!removed && removed.error().code() != ErrorCode::kNotFound) return removed;
+  if (HasOwnLocks(MountOptions(env, folder)))
+    return CannotShare(folder, "other machines do not see its locks");
   return Ok();
 }
 
-Result<void> CreateRun(Env& env, const Run& run, const graph::Plan& plan) {
-  PTPKG_TRY(const bool there, Exists(env.fs, run.folder));
-  if (there) {
-    PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(run.folder));
-    // A call that was killed leaves these, and no description.
-    const bool is_part = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-      return name == "jobs" || name == "plan.json" || name == kLeaseName || IsScratchFileName(name);
-    });
-    if (!is_part) {
-      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is not empty", run.folder.str()))
-          .WithHint(fmt::format(
-              "continue that run with 'ptpkg matrix resume {}', or choose another directory with --run",
-              run.folder.str()));
-    }
+Result<Lease> LeaseRun(Env& env, const Run& run) {
+  constexpr int kTurns = 20;
+  const AbsPath folder = run.EngineFolder();
+  PTPKG_CHECK(env.fs.MakeDirs(folder));
+  for (int turn = 0; turn < kTurns; ++turn) {  // a call of status holds it for a moment
+    if (turn > 0) PTPKG_CHECK(SleepUnlessCancelled(env.clock, std::chrono::milliseconds(50), env.cancel));
+    PTPKG_TRY(std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kExclusive));
+    if (!lease) continue;
+    if (!lease->is_locked()) return CannotShare(folder, "its file system has no locks");
+    return *std::move(lease);
   }
+  return Error(
+             ErrorCode::kRefused,
+             fmt::format("another 'ptpkg matrix' is starting or running the jobs of '{}'", run.folder.str()))
+      .WithHint(fmt::format("wait for its end, or stop its jobs with 'ptpkg matrix cancel {}'",
+                            ShellQuote({run.folder.str()})));
+}
+
+Result<bool> IsRunLeased(Env& env, const Run& run) {
+  PTPKG_TRY(const bool there, Exists(env.fs, run.EngineFolder()));
+  if (!there) return false;
+  PTPKG_TRY(const std::optional<Lease> lease, Lease::Try(env.fs, run.EngineFolder(), LockKind::kShared));
+  return !lease.has_value();
+}
+
+Result<Lease> CreateRun(Env& env, const Run& run, const graph::Plan& plan) {
+  PTPKG_CHECK(RequireFree(env, run.folder));
   PTPKG_CHECK(RequireLocks(env, run.folder));
+  PTPKG_TRY(Lease lease, LeaseRun(env, run));
+  PTPKG_CHECK(RequireFree(env, run.folder));  // another call may have written its run meanwhile
   for (const Job& job : run.graph.jobs) PTPKG_CHECK(env.fs.MakeDirs(run.AttemptsFolder(job)));
   const std::string text = DumpJson(graph::PlanToJson(plan));
   PTPKG_CHECK(WriteFile(env.fs, run.PlanFile(), text));
-  return WriteFile(env.fs, DescriptionOf(run.folder), DumpJson(DescriptionToJson(run, HashText(text).Hex())));
+  PTPKG_CHECK(
+      WriteFile(env.fs, DescriptionOf(run.folder), DumpJson(DescriptionToJson(run, HashText(text).Hex()))));
+  return lease;
 }
 
 Result<Run> OpenRun(Env& env, const AbsPath& folder, const std::string& version) {

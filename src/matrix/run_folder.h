@@ -4,6 +4,7 @@
 // - run.json                    version, digest of the plan, jobs and settings, sealed
 // - plan.json                   output of 'ptpkg build --plan --json'
 // - cancelled                   if it exists, no job starts and running ones stop
+// - engine/                     leased while a process starts the jobs
 // - jobs/ID/log                 output of all attempts of a job
 // - jobs/ID/attempts/N/         one attempt (attempt.h)
 //
@@ -18,6 +19,7 @@
 #include "matrix/job_graph.h"
 #include "matrix/job_record.h"
 #include "support/env.h"
+#include "support/files/lease.h"
 
 namespace ptpkg::matrix {
 
@@ -40,15 +42,24 @@ struct Run {
 
   [[nodiscard]] AbsPath PlanFile() const { return folder / "plan.json"; }
   [[nodiscard]] AbsPath CancelFile() const { return folder / "cancelled"; }
+  [[nodiscard]] AbsPath EngineFolder() const { return folder / "engine"; }
   [[nodiscard]] AbsPath JobFolder(const Job& job) const { return folder / "jobs" / job.id; }
   [[nodiscard]] AbsPath LogFile(const Job& job) const { return JobFolder(job) / "log"; }
   [[nodiscard]] AbsPath AttemptsFolder(const Job& job) const { return JobFolder(job) / "attempts"; }
 };
 
 /// Writes a new run: `run` with its settings and jobs, and its plan. The description comes last, so a killed
-/// call leaves no run. Errors: kAlreadyExists (a directory that is not empty), kUnsupported (a file system
-/// without locks), kIo.
-Result<void> CreateRun(Env& env, const Run& run, const graph::Plan& plan);
+/// call leaves no run. Returns the lease of LeaseRun, under which the caller starts the jobs. Errors:
+/// kAlreadyExists (a directory that is not empty), kUnsupported (a file system without locks), kIo; as
+/// LeaseRun.
+Result<Lease> CreateRun(Env& env, const Run& run, const graph::Plan& plan);
+
+/// The right to start jobs of the run, which one process at a time has: two would start each job twice. Waits
+/// for a second. Errors: kRefused when another process has it, kUnsupported, kIo, kCancelled.
+Result<Lease> LeaseRun(Env& env, const Run& run);
+
+/// True while a process has the lease of LeaseRun.
+Result<bool> IsRunLeased(Env& env, const Run& run);
 
 /// Reads the description. Errors: kNotFound with a hint, kInvalidInput for a description that was edited or
 /// is from another version of ptpkg.

@@ -152,6 +152,11 @@ std::uint64_t GpusOf(const std::string& gres) {
   return gpus;
 }
 
+/// `words`: " COMPLETED FAILED ".
+bool HasWord(std::string_view words, const std::string& word) {
+  return words.find(" " + word + " ") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<SlurmBatch> SlurmBatches(const JobGraph& graph, const std::set<std::size_t>& jobs,
@@ -212,8 +217,45 @@ std::vector<SqueueRow> ParseSqueue(const std::string& text) {
 bool IsLiveSlurmState(const std::string& state) {
   constexpr std::string_view kFinal =
       " COMPLETED FAILED CANCELLED TIMEOUT NODE_FAIL OUT_OF_MEMORY PREEMPTED BOOT_FAIL DEADLINE REVOKED ";
-  return kFinal.find(" " + state + " ") == std::string_view::npos;
+  return !HasWord(kFinal, state);
 }
+
+std::string WhySlurmEnded(const AbsPath& run, const std::string& state, const std::string& reason) {
+  const std::string word = state.substr(0, state.find(' '));
+  const auto ended = [&](const std::string& what_to_do) {
+    return fmt::format("Slurm ended it with {}: {}", word, what_to_do);
+  };
+  const auto raise = [&](const char* key) {
+    return ended(fmt::format("raise '{}' in extra.ptpkg.resources of its recipe, and start a new run", key));
+  };
+  const std::string resume = fmt::format("'ptpkg matrix resume {}'", ShellQuote({run.str()}));
+  if (reason == "DependencyNeverSatisfied") return "Slurm withdrew it: a job that it needs has not passed";
+  if (HasWord(" TIMEOUT ", word)) return raise("minutes");
+  if (HasWord(" OUT_OF_MEMORY ", word)) return raise("memory");
+  if (HasWord(" DEADLINE ", word)) return ended("remove the deadline of --sbatch, and start a new run");
+  if (HasWord(" NODE_FAIL BOOT_FAIL ", word)) return ended("its machine failed; continue with " + resume);
+  if (HasWord(" PREEMPTED ", word)) return ended("another job took its machine; continue with " + resume);
+  if (HasWord(" CANCELLED REVOKED ", word)) return ended("it was withdrawn; continue with " + resume);
+  return "";
+}
+
+std::string SlurmJobOf(const std::string& worker) {
+  constexpr std::string_view kMark = ", Slurm job ";
+  const std::size_t at = worker.rfind(kMark);
+  const std::string id = at == std::string::npos ? "" : worker.substr(at + kMark.size());
+  return id.find_first_not_of("0123456789_") == std::string::npos ? id : "";
+}
+
+std::map<std::string, std::string> ParseSacct(const std::string& text) {
+  std::map<std::string, std::string> states;
+  for (const std::string& line : SplitLines(text)) {
+    const std::vector<std::string> words = Split(line, '|');
+    if (words.size() == 2) states.insert_or_assign(words[0], words[1]);
+  }
+  return states;
+}
+
+std::string SlurmPattern(const AbsPath& path) { return ReplaceAll(path.str(), "%", "%%"); }
 
 std::vector<SinfoRow> ParseSinfo(const std::string& text) {
   constexpr std::size_t kFields = 5;

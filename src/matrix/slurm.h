@@ -62,6 +62,17 @@ inline constexpr const char* kSqueueFormat = "%F|%K|%T|%r|%N|%k";
 std::vector<SqueueRow> ParseSqueue(const std::string& text);
 /// True for a state in which Slurm will still run the job, or does. A word that is not known counts as one.
 bool IsLiveSlurmState(const std::string& state);
+/// Why Slurm ended a job of `run`, and what to change: "Slurm ended it with TIMEOUT: raise 'minutes' …". ""
+/// for a state in which the job ended by itself, or still runs. `state`: its first word counts, as sacct
+/// prints "CANCELLED by 1000".
+std::string WhySlurmEnded(const AbsPath& run, const std::string& state, const std::string& reason);
+/// Slurm's number in the worker of an attempt: "12_3" of "host h1, process 5, Slurm job 12_3"; "" without
+/// one.
+std::string SlurmJobOf(const std::string& worker);
+/// States by the job's number, of `sacct -n -X -P -o JobID,State`.
+std::map<std::string, std::string> ParseSacct(const std::string& text);
+/// `path` as a part of a file name pattern of sbatch, in which '%' is special.
+std::string SlurmPattern(const AbsPath& path);
 
 /// A line of `sinfo -h -N -o kSinfoFormat`: a node in a partition.
 struct SinfoRow {

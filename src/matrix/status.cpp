@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/core.h>
 
 namespace ptpkg::matrix {
 
@@ -29,14 +30,19 @@ JobStatus StatusOf(const Job& job, const std::vector<AttemptState>& attempts, co
                    .attempts = attempts.size(),
                    .expected_seconds = job.expected_seconds,
                    .engine = engine};
-  if (attempts.empty()) return status;
+  if (attempts.empty()) {
+    AddEngineEnd(engine.ended, status);
+    return status;
+  }
   const AttemptState& last = attempts.back();
   status.worker = last.worker;
   status.started_s = last.started_s;
-  if (!last.end) return status;
-  status.seconds = last.end->seconds;
-  status.cached = last.end->IsCached();
-  status.error = last.end->error;
+  if (last.end) {
+    status.seconds = last.end->seconds;
+    status.cached = last.end->IsCached();
+    status.error = last.end->error;
+  }
+  AddEngineEnd(engine.ended, status);
   return status;
 }
 
@@ -94,6 +100,12 @@ Result<std::vector<std::vector<AttemptState>>> ReadAllAttempts(Env& env, const R
     all.push_back(std::move(attempts));
   }
   return all;
+}
+
+void AddEngineEnd(const std::string& ended, JobStatus& job) {
+  if (ended.empty() || job.state == JobState::kPassed) return;
+  job.engine.ended = ended;
+  job.error = job.error.empty() ? ended : fmt::format("{}; {}", ended, job.error);
 }
 
 Result<RunStatus> ReadStatus(Env& env, const Run& run,

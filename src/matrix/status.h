@@ -30,6 +30,7 @@ struct EngineJob {
   std::string id = {};      ///< "12_3"
   std::string state = {};   ///< In the engine's words.
   std::string reason = {};  ///< Why it waits, in the engine's words.
+  std::string ended = {};   ///< Why the engine ended it, and what to change; "": it did not.
 };
 
 struct JobStatus {
@@ -41,7 +42,7 @@ struct JobStatus {
   double seconds = 0;           ///< Time of the last attempt that ended.
   double expected_seconds = 0;  ///< By earlier runs; 0: unknown.
   bool cached = false;          ///< Passed, and nothing had to run.
-  std::string error = {};
+  std::string error = {};       ///< Why the engine ended it, and the failure of the last attempt.
   EngineJob engine = {};
 };
 
@@ -63,6 +64,9 @@ struct RunStatus {
 /// whether the process that starts the jobs still runs. Errors: kIo.
 Result<RunStatus> ReadStatus(Env& env, const Run& run,
                              const std::optional<std::map<std::string, EngineJob>>& engine, bool alive);
+
+/// Adds why the engine ended the job to its error. Does nothing for a job that has passed.
+void AddEngineEnd(const std::string& ended, JobStatus& job);
 
 Json StatusToJson(const Run& run, const RunStatus& status);
 

@@ -78,30 +78,32 @@ Result<ExitCode> FinishLocal(Context& context, const pipeline::MatrixOutcome& ou
           failed->id));
 }
 
-/// The recipes and their options as typed: a CI job plans again with them.
-std::vector<std::string> ArgumentsOf(const MatrixFlags& flags) {
-  std::vector<std::string> words = flags.recipe.recipes;
-  for (const auto& [name, values] :
-       {std::pair("--variants", &flags.recipe.variant_files), std::pair("--select", &flags.recipe.select),
-        std::pair("--source", &flags.recipe.sources), std::pair("--format", &flags.formats)}) {
-    for (const std::string& value : *values) words.push_back(fmt::format("{}={}", name, value));
+/// Options that say something about this machine, where the jobs of the engine run on others.
+Result<void> RefuseOptionsOfThisMachine(const Context& context, const MatrixFlags& flags) {
+  const std::string& engine = flags.request.engine;
+  const std::set<std::string>& common = context.flags().given;
+  if (engine != "local" && common.contains("--jobs")) {
+    return Error(ErrorCode::kUsage, fmt::format("--jobs applies to --on local, not to --on {}", engine))
+        .WithHint("set 'cores' in extra.ptpkg.resources of the recipe");
   }
-  // Only from the line: what it leaves out, the configuration files of the job's own checkout may set.
-  for (const auto& [name, value] :
-       {std::pair("--env", &flags.recipe.host_env), std::pair("--test", &flags.test)}) {
-    if (flags.given.contains(name)) words.push_back(fmt::format("{}={}", name, *value));
+  if (engine != "github" || pipeline::PlansInWorkflow(context.env())) return Ok();
+  for (const auto& [name, given] : {std::pair("--output", flags.recipe.output != RecipeFlags{}.output),
+                                    std::pair("--cache-dir", common.contains("--cache-dir"))}) {
+    if (!given) continue;
+    return Error(ErrorCode::kUsage, fmt::format("{} does not apply to --on github", name))
+        .WithHint("leave it out: jobs keep 'dist' and 'cache' beside their checkout, and upload them");
   }
-  for (const auto& [name, given] :
-       {std::pair("--offline", flags.recipe.offline), std::pair("--ccache", flags.ccache),
-        std::pair("--no-preflight", flags.no_preflight)}) {
-    if (given) words.emplace_back(name);
-  }
-  return words;
+  return Ok();
 }
 
 Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFlags& flags) {
+  PTPKG_CHECK(RefuseOptionsOfThisMachine(context, flags));
   pipeline::MatrixRequest request = flags.request;
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
+  for (const std::string& text : flags.recipe.sources) {
+    PTPKG_TRY(auto assignment, SplitAssignment("--source", text));
+    request.sources.push_back(std::move(assignment));
+  }
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));
   request.build.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
   request.build.preflight = !flags.no_preflight;
@@ -110,7 +112,6 @@ Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFl
   // This file, and not the first ptpkg on a machine's PATH: a job refuses the run of another version.
   PTPKG_TRY(request.program, OwnPath(context));
   request.version = VersionOfRun();
-  request.arguments = ArgumentsOf(flags);
   return request;
 }
 
@@ -155,10 +156,15 @@ Result<ExitCode> Start(Context& context, const MatrixFlags& flags) {
 constexpr std::array<std::string_view, 4> kActions = {"status", "logs", "cancel", "resume"};
 
 /// An option that an action would not read.
-Result<void> RefuseRunOptions(const MatrixFlags& flags, const std::string& action) {
-  for (const std::string& name : flags.given) {
+Result<void> RefuseRunOptions(const Context& context, const MatrixFlags& flags, const std::string& action) {
+  std::set<std::string> given = flags.given;
+  for (const char* common : {"--cache-dir", "--jobs"}) {
+    if (context.flags().given.contains(common)) given.insert(common);
+  }
+  for (const std::string& name : given) {
     // The one option that is about a run and not about its start.
     if (action == "status" && name == "--html") continue;
+    if (action == "resume" && name == "--jobs") continue;
     return Error(ErrorCode::kUsage, fmt::format("'ptpkg matrix {}' does not take {}", action, name))
         .WithHint("the run has its settings since it was started");
   }
@@ -168,7 +174,7 @@ Result<void> RefuseRunOptions(const MatrixFlags& flags, const std::string& actio
 Result<ExitCode> Act(Context& context, const MatrixFlags& flags) {
   const std::vector<std::string>& words = flags.recipe.recipes;
   const std::string& action = words.front();
-  PTPKG_CHECK(RefuseRunOptions(flags, action));
+  PTPKG_CHECK(RefuseRunOptions(context, flags, action));
   // The parser has one list for recipes and for the words of an action, so their number is checked here.
   const std::size_t expected = action == "logs" ? 3 : 2;
   if (words.size() != expected) {
@@ -176,7 +182,8 @@ Result<ExitCode> Act(Context& context, const MatrixFlags& flags) {
                                                 action == "logs" ? "a run and a job" : "one run"))
         .WithHint(fmt::format("ptpkg matrix {} RUN{}", action, action == "logs" ? " JOB" : ""));
   }
-  pipeline::RunRequest request{.version = VersionOfRun()};
+  pipeline::RunRequest request{.version = VersionOfRun(),
+                               .has_jobs = context.flags().given.contains("--jobs")};
   PTPKG_TRY(request.run, context.Path(words[1]));
   PTPKG_TRY(request.program, OwnPath(context));
   if (action == "logs") {

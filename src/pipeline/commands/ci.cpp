@@ -10,15 +10,6 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// The repository that the service checks out.
-Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe) {
-  for (AbsPath folder = recipe;; folder = folder.Parent()) {
-    PTPKG_TRY(const bool found, Exists(env.fs, folder / ".git"));
-    if (found) return folder;
-    if (folder == folder.Parent()) return env.cwd;
-  }
-}
-
 /// The file at the workflow's path, and whether it may be replaced.
 struct Present {
   bool there = false;

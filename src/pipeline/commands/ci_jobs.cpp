@@ -71,7 +71,7 @@ Result<void> AddSources(const CiInputs& inputs, const CiRecipe& recipe, const Va
     BuildRequest one;
     PTPKG_CHECK(AddSource(inputs.env, name, value, one));
     if (!CheckSources(one, own)) continue;
-    PTPKG_TRY(const std::string word, SourceWord(inputs, name, value));
+    PTPKG_TRY(const std::string word, SourceWord(inputs.env, inputs.root, name, value));
     arguments.push_back(word);
   }
   return Ok();
@@ -182,11 +182,12 @@ Result<PlannedStage> PlanStage(const CiInputs& inputs, const CiRecipe& recipe, s
   return planned;
 }
 
-Result<std::string> SourceWord(const CiInputs& inputs, const std::string& name, const std::string& value) {
+Result<std::string> SourceWord(Env& env, const AbsPath& root, const std::string& name,
+                               const std::string& value) {
   PTPKG_CHECK(CheckSingleLine("--source", fmt::format("{}={}", name, value)));
-  PTPKG_TRY(const source::Override taken, source::ParseOverride(inputs.env, value));
+  PTPKG_TRY(const source::Override taken, source::ParseOverride(env, value));
   if (const auto* path = std::get_if<AbsPath>(&taken)) {
-    PTPKG_TRY(const std::string word, CommandWord(*path, inputs.root));
+    PTPKG_TRY(const std::string word, CommandWord(*path, root));
     return fmt::format("--source={}={}", name, word);
   }
   if (value.find("://") == std::string::npos) {

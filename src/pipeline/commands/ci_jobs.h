@@ -45,7 +45,8 @@ Result<PlannedStage> PlanStage(const CiInputs& inputs, const CiRecipe& recipe, s
 
 /// "--source=NAME=VALUE" with a VALUE that a job finds. Errors: kUsage, kInvalidInput; as
 /// source::ParseOverride.
-Result<std::string> SourceWord(const CiInputs& inputs, const std::string& name, const std::string& value);
+Result<std::string> SourceWord(Env& env, const AbsPath& root, const std::string& name,
+                               const std::string& value);
 
 /// The text of the last rule for all jobs; "": none.
 std::string TextForAll(const std::vector<CiRule>& rules);

@@ -62,26 +62,6 @@ Result<void> CheckWords(const ci::Workflow& workflow) {
   return Ok();
 }
 
-/// Arguments of `ptpkg build` in all jobs.
-Result<std::vector<std::string>> CommonArguments(const BuildRequest& build, const AbsPath& root) {
-  std::vector<std::string> words;
-  for (const AbsPath& file : build.variant_files) {
-    PTPKG_TRY(const std::string word, CommandWord(file, root));
-    words.push_back("--variants=" + word);
-  }
-  std::vector<std::string> formats;
-  for (const ArtifactFormat format : build.formats) formats.emplace_back(ArtifactFormatName(format));
-  if (!formats.empty()) words.push_back("--format=" + Join(formats, ","));
-  constexpr std::array kHostEnvs = {std::pair{builder::HostEnv::kSystem, "--env=system"},
-                                    std::pair{builder::HostEnv::kConda, "--env=conda"},
-                                    std::pair{builder::HostEnv::kWheels, "--env=wheels"}};
-  for (const auto& [host_env, word] : kHostEnvs) {
-    if (build.host_env == host_env) words.emplace_back(word);
-  }
-  if (!build.test) words.emplace_back("--test=skip");
-  return words;
-}
-
 /// Refuses a rule that fits no job.
 Result<void> CheckRules(const char* option, const std::vector<CiRule>& rules,
                         const std::set<const CiRule*>& used) {
@@ -156,7 +136,7 @@ Result<std::vector<std::string>> CommandArguments(const CiInputs& inputs,
     for (const std::string& value : values) words.push_back(fmt::format("--select={}={}", key, value));
   }
   for (const auto& [name, value] : request.sources) {
-    PTPKG_TRY(std::string word, SourceWord(inputs, name, value));
+    PTPKG_TRY(std::string word, SourceWord(inputs.env, inputs.root, name, value));
     words.push_back(std::move(word));
   }
   words.insert(words.end(), target.begin(), target.end());
@@ -227,6 +207,33 @@ Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root
   PTPKG_TRY(workflow.arguments, CommandArguments(inputs, stages.recipe_words, target));
   PTPKG_CHECK(CheckWords(workflow));
   return std::move(stages.planned);
+}
+
+Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe) {
+  for (AbsPath folder = recipe;; folder = folder.Parent()) {
+    PTPKG_TRY(const bool found, Exists(env.fs, folder / ".git"));
+    if (found) return folder;
+    if (folder == folder.Parent()) return env.cwd;
+  }
+}
+
+Result<std::vector<std::string>> CommonArguments(const BuildRequest& build, const AbsPath& root) {
+  std::vector<std::string> words;
+  for (const AbsPath& file : build.variant_files) {
+    PTPKG_TRY(const std::string word, CommandWord(file, root));
+    words.push_back("--variants=" + word);
+  }
+  std::vector<std::string> formats;
+  for (const ArtifactFormat format : build.formats) formats.emplace_back(ArtifactFormatName(format));
+  if (!formats.empty()) words.push_back("--format=" + Join(formats, ","));
+  constexpr std::array kHostEnvs = {std::pair{builder::HostEnv::kSystem, "--env=system"},
+                                    std::pair{builder::HostEnv::kConda, "--env=conda"},
+                                    std::pair{builder::HostEnv::kWheels, "--env=wheels"}};
+  for (const auto& [host_env, word] : kHostEnvs) {
+    if (build.host_env == host_env) words.emplace_back(word);
+  }
+  if (!build.test) words.emplace_back("--test=skip");
+  return words;
 }
 
 Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root) {

@@ -16,6 +16,13 @@ struct PlannedCi {
 /// `root`: base of relative paths. The workflow's `arguments` lack --output. Errors: as WriteCi.
 Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root);
 
+/// The repository that the service checks out: the one that holds the recipe, else the working directory.
+Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe);
+
+/// Arguments for the variant files, formats, environment and tests of `build`, from `root`. Errors: as
+/// CommandWord.
+Result<std::vector<std::string>> CommonArguments(const BuildRequest& build, const AbsPath& root);
+
 /// `path` as a word of a command in `root`: never one that begins with '-'. Errors: kUsage (not below
 /// `root`).
 Result<std::string> CommandWord(const AbsPath& path, const AbsPath& root);

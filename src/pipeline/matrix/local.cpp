@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "matrix/attempt.h"
-#include "support/files/lease.h"
+#include "pipeline/matrix/run_job.h"
+#include "support/digest/hash.h"
 #include "support/process/machine.h"
 
 namespace ptpkg::pipeline {
@@ -107,24 +108,35 @@ class LocalEngine {
     changed_.notify_all();
   }
 
+  /// A number that no other process has had, on any machine: the kernel gives process ids again.
+  [[nodiscard]] std::string NumberOf(const matrix::Job& job) const {
+    constexpr std::size_t kDigits = 16;
+    KeyHasher hasher;
+    for (const char* file : {"/proc/sys/kernel/random/boot_id", "/proc/self/stat"}) {
+      const Result<std::string> text = ReadFile(env_.fs, AbsPath::Literal(file));
+      hasher.Add(file, text ? *text : "");
+    }
+    hasher.Add("job", job.id);
+    hasher.Add("time", std::to_string(env_.clock.WallNow().time_since_epoch().count()));
+    return hasher.Finish().Hex().substr(0, kDigits);
+  }
+
   bool RunProcess(const matrix::Job& job, const Share& share, Task& task) {
+    const std::string number = NumberOf(job);
     Command command{.argv = {options_.program.str(), "run-node", run_.folder.str(), job.id, "--jobs",
                              std::to_string(share.cores), "--no-config", "--log-format", "plain"},
                     .env = env_.variables,
                     .cwd = run_.folder,
                     .log_file = run_.LogFile(job),
                     .cancel = &env_.cancel};
+    command.env.insert_or_assign(kLocalJobVariable, number);
     const Result<ExitStatus> ended = env_.process.Run(command);
     if (!ended && ended.error().code() != ErrorCode::kCancelled) env_.reporter.Warn(ended.error().message());
     const Result<std::vector<matrix::AttemptState>> attempts = matrix::ReadAttempts(env_, run_, job);
     if (!attempts || attempts->empty() || !attempts->back().end) {
       const std::string how = ended ? HowItDied(job, *ended) : ended.error().message();
       if (ended) env_.reporter.Warn(how);
-      // Its process and all that it started are dead: the next attempt need not wait for the lease.
-      if (attempts && !attempts->empty()) {
-        static_cast<void>(matrix::EndDeadAttempt(env_, run_, job, attempts->back().number,
-                                                 {.end = matrix::JobEnd::kStopped, .error = how}));
-      }
+      if (attempts) EndAttemptOf(number, job, *attempts, how);
       return false;
     }
     const matrix::JobRecord& record = *attempts->back().end;
@@ -135,6 +147,18 @@ class LocalEngine {
       task.Done();
     }
     return true;
+  }
+
+  /// The process of this number and all that it started are dead: the next attempt need not wait for the
+  /// lease. Attempts of other processes are left alone, because these may be alive.
+  void EndAttemptOf(const std::string& number, const matrix::Job& job,
+                    const std::vector<matrix::AttemptState>& attempts, const std::string& how) {
+    for (const matrix::AttemptState& attempt : attempts) {
+      if (attempt.end || !attempt.worker.ends_with(LocalJobMark(number))) continue;
+      const Result<void> written = matrix::EndDeadAttempt(env_, run_, job, attempt.number,
+                                                          {.end = matrix::JobEnd::kStopped, .error = how});
+      if (!written) env_.reporter.Warn(written.error().message());
+    }
   }
 
   static std::string HowItDied(const matrix::Job& job, const ExitStatus& ended) {
@@ -155,32 +179,10 @@ class LocalEngine {
   std::size_t running_ = 0;
 };
 
-/// Leased while a process is in RunLocal.
-AbsPath EngineFolder(const matrix::Run& run) { return run.folder / "local"; }
-
 }  // namespace
 
 Result<void> RunLocal(Env& env, const matrix::Run& run, const LocalOptions& options) {
-  PTPKG_CHECK(env.fs.MakeDirs(EngineFolder(run)));
-  std::optional<Lease> lease;
-  for (int i = 0; i < 20 && !lease; ++i) {  // a call of status holds it for a moment
-    if (i > 0) PTPKG_CHECK(SleepUnlessCancelled(env.clock, std::chrono::milliseconds(50), env.cancel));
-    PTPKG_TRY(std::optional<Lease> tried, Lease::Try(env.fs, EngineFolder(run), LockKind::kExclusive));
-    if (tried) lease.emplace(*std::move(tried));
-  }
-  if (!lease) {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("another process already runs the jobs of '{}'", run.folder.str()))
-        .WithHint(fmt::format("look at it with 'ptpkg matrix status {}'", run.folder.str()));
-  }
   return LocalEngine(env, run, options).Run();
-}
-
-Result<bool> IsRunningLocally(Env& env, const matrix::Run& run) {
-  PTPKG_TRY(const bool there, Exists(env.fs, EngineFolder(run)));
-  if (!there) return false;
-  PTPKG_TRY(const std::optional<Lease> lease, Lease::Try(env.fs, EngineFolder(run), LockKind::kShared));
-  return !lease.has_value();
 }
 
 }  // namespace ptpkg::pipeline

@@ -15,11 +15,8 @@ struct LocalOptions {
 
 /// Runs jobs as soon as those that they need have passed. Jobs share env.jobs cores and the free memory; one
 /// that asks for more than the machine has runs alone. One GPU job runs at a time. Independent jobs go on
-/// after a failure. The records say how the jobs ended. Errors: kIo, kCancelled, kRefused when another
-/// process runs these jobs.
+/// after a failure. The records say how the jobs ended. REQUIRES: the caller has the lease of LeaseRun.
+/// Errors: kIo, kCancelled.
 Result<void> RunLocal(Env& env, const matrix::Run& run, const LocalOptions& options);
-
-/// True while a process is in RunLocal for this run.
-Result<bool> IsRunningLocally(Env& env, const matrix::Run& run);
 
 }  // namespace ptpkg::pipeline

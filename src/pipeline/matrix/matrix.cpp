@@ -6,13 +6,12 @@
 #include <map>
 #include <set>
 
-#include "matrix/hosted.h"
-#include "pipeline/commands/ci_workflow.h"
+#include "pipeline/matrix/hosted_run.h"
 #include "pipeline/matrix/local.h"
-#include "pipeline/matrix/run_job.h"
 #include "pipeline/matrix/slurm_engine.h"
 #include "publish/output/output_folder.h"
 #include "support/digest/hash.h"
+#include "support/process/process.h"
 #include "support/text/text.h"
 
 namespace ptpkg::pipeline {
@@ -57,14 +56,17 @@ std::string NewKey(Env& env, const graph::Plan& plan) {
 }
 
 /// Errors: kUsage for a word that does not begin with "--", or an option that ptpkg sets itself: without its
-/// comment, for example, a submission is not found again.
+/// comment, for example, a submission is not found again, and jobs of another cluster are not either. sbatch
+/// also takes the beginning of a name: "--comm".
 Result<void> CheckSbatchOption(const std::string& option) {
-  static constexpr std::array<std::string_view, 13> kOwn = {
-      "--parsable", "--export", "--open-mode", "--requeue", "--no-requeue", "--kill-on-invalid-dep",
-      "--comment",  "--array",  "--chdir",     "--output",  "--wait",       "--dependency",
-      "--wrap"};
+  static constexpr std::array<std::string_view, 15> kOwn = {
+      "--parsable", "--export",   "--open-mode", "--requeue", "--no-requeue", "--kill-on-invalid-dep",
+      "--comment",  "--array",    "--chdir",     "--output",  "--wait",       "--dependency",
+      "--wrap",     "--clusters", "--partition"};
   const std::string name = option.substr(0, option.find('='));
-  if (option.starts_with("--") && std::find(kOwn.begin(), kOwn.end(), name) == kOwn.end()) return Ok();
+  const bool is_own =
+      std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view own) { return own.starts_with(name); });
+  if (option.starts_with("--") && !is_own) return Ok();
   return Error(ErrorCode::kUsage, fmt::format("--sbatch cannot take '{}'", option))
       .WithHint("give a long option that ptpkg does not set itself: --sbatch=--account=NAME");
 }
@@ -76,13 +78,13 @@ Result<void> CheckRequest(const MatrixRequest& request) {
   };
   const bool slurm = request.engine == "slurm";
   const bool kubernetes = request.engine == "kubernetes";
-  const bool hosted = kubernetes || request.engine == "github" || request.engine == "gitlab";
+  const bool ci = request.engine == "github" || request.engine == "gitlab";
   if (!slurm && !request.partition.empty()) return refuse("--partition", "slurm");
   if (!slurm && !request.engine_options.empty()) return refuse("--sbatch", "slurm");
   if (!kubernetes && !request.volume.empty()) return refuse("--volume", "kubernetes");
   for (const std::string& option : request.engine_options) PTPKG_CHECK(CheckSbatchOption(option));
-  if (!hosted && !request.image.empty()) return refuse("--image", "github, gitlab and kubernetes");
-  if (!hosted && !request.labels.empty()) return refuse("--runner", "github and gitlab");
+  if (!ci && !kubernetes && !request.image.empty()) return refuse("--image", "github, gitlab and kubernetes");
+  if (!ci && !request.labels.empty()) return refuse("--runner", "github and gitlab");
   return Ok();
 }
 
@@ -120,14 +122,21 @@ Result<PlannedRun> PlanRun(Env& env, const MatrixRequest& request) {
   return result;
 }
 
-Result<matrix::RunStatus> StatusOf(Env& env, const matrix::Run& run) {
+/// `alive`: a process runs the jobs of a run with the engine "local".
+Result<matrix::RunStatus> ReadStatusOf(Env& env, const matrix::Run& run, bool alive) {
   if (run.settings.engine == "slurm") {
     PTPKG_TRY(const auto engine, AskSlurm(env, run));
-    return matrix::ReadStatus(env, run, engine, false);
+    PTPKG_TRY(matrix::RunStatus status, matrix::ReadStatus(env, run, engine, false));
+    AskAccounting(env, run, status);
+    return status;
   }
-  if (run.settings.engine != "local") return matrix::ReadStatus(env, run, std::nullopt, true);
-  PTPKG_TRY(const bool alive, IsRunningLocally(env, run));
-  return matrix::ReadStatus(env, run, std::nullopt, alive);
+  return matrix::ReadStatus(env, run, std::nullopt, run.settings.engine != "local" || alive);
+}
+
+Result<matrix::RunStatus> StatusOf(Env& env, const matrix::Run& run) {
+  if (run.settings.engine != "local") return ReadStatusOf(env, run, false);
+  PTPKG_TRY(const bool alive, matrix::IsRunLeased(env, run));
+  return ReadStatusOf(env, run, alive);
 }
 
 std::set<std::size_t> AllJobs(const matrix::JobGraph& graph) {
@@ -169,41 +178,6 @@ Result<void> HandOver(Env& env, const std::string& program, const std::set<std::
   return RunLocal(env, outcome.run, {.program = path, .jobs = jobs});
 }
 
-/// "CLAIM:PATH" of --volume. Errors: kUsage; also for a run, cache or output directory outside of PATH.
-Result<std::pair<std::string, AbsPath>> ReadVolume(const std::string& volume, const matrix::Run& run) {
-  const std::size_t colon = volume.find(':');
-  const auto path = colon == std::string::npos ? Result<AbsPath>(Error(ErrorCode::kUsage, ""))
-                                               : AbsPath::Parse(std::string_view(volume).substr(colon + 1));
-  if (colon == 0 || !path) {
-    return Error(ErrorCode::kUsage, fmt::format("--volume '{}' is not CLAIM:PATH", volume))
-        .WithHint("name the claim of the shared volume and its mount point: --volume ptpkg:/shared");
-  }
-  for (const AbsPath& shared : {run.folder, run.settings.cache, run.settings.output}) {
-    if (shared.IsWithin(*path)) continue;
-    return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' is not on the volume at '{}'", shared.str(), path->str()))
-        .WithHint("choose --run, --output and --cache-dir below the mount point");
-  }
-  return std::pair(volume.substr(0, colon), *path);
-}
-
-Result<std::vector<matrix::HostedFile>> HostedFiles(const MatrixRequest& request, const matrix::Run& run) {
-  matrix::HostedRequest hosted{.arguments = request.arguments,
-                               .image = request.image,
-                               .labels = request.labels,
-                               .program = request.program};
-  for (const std::string& word : request.arguments) PTPKG_CHECK(CheckSingleLine("the argument", word));
-  if (request.engine == "github") return matrix::GithubFiles(run, hosted);
-  if (request.engine == "gitlab") return matrix::GitlabFiles(run, hosted);
-  if (request.engine != "kubernetes") return std::vector<matrix::HostedFile>();
-  if (request.image.empty() || request.volume.empty())
-    return Error(ErrorCode::kUsage, "--on kubernetes needs --image and --volume");
-  PTPKG_TRY(const auto volume, ReadVolume(request.volume, run));
-  hosted.claim = volume.first;
-  hosted.mount = volume.second;
-  return matrix::KubernetesFiles(run, hosted);
-}
-
 /// Writes the files of engines that ptpkg does not call. The description of the run serves any other engine.
 Result<std::vector<AbsPath>> WriteHosted(Env& env, const matrix::Run& run,
                                          const std::vector<matrix::HostedFile>& files) {
@@ -220,6 +194,47 @@ Result<std::vector<AbsPath>> WriteHosted(Env& env, const matrix::Run& run,
 
 /// Engines that run jobs; for the others, ptpkg only writes files.
 bool RunsJobs(const std::string& engine) { return engine == "local" || engine == "slurm"; }
+/// Engines whose machines share no directory.
+bool IsCi(const std::string& engine) { return engine == "github" || engine == "gitlab"; }
+
+/// Starts the jobs of a run that have to run again. REQUIRES: the lease of the run.
+Result<void> StartAgain(Env& env, const RunRequest& request, MatrixOutcome& outcome) {
+  PTPKG_TRY(outcome.status, ReadStatusOf(env, outcome.run, false));
+  const bool queued = std::any_of(outcome.status.jobs.begin(), outcome.status.jobs.end(),
+                                  [](const matrix::JobStatus& job) { return job.engine.queued; });
+  if (queued || outcome.status.Count(matrix::JobState::kRunning) > 0) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("jobs of '{}' are still queued or running", request.run.str()))
+        .WithHint(
+            fmt::format("wait for them, or stop them with 'ptpkg matrix cancel {}'", request.run.str()));
+  }
+  PTPKG_TRY(const auto attempts, matrix::ReadAllAttempts(env, outcome.run));
+  const std::set<std::size_t> jobs = matrix::JobsToRun(outcome.run, attempts);
+  PTPKG_CHECK(CheckJobs(env, outcome.run, jobs));
+  if (outcome.status.cancelled) PTPKG_CHECK(env.fs.Remove(outcome.run.CancelFile()));
+  return HandOver(env, request.program, jobs, outcome);
+}
+
+/// For engines that ptpkg does not call. Errors: kUsage for a run that is not cancelled.
+Result<void> LiftCancellation(Env& env, const matrix::Run& run) {
+  PTPKG_TRY(const bool cancelled, Exists(env.fs, run.CancelFile()));
+  const std::string& engine = run.settings.engine;
+  const std::string shown = ShellQuote({run.folder.str()});
+  std::string how = fmt::format("start each job with 'ptpkg run-node {} JOB'", shown);
+  if (engine == "kubernetes") {
+    how = fmt::format("remove its Jobs with 'kubectl delete jobs -l ptpkg/run={}', and start {}",
+                      run.settings.key, ShellQuote({(run.folder / "kubernetes/run.sh").str()}));
+  }
+  if (IsCi(engine)) how = "start the workflow or pipeline again in that service";
+  if (!cancelled) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' was written for {}, which runs its jobs", run.folder.str(), engine))
+        .WithHint(how);
+  }
+  PTPKG_CHECK(env.fs.Remove(run.CancelFile()));
+  env.reporter.Note(fmt::format("'{}' is not cancelled any more; {}", run.folder.str(), how));
+  return Ok();
+}
 
 }  // namespace
 
@@ -231,13 +246,15 @@ Result<MatrixOutcome> StartMatrix(Env& env, const MatrixRequest& request) {
   MatrixOutcome outcome{.run = planned.run, .skipped = planned.skipped};
   if (request.dry_run) return outcome;
   const std::set<std::size_t> jobs = AllJobs(outcome.run.graph);
-  PTPKG_TRY(const std::vector<matrix::HostedFile> files, HostedFiles(request, outcome.run));
+  PTPKG_TRY(const std::vector<matrix::HostedFile> files, HostedFiles(env, request, outcome.run));
   if (RunsJobs(request.engine)) PTPKG_CHECK(CheckJobs(env, outcome.run, jobs));
-  PTPKG_CHECK(matrix::CreateRun(env, outcome.run, planned.plan));
-  if (RunsJobs(request.engine)) {
-    PTPKG_CHECK(HandOver(env, request.program, jobs, outcome));
-  } else {
-    PTPKG_TRY(outcome.files, WriteHosted(env, outcome.run, files));
+  {
+    PTPKG_TRY(const Lease lease, matrix::CreateRun(env, outcome.run, planned.plan));
+    if (RunsJobs(request.engine)) {
+      PTPKG_CHECK(HandOver(env, request.program, jobs, outcome));
+    } else {
+      PTPKG_TRY(outcome.files, WriteHosted(env, outcome.run, files));
+    }
   }
   PTPKG_TRY(outcome.status, StatusOf(env, outcome.run));
   return outcome;
@@ -252,6 +269,11 @@ Result<MatrixOutcome> MatrixStatus(Env& env, const RunRequest& request) {
 
 Result<MatrixOutcome> CancelMatrix(Env& env, const RunRequest& request) {
   PTPKG_TRY(const matrix::Run run, matrix::OpenRun(env, request.run, request.version));
+  if (IsCi(run.settings.engine)) {
+    return Error(ErrorCode::kUnsupported, fmt::format("'{}' was written for {}, whose jobs don't see it",
+                                                      request.run.str(), run.settings.engine))
+        .WithHint("cancel the workflow or pipeline in that service");
+  }
   PTPKG_CHECK(WriteFile(env.fs, run.CancelFile(), ""));
   if (run.settings.engine == "slurm") PTPKG_CHECK(CancelSlurm(env, run));
   return MatrixStatus(env, request);
@@ -260,24 +282,18 @@ Result<MatrixOutcome> CancelMatrix(Env& env, const RunRequest& request) {
 Result<MatrixOutcome> ResumeMatrix(Env& env, const RunRequest& request) {
   MatrixOutcome outcome;
   PTPKG_TRY(outcome.run, matrix::OpenRun(env, request.run, request.version));
-  PTPKG_TRY(outcome.status, StatusOf(env, outcome.run));
-  if (!RunsJobs(outcome.run.settings.engine)) {
-    return Error(ErrorCode::kUsage, fmt::format("'{}' was written for {}, which runs its jobs",
-                                                request.run.str(), outcome.run.settings.engine));
+  if (request.has_jobs && outcome.run.settings.engine != "local") {
+    return Error(ErrorCode::kUsage, fmt::format("--jobs applies to runs of --on local, not of --on {}",
+                                                outcome.run.settings.engine))
+        .WithHint("set 'cores' in extra.ptpkg.resources of the recipe, and start a new run");
   }
-  const bool queued = std::any_of(outcome.status.jobs.begin(), outcome.status.jobs.end(),
-                                  [](const matrix::JobStatus& job) { return job.engine.queued; });
-  if (queued || outcome.status.Count(matrix::JobState::kRunning) > 0) {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("jobs of '{}' are still queued or running", request.run.str()))
-        .WithHint(
-            fmt::format("wait for them, or stop them with 'ptpkg matrix cancel {}'", request.run.str()));
+  if (RunsJobs(outcome.run.settings.engine)) {
+    // Before the state is read: two calls at once would find the same jobs, and start each of them twice.
+    PTPKG_TRY(const Lease lease, matrix::LeaseRun(env, outcome.run));
+    PTPKG_CHECK(StartAgain(env, request, outcome));
+  } else {
+    PTPKG_CHECK(LiftCancellation(env, outcome.run));
   }
-  PTPKG_TRY(const auto attempts, matrix::ReadAllAttempts(env, outcome.run));
-  const std::set<std::size_t> jobs = matrix::JobsToRun(outcome.run, attempts);
-  PTPKG_CHECK(CheckJobs(env, outcome.run, jobs));
-  if (outcome.status.cancelled) PTPKG_CHECK(env.fs.Remove(outcome.run.CancelFile()));
-  PTPKG_CHECK(HandOver(env, request.program, jobs, outcome));
   PTPKG_TRY(outcome.status, StatusOf(env, outcome.run));
   return outcome;
 }

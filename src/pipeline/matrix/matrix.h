@@ -26,10 +26,14 @@ struct MatrixRequest {
   std::vector<std::string> engine_options = {};  ///< Slurm: further options of sbatch.
   std::string image = {};   ///< Kubernetes, and hosted CI: image of the jobs, with its digest.
   std::string volume = {};  ///< Kubernetes: "CLAIM:PATH", the volume that holds run, cache and output.
-  std::vector<std::string> labels = {};     ///< Hosted CI: labels of the runners.
-  std::vector<std::string> arguments = {};  ///< Hosted CI: of `ptpkg matrix`, with which a job plans again.
-  bool dry_run = false;                     ///< Plan and check, but start and write nothing.
+  std::vector<std::string> labels = {};  ///< Hosted CI: labels of the runners.
+  /// NAME and VALUE of each --source, from which build.sources was made.
+  std::vector<std::pair<std::string, std::string>> sources = {};
+  bool dry_run = false;  ///< Plan and check, but start and write nothing.
 };
+
+/// True in a job of the workflow of "github", which plans again with places of its own.
+bool PlansInWorkflow(const Env& env);
 
 struct MatrixOutcome {
   matrix::Run run = {};
@@ -41,7 +45,8 @@ struct MatrixOutcome {
 /// Plans the recipes, groups the nodes into jobs, writes the directory of the run, and hands the jobs to the
 /// engine. `local` ends when the jobs do, slurm when all are submitted. The others only write files. Errors:
 /// any from PlanBuild, kNotFound (a client of the engine), kCommandFailed, kIo, kAlreadyExists, and these:
-/// - kUsage for an option of another engine
+/// - kUsage for an option of another engine, and as HostedFiles
+/// - kRefused while another process starts or runs jobs of this directory
 /// - kUnsupported for a directory that machines cannot share, or a job that no machine of the cluster can run
 Result<MatrixOutcome> StartMatrix(Env& env, const MatrixRequest& request);
 
@@ -50,6 +55,7 @@ struct RunRequest {
   AbsPath run = AbsPath::Literal("/nonexistent");
   std::string version = {};
   std::string program = {};
+  bool has_jobs = false;  ///< The user gave env.jobs, which only the engine "local" reads.
 };
 
 /// One call to the scheduler, however many jobs there are. Errors: as matrix::OpenRun; kCommandFailed and
@@ -57,11 +63,15 @@ struct RunRequest {
 Result<MatrixOutcome> MatrixStatus(Env& env, const RunRequest& request);
 
 /// Marks the run as cancelled, which ends running jobs within a sixth of their lease, and withdraws the jobs
-/// from the scheduler. Errors: as MatrixStatus.
+/// from the scheduler. Errors: as MatrixStatus, and kUnsupported for GitHub and GitLab, whose jobs don't see
+/// the directory.
 Result<MatrixOutcome> CancelMatrix(Env& env, const RunRequest& request);
 
-/// Runs again what has not passed (matrix::JobsToRun), also after a cancellation. Errors: as StartMatrix;
-/// kRefused while jobs of the run are still running.
+/// Runs again what has not passed (matrix::JobsToRun), also after a cancellation. For "json" and "kubernetes"
+/// it only lifts a cancellation, with a note that says how to start the jobs. Errors: as StartMatrix, and
+/// these:
+/// - kRefused while jobs of the run are still running
+/// - kUsage for a run of another engine, unless there is a cancellation to lift
 Result<MatrixOutcome> ResumeMatrix(Env& env, const RunRequest& request);
 
 /// Output of all attempts of a job. Errors: kNotFound.

@@ -26,12 +26,14 @@ namespace {
 using graph::NodeState;
 using matrix::JobEnd;
 
-/// "host h1, process 4711, Slurm job 12_3": for people.
+/// "host h1, process 4711, Slurm job 12_3": for people, and for the engine that started the process.
 std::string WorkerName(Env& env) {
   const auto host = ReadFile(env.fs, AbsPath::Literal("/proc/sys/kernel/hostname"));
   const auto process = env.fs.ReadLink(AbsPath::Literal("/proc/self"));
-  std::string name = fmt::format("host {}, process {}", host ? std::string(Trim(*host)) : "unknown",
-                                 process ? *process : "unknown");
+  const std::string name = fmt::format("host {}, process {}", host ? std::string(Trim(*host)) : "unknown",
+                                       process ? *process : "unknown");
+  const std::string local = env.Variable(kLocalJobVariable);
+  if (!local.empty()) return name + LocalJobMark(local);
   const std::string array = env.Variable("SLURM_ARRAY_JOB_ID");
   if (!array.empty())
     return name + fmt::format(", Slurm job {}_{}", array, env.Variable("SLURM_ARRAY_TASK_ID"));
@@ -210,13 +212,18 @@ Result<const matrix::Job*> FindJob(const matrix::Run& run, const std::string& id
 }
 
 /// The error of an attempt: why it was stopped from outside counts more than what that did to its nodes.
-std::optional<Error> FailureOf(const Result<JobOutcome>& outcome, const matrix::LeaseKeeper& keeper) {
+/// Slurm signals all processes of a job, so its script can end before this process has its own signal.
+std::optional<Error> FailureOf(Env& env, const Result<JobOutcome>& outcome,
+                               const matrix::LeaseKeeper& keeper) {
+  constexpr std::chrono::milliseconds kSignal{500};
   std::optional<Error> failure;
   if (!outcome) failure = outcome.error();
   if (outcome && outcome->summary.failure) failure = *outcome->summary.failure;
+  if (!failure) return failure;
   const Result<void> kept = keeper.Check();
-  if (failure && !kept) return kept.error();
-  return failure;
+  if (!kept) return kept.error();
+  const Result<void> slept = SleepUnlessCancelled(env.clock, kSignal, env.cancel);
+  return slept ? failure : slept.error();
 }
 
 std::string Described(const Error& error) {
@@ -224,6 +231,8 @@ std::string Described(const Error& error) {
 }
 
 }  // namespace
+
+std::string LocalJobMark(const std::string& number) { return ", local job " + number; }
 
 Result<bool> IsRunFolder(Env& env, const AbsPath& path) {
   const Result<FileStat> stat = env.fs.Stat(path);
@@ -245,18 +254,17 @@ Result<JobOutcome> RunJob(Env& env, const JobRequest& request) {
   JobOutcome done;
   std::optional<Error> failure;
   {
-    const matrix::LeaseKeeper keeper(env, run, attempt, stop);
+    const matrix::TimeLimit limit{.job = job->id, .minutes = job->resources.minutes, .begin = begin};
+    const matrix::LeaseKeeper keeper(env, run, limit, attempt, stop);
     Result<JobOutcome> outcome = RunNodes(here, {run, *job, attempt, keeper});
-    failure = FailureOf(outcome, keeper);
+    failure = FailureOf(env, outcome, keeper);
     if (outcome) done = *std::move(outcome);
-    if (failure && !keeper.Check()) done.record.end = JobEnd::kStopped;
   }
   done.attempt = attempt.number();
   done.record.started_s = wall.count();
   done.record.seconds = std::chrono::duration<double>(env.clock.Now() - begin).count();
   if (failure) {
-    const bool outside = done.record.end == JobEnd::kStopped || IsOutside(failure->code());
-    done.record.end = outside ? JobEnd::kStopped : JobEnd::kFailed;
+    done.record.end = IsOutside(failure->code()) ? JobEnd::kStopped : JobEnd::kFailed;
     done.record.error = Described(*failure);
     done.record.error_code = ErrorCodeName(failure->code());
   }

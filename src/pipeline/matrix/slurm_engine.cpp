@@ -123,7 +123,7 @@ std::vector<std::string> Arguments(const Submission& submission, const matrix::S
       fmt::format("--job-name={}", NameFor(submission.run, batch)),
       fmt::format("--array={}", matrix::SlurmArray(batch)),
       fmt::format("--chdir={}", submission.run.folder.str()),
-      fmt::format("--output={}/{}-%a.out", submission.folder.str(), batch.name),
+      fmt::format("--output={}/{}-%a.out", matrix::SlurmPattern(submission.folder), batch.name),
       fmt::format("--cpus-per-task={}", resources.cores),
       fmt::format("--mem={}M", (resources.memory_bytes + kMegabyte - 1) / kMegabyte)};
   if (resources.gpus > 0) argv.push_back(fmt::format("--gres=gpu:{}", resources.gpus));
@@ -229,9 +229,23 @@ Result<std::map<std::string, std::string>> IndexedJobs(Env& env, const matrix::R
   return jobs;
 }
 
+/// True for a job that did not end well, and that the controller has forgotten.
+bool IsUnexplained(const matrix::JobStatus& job) {
+  using matrix::JobState;
+  const bool ended =
+      job.state == JobState::kFailed || job.state == JobState::kStopped || job.state == JobState::kLost;
+  return ended && job.engine.state.empty() && !matrix::SlurmJobOf(job.worker).empty();
+}
+
 }  // namespace
 
 Result<void> CheckSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs) {
+  if (run.folder.str().find('\\') != std::string::npos) {
+    return Error(ErrorCode::kUsage, fmt::format("'{}' has a backslash, which Slurm takes for its own in the "
+                                                "name of a job's output",
+                                                run.folder.str()))
+        .WithHint("choose another directory with --run");
+  }
   PTPKG_TRY(const std::string nodes, Ask(env, {"sinfo", "-h", "-N", "-o", matrix::kSinfoFormat}));
   return matrix::CheckCluster(run.graph, jobs, matrix::ParseSinfo(nodes),
                               run.settings.engine_settings.value("partition", ""));
@@ -258,12 +272,16 @@ Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const
 }
 
 Result<std::map<std::string, matrix::EngineJob>> AskSlurm(Env& env, const matrix::Run& run) {
-  PTPKG_TRY(const std::vector<matrix::SqueueRow> rows, Queue(env));
+  PTPKG_TRY(std::vector<matrix::SqueueRow> rows, Queue(env));
   PTPKG_TRY(const auto index, IndexedJobs(env, run));
   const std::string prefix = run.settings.key + "/";
+  std::erase_if(rows, [&](const auto& row) { return !row.comment.starts_with(prefix); });
+  // The last submission of a job counts, and Slurm numbers jobs in that order.
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.job.size(), a.job) < std::pair(b.job.size(), b.job);
+  });
   std::map<std::string, matrix::EngineJob> jobs;
   for (const matrix::SqueueRow& row : rows) {
-    if (!row.comment.starts_with(prefix)) continue;
     const auto job = index.find(fmt::format("{}/{}", row.comment.substr(prefix.size()), row.task));
     if (job == index.end()) continue;
     matrix::EngineJob& known = jobs[job->second];
@@ -272,9 +290,28 @@ Result<std::map<std::string, matrix::EngineJob>> AskSlurm(Env& env, const matrix
     known = {.queued = live,
              .id = fmt::format("{}_{}", row.job, row.task),
              .state = row.state,
-             .reason = row.reason};
+             .reason = row.reason,
+             .ended = live ? "" : matrix::WhySlurmEnded(run.folder, row.state, row.reason)};
   }
   return jobs;
+}
+
+void AskAccounting(Env& env, const matrix::Run& run, matrix::RunStatus& status) {
+  std::string ids;
+  for (const matrix::JobStatus& job : status.jobs) {
+    if (IsUnexplained(job)) ids += (ids.empty() ? "" : ",") + matrix::SlurmJobOf(job.worker);
+  }
+  if (ids.empty()) return;
+  const Result<std::string> text = Ask(env, {"sacct", "-n", "-X", "-P", "-o", "JobID,State", "-j", ids});
+  if (!text) return;
+  const std::map<std::string, std::string> states = matrix::ParseSacct(*text);
+  for (matrix::JobStatus& job : status.jobs) {
+    const auto state = states.find(matrix::SlurmJobOf(job.worker));
+    if (!IsUnexplained(job) || state == states.end()) continue;
+    job.engine.id = state->first;
+    job.engine.state = state->second;
+    matrix::AddEngineEnd(matrix::WhySlurmEnded(run.folder, state->second, ""), job);
+  }
 }
 
 Result<void> CancelSlurm(Env& env, const matrix::Run& run) {

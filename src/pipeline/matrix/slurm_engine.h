@@ -11,8 +11,8 @@
 
 namespace ptpkg::pipeline {
 
-/// Compares what `jobs` ask for with the cluster, by one call. Errors: as matrix::CheckCluster; kNotFound,
-/// kCommandFailed.
+/// Compares what `jobs` ask for with the cluster, by one call. Errors: as matrix::CheckCluster, kNotFound,
+/// kCommandFailed, and kUsage for a directory whose name sbatch would not take literally.
 Result<void> CheckSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs);
 
 /// Submits all batches of `jobs` at once, each with its dependencies. A submission that timed out is looked
@@ -23,6 +23,10 @@ Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const
 
 /// Slurm's knowledge of the jobs of the run, by one call. Errors: kNotFound, kCommandFailed, kIo.
 Result<std::map<std::string, matrix::EngineJob>> AskSlurm(Env& env, const matrix::Run& run);
+
+/// Why Slurm ended jobs that its controller has forgotten, after five minutes by default: by one call of
+/// sacct, or none if there are no such jobs. Changes nothing on a cluster without accounting.
+void AskAccounting(Env& env, const matrix::Run& run, matrix::RunStatus& status);
 
 /// Withdraws all jobs of the run, by one call. Errors: as AskSlurm.
 Result<void> CancelSlurm(Env& env, const matrix::Run& run);

@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
+import textwrap
 
 import harness
 from repository import FIXTURES
@@ -32,6 +34,9 @@ class Matrix(harness.Case):
     def ends(self, job: str, run="run") -> list[dict]:
         attempts = sorted((self.scratch / run / "jobs" / job / "attempts").iterdir(), key=lambda path: int(path.name))
         return [json.loads((path / "end.json").read_text()) for path in attempts if (path / "end.json").exists()]
+
+    def packages(self) -> dict[str, pathlib.Path]:
+        return {path.name.split("-")[0]: path for path in (self.scratch / "dist/conda").rglob("*.conda")}
 
     def start(self, *args) -> subprocess.Popen:
         return subprocess.Popen([harness.Settings.ptpkg, *map(str, args)], cwd=self.scratch, env=self.environment(), stdin=subprocess.DEVNULL,
@@ -148,7 +153,7 @@ class Matrix(harness.Case):
         run = self.start("matrix", base, "--run", "run", "--lease", "2")
         self.wait_for(started.exists)
         self.assertEqual(self.states()["base-1-0"], "running")
-        self.assertIn("still queued or running", self.matrix("resume", "run", exit_code=7).stderr)
+        self.assertIn("another 'ptpkg matrix' is starting or running the jobs", self.matrix("resume", "run", exit_code=7).stderr)
         harness.kill_all(run)
         run.wait()
         self.assertEqual(self.states(), {"base-1-0": "lost", "index": "not started"})
@@ -168,14 +173,20 @@ class Matrix(harness.Case):
 
     def test_options_of_other_engines_and_actions_are_refused(self):
         base = self.recipe("base")
+        slurm, kubernetes = ["--on", "slurm"], ["--on", "kubernetes", "--image", "i"]
         for flags, text in ((["--partition", "p"], "--partition applies to --on slurm"), (["--image", "i"], "--image applies to"),
-                            (["--on", "kubernetes"], "needs --image and --volume"),
-                            (["--on", "slurm", "--sbatch", "x"], "--sbatch cannot take 'x'"), (["--on", "slurm", "--sbatch=--comment=x"], "--sbatch cannot take"), (["--html", "f"], "--html applies to a run that exists"),
-                            (["--on", "kubernetes", "--image", "i", "--volume", "x"], "is not CLAIM:PATH")):
+                            (["--on", "kubernetes"], "needs --image and --volume"), (["--html", "f"], "--html applies to a run that exists"),
+                            ([*kubernetes, "--volume", "x"], "is not CLAIM:PATH"), ([*kubernetes, "--runner", "x"], "--runner applies to"),
+                            ([*slurm, "--sbatch", "x"], "--sbatch cannot take 'x'"), ([*slurm, "--sbatch=--comment=x"], "--sbatch cannot take"),
+                            ([*slurm, "--sbatch=--comm=x"], "--sbatch cannot take '--comm=x'"), ([*slurm, "--sbatch=--"], "--sbatch cannot take"),
+                            ([*slurm, "--sbatch=--cluster=x"], "--sbatch cannot take"), ([*slurm, "--jobs", "2"], "--jobs applies to --on local")):
             self.assertIn(text, self.matrix(base, "--run", "run", *flags, exit_code=2).stderr)
-        self.assertIn("does not take --lease", self.matrix("status", "run", "--lease", "3", exit_code=2).stderr)
+        for flag in ("--lease", "--jobs", "--cache-dir"):
+            self.assertIn(f"does not take {flag}", self.matrix("status", "run", flag, "3", exit_code=2).stderr)
         self.assertIn("takes one run", self.matrix("cancel", exit_code=2).stderr)
         self.assertFalse((self.scratch / "run").exists())
+        self.matrix(base, "--run", "run", "--on", "json")
+        self.assertIn("--jobs applies to runs of --on local", self.matrix("resume", "run", "--jobs", "2", exit_code=2).stderr)
 
     def test_files_for_hosted_engines(self):
         self.matrix(*TOYS, "--run", "gh", "--on", "github", "--test", "skip")
@@ -184,7 +195,9 @@ class Matrix(harness.Case):
                          [("3.11", "cpu", "cpu", "manywheel")] * 2)
         workflow = (self.scratch / "gh/github/matrix.yml").read_text()
         self.assertIn("matrix: ${{ fromJSON(needs.plan.outputs.level_2_1) }}", workflow)
-        self.matrix(*TOYS, "--run", "gl", "--on", "gitlab", "--test", "skip")
+        for folder in ("fixtures/toymagma", "fixtures/toytorch", "patches/toymagma"):
+            shutil.copytree(harness.REPOSITORY / folder, self.scratch / folder)
+        self.matrix("fixtures/toymagma", "fixtures/toytorch", "--run", "gl", "--on", "gitlab", "--test", "skip")
         self.assertIn("stages: [plan, level-1, level-2, level-3]", (self.scratch / "gl/gitlab/child.yml").read_text())
         self.matrix(*TOYS, "--run", "k8s", "--on", "kubernetes", "--image", "x@sha256:0", "--volume", f"shared:{self.scratch}", "--test", "skip")
         jobs = sorted((self.scratch / "k8s/kubernetes").glob("*.yaml"))
@@ -211,27 +224,153 @@ class Matrix(harness.Case):
         self.assertEqual((tools / "calls").read_text().splitlines(),
                          [line for name, lines in zip(levels, conditions, strict=True) for line in [f"apply {name}", *[f"get {name}"] * len(lines)]])
 
+    def test_a_workflow_of_github_runs_what_the_command_line_asks_for(self):
+        """Each option is a word of the workflow, or refused, or named here as one of this call."""
+        base = self.recipe("base")
+        (base / "code").mkdir()
+        recipe = base / "recipe.yaml"
+        recipe.write_text(recipe.read_text() + "source: {path: code}\n")
+        (base / "more.yaml").write_text('colour: ["red", "blue"]\n')
+        of_this_call = {"--help", "--on", "--run", "--html", "--dry-run", "--image", "--runner"}
+        refused = {"--partition": "p", "--sbatch": "--account=a", "--volume": "c:/v", "--output": "out", "--jobs": "2", "--cache-dir": "c"}
+        carried = {"--variants": ("base/more.yaml",), "--select": ("target_platform=linux-64",), "--source": ("base=base/code",), "--offline": (),
+                   "--env": ("system",), "--python-exe": ("python3:./base/python",), "--conda-exe": ("micromamba",), "--cuda-home": ("base/cuda",),
+                   "--format": ("conda",), "--test": ("skip",), "--ccache": (), "--no-preflight": (), "--lease": ("77",)}
+        options = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", self.matrix("--help").stdout, re.MULTILINE))
+        self.assertEqual(options - of_this_call - set(refused) - set(carried), set(), "options without a decision")
+        for option, value in refused.items():
+            with self.subTest(option):
+                self.assertIn(option, self.matrix(base, "--on", "github", "--run", "refused", f"{option}={value}", exit_code=2).stderr)
+        flags = ["=".join((option, *value)) for option, value in carried.items()]
+        self.matrix("base", *flags, "--on", "github", "--run", "run", "--image", "i@sha256:0", "--runner", "big")
+        text = (self.scratch / "run/github/matrix.yml").read_text()
+        words = json.loads(re.search("PTPKG_ARGUMENTS: (.*)", text)[1]).split("\n")
+        self.assertEqual({word.partition("=")[0] for word in words} - {"base"}, set(carried))
+        self.assertIn("--python-exe=python3:./base/python", words)
+        self.assertIn("--cuda-home=./base/cuda", words)
+        self.assertIn("--image=i@sha256:0 --runner=big", text.splitlines()[0])
+        # The workflow's plan, in a checkout on another machine, is the one of this command line.
+        checkout = self.scratch / "machine/source"
+        shutil.copytree(base, checkout / "base")
+        script = re.search(r"      - name: Plan\n.*?run: \|\n(.*?)      - name:", text, re.DOTALL)[1]
+        environment = {**self.environment(), "PTPKG_ARGUMENTS": "\n".join(words), "GITHUB_OUTPUT": str(self.scratch / "output")}
+        environment["PATH"] = f"{harness.Settings.ptpkg.parent}:{environment['PATH']}"
+        done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", textwrap.dedent(script)], cwd=checkout, env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("level_1_1=", (self.scratch / "output").read_text())
+        runs = [json.loads((folder / "run/run.json").read_text())["body"] for folder in (self.scratch, checkout.parent)]
+        for key, value in (("lease_seconds", 77), ("offline", True)):
+            self.assertEqual([run[key] for run in runs], [value, value])
+        ours, theirs = ([(node["id"], node["key"], sorted(node["options"])) for node in json.loads((folder / "run/plan.json").read_text())["nodes"]]
+                        for folder in (self.scratch, checkout.parent))
+        self.assertEqual(ours, theirs)
+
+    def test_a_configuration_reaches_the_workflow_too(self):
+        base = self.recipe("base")
+        (self.scratch / "ptpkg.toml").write_text('env = "system"\nccache = true\n[matrix]\ntest = "skip"\nlease = 77\n')
+        self.matrix(base, "--on", "github", "--run", "run")
+        self.assertIn(r"base\n--env=system\n--test=skip\n--ccache\n--lease=77", (self.scratch / "run/github/matrix.yml").read_text())
+
+    def test_two_starts_in_one_directory(self):
+        go, started = self.scratch / "go", self.scratch / "started"
+        base, other = self.recipe("base", f"touch {started}; while [ ! -e {go} ]; do sleep 0.05; done"), self.recipe("other")
+        first = self.start("matrix", base, "--run", "run")
+        self.wait_for(started.exists)
+        description = (self.scratch / "run/run.json").read_bytes()
+        self.assertIn("'" + str(self.scratch / "run") + "' is not empty", self.matrix(other, "--run", "run", exit_code=7).stderr)
+        self.assertEqual((self.scratch / "run/run.json").read_bytes(), description)
+        go.touch()
+        self.assertEqual(first.wait(), 0)
+        self.assertEqual(self.states(), {"base-1-0": "passed", "index": "passed"})
+        self.assertIn("is not empty", self.matrix(other, "--run", "run", exit_code=7).stderr)
+
+    def test_an_attempt_of_another_process_is_not_ended(self):
+        works, go, started = (self.scratch / name for name in ("works", "go", "started"))
+        base = self.recipe("base", f"test -e {works}; touch {started}; while [ ! -e {go} ]; do sleep 0.05; done")
+        self.matrix(base, "--run", "run", exit_code=5)
+        works.touch()
+        by_hand = self.start("run-node", "run", "base-1-0")
+        self.wait_for(started.exists)
+        engine = self.start("matrix", "resume", "run")
+        log = self.scratch / "run/jobs/base-1-0/log"
+        self.wait_for(lambda: "waiting for attempt 2 of" in log.read_text())
+        for pid in harness.descendants(engine.pid):
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(engine.wait(), 5)
+        go.touch()
+        self.assertEqual(by_hand.wait(), 0)
+        self.assertEqual([end["state"] for end in self.ends("base-1-0")], ["failed", "passed"])
+
+    def test_a_job_that_has_passed_keeps_its_result_when_its_input_is_made_again(self):
+        """As `ptpkg build` does: keys hold what goes into a build, and equal keys are equal for whoever uses the results."""
+        works = self.scratch / "works"
+        base = self.recipe("base", "cat /proc/sys/kernel/random/uuid > note; mkdir -p $PREFIX/share; cp note $PREFIX/share/note")
+        first, second = self.recipe("first", "mkdir -p $PREFIX/share; cp $PREFIX/share/note $PREFIX/share/copy", host="base"), self.recipe("second", f"test -e {works}", host="base")
+        self.matrix(base, first, second, "--run", "run", exit_code=5)
+        made = {name: harness.sha256(path) for name, path in self.packages().items()}
+        works.touch()
+        self.packages()["base"].unlink()
+        for node in json.loads((self.scratch / "run/plan.json").read_text())["nodes"]:
+            for result in list(self.cache.rglob(node["key"])) if node["subject"] == "base-1-0" else []:
+                shutil.rmtree(result)
+        self.matrix("resume", "run", exit_code=5)
+        self.assertEqual(self.ends("second-1-0")[-1]["error_code"], "not_found")
+        self.matrix("resume", "run")
+        again = {name: harness.sha256(path) for name, path in self.packages().items()}
+        self.assertNotEqual(again["base"], made["base"])
+        self.assertEqual(again["first"], made["first"])
+        self.assertEqual(set(self.states().values()), {"passed"})
+        self.assertNotIn("ran", [node["state"] for node in self.ends("first-1-0")[1]["nodes"]])
+
+    def test_jobs_of_kubernetes_are_awaited_until_they_have_ended(self):
+        """A double of kubectl, because no cluster fits into a test: it tells the conditions that servers from 1.31 on set while pods run."""
+        base = self.recipe("base")
+        self.matrix(base, "--run", "run", "--on", "kubernetes", "--image", "i@sha256:0", "--volume", f"shared:{self.scratch}")
+        programs = self.scratch / "programs"
+        programs.mkdir()
+        for name, text in (("sleep", "exit"), ("kubectl", '[ $1 = get ] || exit 0\necho "$2" >>asked\ncase $(grep -c "$2" asked) in\n'
+                                               '1) ;;\n2) echo $FIRST ;;\n*) echo $FIRST $LAST ;;\nesac')):
+            (programs / name).write_text(f"#!/bin/bash\n{text}\n")
+            (programs / name).chmod(0o755)
+        folder = self.scratch / "run/kubernetes"
+        for first, last, code in (("SuccessCriteriaMet", "Complete", 0), ("FailureTarget", "Failed", 1)):
+            environment = {**self.environment(), "FIRST": first, "LAST": last}
+            environment["PATH"] = f"{programs}:{environment['PATH']}"
+            done = subprocess.run(["bash", folder / "run.sh"], env=environment, stdin=subprocess.DEVNULL, check=False)
+            self.assertEqual(done.returncode, code)
+            asked = (folder / "asked").read_text().split()
+            self.assertEqual([asked.count(job) for job in sorted(set(asked))], [3, 3])
+            (folder / "asked").unlink()
+
     def test_archives_carry_results_from_one_hosted_machine_to_the_next(self):
-        recipes = [self.recipe("base"), self.recipe("top", host="base")]
+        self.recipe("base")
+        self.recipe("top", host="base")
         machine, kept = self.scratch / "machine", self.scratch / "kept"
-        for folder in (machine, kept):
-            folder.mkdir()
-        self.matrix(*recipes, "--run", "run", "--on", "gitlab", cwd=machine, PTPKG_CACHE_DIR=str(machine / "cache"))
-        subprocess.run(["tar", "-cf", kept / "0-plan.tar", "run"], cwd=machine, check=True)
-        text = (machine / "run/gitlab/child.yml").read_text()
+        kept.mkdir()
+
+        def check_out():
+            for name in ("base", "top"):
+                shutil.copytree(self.scratch / name, machine / name)
+
+        check_out()
+        self.matrix("base", "top", "--run", "out/run", "--output", "out/dist", "--on", "gitlab", cwd=machine, PTPKG_CACHE_DIR=str(machine / "out/cache"))
+        subprocess.run(["tar", "-cf", kept / "0-plan.tar", "out/run"], cwd=machine, check=True)
+        text = (machine / "out/run/gitlab/child.yml").read_text()
         script = text[text.index("for file in results"):]
         script = "\n".join(line.removeprefix("      ") for line in script[:script.index("mkdir -p results &&")].splitlines())
         environment = self.environment()
         environment["PATH"] = f"{harness.Settings.ptpkg.parent}:{environment['PATH']}"
         for job in ("base-1-0", "top-1-0", "publish"):
             shutil.rmtree(machine)
+            check_out()
             shutil.copytree(kept, machine / "results")
             done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=machine, env={**environment, "PTPKG_JOB": job},
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stdout)
             (machine / "job.tar").rename(kept / f"{job}.tar")
-        self.assertEqual(len(harness.artifacts(machine / "dist")), 2)
-        self.assertIn("top", (machine / "dist/conda/linux-64/repodata.json").read_text())
+        self.assertEqual(len(harness.artifacts(machine / "out/dist")), 2)
+        self.assertIn("top", (machine / "out/dist/conda/linux-64/repodata.json").read_text())
 
 
 if __name__ == "__main__":

@@ -229,6 +229,23 @@ class Faults(ToyMatrix):
         self.release()
         self.finish("cancelled")
 
+    def test_time_limit_of_the_cluster(self):
+        """Slurm's own, of a minute: without `minutes` the worker knows of none. Later the controller has forgotten it, and sacct has not."""
+        self.hold(HELD)
+        self.start("--sbatch=--time=1")
+        self.host_of(HELD)
+        self.cluster.wait_for(lambda: self.states()[self.job_of(HELD)] != "running", harness.HANGS_AFTER_S)
+        self.wait_until_still()
+        self.assertIn("Slurm ended it with TIMEOUT: raise 'minutes'", self.jobs()[self.job_of(HELD)]["error"])
+        if self.settings.accounting:
+            forgetful = self.cluster.root / "forgetful"
+            forgetful.mkdir()
+            (forgetful / "squeue").write_text("#!/bin/sh\n")
+            (forgetful / "squeue").chmod(0o755)
+            self.assertIn("TIMEOUT: raise 'minutes'", self.matrix("status", self.run_folder, path=forgetful).stdout)
+        self.release()
+        self.finish("time limit")
+
     def test_worker_asked_to_stop(self):
         """SIGTERM, as scancel and a time limit send it."""
         host = self.start_and_hold()

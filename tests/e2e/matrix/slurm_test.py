@@ -22,6 +22,23 @@ class Slurm(ToyMatrix):
         self.assertEqual((tally.attempts, tally.scripts, tally.resumes), (JOBS, 24, 0))
         self.assertEqual(len(set(self.cluster.jobs()) - before), JOBS)
 
+    def test_status_says_why_slurm_ended_a_job(self):
+        self.run_folder = self.place / "100%a"  # special in the file names of sbatch
+        self.hold("lib-cu124-b")
+        (self.gates / "fail-core-cpu").touch()
+        self.start()
+        self.host_of("lib-cu124-b")
+        self.cluster.client("scancel", self.jobs()["lib-cu124-b-1-0"]["engine_id"])
+        self.wait_until_still()
+        errors = {name: job["error"] for name, job in self.jobs().items()}
+        self.assertIn("Slurm ended it with CANCELLED: it was withdrawn; continue with 'ptpkg matrix resume", errors["lib-cu124-b-1-0"])
+        self.assertEqual(errors["lib-cpu-a-1-0"], "Slurm withdrew it: a job that it needs has not passed")
+        self.assertIn("Slurm withdrew it", self.matrix("status", self.run_folder).stdout)
+        self.assertTrue({"1-1-0.out", "1-1-3.out"} <= {path.name for path in (self.run_folder / "slurm/1").iterdir()})
+        for gate in self.gates.glob("*-*"):
+            gate.unlink()
+        self.finish("jobs withdrawn and failed, in a directory with '%'")
+
     def test_a_cluster_without_what_a_job_wants_is_refused_before_anything_is_submitted(self):
         recipe = self.recipes / "core/recipe.yaml"
         text = recipe.read_text()

@@ -109,8 +109,11 @@ class ToyMatrix(harness.Case):
     def status(self) -> dict:
         return json.loads(self.matrix("status", self.run_folder, "--json").stdout)
 
+    def jobs(self) -> dict[str, dict]:
+        return {job["id"]: job for job in self.status()["jobs"]}
+
     def states(self) -> dict[str, str]:
-        return {job["id"]: job["state"] for job in self.status()["jobs"]}
+        return {name: job["state"] for name, job in self.jobs().items()}
 
     def resume(self) -> None:
         self.resumes += 1

@@ -126,7 +126,7 @@ TEST_F(AttemptTest, TheKeeperRenewsUntilTheAttemptIsFenced) {
   run_.settings.lease_seconds = 1;
   Attempt first = Begin();
   CancelToken stop;
-  const LeaseKeeper keeper(env_, run_, first, stop);
+  const LeaseKeeper keeper(env_, run_, {}, first, stop);
   const std::string beat = Attempts()[0].beat;
   const auto clock = MakeOsClock();
   while (Attempts()[0].beat == beat) clock->SleepFor(std::chrono::milliseconds(5));
@@ -137,13 +137,26 @@ TEST_F(AttemptTest, TheKeeperRenewsUntilTheAttemptIsFenced) {
   EXPECT_THAT(keeper.Check(), FailsWith(ErrorCode::kRefused, HasSubstr("took over")));
 }
 
+TEST_F(AttemptTest, TheKeeperStopsAJobThatTakesLongerThanItsLimit) {
+  Attempt first = Begin();
+  const TimeLimit limit{.job = "magma", .minutes = 5, .begin = env_.clock.Now()};
+  env_.clock.Advance(std::chrono::minutes(5));
+  CancelToken stop;
+  const LeaseKeeper keeper(env_, run_, limit, first, stop);
+  const auto clock = MakeOsClock();
+  while (!stop.cancelled()) clock->SleepFor(std::chrono::milliseconds(5));
+  EXPECT_THAT(keeper.Check(),
+              FailsWith(ErrorCode::kCommandFailed, "job 'magma' took longer than its limit of 5 min"));
+  EXPECT_THAT(keeper.Check(), test::HasHint(HasSubstr("raise 'minutes' in extra.ptpkg.resources")));
+}
+
 TEST_F(AttemptTest, TheKeeperStopsWhatItCannotRenew) {
   run_.settings.lease_seconds = 1;
   Attempt first = Begin();
   ASSERT_OK(env_->fs.Remove(first.folder() / "beat"));
   ASSERT_OK(env_->fs.MakeDir(first.folder() / "beat"));
   CancelToken stop;
-  const LeaseKeeper keeper(env_, run_, first, stop);
+  const LeaseKeeper keeper(env_, run_, {}, first, stop);
   const auto clock = MakeOsClock();
   while (!stop.cancelled()) clock->SleepFor(std::chrono::milliseconds(5));
   EXPECT_FALSE(keeper.Check().has_value());

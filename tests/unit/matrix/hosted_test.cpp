@@ -73,6 +73,25 @@ TEST(HostedTest, AStageOfGitlabIsALevel) {
                           HasSubstr("image: $PTPKG_IMAGE"), HasSubstr("paths: [\"results/publish.tar\"]")));
 }
 
+TEST(HostedTest, AJobOfGitlabKeepsThePlacesOfThePlan) {
+  ASSERT_OK_AND_ASSIGN(const auto files,
+                       GitlabFiles(RunOf(TorchPlan(), Publishing::kInLastJob), {.arguments = {"recipes/toy"},
+                                                                                .image = "i@sha256:0",
+                                                                                .labels = {"big"},
+                                                                                .run = "out/a run",
+                                                                                .cache = "out/cache",
+                                                                                .output = "out/dist"}));
+  const std::string& text = TextOf(files, "gitlab/child.yml");
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("# Written by: ptpkg matrix recipes/toy --on gitlab '--run=out/a run' "
+                      "--output=out/dist --cache-dir=out/cache --image=i@sha256:0 --runner=big\n"),
+            HasSubstr("#   tar -cf run.tar 'out/a run'\n"), HasSubstr("artifact: out/a run/gitlab/child.yml"),
+            HasSubstr("ptpkg run-node 'out/a run' \"$PTPKG_JOB\""),
+            HasSubstr("find 'out/a run' out/cache/stages out/cache/waiting out/dist -cnewer "
+                      "job.stamp ! -path 'out/cache/stages/results/build/*' -print0")));
+}
+
 TEST(HostedTest, AJobOfKubernetesHasTheJobsOfALevelThatAreAlike) {
   graph::Plan plan = TorchPlan();
   plan.nodes[4].options = {{"gpus", "2"}, {"minutes", "90"}};
@@ -91,6 +110,10 @@ TEST(HostedTest, AJobOfKubernetesHasTheJobsOfALevelThatAreAlike) {
                     HasSubstr("claimName: \"shared\""), HasSubstr("memory: 7630Mi")));
   EXPECT_THAT(TextOf(files, "kubernetes/run.sh"),
               HasSubstr("level ptpkg-abc-2-1 ptpkg-abc-2-2\nlevel ptpkg-abc-3-1\n"));
+  for (const HostedFile& file : files) {
+    if (file.name.ends_with(".index")) continue;
+    EXPECT_THAT(file.text, HasSubstr("for Kubernetes 1.29 or later"));
+  }
 }
 
 TEST(HostedTest, AJobWithGpusNeedsARunnerThatTheUserChose) {

@@ -7,6 +7,7 @@ namespace ptpkg::matrix {
 namespace {
 
 using test::FailsWith;
+using test::IsOkAndHolds;
 using ::testing::HasSubstr;
 
 class RunFolderTest : public MatrixTest {
@@ -16,6 +17,8 @@ class RunFolderTest : public MatrixTest {
     ASSERT_NE(text.find(from), std::string::npos);
     test::Must(WriteFile(env_->fs, file, text.replace(text.find(from), from.size(), to)));
   }
+
+  std::optional<Lease> lease_;
 };
 
 TEST_F(RunFolderTest, ARunIsReadAsItWasWritten) {
@@ -56,6 +59,37 @@ TEST_F(RunFolderTest, ADirectoryWithFilesIsNoPlaceForARun) {
               FailsWith(ErrorCode::kNotFound, HasSubstr("is not a run")));
 }
 
+TEST_F(RunFolderTest, OneProcessAtATimeStartsTheJobs) {
+  const matrix::Run run = NewRun();
+  EXPECT_THAT(IsRunLeased(env_, run), IsOkAndHolds(false));
+  {
+    ASSERT_OK_AND_ASSIGN(const Lease lease, LeaseRun(env_, run));
+    EXPECT_THAT(IsRunLeased(env_, run), IsOkAndHolds(true));
+    EXPECT_THAT(LeaseRun(env_, run),
+                FailsWith(ErrorCode::kRefused, HasSubstr("another 'ptpkg matrix' is starting or running")));
+  }
+  EXPECT_OK(LeaseRun(env_, run));
+}
+
+TEST_F(RunFolderTest, OfTwoNewRunsInOneDirectoryTheSecondWritesNothing) {
+  matrix::Run run{.folder = env_.dir().path() / "run"};
+  run.graph = GroupNodes(TorchPlan(), Publishing::kInEachJob);
+  {
+    ASSERT_OK(env_->fs.MakeDirs(run.folder));
+    ASSERT_OK_AND_ASSIGN(const Lease first, LeaseRun(env_, run));  // it has written nothing so far
+    EXPECT_THAT(CreateRun(env_, run, TorchPlan()), FailsWith(ErrorCode::kRefused, HasSubstr("another")));
+  }
+  EXPECT_THAT(env_->fs.ListDir(run.folder), IsOkAndHolds(std::vector<std::string>{"engine"}));
+  env_.clock.OnSleep([&] {  // the first call writes its run while the second one waits for the lease
+    test::Must(WriteFile(env_->fs, run.folder / "run.json", "{}"));
+    lease_.reset();
+  });
+  lease_.emplace(test::Must(LeaseRun(env_, run)));
+  EXPECT_THAT(CreateRun(env_, run, TorchPlan()),
+              FailsWith(ErrorCode::kAlreadyExists, HasSubstr("is not empty")));
+  EXPECT_THAT(ReadFile(env_->fs, run.folder / "run.json"), IsOkAndHolds(std::string("{}")));
+}
+
 TEST_F(RunFolderTest, ACallThatWasKilledLeavesNoPartOfARun) {
   for (std::uint64_t number = 1;; ++number) {
     test::TestEnv env;
@@ -64,8 +98,7 @@ TEST_F(RunFolderTest, ACallThatWasKilledLeavesNoPartOfARun) {
     Env faulty = WithFs(env, fs);
     matrix::Run run{.folder = env.dir().path() / "run"};
     run.graph = GroupNodes(TorchPlan(), Publishing::kInEachJob);
-    const Result<void> made = CreateRun(faulty, run, TorchPlan());
-    if (made) break;
+    if (CreateRun(faulty, run, TorchPlan())) break;
     const Result<matrix::Run> opened = OpenRun(env, run.folder, "");
     if (opened) {
       EXPECT_OK(ReadPlan(env, *opened)) << number;

@@ -103,6 +103,35 @@ TEST(SlurmTest, RowsOfSqueueAreReadAndOtherLinesAreNot) {
     EXPECT_FALSE(IsLiveSlurmState(final)) << final;
 }
 
+TEST(SlurmTest, AnEndBySlurmSaysWhatToChange) {
+  const AbsPath run = AbsPath::Literal("/a run");
+  const auto why = [&](const char* state, const char* reason = "None") {
+    return WhySlurmEnded(run, state, reason);
+  };
+  EXPECT_EQ(
+      why("TIMEOUT", "TimeLimit"),
+      "Slurm ended it with TIMEOUT: raise 'minutes' in extra.ptpkg.resources of its recipe, and start a "
+      "new run");
+  EXPECT_THAT(why("OUT_OF_MEMORY"), HasSubstr("OUT_OF_MEMORY: raise 'memory'"));
+  EXPECT_THAT(why("DEADLINE"), HasSubstr("remove the deadline"));
+  EXPECT_THAT(why("NODE_FAIL"),
+              HasSubstr("its machine failed; continue with 'ptpkg matrix resume '/a run''"));
+  EXPECT_THAT(why("BOOT_FAIL"), HasSubstr("its machine failed"));
+  EXPECT_THAT(why("PREEMPTED"), HasSubstr("another job took its machine"));
+  EXPECT_THAT(why("CANCELLED by 1000"), HasSubstr("ended it with CANCELLED: it was withdrawn"));
+  EXPECT_EQ(why("CANCELLED", "DependencyNeverSatisfied"),
+            "Slurm withdrew it: a job that it needs has not passed");
+  for (const char* own : {"COMPLETED", "FAILED", "SOMETHING_NEW"}) EXPECT_EQ(why(own), "") << own;
+}
+
+TEST(SlurmTest, TheJobOfAWorkerIsFoundInSacctsAnswer) {
+  EXPECT_EQ(SlurmJobOf("host h1, process 5, Slurm job 12_3"), "12_3");
+  EXPECT_EQ(SlurmJobOf("host h1, process 5, local job 12"), "");
+  EXPECT_EQ(SlurmJobOf("host h1, process 5, Slurm job 1;x"), "");
+  const auto states = ParseSacct("12_3|CANCELLED by 0\nsacct: a warning\n13|TIMEOUT\n");
+  EXPECT_EQ(states, (std::map<std::string, std::string>{{"12_3", "CANCELLED by 0"}, {"13", "TIMEOUT"}}));
+}
+
 TEST(SlurmTest, NodesOfSinfoAreRead) {
   const auto rows =
       ParseSinfo("build*|4|4000|(null)|infinite\ngpu|64|512000|gpu:a100:4(S:0-1),shard:8|1-02:30:00\n");

@@ -56,6 +56,18 @@ TEST_F(StatusTest, TheSchedulerSaysWhatIsStillQueued) {
   EXPECT_EQ(status.jobs[0].engine.reason, "BeginTime");
 }
 
+TEST_F(StatusTest, WhyTheSchedulerEndedAJobComesFirst) {
+  End(0, {});
+  End(1, {.end = JobEnd::kStopped, .error = "interrupted"});
+  std::map<std::string, EngineJob> engine;
+  for (const char* job : {"magma", "torch-a", "torch-b"}) engine[job] = {.state = "TIMEOUT", .ended = "time"};
+  ASSERT_OK_AND_ASSIGN(const RunStatus status, ReadStatus(env_, run_, engine, false));
+  EXPECT_EQ(status.jobs[0].error, "");  // its last attempt passed
+  EXPECT_EQ(status.jobs[1].error, "time; interrupted");
+  EXPECT_EQ(status.jobs[2].error, "time");
+  EXPECT_EQ(status.jobs[3].error, "");
+}
+
 TEST_F(StatusTest, TheTimeLeftIsTheLongestChain) {
   for (Job& job : run_.graph.jobs) job.expected_seconds = 10;
   run_.graph.jobs[2].expected_seconds = 30;

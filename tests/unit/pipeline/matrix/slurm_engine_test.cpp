@@ -1,5 +1,10 @@
 #include "pipeline/matrix/slurm_engine.h"
 
+#include <functional>
+#include <utility>
+
+#include "matrix/attempt.h"
+#include "pipeline/matrix/matrix.h"
 #include "support/fake_process.h"
 #include "unit/matrix/matrix_fixture.h"
 
@@ -32,6 +37,7 @@ class SlurmEngineTest : public ::testing::Test {
   }
 
   Result<ExitStatus> Sbatch(const Command& command) {
+    if (const auto during = std::exchange(during_, {})) during();
     ExitStatus status;
     submitted_.push_back(command.argv);
     const std::string number = std::to_string(9 + submitted_.size());
@@ -51,6 +57,7 @@ class SlurmEngineTest : public ::testing::Test {
   test::TestEnv env_{{.process = &process_}};
   matrix::Run run_;
   std::vector<std::vector<std::string>> submitted_;
+  std::function<void()> during_;  ///< Called in the next submission.
   std::string queue_;
   std::size_t fails_at_ = 0;
   bool is_lost_ = false;
@@ -141,6 +148,94 @@ TEST_F(SlurmEngineTest, CancelWithdrawsWhatIsQueuedByOneCall) {
       "2-1\n";
   ASSERT_OK(CancelSlurm(env_, run_));
   EXPECT_EQ(process_.commands().back().argv, (std::vector<std::string>{"scancel", "11_0", "11_1"}));
+}
+
+TEST_F(SlurmEngineTest, CancelCallsNobodyWhenNothingIsQueuedAndReportsAFailure) {
+  ASSERT_OK(Submit());
+  process_.Answer("scancel", 1, "scancel: error: Access denied\n");
+  EXPECT_THAT(CancelSlurm(env_, run_), FailsWith(ErrorCode::kCommandFailed, HasSubstr("Access denied")));
+  queue_ = "10|0|COMPLETED|None|h1|abc/1/1-1\n";
+  EXPECT_OK(CancelSlurm(env_, run_));
+}
+
+TEST_F(SlurmEngineTest, ResourcesAndTheNameOfTheDirectoryAreArguments) {
+  run_.graph.jobs[0].resources.gpus = 2;
+  run_.graph.jobs[0].resources.minutes = 90;
+  run_.folder = env_.dir().path() / "100%a";
+  ASSERT_OK(Submit());
+  EXPECT_THAT(submitted_[0],
+              AllOf(Contains("--gres=gpu:2"), Contains("--time=90"),
+                    Contains("--output=" + env_.dir().path().str() + "/100%%a/slurm/1/1-1-%a.out")));
+  run_.folder = env_.dir().path() / "back\\slash";
+  EXPECT_THAT(CheckSlurm(env_, run_, {0}), FailsWith(ErrorCode::kUsage, HasSubstr("has a backslash")));
+}
+
+TEST_F(SlurmEngineTest, AnswersThatSayThatTheControllerIsAwayAreRepeated) {
+  fails_at_ = 1;
+  is_lost_ = true;
+  failure_.code = 1;
+  failure_.output = "sbatch: error: Unable to contact slurm controller\n";
+  EXPECT_OK(Submit());
+  EXPECT_EQ(submitted_.size(), 4U);
+}
+
+TEST_F(SlurmEngineTest, AClientWithoutAnAnswerIsNamedWithItsTimeLimit) {
+  process_.On("squeue", [](const Command&) {
+    ExitStatus status;
+    status.timed_out = true;
+    return status;
+  });
+  EXPECT_THAT(AskSlurm(env_, run_),
+              FailsWith(ErrorCode::kCommandFailed, "'squeue' failed: no answer within 60 s"));
+}
+
+TEST_F(SlurmEngineTest, OfTwoResumesAtOnceOneSubmits) {
+  process_.Answer("sinfo", 0, "build*|64|512000|(null)|infinite\n");
+  const RunRequest request{.run = run_.folder, .version = "1", .program = "/usr/bin/ptpkg"};
+  during_ = [&] {
+    EXPECT_THAT(ResumeMatrix(env_, request),
+                FailsWith(ErrorCode::kRefused, HasSubstr("another 'ptpkg matrix' is starting")));
+  };
+  EXPECT_OK(ResumeMatrix(env_, request));
+  EXPECT_EQ(submitted_.size(), 3U);
+  EXPECT_THAT(ResumeMatrix(env_, request),
+              FailsWith(ErrorCode::kRefused, HasSubstr("are still queued or running")));
+  queue_.clear();
+  EXPECT_OK(ResumeMatrix(env_, request));
+  EXPECT_THAT(submitted_.back(), Contains("--comment=abc/2/3-1"));
+}
+
+TEST_F(SlurmEngineTest, TheLastSubmissionOfAJobSaysWhySlurmEndedIt) {
+  ASSERT_OK(Submit());
+  ASSERT_OK(Submit());
+  queue_ =
+      "13|0|TIMEOUT|TimeLimit|h1|abc/2/1-1\n9|0|NODE_FAIL|None|h1|abc/1/1-1\n14|0|CANCELLED|"
+      "DependencyNeverSatisfied||abc/2/2-1\n";
+  ASSERT_OK_AND_ASSIGN(const auto jobs, AskSlurm(env_, run_));
+  EXPECT_THAT(jobs.at("magma").ended, HasSubstr("ended it with TIMEOUT: raise 'minutes'"));
+  EXPECT_THAT(jobs.at("torch-a").ended, HasSubstr("a job that it needs has not passed"));
+}
+
+TEST_F(SlurmEngineTest, AccountingExplainsWhatTheControllerHasForgotten) {
+  ASSERT_OK(Submit());
+  queue_.clear();
+  const auto end = [&](std::size_t job, const char* worker, const matrix::JobRecord& record) {
+    auto attempt = test::Must(matrix::Attempt::Begin(env_, run_, run_.graph.jobs[job], worker));
+    test::Must(attempt.End(record));
+  };
+  const RunRequest request{.run = run_.folder, .version = "1"};
+  ASSERT_OK(MatrixStatus(env_, request));
+  EXPECT_EQ(process_.commands().back().argv.front(), "squeue");  // nothing has failed so far
+  end(0, "host h1, process 5, Slurm job 10_0", {.end = matrix::JobEnd::kFailed, .error = "killed"});
+  end(1, "host h1, process 6, Slurm job 11_0", {});
+  ASSERT_OK_AND_ASSIGN(const MatrixOutcome without, MatrixStatus(env_, request));
+  EXPECT_EQ(without.status.jobs[0].error, "killed");  // a cluster without sacct
+  process_.Answer("sacct", 0, "10_0|OUT_OF_MEMORY\n11_0|COMPLETED\n");
+  ASSERT_OK_AND_ASSIGN(const MatrixOutcome outcome, MatrixStatus(env_, request));
+  EXPECT_EQ(process_.commands().back().argv.back(), "10_0");
+  EXPECT_THAT(outcome.status.jobs[0].error,
+              AllOf(HasSubstr("OUT_OF_MEMORY: raise 'memory'"), HasSubstr("; killed")));
+  EXPECT_EQ(outcome.status.jobs[0].engine.state, "OUT_OF_MEMORY");
 }
 
 }  // namespace

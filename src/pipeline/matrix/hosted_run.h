@@ -1,0 +1,19 @@
+#pragma once
+// Files of a run for engines that ptpkg does not call. Layer: pipeline.
+
+#include <vector>
+
+#include "matrix/hosted.h"
+#include "pipeline/matrix/matrix.h"
+
+namespace ptpkg::pipeline {
+
+/// The files of request.engine, none for "json". Errors:
+/// - kUsage for a place that the jobs would not have: outside of the repository (GitHub, GitLab) or of the
+///   volume (Kubernetes)
+/// - kUnsupported for a file that is too large
+/// - kInvalidInput for a word that is not one line
+Result<std::vector<matrix::HostedFile>> HostedFiles(Env& env, const MatrixRequest& request,
+                                                    const matrix::Run& run);
+
+}  // namespace ptpkg::pipeline
