@@ -143,7 +143,7 @@ Result<void> RequireLocks(Env& env, const AbsPath& folder) {
     PTPKG_TRY(const std::optional<Lease> lease, Lease::Try(env.fs, folder, LockKind::kShared));
     if (lease && !lease->is_locked()) return CannotShare(folder, "its file system has no locks");
   }
-  const Result<void> removed = env.fs.Remove(folder / kLeaseName);
+  Result<void> removed = env.fs.Remove(folder / kLeaseName);
   // Another process may look at the same directory at this moment.
   if (!removed && removed.error().code() != ErrorCode::kNotFound) return removed;
   if (HasOwnLocks(MountOptions(env, folder)))
