@@ -28,6 +28,7 @@ struct MatrixFlags {
   std::optional<std::string> html;
   std::string test = "run";
   bool ccache = false;
+  RemoteCacheFlags remote_cache;
   bool no_preflight = false;
   pipeline::MatrixRequest request;  ///< Fields that the parser fills itself.
   std::set<std::string> given;      ///< Long names of the options that the line has.
@@ -78,7 +79,8 @@ Result<ExitCode> FinishLocal(Context& context, const pipeline::MatrixOutcome& ou
 }
 
 /// The recipes and their options as typed: a CI job plans again with them.
-std::vector<std::string> ArgumentsOf(const MatrixFlags& flags) {
+std::vector<std::string> ArgumentsOf(const MatrixFlags& flags,
+                                     const pipeline::RemoteCacheOptions& remote_cache) {
   std::vector<std::string> words = flags.recipe.recipes;
   for (const auto& [name, values] :
        {std::pair("--variants", &flags.recipe.variant_files), std::pair("--select", &flags.recipe.select),
@@ -94,6 +96,8 @@ std::vector<std::string> ArgumentsOf(const MatrixFlags& flags) {
         std::pair("--no-preflight", flags.no_preflight)}) {
     if (given) words.emplace_back(name);
   }
+  if (!remote_cache.url.empty()) words.push_back("--remote-cache=" + remote_cache.url);
+  if (remote_cache.read_only) words.emplace_back("--remote-cache-read-only");
   return words;
 }
 
@@ -102,12 +106,13 @@ Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFl
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));
   request.build.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
+  PTPKG_TRY(request.build.remote_cache, RemoteCacheOf(context, flags.remote_cache));
   request.build.preflight = !flags.no_preflight;
   request.build.test = flags.test != "skip";
   PTPKG_TRY(request.run, ResolveFile(context, flags.run));
   PTPKG_TRY(request.program, OwnPath(context));
   request.version = VersionOfRun();
-  request.arguments = ArgumentsOf(flags);
+  request.arguments = ArgumentsOf(flags, request.build.remote_cache);
   return request;
 }
 
@@ -250,7 +255,9 @@ std::vector<Option> MatrixOptions(MatrixFlags& flags) {
   std::vector<Option> own = {FormatOption(flags.formats), TestOption(flags.test), CcacheOption(flags.ccache),
                              NoPreflightOption(flags.no_preflight)};
   std::move(recipe.begin(), recipe.end(), std::back_inserter(options));
+  std::vector<Option> remote = RemoteCacheOptions(flags.remote_cache);
   std::move(own.begin(), own.end(), std::back_inserter(options));
+  std::move(remote.begin(), remote.end(), std::back_inserter(options));
   for (Option& option : options) {
     if (!option.IsPositional()) option.given = &flags.given;
   }
