@@ -169,7 +169,8 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   PTPKG_TRY(const AbsPath cwd, WorkingDirectory());
   PTPKG_TRY(const AbsPath cache, CacheFolder(flags, variables, cwd));
   PTPKG_TRY(const std::int64_t epoch, ParseEpoch(Variable(variables, "SOURCE_DATE_EPOCH")));
-  for (const char* name : {"PTPKG_OFFLINE", "PTPKG_CCACHE"}) PTPKG_CHECK(CheckSwitch(variables, name));
+  for (const char* name : {"PTPKG_OFFLINE", "PTPKG_CCACHE", "PTPKG_REMOTE_CACHE_READ_ONLY"})
+    PTPKG_CHECK(CheckSwitch(variables, name));
   PTPKG_TRY(const HttpLimits limits, LimitsOf(variables));
   std::unique_ptr<Context> context(new Context(flags));
   // From here on nothing fails: variables are checked before anything is made.

@@ -44,7 +44,7 @@ Result<AbsPath> WorkingDirectory();
 /// The outside world of one run. Environment variables are read here and nowhere else.
 class Context {
  public:
-  /// Errors: kUsage (--jobs, SOURCE_DATE_EPOCH, PTPKG_OFFLINE, PTPKG_CCACHE), kNotFound (no home for the
+  /// Errors: kUsage (--jobs, SOURCE_DATE_EPOCH, ptpkg's own switches), kNotFound (no home for the
   /// cache).
   static Result<std::unique_ptr<Context>> Create(const CommonFlags& flags, const CancelToken& cancel,
                                                  const char* const* environment);

@@ -35,7 +35,8 @@ Result<void> CheckExecution(const Execution& execution) {
 }
 
 NodeOutcome FoundOutcome(NodeResult result) {
-  return {.state = NodeState::kFound, .reason = "inputs unchanged", .result = std::move(result)};
+  std::string reason = result.idle.empty() ? "inputs unchanged" : result.idle;
+  return {.state = NodeState::kFound, .reason = std::move(reason), .result = std::move(result)};
 }
 
 /// Nodes that have to run, and the results that were found.

@@ -9,6 +9,7 @@
 
 #include "graph/history.h"
 #include "graph/plan.h"
+#include "graph/remote_store.h"
 #include "graph/result_store.h"
 #include "graph/stage.h"
 
@@ -37,6 +38,7 @@ struct Stores {
   Store& cache;    ///< For Keep::kStore.
   Store& staging;  ///< For Keep::kStaging.
   History& history;
+  RemoteStore* remote = nullptr;  ///< Results of other machines; null: none.
 };
 
 struct ExecuteOptions {

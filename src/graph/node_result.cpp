@@ -14,6 +14,57 @@ Store* StoreOf(const Stage& stage, Stores stores) {
   return stage.keep == Keep::kStore ? &stores.cache : &stores.staging;
 }
 
+/// nullptr: no other machine shares results of this node.
+RemoteStore* RemoteOf(const Execution& execution, std::size_t i) {
+  RemoteStore* remote = execution.stores.remote;
+  if (remote == nullptr || execution.plan.StageAt(i).keep != Keep::kStore) return nullptr;
+  return remote->Shares(execution.plan.NodeAt(i)) ? remote : nullptr;
+}
+
+/// Brings the result of node `i` from the remote store into the cache. nullopt: it is not there.
+Result<std::optional<NodeResult>> FetchResult(const Execution& execution, std::size_t i) {
+  const Node& node = execution.plan.NodeAt(i);
+  const NodeKey& key = execution.plan.KeyAt(i);
+  RemoteStore* remote = RemoteOf(execution, i);
+  if (remote == nullptr) return std::optional<NodeResult>();
+  bool missing = false;
+  Result<NodeResult> kept =
+      execution.stores.cache.Put(node.stage, key.key, [&](const AbsPath& folder) -> Result<NodeResult> {
+        PTPKG_TRY(std::optional<NodeResult> fetched, remote->Fetch(node, key.key, folder));
+        if (fetched) return *std::move(fetched);
+        missing = true;
+        return Error(ErrorCode::kNotFound, "the remote store has no such result");
+      });
+  if (missing) return std::optional<NodeResult>();
+  if (!kept) return std::move(kept).error();
+  execution.stores.history.Remember(node, key);
+  kept->counts = {{"remote_cache_hits", 1}};
+  kept->idle = "from the remote cache";
+  return std::optional(*std::move(kept));
+}
+
+/// The result that another run has stored since this one looked for it: on this machine while it waited for
+/// its claim, on others while the nodes before this one ran.
+Result<std::optional<NodeResult>> FindLateResult(const Execution& execution, std::size_t i, Store& store,
+                                                 bool has_claim) {
+  if (has_claim) {
+    PTPKG_TRY(std::optional<NodeResult> made,
+              store.Take(execution.plan.NodeAt(i).stage, execution.plan.KeyAt(i).key));
+    if (made) made->idle = "another run has built it meanwhile";
+    if (made) return made;
+  }
+  return FetchResult(execution, i);
+}
+
+/// Shares the result with other machines, and counts that.
+void ShareResult(const Execution& execution, std::size_t i, NodeResult& result) {
+  const Node& node = execution.plan.NodeAt(i);
+  RemoteStore* remote = RemoteOf(execution, i);
+  if (remote == nullptr) return;
+  result.counts["remote_cache_misses"] = 1;
+  if (remote->Upload(node, result, MustRerun(node))) result.counts["remote_cache_uploads"] = 1;
+}
+
 Result<std::int64_t> EpochOf(const Node& node) {
   if (!node.inputs.contains("source_date_epoch")) return std::int64_t{0};
   return JsonInteger(node.inputs, "source_date_epoch", fmt::format("the inputs of node '{}'", node.id));
@@ -39,18 +90,18 @@ Result<NodeResult> MakeResult(const Execution& execution, std::size_t i,
   if (stage.claim) {
     PTPKG_TRY(claim, stage.claim(env, node, key));
   }
-  // Another run can have stored the result while this one waited for the claim.
-  if (claim && if_there == Store::ExistingResult::kTake) {
-    PTPKG_TRY(std::optional<NodeResult> made, store->Take(node.stage, key.key));
+  if (if_there == Store::ExistingResult::kTake) {
+    PTPKG_TRY(std::optional<NodeResult> made, FindLateResult(execution, i, *store, claim != nullptr));
     if (made) {
-      claim->OnStored();
-      made->idle = "another run has built it meanwhile";
+      if (claim) claim->OnStored();
       return *std::move(made);
     }
   }
   PTPKG_TRY(NodeResult result, store->Put(node.stage, key.key, run, if_there));
   execution.stores.history.Remember(node, key);
   if (claim) claim->OnStored();
+  claim.reset();  // another process that waits for it need not wait for the upload
+  ShareResult(execution, i, result);
   return result;
 }
 
@@ -85,10 +136,15 @@ Result<std::optional<NodeResult>> FindResult(const Execution& execution, std::si
   if (!result && store != nullptr) {
     if (dry_run) {
       PTPKG_TRY(const bool holds, store->Holds(node.stage, key));
+      RemoteStore* remote = holds ? nullptr : RemoteOf(execution, i);
       if (holds) result.emplace();
+      if (remote != nullptr && remote->Holds(node, key)) result.emplace().idle = "in the remote cache";
     } else {
       PTPKG_TRY(result, store->Take(node.stage, key));
     }
+  }
+  if (!result && !dry_run) {
+    PTPKG_TRY(result, FetchResult(execution, i));
   }
   if (result) result->key = key;
   return result;

@@ -30,8 +30,8 @@ bool MustRerun(const Node& node);
 /// True if `outcome` has a result.
 bool HasResult(const NodeOutcome& outcome);
 
-/// The stored result of node `i`; nullopt: none. With `dry_run`, none of its files is read. Errors: from
-/// Stage::find and the stores.
+/// The stored result of node `i`, of another machine if need be; nullopt: none. With `dry_run`, none of its
+/// files is read. Errors: from Stage::find and the stores.
 Result<std::optional<NodeResult>> FindResult(const Execution& execution, std::size_t i, bool dry_run);
 
 /// Runs node `i` with `jobs` jobs and keeps its result as its stage asks. Any thread, which calls `needs`

@@ -30,7 +30,8 @@ Error Damaged(const AbsPath& folder, std::string_view what) {
   return {ErrorCode::kCorrupt, fmt::format("the stored result '{}' is damaged: {}", folder.str(), what)};
 }
 
-/// The first difference between the recorded and the present files. "" if there is none.
+}  // namespace
+
 std::string FirstDifference(const StagedTree& recorded, const StagedTree& found) {
   const std::size_t common = std::min(recorded.entries.size(), found.entries.size());
   for (std::size_t i = 0; i < common; ++i) {
@@ -47,8 +48,6 @@ std::string FirstDifference(const StagedTree& recorded, const StagedTree& found)
   if (found.entries.size() > common) return fmt::format("'{}' was added", found.entries[common].path.str());
   return "";
 }
-
-}  // namespace
 
 AbsPath Store::ResultPath(const std::string& stage, const std::string& key) const {
   return root_ / "results" / stage / key;

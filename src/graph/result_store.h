@@ -21,6 +21,9 @@
 
 namespace ptpkg::graph {
 
+/// The first difference between a recorded tree and the present files, for messages; "" if there is none.
+std::string FirstDifference(const StagedTree& recorded, const StagedTree& found);
+
 class Store {
  public:
   /// Writes nothing; the first Put makes `root`.

@@ -29,6 +29,8 @@ Json DescriptionToJson(const Run& run, const std::string& plan_digest) {
                      {"output", settings.output.str()},
                      {"lease_seconds", settings.lease_seconds},
                      {"offline", settings.offline},
+                     {"remote_cache", settings.remote_cache},
+                     {"remote_cache_read_only", settings.remote_cache_read_only},
                      {"engine_settings", settings.engine_settings},
                      {"jobs", JobsToJson(run.graph)}};
   return {{"digest", HashText(body.dump()).Hex()}, {"body", body}};
@@ -207,6 +209,8 @@ Result<Run> OpenRun(Env& env, const AbsPath& folder, const std::string& version)
   PTPKG_TRY(const std::int64_t lease, JsonInteger(body, "lease_seconds", where));
   run.settings.lease_seconds = static_cast<std::uint64_t>(std::max<std::int64_t>(1, lease));
   run.settings.offline = body.value("offline", Json(false)) == true;
+  run.settings.remote_cache = body.value("remote_cache", "");
+  run.settings.remote_cache_read_only = body.value("remote_cache_read_only", Json(false)) == true;
   run.settings.engine_settings = body.value("engine_settings", Json::object());
   PTPKG_TRY(run.graph, JobsFromJson(body.value("jobs", Json()), where));
   return run;

@@ -32,6 +32,8 @@ struct RunSettings {
   AbsPath output = AbsPath::Literal("/nonexistent");
   std::uint64_t lease_seconds = 120;  ///< An attempt without progress for this time is replaced.
   bool offline = false;
+  std::string remote_cache = {};  ///< URL of a bucket with results of other machines; "" = none.
+  bool remote_cache_read_only = false;
   Json engine_settings = Json::object();  ///< {"partition": "build"}: read by the engine.
 };
 

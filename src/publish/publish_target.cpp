@@ -326,6 +326,13 @@ Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) 
   return StoreOf(env, {.to = options.from, .server = options.server}, from, to);
 }
 
+Result<S3Place> ParseBucket(Env& env, const std::string& url, const std::string& option) {
+  constexpr std::string_view kScheme = "s3:";
+  if (url.starts_with(fmt::format("{}//", kScheme))) return BucketOf(env, {}, url.substr(kScheme.size()));
+  return Error(ErrorCode::kUsage, fmt::format("{}: '{}' is not the URL of a bucket", option, url))
+      .WithHint("write s3://BUCKET or s3://BUCKET/PREFIX");
+}
+
 std::string TargetForms() {
   std::string text;
   for (const TargetForm& form : kForms)

@@ -7,6 +7,7 @@
 
 #include "publish/artifact_store.h"
 #include "publish/remote.h"
+#include "publish/s3/s3_bucket.h"
 
 namespace ptpkg::publish {
 
@@ -32,6 +33,10 @@ struct StoreOptions {
 /// Sends no requests. Errors: kUsage naming the mistake, kInvalidInput (not a URL). Also kRefused if
 /// artifacts at this kind of target cannot be changed, with a hint at the alternative.
 Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options);
+
+/// The bucket of "s3://BUCKET[/PREFIX]", with the region and endpoint of AWS's own settings. `option`: where
+/// `url` comes from, for errors. Errors: kUsage, and any from ReadAwsSettings.
+Result<S3Place> ParseBucket(Env& env, const std::string& url, const std::string& option);
 
 /// Each form with its meaning, for --help: "anaconda:OWNER[/LABEL]  a channel of anaconda.org".
 std::string TargetForms();

@@ -79,6 +79,18 @@ bytes=$(sha256sum <<< "$bytes") || exec "$@"
 
 AbsPath ProgramFolder(const WorkLayout& layout) { return layout.root / "ccache"; }
 
+/// ccache waits 10 s for a server that hangs, and does so for each object. A limit that the user sets counts.
+/// Storages are separated by blanks, and attributes of one by '|'.
+std::string WithTimeouts(const std::string& storages) {
+  std::vector<std::string> limited;
+  for (const std::string& storage : Split(storages, ' ')) {
+    const bool is_server = storage.find("://") != std::string::npos && !storage.starts_with("file:");
+    const bool has_limit = storage.find("|operation-timeout=") != std::string::npos;
+    limited.push_back(is_server && !has_limit ? storage + "|operation-timeout=1000" : storage);
+  }
+  return Join(limited, " ");
+}
+
 /// Settings for ccache, wherever it runs.
 Variables Settings(const Env& env) {
   Variables out = {{"CCACHE_DIR", CompilerCacheFolder(env).str()},
@@ -89,6 +101,8 @@ Variables Settings(const Env& env) {
     const auto given = env.variables.find(name);
     if (given != env.variables.end() && !given->second.empty()) out[name] = given->second;
   }
+  if (const auto remote = out.find("CCACHE_REMOTE_STORAGE"); remote != out.end())
+    remote->second = WithTimeouts(remote->second);
   return out;
 }
 

@@ -56,7 +56,9 @@ struct CompilerCache {
 /// and as, but not the libraries that these load. NvccKey makes the key of nvcc. clang is not cached, because
 /// its code is in such libraries. A compiler that does not print its version and parts is not cached either.
 ///
-/// Applies the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE. Errors: kIo, kCancelled.
+/// Applies the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE. A remote storage that does not
+/// answer within a second is left out of that compilation, unless it has an operation-timeout of its own.
+/// Errors: kIo, kCancelled.
 Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input);
 
 /// Records that a build contains files with the paths of these programs: HasCompilerCache is true from then

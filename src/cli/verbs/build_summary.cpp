@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <map>
 
 #include "cli/output/findings.h"
 #include "cli/output/progress_text.h"
@@ -51,6 +52,20 @@ std::string CacheUse(const std::vector<StageTime>& stages) {
   return all == 0 ? "; ccache: nothing to compile" : fmt::format("; ccache: {} of {} found", hits, all);
 }
 
+/// "; remote cache: 2 of 3 found, 1 uploaded", or nothing when no build looked there.
+std::string RemoteCacheUse(const std::vector<StageTime>& stages) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const StageTime& stage : stages) {
+    for (const auto& [name, count] : stage.counts) sums[name] += count;
+  }
+  const std::uint64_t hits = sums["remote_cache_hits"];
+  const std::uint64_t all = hits + sums["remote_cache_misses"];
+  if (all == 0) return "";
+  const std::uint64_t uploads = sums["remote_cache_uploads"];
+  return fmt::format("; remote cache: {} of {} found{}", hits, all,
+                     uploads == 0 ? "" : fmt::format(", {} uploaded", uploads));
+}
+
 }  // namespace
 
 std::vector<std::string> ExplainLines(const pipeline::BuildSummary& summary, const ExplainFacts& facts) {
@@ -86,7 +101,7 @@ std::string SummaryLine(const pipeline::BuildSummary& summary, const SummaryFact
       std::none_of(stages.begin(), stages.end(), [](const StageTime& stage) { return stage.ran; });
   line += idle && !summary.artifacts.empty() ? "; everything was already there"
                                              : "; " + CountFindings(summary.reports);
-  return line + CacheUse(stages) + "; " + FormatSeconds(facts.seconds);
+  return line + CacheUse(stages) + RemoteCacheUse(stages) + "; " + FormatSeconds(facts.seconds);
 }
 
 }  // namespace ptpkg::cli

@@ -125,6 +125,31 @@ Option CcacheOption(bool& target) {
           .shared = true};
 }
 
+std::vector<Option> RemoteCacheOptions(RemoteCacheFlags& flags) {
+  return {{.names = "--remote-cache",
+           .value = "URL",
+           .help = "Share build results by s3://BUCKET[/PREFIX]",
+           .target = &flags.url,
+           .env = "PTPKG_REMOTE_CACHE",
+           .shared = true},
+          {.names = "--remote-cache-read-only",
+           .help = "Fetch results from the bucket; upload none",
+           .target = &flags.read_only,
+           .env = "PTPKG_REMOTE_CACHE_READ_ONLY",
+           .shared = true}};
+}
+
+Result<pipeline::RemoteCacheOptions> RemoteCacheOf(Context& context, const RemoteCacheFlags& flags) {
+  Env& env = context.env();
+  pipeline::RemoteCacheOptions options{
+      .url = flags.url.empty() ? env.Variable("PTPKG_REMOTE_CACHE") : flags.url,
+      .read_only = flags.read_only};
+  // A machine may have the variable although a job has no bucket.
+  if (!options.url.empty()) options.read_only |= context.IsSet("PTPKG_REMOTE_CACHE_READ_ONLY");
+  PTPKG_CHECK(pipeline::CheckRemoteCache(env, options));
+  return options;
+}
+
 Option NoPreflightOption(bool& target) {
   return {
       .names = "--no-preflight", .help = "Skip the pre-build checks of 'ptpkg doctor'", .target = &target};

@@ -41,6 +41,17 @@ Option TestOption(std::string& target);
 Option CcacheOption(bool& target);
 Option NoPreflightOption(bool& target);
 
+/// The bucket of build results.
+struct RemoteCacheFlags {
+  std::string url;
+  bool read_only = false;
+};
+/// --remote-cache and --remote-cache-read-only.
+std::vector<Option> RemoteCacheOptions(RemoteCacheFlags& flags);
+/// The flags, or else the variables PTPKG_REMOTE_CACHE and PTPKG_REMOTE_CACHE_READ_ONLY. Errors: as
+/// pipeline::CheckRemoteCache.
+Result<pipeline::RemoteCacheOptions> RemoteCacheOf(Context& context, const RemoteCacheFlags& flags);
+
 /// --from-env, for verbs that call TakeEnvironment.
 Option FromEnvOption(bool& target);
 

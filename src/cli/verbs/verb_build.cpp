@@ -39,6 +39,7 @@ struct BuildFlags {
   bool refresh = false;
   bool no_cache = false;
   bool ccache = false;
+  RemoteCacheFlags remote_cache;
   bool dry_run = false;
   bool plan = false;
   bool no_preflight = false;
@@ -68,6 +69,7 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   request.refresh = flags.refresh;
   // A flag is only on or absent, so no setting can be taken from its variable by the parser.
   request.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
+  PTPKG_TRY(request.remote_cache, RemoteCacheOf(context, flags.remote_cache));
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
@@ -124,7 +126,8 @@ Result<ExitCode> Finish(Context& context, const pipeline::BuildSummary& summary,
 }
 
 /// `--plan`: the nodes and what would become of each, or with --json all that another executor needs.
-Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsPath& output) {
+Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsPath& output,
+                           const pipeline::RemoteCacheOptions& remote_cache = {}) {
   if (context.json()) {
     const Json document = graph::PlanToJson(plan);
     // Other documents show U+FFFD for bytes that are not UTF-8. A plan is read back, and would name another
@@ -133,7 +136,8 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
     context.PrintJson(document);
     return kDone;
   }
-  PTPKG_TRY(const std::vector<std::string> lines, pipeline::DescribePlan(context.env(), plan, output));
+  PTPKG_TRY(const std::vector<std::string> lines,
+            pipeline::DescribePlan(context.env(), plan, output, remote_cache));
   for (const std::string& line : lines) context.Print(line);
   return kDone;
 }
@@ -168,7 +172,7 @@ Result<ExitCode> RunBuild(Context& context, const BuildFlags& flags) {
     if (!context.json()) {
       for (const std::string& line : planned.tools) context.Log(line);
     }
-    return PrintPlan(context, planned.plan, request.output);
+    return PrintPlan(context, planned.plan, request.output, request.remote_cache);
   }
   PTPKG_TRY(const pipeline::BuildSummary summary, pipeline::Build(context.env(), request));
   // People who say --fresh expect a build, and a stored result needs none.
@@ -213,9 +217,10 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
 bool IsPackage(const std::string& path) { return path.ends_with(".conda") || path.ends_with(".tar.bz2"); }
 
 // Options of `conda X` and `wheel X` that mean nothing when X is an artifact, and when X is a recipe.
-constexpr std::array<std::string_view, 13> kOfRecipes = {
-    "--variants", "--select", "--source",  "--env",     "--python-exe",   "--conda-exe", "--cuda-home",
-    "--test",     "--fresh",  "--refresh", "--offline", "--no-preflight", "--ccache"};
+constexpr std::array<std::string_view, 15> kOfRecipes = {
+    "--variants",  "--select",       "--source", "--env",          "--python-exe",
+    "--conda-exe", "--cuda-home",    "--test",   "--fresh",        "--refresh",
+    "--offline",   "--no-preflight", "--ccache", "--remote-cache", "--remote-cache-read-only"};
 constexpr std::array<std::string_view, 5> kOfArtifacts = {"--layout", "--build-string", "--build-number",
                                                           "--python", "--distribution"};
 
@@ -325,6 +330,8 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
       TestOption(flags.test),
   };
   std::move(own.begin(), own.end(), std::back_inserter(options));
+  std::vector<Option> remote = RemoteCacheOptions(flags.remote_cache);
+  std::move(remote.begin(), remote.end(), std::back_inserter(options));
   return options;
 }
 
@@ -369,7 +376,8 @@ Verb BuildVerb() {
               "(REPOSITORY@TAG, git+URL@TAG). The passphrase of --sign-key comes from "
               "PTPKG_SIGN_PASSPHRASE. A build with --no-cache cannot be resumed.",
           .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist",
-                       "ptpkg build recipes/pytorch --select python=3.11 --format wheel"},
+                       "ptpkg build recipes/pytorch --select python=3.11 --format wheel",
+                       "ptpkg build recipes/pytorch --remote-cache s3://team-cache/ptpkg"},
           .run = [flags](Context& context) { return RunBuild(context, *flags); }};
 }
 

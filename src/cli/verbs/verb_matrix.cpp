@@ -30,6 +30,7 @@ struct MatrixFlags {
   std::optional<std::string> html;
   std::string test = "run";
   bool ccache = false;
+  RemoteCacheFlags remote_cache;
   bool no_preflight = false;
   pipeline::MatrixRequest request;  ///< Fields that the parser fills itself.
   std::set<std::string> given;      ///< Long names of the options that the line has.
@@ -106,6 +107,7 @@ Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFl
   }
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));
   request.build.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
+  PTPKG_TRY(request.build.remote_cache, RemoteCacheOf(context, flags.remote_cache));
   request.build.preflight = !flags.no_preflight;
   request.build.test = flags.test != "skip";
   PTPKG_TRY(request.run, ResolveFile(context, flags.run));
@@ -268,7 +270,9 @@ std::vector<Option> MatrixOptions(MatrixFlags& flags) {
   std::vector<Option> own = {FormatOption(flags.formats), TestOption(flags.test), CcacheOption(flags.ccache),
                              NoPreflightOption(flags.no_preflight)};
   std::move(recipe.begin(), recipe.end(), std::back_inserter(options));
+  std::vector<Option> remote = RemoteCacheOptions(flags.remote_cache);
   std::move(own.begin(), own.end(), std::back_inserter(options));
+  std::move(remote.begin(), remote.end(), std::back_inserter(options));
   for (Option& option : options) {
     // For RefuseRunOptions(), which has no use for the words: they are the action and its run.
     if (!option.IsPositional()) option.given = &flags.given;

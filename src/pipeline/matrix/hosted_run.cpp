@@ -55,6 +55,8 @@ Result<std::vector<std::string>> PlanArguments(Env& env, const MatrixRequest& re
   if (build.ccache) words.emplace_back("--ccache");
   if (!build.preflight) words.emplace_back("--no-preflight");
   if (env.offline) words.emplace_back("--offline");
+  if (!build.remote_cache.url.empty()) words.push_back("--remote-cache=" + build.remote_cache.url);
+  if (build.remote_cache.read_only) words.emplace_back("--remote-cache-read-only");
   if (request.lease_seconds != MatrixRequest{}.lease_seconds)
     words.push_back(fmt::format("--lease={}", request.lease_seconds));
   for (const std::string& word : words) PTPKG_CHECK(CheckSingleLine("the argument", word));

@@ -115,7 +115,9 @@ Result<PlannedRun> PlanRun(Env& env, const MatrixRequest& request) {
                   .cache = env.cache_dir,
                   .output = request.build.output,
                   .lease_seconds = request.lease_seconds,
-                  .offline = env.offline};
+                  .offline = env.offline,
+                  .remote_cache = request.build.remote_cache.url,
+                  .remote_cache_read_only = request.build.remote_cache.read_only};
   if (request.engine == "slurm")
     run.settings.engine_settings = {{"partition", request.partition}, {"sbatch", request.engine_options}};
   run.folder = request.run.value_or(env.cwd / ("matrix-" + run.settings.key));

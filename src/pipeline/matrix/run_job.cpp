@@ -190,7 +190,10 @@ Result<JobOutcome> RunNodes(Env& env, const Work& work) {
     return work.attempt.CheckOpen();
   };
   JobOutcome outcome;
-  PTPKG_TRY(PartOutcome part, RunPart(env, plan, options));
+  const matrix::RunSettings& settings = work.run.settings;
+  PTPKG_TRY(PartOutcome part,
+            RunPart(env, plan, options,
+                    {.url = settings.remote_cache, .read_only = settings.remote_cache_read_only}));
   outcome.record.nodes = NodeRecords(plan, work.job, part.outcomes);
   outcome.summary = std::move(part.summary);
   const bool is_last = plan.Find(work.job.nodes.back())->stage == "index";

@@ -66,9 +66,12 @@ Result<std::vector<matrix::SqueueRow>> Queue(Env& env) {
 
 /// Variables of the caller that a build needs, or its plan was made with. Secrets are not among them.
 std::map<std::string, std::string> VariablesOf(const Env& env) {
-  static constexpr std::array<const char*, 11> kNames = {
-      "PATH", "PTPKG_PYTHON",  "PTPKG_CONDA_EXE",   "PTPKG_CUDA_HOME",       "CUDA_HOME",     "CUDA_PATH",
-      "LANG", "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE"};
+  static constexpr std::array<const char*, 19> kNames = {
+      "PATH", "PTPKG_PYTHON", "PTPKG_CONDA_EXE", "PTPKG_CUDA_HOME", "CUDA_HOME", "CUDA_PATH", "LANG",
+      "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE",
+      // Of --remote-cache. Its keys are in the file of the profile.
+      "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
+      "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "PTPKG_ANSWER_TIMEOUT"};
   std::map<std::string, std::string> variables;
   for (const char* name : kNames) {
     const std::string value = env.Variable(name);

@@ -356,7 +356,8 @@ Result<BuildSummary> Build(Env& env, const BuildRequest& request) {
   if (!request.test) env.reporter.Warn("tests are skipped: these packages are untested");
   BuildSummary summary;
   if (!planned.plan.nodes.empty()) {
-    PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, {.dry_run = request.dry_run}));
+    const RunOptions options{.dry_run = request.dry_run, .remote_cache = request.remote_cache};
+    PTPKG_TRY(summary, RunPlan(env, planned.plan, request.output, options));
   }
   summary.skipped = planned.skipped;
   summary.tools = planned.tools;

@@ -13,6 +13,7 @@
 #include "model/artifact.h"
 #include "pipeline/edit_wheel/wheel_form.h"
 #include "pipeline/plan/summary.h"
+#include "pipeline/remote_cache/remote_cache.h"
 #include "recipe/recipe.h"
 #include "support/env.h"
 #include "variant/config.h"
@@ -41,6 +42,7 @@ struct BuildRequest {
   bool dry_run = false;    ///< Report which stages would run; write nothing.
   std::optional<AbsPath> sign_key = {};  ///< Private key that all artifacts are signed with.
   bool test = true;                      ///< Run the recipes' tests; false prints a warning.
+  RemoteCacheOptions remote_cache = {};  ///< Bucket with the results of other machines.
 };
 
 /// "--source NAME=VALUE": into `request.sources` or `.git_sources`. Errors: any from source::ParseOverride,

@@ -35,13 +35,17 @@ using graph::NodeState;
 /// The places where results are kept, for one run.
 class Kept {
  public:
-  Kept(Env& env, const AbsPath& output)
+  /// `remote` may be null.
+  Kept(Env& env, const AbsPath& output, std::unique_ptr<graph::RemoteStore> remote = nullptr)
       : env_(env),
         cache_(env, env.cache_dir / "stages"),
         staging_(env, PendingRoot(env, output)),
-        history_(env, env.cache_dir / "stages/records") {}
+        history_(env, env.cache_dir / "stages/records"),
+        remote_(std::move(remote)) {}
 
-  graph::Stores Stores() { return {.cache = cache_, .staging = staging_, .history = history_}; }
+  graph::Stores Stores() {
+    return {.cache = cache_, .staging = staging_, .history = history_, .remote = remote_.get()};
+  }
   graph::Store& staging() { return staging_; }
 
   /// Removes files left by killed runs, also for nodes that need not run again. Errors: kIo.
@@ -59,6 +63,7 @@ class Kept {
   graph::Store cache_;
   graph::Store staging_;
   graph::History history_;
+  std::unique_ptr<graph::RemoteStore> remote_;
 };
 
 std::string ReasonOf(const NodeOutcome& outcome) {
@@ -205,7 +210,8 @@ std::optional<AbsPath> OutputOfAny(const graph::Plan& plan, const std::set<std::
 
 Result<BuildSummary> RunPlan(Env& env, const graph::Plan& plan, const AbsPath& output,
                              const RunOptions& options) {
-  Kept kept(env, output);
+  PTPKG_TRY(auto remote, OpenRemoteCache(env, options.remote_cache));
+  Kept kept(env, output, std::move(remote));
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes, Run(env, plan, output, kept, options));
   PTPKG_TRY(BuildSummary summary, Summarise(plan, outcomes));
   if (options.dry_run) return summary;
@@ -233,10 +239,12 @@ Result<BuildSummary> RunNode(Env& env, const AbsPath& file, const std::string& i
   return summary;
 }
 
-Result<PartOutcome> RunPart(Env& env, const graph::Plan& plan, const graph::ExecuteOptions& options) {
+Result<PartOutcome> RunPart(Env& env, const graph::Plan& plan, const graph::ExecuteOptions& options,
+                            const RemoteCacheOptions& remote_cache) {
   const std::optional<AbsPath> output = OutputOfAny(plan, *options.only);
   const AbsPath place = output.value_or(env.cache_dir / "nowhere");
-  Kept kept(env, place);
+  PTPKG_TRY(auto remote, OpenRemoteCache(env, remote_cache));
+  Kept kept(env, place, std::move(remote));
   if (output) PTPKG_CHECK(PrepareOutput(env, place));
   const graph::StageTable stages = MakeStages();
   PartOutcome part;
@@ -260,12 +268,14 @@ Result<void> FinishParts(Env& env, const graph::Plan& plan, const std::vector<gr
   return Ok();
 }
 
-Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output) {
+Result<std::vector<std::string>> DescribePlan(Env& env, const graph::Plan& plan, const AbsPath& output,
+                                              const RemoteCacheOptions& remote_cache) {
   // Nothing is foreseen: another machine may run it. The lines are the answer; tasks that would say the same
   // are not shown.
   NullReporter silent;
   Env quiet = WithReporter(env, silent);
-  Kept kept(quiet, output);
+  PTPKG_TRY(auto remote, OpenRemoteCache(env, remote_cache));
+  Kept kept(quiet, output, std::move(remote));
   PTPKG_TRY(const std::vector<NodeOutcome> outcomes,
             Run(quiet, plan, output, kept, {.dry_run = true, .foresee = false}));
   const std::vector<graph::NodeKey> keys = graph::KeysOf(plan);

@@ -125,7 +125,7 @@ Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {
   if (is_aws ? !IsAwsBucketName(place.bucket) : !IsBucketName(place.bucket))
     return Error(ErrorCode::kUsage,
                  fmt::format("'{}' is not a bucket name{}", place.bucket, is_aws ? " that AWS accepts" : ""))
-        .WithHint("--to s3://BUCKET or s3://BUCKET/PREFIX");
+        .WithHint("write s3://BUCKET or s3://BUCKET/PREFIX");
   if (!IsPrefix(place.prefix))
     return Error(ErrorCode::kUsage, fmt::format("'{}' is not a key prefix", place.prefix))
         .WithHint("write names, separated by single slashes");

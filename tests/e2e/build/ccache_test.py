@@ -4,6 +4,7 @@ ccache 4.7 gives wrong objects in some cases (docs/decisions/0014-compiler-cache
 With make all steps are tried. With cmake, whose every configuration compiles too, the first ones; ccache_all tries the rest as well.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -293,6 +294,38 @@ class Ccache(harness.Case):
         shutil.rmtree(self.cache)
         self.assertEqual(self.cached(recipe, **extra), (FILES, 0))
         self.assert_as_without(recipe)
+
+    def test_another_user_with_other_sources(self):
+        """Two users, whose recipes lie elsewhere. Each has a cache of its own, at the same path, and one storage serves both."""
+        if os.geteuid() != 0:
+            self.skipTest("another user needs root")
+        group, remote = 3000, self.scratch / "remote"
+        self.scratch.chmod(0o755)
+        for folder in (self.cache, remote):
+            folder.mkdir()
+        os.chown(remote, -1, group)
+        remote.chmod(0o2775)
+        (self.scratch / "runs").touch()
+        (self.scratch / "runs").chmod(0o666)
+        made = self.project()
+        counts, libraries = [], []
+        for user, place in ((1001, "alpha"), (1002, "beta/deeper")):
+            home = self.scratch / place
+            shutil.copytree(made, home / "toy")
+            (home / "own").mkdir()
+            for path in (home, *home.rglob("*")):
+                os.chown(path, user, group)
+            mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$1" "$2" && shift 2 && umask 002 && exec "$@"', "sh", home / "own", self.cache]
+            as_user = ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
+            done = subprocess.run([*mounted, *as_user, harness.Settings.ptpkg, "build", home / "toy", "--ccache", "--env", "system",
+                                   "--output", home / "dist", "--json", "--no-config"], text=True, capture_output=True, check=False,
+                                  env=self.environment(HOME=str(home), CCACHE_REMOTE_STORAGE=f"file:{remote}|umask=002"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            [build] = [stage for stage in json.loads(done.stdout)["stages"] if stage["stage"] == "build"]
+            counts.append((build["counts"]["ccache_hits"], build["counts"]["ccache_misses"]))
+            libraries.append(harness.artifacts(home / "dist"))
+        self.assertEqual(counts, [(0, FILES), (FILES, 0)])
+        self.assertEqual(libraries[0], libraries[1])
 
     def refused(self, recipe, exit_code, *texts, **extra):
         done = self.ptpkg("build", recipe, "--ccache", "--env", "system", "--output", self.scratch / "dist",

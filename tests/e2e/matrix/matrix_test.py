@@ -235,7 +235,8 @@ class Matrix(harness.Case):
         refused = {"--partition": "p", "--sbatch": "--account=a", "--volume": "c:/v", "--output": "out", "--jobs": "2", "--cache-dir": "c"}
         carried = {"--variants": ("base/more.yaml",), "--select": ("target_platform=linux-64",), "--source": ("base=base/code",), "--offline": (),
                    "--env": ("system",), "--python-exe": ("python3:./base/python",), "--conda-exe": ("micromamba",), "--cuda-home": ("base/cuda",),
-                   "--format": ("conda",), "--test": ("skip",), "--ccache": (), "--no-preflight": (), "--lease": ("77",)}
+                   "--format": ("conda",), "--test": ("skip",), "--ccache": (), "--no-preflight": (), "--lease": ("77",),
+                   "--remote-cache": ("s3://bucket/prefix",), "--remote-cache-read-only": ()}
         options = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", self.matrix("--help").stdout, re.MULTILINE))
         self.assertEqual(options - of_this_call - set(refused) - set(carried), set(), "options without a decision")
         for option, value in refused.items():

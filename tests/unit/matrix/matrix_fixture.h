@@ -49,7 +49,9 @@ class MatrixTest : public ::testing::Test {
                     .engine = "local",
                     .cache = env_->cache_dir,
                     .output = env_.dir().path() / "dist",
-                    .lease_seconds = 10};
+                    .lease_seconds = 10,
+                    .remote_cache = "s3://bucket/team",
+                    .remote_cache_read_only = true};
     run.graph = GroupNodes(plan, Publishing::kInEachJob);
     test::Must(CreateRun(env_, run, plan));
     return run;

@@ -26,6 +26,8 @@ TEST_F(RunFolderTest, ARunIsReadAsItWasWritten) {
   ASSERT_OK_AND_ASSIGN(const matrix::Run read, OpenRun(env_, run.folder, "1 (c)"));
   EXPECT_EQ(read.settings.output, run.settings.output);
   EXPECT_EQ(read.settings.lease_seconds, 10U);
+  EXPECT_EQ(read.settings.remote_cache, "s3://bucket/team");
+  EXPECT_TRUE(read.settings.remote_cache_read_only);
   EXPECT_EQ(JobsToJson(read.graph), JobsToJson(run.graph));
   ASSERT_OK_AND_ASSIGN(const graph::Plan plan, ReadPlan(env_, read));
   EXPECT_EQ(plan.nodes.size(), TorchPlan().nodes.size());

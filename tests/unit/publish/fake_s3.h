@@ -79,8 +79,8 @@ class FakeS3 final : public Http {
   std::string etag_prefix;  ///< "W/": weak ones, which fulfil no condition.
 
  private:
-  HttpAnswer Answer(const HttpCall& call, const std::string& key, const std::string& query,
-                    const std::string& body) {
+  Result<HttpAnswer> Answer(const HttpCall& call, const std::string& key, const std::string& query,
+                            const std::string& body) {
     EXPECT_TRUE(call.aws.has_value()) << call.url;
     EXPECT_TRUE(call.body_bytes == 0 || call.headers.at("x-amz-content-sha256") == HashText(body).Hex());
     if (query.starts_with("list-type")) return List(query);
@@ -93,7 +93,7 @@ class FakeS3 final : public Http {
     answer.headers["content-length"] = std::to_string(found->second.text.size());
     if (call.method == "HEAD") return answer;
     if (call.answer_sink != nullptr) {
-      EXPECT_THAT(call.answer_sink->Write(AsBytes(found->second.text)), test::IsOk());
+      PTPKG_CHECK(call.answer_sink->Write(AsBytes(found->second.text)));
     } else {
       answer.body = found->second.text;
     }

@@ -99,6 +99,23 @@ TEST_F(CompilerCacheTest, StandsBeforeACompilationWithItsOwnSettingsOnly) {
   EXPECT_THAT(record, HasSubstr("compiler -c a b.cpp -o a.o\n"));
 }
 
+TEST_F(CompilerCacheTest, AServerThatHangsCostsASecond) {
+  const auto given_as = [&](const std::string& storages) {
+    env_->variables["CCACHE_REMOTE_STORAGE"] = storages;
+    EXPECT_THAT(Lay(), IsOk());
+    for (const std::string& line : SplitLines(Launch({"-c", "a.cpp", "-o", "a.o"}))) {
+      constexpr std::string_view kName = "CCACHE_REMOTE_STORAGE=";
+      if (line.starts_with(kName)) return line.substr(kName.size());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(given_as("redis://h|connect-timeout=50"), "redis://h|connect-timeout=50|operation-timeout=1000");
+  EXPECT_EQ(given_as("http://h/c|operation-timeout=5000|read-only"),
+            "http://h/c|operation-timeout=5000|read-only");
+  EXPECT_EQ(given_as("file:/srv/a file:///srv/b redis+unix:///run/r"),
+            "file:/srv/a file:///srv/b redis+unix:///run/r|operation-timeout=1000");
+}
+
 TEST_F(CompilerCacheTest, LeavesToTheCompilerWhatCcacheGetsWrong) {
   ASSERT_THAT(Lay(), IsOk());
   EXPECT_THAT(Launch({"-c", "a.cpp"}), HasSubstr("ccache"));

@@ -45,6 +45,21 @@ TEST(SummaryLine, SaysHowManyObjectsTheCompilerCacheHad) {
             "1 artifact in '/x': 1 B; no findings; ccache: nothing to compile; 1.0 s");
 }
 
+TEST(SummaryLine, SaysHowManyResultsTheRemoteCacheHad) {
+  pipeline::BuildSummary summary;
+  summary.artifacts = {{.path = "a", .size_bytes = 1}};
+  summary.stages = {{.stage = "build", .subject = "a", .counts = {{"remote_cache_hits", 1}}},
+                    {.stage = "build",
+                     .subject = "b",
+                     .ran = true,
+                     .counts = {{"remote_cache_misses", 1}, {"remote_cache_uploads", 1}}}};
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x", .seconds = 1}),
+            "1 artifact in '/x': 1 B; no findings; remote cache: 1 of 2 found, 1 uploaded; 1.0 s");
+  summary.stages.pop_back();
+  EXPECT_EQ(SummaryLine(summary, {.output = "/x", .seconds = 1}),
+            "1 artifact in '/x': 1 B; everything was already there; remote cache: 1 of 1 found; 1.0 s");
+}
+
 TEST(SummaryLine, ADryRunCountsWhatWouldRun) {
   pipeline::BuildSummary summary;
   summary.stages = {{.stage = "build", .subject = "a", .reason = "would run: tools changed"},
