@@ -19,6 +19,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/process/process.h"
 #include "support/process/shared_variables.h"
 #include "support/text/text.h"
 
@@ -50,7 +51,7 @@ bool IsOwnDamage(const std::string& output, const AbsPath& repository) {
 constexpr const char* kMovedTag = "would clobber existing tag";
 
 ErrorCode CodeOf(const std::string& output, const std::optional<AbsPath>& repository) {
-  if (HoldsAny(output, {kMovedTag})) return ErrorCode::kRefused;
+  if (HoldsAny(output, {kMovedTag}) || !GitLockHint(output).empty()) return ErrorCode::kRefused;
   if (repository && IsOwnDamage(output, *repository)) return ErrorCode::kCorrupt;
   if (HoldsAny(output, {"could not read Username", "could not read Password", "Authentication failed",
                         "Permission denied", "terminal prompts disabled", "Host key verification failed",
@@ -73,6 +74,7 @@ std::string HintOf(ErrorCode code, const std::string& output) {
   }
   if (HoldsAny(output, {kMovedTag}))
     return "compare the tags with git show; to take the server's: git tag -d NAME, and try again";
+  if (const std::string hint = GitLockHint(output); !hint.empty()) return hint;
   if (code == ErrorCode::kRefused) {
     return "ptpkg runs git without a password prompt: set up a credential helper or an SSH key, and test it "
            "with git ls-remote";
@@ -118,6 +120,15 @@ std::string GitReason(const std::string& output) {
 std::string GitReason(const ExitStatus& status) {
   if (status.signal != 0) return fmt::format("git was killed by signal {}", status.signal);
   return GitReason(status.output);
+}
+
+std::string GitLockHint(const std::string& output) {
+  constexpr std::string_view kName = "/index.lock";
+  const std::size_t end = output.find("/index.lock': File exists");
+  const std::size_t begin = output.rfind('\'', end);
+  if (end == std::string::npos || begin == std::string::npos) return "";
+  const std::string path = output.substr(begin + 1, end + kName.size() - begin - 1);
+  return fmt::format("if no git runs there, an interrupted one left the file: rm {}", ShellQuote({path}));
 }
 
 Result<Git> Git::Find(Env& env) {

@@ -54,5 +54,7 @@ class Git {
 std::string GitReason(const std::string& output);
 /// Reason why a run failed; for one that was killed, the signal.
 std::string GitReason(const ExitStatus& status);
+/// The remedy if an interrupted git left the lock of an index; "" for other failures.
+std::string GitLockHint(const std::string& output);
 
 }  // namespace ptpkg::source

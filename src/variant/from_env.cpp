@@ -51,6 +51,7 @@ struct VariableRules {
 
 struct VariableTable {
   std::string recipe = "recipe.yaml";
+  std::string include;  ///< Another table, for the variables that this one does not name; "": none.
   std::vector<std::string> variants = {};
   std::vector<VariableRules> variables = {};
 };
@@ -159,8 +160,11 @@ Result<VariableTable> ParseTable(std::string_view text, const std::string& name)
       PTPKG_TRY(table.variants, TextsOf(value));
     } else if (key == "recipe") {
       PTPKG_TRY(table.recipe, TextOf(value));
+    } else if (key == "include") {
+      PTPKG_TRY(table.include, TextOf(value));
     } else {
-      return InvalidTable(fmt::format("'{}' is not 'recipe', 'variants' or 'variables'", key), span);
+      return InvalidTable(fmt::format("'{}' is not 'recipe', 'include', 'variants' or 'variables'", key),
+                          span);
     }
   }
   if (!table.variables.empty()) return table;
@@ -245,6 +249,22 @@ class EnvironmentReader {
     }
     folder_ = folder;
     PTPKG_CHECK(AddFiles(table.variants));
+    const std::string include = table.include;
+    tables_.push_back(std::move(table));
+    return include.empty() ? Ok() : Include(folder, include);
+  }
+
+  /// Adds the variables of a table for several recipes. Its paths are relative to the recipe's directory,
+  /// too.
+  Result<void> Include(const AbsPath& folder, const std::string& name) {
+    PTPKG_TRY(const AbsPath file, AbsPath::Resolve(folder, name));
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, file, limits::kRecipe));
+    PTPKG_TRY(VariableTable table, ParseTable(text, file.str()));
+    if (!table.include.empty() || !table.variants.empty()) {
+      return Error(ErrorCode::kInvalidInput,
+                   fmt::format("'{}' is included, so it has 'variables' only", file.str()))
+          .WithHint(fmt::format("move the rest to '{}'", (folder / kTableName).str()));
+    }
     tables_.push_back(std::move(table));
     return Ok();
   }
@@ -254,9 +274,11 @@ class EnvironmentReader {
     if (std::ranges::find(files, file) == files.end()) files.push_back(file);
   }
 
+  /// Later files win, so one that is named again moves to the end.
   Result<void> AddFiles(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       PTPKG_TRY(const AbsPath file, AbsPath::Resolve(folder_.value_or(env_.cwd), name));
+      std::erase(choices_.variant_files, file);
       AddFile(file);
     }
     return Ok();

@@ -222,7 +222,7 @@ Verb EnvVerb() {
               "has it: 'ptpkg explain environments'.\n"
               "\n"
               "Exit codes: 0 done, 1 files not as wanted, 2 wrong command line, 3 invalid input, 4 missing "
-              "tools, 5 a client, pip or compiler failed, 7 DIR has content.",
+              "tools, 5 a client, pip or compiler failed, 7 DIR has content, or another run makes it.",
           .examples = {"ptpkg env create environment.yml --prefix ../torch-env --env conda --cuda 12.4",
                        "ptpkg env export recipes/magma --select cuda_compiler_version=12.4 > env.yml",
                        "ptpkg shell recipes/magma -- ptpkg env check --library z"},

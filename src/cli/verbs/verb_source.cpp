@@ -118,11 +118,13 @@ Verb SourceVerb() {
           .notes =
               "Each clone has all submodules, at the tag, branch or commit of the recipe's source. If the "
               "variants have several versions, the newest counts. 'update' fetches and checks out a "
-              "detached HEAD; branches stay. It refuses clones with changed files, or with commits that no "
-              "branch holds, before it changes any. Build from a clone with '--source NAME=DIR/NAME'.\n"
+              "detached HEAD; branches stay, and so do URLs that you set for submodules. It refuses clones "
+              "with changed files, with commits that no branch holds, or of another repository, before it "
+              "changes any. After an interruption, update again. Build from a clone with '--source "
+              "NAME=DIR/NAME'.\n"
               "\n"
               "Exit codes: 0 done, 1 a clone is not at the recipe's ref, 2 wrong command line, 4 no such "
-              "clone, ref or repository, 5 git failed, 7 changed files, or a clone exists, 8 network.",
+              "clone, ref or repository, 5 git failed, 7 refused, or a clone exists, 8 network.",
           .examples = {"ptpkg source clone my-recipe --select torch_version=2.6.0 --into ../sources",
                        "ptpkg source status my-recipe --into ../sources"},
           .run = [flags](Context& context) { return RunSource(context, *flags); }};

@@ -1,9 +1,6 @@
 // The clones are the user's own: git works in them with the user's configuration, and nothing is checked out
 // over changed files, or away from commits that only a detached HEAD holds. So an update first looks at all
 // clones and fetches into all, and changes the first one only then.
-//
-// An update that was interrupted leaves submodules at their old commits. git reports these as changes, and
-// the next update must not take them for the user's: porcelain v2 tells both apart.
 
 #include "pipeline/develop/source_clones.h"
 
@@ -12,8 +9,9 @@
 #include <fmt/core.h>
 #include <utility>
 
-#include "recipe/git_url.h"
-#include "source/git.h"
+#include "pipeline/develop/clone_files.h"
+#include "pipeline/develop/clone_git.h"
+#include "pipeline/develop/clone_submodules.h"
 #include "source/git_resolve.h"
 #include "support/files/scratch.h"
 #include "support/text/plural.h"
@@ -24,35 +22,42 @@ namespace ptpkg::pipeline {
 
 namespace {
 
-struct WantedSource {
-  std::string name;
-  std::string version;
-  recipe::GitSource git;
-  recipe::GitUrl url;
-};
+std::string RefOf(const recipe::GitSource& git) {
+  std::string name = source::GitNameOf(git);
+  return name.empty() ? "commit " + git.rev : name;
+}
+
+Error TwoSources(const WantedSource& one, const WantedSource& other) {
+  const bool is_one_recipe = one.recipe == other.recipe;
+  return Error(ErrorCode::kUsage, fmt::format("two sources have the clone '{}': {} of '{}', and {} of '{}'",
+                                              one.name, RefOf(one.git), recipe::ShownGitUrl(one.url.text),
+                                              RefOf(other.git), recipe::ShownGitUrl(other.url.text)))
+      .WithHint(is_one_recipe ? "leave one of them with --select, or give each a 'target_directory'"
+                              : "name one recipe at a time, each with another --into");
+}
 
 /// Adds the git source of `recipe`, or replaces the one of an older version.
-Result<void> AddSourceOf(const recipe::Recipe& recipe, std::vector<WantedSource>& sources) {
+Result<void> AddSourceOf(const recipe::Recipe& recipe, const AbsPath& input,
+                         std::vector<WantedSource>& sources) {
   for (const recipe::Source& source : recipe.sources) {
     if (source.git.url.empty()) continue;
     PTPKG_TRY(recipe::GitUrl url, recipe::ParseGitUrl(source.git.url, recipe.recipe_dir));
     const std::string& base = recipe.recipe_name.empty() ? recipe.name : recipe.recipe_name;
     const std::string name =
         source.target_directory.empty() ? base : base + "-" + ReplaceAll(source.target_directory, "/", "-");
-    WantedSource wanted{.name = name, .version = recipe.version, .git = source.git, .url = std::move(url)};
+    WantedSource wanted{
+        .name = name, .version = recipe.version, .recipe = input, .git = source.git, .url = std::move(url)};
     const auto known = std::ranges::find(sources, name, &WantedSource::name);
     if (known == sources.end()) {
       sources.push_back(std::move(wanted));
-    } else if (versions::CompareVersions(known->version, wanted.version) < 0) {
-      *known = std::move(wanted);
+      continue;
     }
+    const auto order = versions::CompareVersions(known->version, wanted.version);
+    const bool is_same = known->git == wanted.git && known->url == wanted.url;
+    if (!is_same && (order == 0 || known->recipe != input)) return TwoSources(*known, wanted);
+    if (order < 0) *known = std::move(wanted);
   }
   return Ok();
-}
-
-std::string RefOf(const recipe::GitSource& git) {
-  std::string name = source::GitNameOf(git);
-  return name.empty() ? "commit " + git.rev : name;
 }
 
 Result<std::vector<WantedSource>> WantedSources(Env& env, const SourcesRequest& request) {
@@ -61,39 +66,47 @@ Result<std::vector<WantedSource>> WantedSources(Env& env, const SourcesRequest& 
     RenderRequest one = request.render;
     one.recipes = {input};
     PTPKG_TRY(const std::vector<recipe::Recipe> recipes, Render(env, one));
-    const std::size_t before = sources.size();
+    bool has_source = false;
     for (const recipe::Recipe& recipe : recipes) {
       for (const recipe::Recipe* part = &recipe; part != nullptr && !recipe.skip;
-           part = part->inherited.get())
-        PTPKG_CHECK(AddSourceOf(*part, sources));
+           part = part->inherited.get()) {
+        has_source |=
+            std::ranges::any_of(part->sources, [](const auto& source) { return !source.git.url.empty(); });
+        PTPKG_CHECK(AddSourceOf(*part, input, sources));
+      }
     }
-    if (sources.size() > before) continue;
+    if (has_source) continue;
     return Error(ErrorCode::kUsage, fmt::format("no selected variant of '{}' has a git source", input.str()))
         .WithHint("'ptpkg render' lists the variants; a source without 'git' is fetched by 'ptpkg build'");
   }
   return sources;
 }
 
-using Args = std::vector<std::string>;
+/// Host and path of a URL: equal for "git@host:a/b.git" and "https://host/a/b".
+std::string PlaceOf(std::string url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme != std::string::npos) {
+    url.erase(0, scheme + 3);
+  } else if (const std::size_t colon = url.find(':'); colon < url.find('/')) {
+    url[colon] = '/';
+  }
+  const std::size_t at = url.find('@');
+  if (at < url.find('/')) url.erase(0, at + 1);
+  while (url.ends_with('/')) url.pop_back();
+  if (url.ends_with(".git")) url.erase(url.size() - 4);
+  return url;
+}
 
 class Clones {
  public:
-  Clones(Env& env, source::Git git, const AbsPath& folder)
-      : env_(env), git_(std::move(git)), folder_(folder) {}
+  Clones(Env& env, source::Git git, const AbsPath& folder) : git_(env, std::move(git)), folder_(folder) {}
 
+  [[nodiscard]] const CloneGit& git() const { return git_; }
   [[nodiscard]] AbsPath PathOf(const WantedSource& source) const { return folder_ / source.name; }
 
   /// True for a repository, not for a directory inside one.
   [[nodiscard]] bool Has(const WantedSource& source) const {
-    return env_.fs.Lstat(PathOf(source) / ".git").has_value();
-  }
-
-  /// Runs git in a clone. Errors: kCommandFailed.
-  Result<std::string> Read(const AbsPath& clone, const Args& args) const {
-    PTPKG_TRY(const ExitStatus status, Run(clone, args));
-    if (status.ok()) return std::string(Trim(status.output));
-    return Error(ErrorCode::kCommandFailed, fmt::format("'{}': git {} failed: {}", clone.str(), args.front(),
-                                                        source::GitReason(status)));
+    return git_.env().fs.Lstat(PathOf(source) / ".git").has_value();
   }
 
   /// The commit of the source's ref; "" if the clone lacks it.
@@ -103,7 +116,8 @@ class Clones {
                             : !git.rev.empty()    ? git.rev
                                                   : "refs/remotes/origin/HEAD";
     for (const std::string& one : {ref, "refs/remotes/origin/" + git.rev}) {
-      PTPKG_TRY(const ExitStatus status, Run(clone, {"rev-parse", "--verify", "--quiet", one + "^{commit}"}));
+      PTPKG_TRY(const ExitStatus status,
+                git_.Run(clone, {"rev-parse", "--verify", "--quiet", one + "^{commit}"}));
       if (status.ok()) return std::string(Trim(status.output));
     }
     return std::string();
@@ -112,89 +126,53 @@ class Clones {
   Result<SourceClone> Look(const WantedSource& source) const {
     SourceClone clone{.name = source.name, .path = PathOf(source), .ref = RefOf(source.git)};
     if (!Has(source)) return clone;
+    PTPKG_CHECK(RequireOrigin(clone.path, source));
     PTPKG_TRY(clone.wanted, WantedCommit(clone.path, source.git));
-    PTPKG_TRY(clone.commit, Read(clone.path, {"rev-parse", "HEAD"}));
-    PTPKG_CHECK(LookAtFiles(clone));
+    PTPKG_TRY(clone.commit, git_.Read(clone.path, {"rev-parse", "HEAD"}));
+    PTPKG_CHECK(LookAtFiles(git_, clone));
     return clone;
   }
 
   /// Checks out `wanted` with all submodules, and notes what changed.
   Result<void> CheckOut(const WantedSource& source, SourceClone& clone) const {
-    PTPKG_TRY([[maybe_unused]] const std::string said,
-              Read(clone.path, {"checkout", "--quiet", "--no-overwrite-ignore", "--detach", clone.wanted}));
-    if (source.git.submodules) {
-      for (const auto& args : {Args{"submodule", "--quiet", "sync", "--recursive"},
-                               Args{"submodule", "update", "--init", "--recursive", "--jobs", "4"}})
-        PTPKG_CHECK(Fetch(clone.path, source, args, "fetch the submodules"));
-    }
+    for (const UnfinishedCheckout& one : clone.unfinished) PTPKG_CHECK(Finish(source, one));
+    PTPKG_CHECK(
+        git_.Read(clone.path, {"checkout", "--quiet", "--no-overwrite-ignore", "--detach", clone.wanted}));
+    if (source.git.submodules) PTPKG_CHECK(UpdateSubmodules(git_, source, clone.path));
     clone.before = std::exchange(clone.commit, clone.wanted);
     clone.unready.clear();
     if (clone.before.empty() || clone.before == clone.commit) return Ok();
     return Compare(clone);
   }
 
-  Result<void> Fetch(const AbsPath& clone, const WantedSource& source, Args args,
-                     const std::string& doing) const {
-    Task task(env_.reporter, {.stage = "source", .subject = source.name});
-    args.insert(args.begin(), {"-C", clone.str()});
-    PTPKG_TRY([[maybe_unused]] const std::string said,
-              git_.RunWithRetry(
-                  {.args = args,
-                   .with_user_config = true,
-                   .on_line = [&](std::string_view line) { task.ChildOutput(line); }},
-                  source.url, fmt::format("cannot {} of '{}'", doing, recipe::ShownGitUrl(source.url.text))));
-    task.Done();
-    return Ok();
-  }
-
  private:
-  Result<ExitStatus> Run(const AbsPath& clone, Args args) const {
-    args.insert(args.begin(), {"-C", clone.str()});
-    return git_.Run({.args = std::move(args), .with_user_config = true});
-  }
-
-  Result<void> LookAtFiles(SourceClone& clone) const {
-    PTPKG_TRY(const std::string status, Lines(clone.path, {"status", "--porcelain=v2", "--untracked-files=no",
-                                                           "--ignore-submodules=none"}));
-    for (const std::string& line : SplitLines(status)) {
-      // "1 .M SCM. …six fields… PATH". The third field is "N..." for a file. For a submodule, C means
-      // another commit, and M edited files.
-      const std::vector<std::string> fields = Split(line, ' ');
-      constexpr std::size_t kFieldsBeforePath = 8;
-      if (fields.size() <= kFieldsBeforePath) continue;
-      const std::string path = Join({fields.begin() + kFieldsBeforePath, fields.end()}, " ");
-      const bool is_edited = !fields[2].starts_with("SC.");
-      (is_edited ? clone.edited : clone.unready).push_back(path);
-    }
-    PTPKG_TRY(const std::string submodules, Lines(clone.path, {"submodule", "status", "--recursive"}));
-    for (const std::string& line : SplitLines(submodules)) {
-      const std::vector<std::string> fields = Split(std::string(Trim(line)), ' ');
-      if (line.starts_with('-') && fields.size() > 1) clone.unready.push_back(fields[1]);
-    }
+  /// Completes a checkout: LookAtFiles found that it loses nothing.
+  Result<void> Finish(const WantedSource& source, const UnfinishedCheckout& one) const {
+    PTPKG_TRY(const ExitStatus known, git_.Run(one.folder, {"cat-file", "-e", one.commit + "^{commit}"}));
+    if (!known.ok()) PTPKG_CHECK(git_.Fetch(one.folder, source, {"fetch", "origin"}, "fetch the submodules"));
+    PTPKG_CHECK(git_.Read(one.folder, {"checkout", "--quiet", "--force", "--detach", one.commit}));
     return Ok();
   }
 
-  /// All of the output: an ExitStatus keeps only its end.
-  Result<std::string> Lines(const AbsPath& clone, Args args) const {
-    const std::string name = args.front();
-    args.insert(args.begin(), {"-C", clone.str()});
-    std::string text;
-    PTPKG_TRY(
-        const ExitStatus status,
-        git_.Run({.args = std::move(args), .with_user_config = true, .on_line = [&](std::string_view line) {
-                    text.append(line).push_back('\n');
-                  }}));
-    if (status.ok()) return text;
-    return Error(ErrorCode::kCommandFailed,
-                 fmt::format("'{}': git {} failed: {}", clone.str(), name, source::GitReason(status)));
+  Result<void> RequireOrigin(const AbsPath& clone, const WantedSource& source) const {
+    PTPKG_TRY(const ExitStatus status, git_.Run(clone, {"config", "--get", "remote.origin.url"}));
+    const std::string origin = status.ok() ? std::string(Trim(status.output)) : "";
+    if (PlaceOf(origin) == PlaceOf(source.url.text)) return Ok();
+    const std::string wanted = recipe::ShownGitUrl(source.url.text);
+    const std::string found = origin.empty() ? "has no remote 'origin'"
+                                             : fmt::format("is a clone of '{}'", recipe::ShownGitUrl(origin));
+    return Error(ErrorCode::kRefused,
+                 fmt::format("'{}' {}, but its recipe names '{}'", clone.str(), found, wanted))
+        .WithHint(fmt::format("git -C {} remote {} origin {}", ShellQuote({clone.str()}),
+                              origin.empty() ? "add" : "set-url", ShellQuote({wanted})));
   }
 
   Result<void> Compare(SourceClone& clone) const {
     PTPKG_TRY(const std::string count,
-              Read(clone.path, {"rev-list", "--count", clone.before + ".." + clone.commit}));
+              git_.Read(clone.path, {"rev-list", "--count", clone.before + ".." + clone.commit}));
     std::from_chars(count.data(), count.data() + count.size(), clone.commits);
     PTPKG_TRY(const std::string raw,
-              Lines(clone.path, {"diff", "--raw", "--no-renames", clone.before, clone.commit}));
+              git_.Lines(clone.path, {"diff", "--raw", "--no-renames", clone.before, clone.commit}));
     for (const std::string& line : SplitLines(raw)) {
       ++clone.files;
       const std::size_t tab = line.find('\t');
@@ -204,8 +182,7 @@ class Clones {
     return Ok();
   }
 
-  Env& env_;
-  source::Git git_;
+  CloneGit git_;
   const AbsPath& folder_;
 };
 
@@ -225,11 +202,12 @@ Result<void> RequireOnline(const Env& env, const char* verb) {
 /// Refuses submodules whose HEAD differs from the recorded commit and is on no branch or tag.
 Result<void> RequireNoOwnCommits(const Clones& clones, const SourceClone& clone) {
   constexpr const char* kOwnCommit =
-      "test \"$(git rev-parse HEAD)\" = \"$sha1\" || test -z \"$(git rev-list --max-count=1 HEAD --not "
-      "--branches "
-      "--tags --remotes)\" || printf '%s\\n' \"$displaypath\"";
+      // A clone that was interrupted has no HEAD.
+      "head=$(git rev-parse --verify --quiet HEAD) || exit 0; test \"$head\" = \"$sha1\" || "
+      "test -z \"$(git rev-list --max-count=1 HEAD --not --branches --tags --remotes)\" || "
+      "printf '%s\\n' \"$displaypath\"";
   PTPKG_TRY(const std::string paths,
-            clones.Read(clone.path, {"submodule", "--quiet", "foreach", "--recursive", kOwnCommit}));
+            clones.git().Read(clone.path, {"submodule", "--quiet", "foreach", "--recursive", kOwnCommit}));
   if (paths.empty()) return Ok();
   const std::vector<std::string> lines = SplitLines(paths);
   return Error(ErrorCode::kRefused,
@@ -244,14 +222,40 @@ Result<void> RequireNothingToLose(const Clones& clones, const SourceClone& clone
   if (!clone.edited.empty()) {
     return Error(ErrorCode::kRefused,
                  fmt::format("'{}' has changed files: {}", clone.path.str(), FirstNames(clone.edited, 5)))
-        .WithHint(fmt::format("keep them: git -C {} stash", ShellQuote({clone.path.str()})));
+        .WithHint(fmt::format("keep them: git -C {0} stash; or drop them: git -C {0} reset --hard",
+                              ShellQuote({clone.edited_in.str()})));
   }
-  PTPKG_TRY(const std::string own, clones.Read(clone.path, {"rev-list", "--max-count=1", "HEAD", "--not",
-                                                            "--branches", "--tags", "--remotes"}));
+  PTPKG_TRY(const std::string own,
+            clones.git().Read(clone.path, {"rev-list", "--max-count=1", "HEAD", "--not", "--branches",
+                                           "--tags", "--remotes"}));
   if (own.empty()) return RequireNoOwnCommits(clones, clone);
   return Error(ErrorCode::kRefused,
                fmt::format("'{}' has commits that no branch or tag holds, up to {}", clone.path.str(), own))
       .WithHint(fmt::format("keep them: git -C {} branch NAME", ShellQuote({clone.path.str()})));
+}
+
+Result<SourceClone> MakeClone(Env& env, const Clones& clones, const WantedSource& source,
+                              const AbsPath& folder) {
+  PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, folder, "clone"));
+  SourceClone clone{.name = source.name, .path = scratch.path(), .ref = RefOf(source.git)};
+  PTPKG_CHECK(clones.git().Fetch(clone.path, source, {"clone", "--no-checkout", "--", source.url.text, "."},
+                                 "make a clone"));
+  PTPKG_TRY(clone.wanted, clones.WantedCommit(clone.path, source.git));
+  if (clone.wanted.empty()) return LacksRef(clone, source);
+  PTPKG_CHECK(clones.CheckOut(source, clone));
+  PTPKG_CHECK(std::move(scratch).MoveTo(clones.PathOf(source)));
+  return clones.Look(source);
+}
+
+/// "while cloning 'b'; complete: 'a'; not begun: 'c'"
+std::string PlaceOfFailure(const std::vector<WantedSource>& sources, std::size_t failed) {
+  std::vector<std::string> names;
+  for (const WantedSource& source : sources) names.push_back(source.name);
+  const auto at = names.begin() + static_cast<std::ptrdiff_t>(failed);
+  std::string text = fmt::format("while cloning '{}'", *at);
+  if (at != names.begin()) text += "; complete: " + FirstNames({names.begin(), at}, names.size());
+  if (at + 1 != names.end()) text += "; not begun: " + FirstNames({at + 1, names.end()}, names.size());
+  return text;
 }
 
 }  // namespace
@@ -266,20 +270,14 @@ Result<std::vector<SourceClone>> CloneSources(Env& env, const SourcesRequest& re
     if (!exists) continue;
     return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' already exists", clones.PathOf(source).str()))
         .WithHint(
-            "bring a clone up to date with 'ptpkg source update', or name another directory with --into");
+            "leave its recipe out and bring it up to date with 'ptpkg source update', or name another "
+            "directory with --into");
   }
   std::vector<SourceClone> made;
-  for (const WantedSource& source : sources) {
-    PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, request.folder, "clone"));
-    PTPKG_CHECK(clones.Fetch(scratch.path(), source, {"clone", "--no-checkout", "--", source.url.text, "."},
-                             "make a clone"));
-    SourceClone clone{.name = source.name, .path = scratch.path(), .ref = RefOf(source.git)};
-    PTPKG_TRY(clone.wanted, clones.WantedCommit(clone.path, source.git));
-    if (clone.wanted.empty()) return LacksRef(clone, source);
-    PTPKG_CHECK(clones.CheckOut(source, clone));
-    PTPKG_CHECK(std::move(scratch).MoveTo(clones.PathOf(source)));
-    PTPKG_TRY(SourceClone finished, clones.Look(source));
-    made.push_back(std::move(finished));
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    Result<SourceClone> clone = MakeClone(env, clones, sources[i], request.folder);
+    if (!clone) return std::move(clone).error().WithContext(PlaceOfFailure(sources, i));
+    made.push_back(*std::move(clone));
   }
   return made;
 }
@@ -301,7 +299,7 @@ Result<std::vector<SourceClone>> UpdateSources(Env& env, const SourcesRequest& r
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
     // Without --force: a tag that moved may be the only one that holds a commit of the user.
-    PTPKG_CHECK(clones.Fetch(updated[i].path, sources[i], {"fetch", "--tags", "origin"}, "fetch"));
+    PTPKG_CHECK(clones.git().Fetch(updated[i].path, sources[i], {"fetch", "--tags", "origin"}, "fetch"));
     PTPKG_TRY(updated[i].wanted, clones.WantedCommit(updated[i].path, sources[i].git));
     if (updated[i].wanted.empty()) return LacksRef(updated[i], sources[i]);
   }

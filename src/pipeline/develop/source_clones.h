@@ -14,6 +14,12 @@ struct SourcesRequest {
   AbsPath folder;        ///< Holds one clone for each recipe, with the name that --source takes.
 };
 
+/// A repository of a clone, and the commit whose checkout was interrupted.
+struct UnfinishedCheckout {
+  AbsPath folder;
+  std::string commit;
+};
+
 struct SourceClone {
   std::string name;  ///< "torchvision"
   AbsPath path = AbsPath::Literal("/nonexistent");
@@ -24,23 +30,29 @@ struct SourceClone {
   std::uint64_t commits = 0;  ///< Commits that `before` lacks.
   std::uint64_t files = 0;    ///< Changed from `before` to `commit`.
   std::vector<std::string> submodules = {};  ///< Changed in the same way.
-  std::vector<std::string> edited = {};      ///< Tracked files and submodules with changes of the user.
+  std::vector<std::string> edited = {};      ///< Files with changes of the user, also in submodules.
   std::vector<std::string> unready = {};     ///< Submodules that are empty or at another commit.
+  AbsPath edited_in = AbsPath::Literal("/nonexistent");  ///< Repository of the first of `edited`.
+  std::vector<UnfinishedCheckout> unfinished = {};       ///< Nothing of the user's is in their way.
 
   [[nodiscard]] bool IsAsWanted() const { return !commit.empty() && commit == wanted && unready.empty(); }
 };
 
 /// Clones each recipe's repository with submodules, and checks out the ref of its source. A clone gets its
-/// name when it is complete. Errors: any from Render, kUsage (a recipe without a git source), kAlreadyExists
-/// (a clone exists: nothing is cloned), kNetwork, kNotFound (also offline), kRefused.
+/// name when it is complete. After a failure the clones before it stay, and a context frame lists them and
+/// those that were not begun. Errors: any from Render, kUsage (a recipe without a git source, two sources for
+/// one clone), kAlreadyExists (a clone exists: nothing is cloned), kNetwork, kNotFound (also offline),
+/// kRefused.
 Result<std::vector<SourceClone>> CloneSources(Env& env, const SourcesRequest& request);
 
-/// Fetches into the clones and checks out the recipes' refs and their submodules. Branches of the user stay.
-/// Errors: as CloneSources, kNotFound (no clone). Also kRefused for changed files and for commits that no
-/// branch holds, before any clone is changed.
+/// Fetches into the clones and checks out the recipes' refs and their submodules. Branches and URLs of the
+/// user stay. Completes a checkout that was interrupted. Errors: as CloneSources, kNotFound (no clone). Also
+/// kRefused for changed files, for commits that no branch holds, and for the clone of another repository,
+/// before any clone is changed.
 Result<std::vector<SourceClone>> UpdateSources(Env& env, const SourcesRequest& request);
 
-/// Compares the clones with the recipes. Asks no server. Errors: any from Render, kUsage, kCommandFailed.
+/// Compares the clones with the recipes. Asks no server. Errors: any from Render, kUsage, kCommandFailed,
+/// kRefused (the clone of another repository).
 Result<std::vector<SourceClone>> SourceStatus(Env& env, const SourcesRequest& request);
 
 }  // namespace ptpkg::pipeline

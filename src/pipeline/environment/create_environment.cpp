@@ -19,6 +19,8 @@
 #include "builder/resume/work_layout.h"
 #include "builder/tools/conda_client.h"
 #include "builder/tools/tool_table.h"
+#include "pipeline/environment/environment_cuda.h"
+#include "support/files/locked_file.h"
 #include "support/process/shared_variables.h"
 #include "support/text/text.h"
 
@@ -161,13 +163,33 @@ Result<HostEnv> Fill(Env& env, const CreateRequest& request, const EnvironmentSp
   return plan.host_env;
 }
 
-/// Nobody else gives a file this name, but a directory or a link is not the log of an earlier run.
-Result<void> RemoveOldLog(Env& env, const AbsPath& log) {
-  const Result<FileStat> stat = env.fs.Lstat(log);
-  if (!stat) return stat.error().code() == ErrorCode::kNotFound ? Ok() : Result<void>(stat.error());
-  if (stat->kind == FileKind::kRegular) return env.fs.Remove(log);
-  return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is in the way of the log", log.str()))
-      .WithHint("move it away, or choose another --prefix");
+/// Makes the log, or empties that of an earlier run, and locks it: so it shows who makes the prefix, which a
+/// conda client wants to be empty. Nobody else gives a file this name, but a directory or a link is not the
+/// log of an earlier run.
+Result<LockedFile> TakeLog(Env& env, const AbsPath& prefix, const AbsPath& log) {
+  PTPKG_CHECK(env.fs.MakeDirs(log.Parent()));
+  constexpr int kAttempts = 100;  // each is lost only to a run that has just ended
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Result<FileStat> stat = env.fs.Lstat(log);
+    if (stat && stat->kind != FileKind::kRegular) {
+      return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is in the way of the log", log.str()))
+          .WithHint("move it away, or choose another --prefix");
+    }
+    if (!stat) {
+      const auto made = env.fs.Open(log, OpenMode::kCreateNew);
+      if (!made && made.error().code() != ErrorCode::kAlreadyExists) return made.error();
+    }
+    PTPKG_TRY(LockedFile held, TryLockFile(env.fs, log, LockKind::kExclusive));
+    if (held.state == LockState::kBusy) {
+      return Error(ErrorCode::kAlreadyExists,
+                   fmt::format("another 'ptpkg env create' is making '{}'", prefix.str()))
+          .WithHint("wait until it ends, or choose another --prefix");
+    }
+    if (held.state == LockState::kGone) continue;
+    PTPKG_CHECK(held.file->Truncate(0));
+    return held;
+  }
+  return Error(ErrorCode::kIo, fmt::format("cannot lock '{}': it keeps disappearing", log.str()));
 }
 
 Result<void> MakePrefix(Env& env, const AbsPath& prefix) {
@@ -179,22 +201,36 @@ Result<void> MakePrefix(Env& env, const AbsPath& prefix) {
       .WithHint(fmt::format("name a new directory, or remove it: rm -r {}", ShellQuote({prefix.str()})));
 }
 
+/// After a failure `prefix` is gone, unless it is not ours.
+Result<HostEnv> MakeAndFill(Env& env, const CreateRequest& request, const EnvironmentSpec& spec,
+                            const AbsPath& log) {
+  PTPKG_CHECK(MakePrefix(env, request.prefix));
+  Result<HostEnv> provider = Fill(env, request, spec, log);
+  if (!provider) static_cast<void>(RemoveTree(env.fs, request.prefix));
+  return provider;
+}
+
 }  // namespace
 
 Result<CreatedEnvironment> CreateEnvironment(Env& env, const CreateRequest& request) {
   PTPKG_CHECK(builder::CheckWorkFolder(request.prefix));
   PTPKG_TRY(const EnvironmentSpec spec, ReadEnvironmentSpec(env, request.contents));
+  if (HasCudaPatch(request.contents.cuda) && request.provider != HostEnv::kConda) {
+    return Error(ErrorCode::kUsage, fmt::format("--cuda {}: only conda's packages have the patch version",
+                                                request.contents.cuda))
+        .WithHint(fmt::format("add --env conda, or write --cuda {}", MajorMinor(request.contents.cuda)));
+  }
   if (spec.packages.empty() && spec.pip.empty() && spec.requirement_files.empty())
     return Error(ErrorCode::kUsage, "the inputs name no package, so the environment would be empty");
   const AbsPath log = request.prefix.Parent() / (std::string(request.prefix.Name()) + ".env-create.log");
-  PTPKG_CHECK(RemoveOldLog(env, log));
-  PTPKG_CHECK(MakePrefix(env, request.prefix));
-  const Result<HostEnv> provider = Fill(env, request, spec, log);
+  PTPKG_TRY(const LockedFile lock, TakeLog(env, request.prefix, log));
+  const Result<HostEnv> provider = MakeAndFill(env, request, spec, log);
   if (!provider) {
-    static_cast<void>(RemoveTree(env.fs, request.prefix));
+    PTPKG_TRY(const FileStat written, lock.file->Stat());
+    if (written.size_bytes == 0) static_cast<void>(env.fs.Remove(log));
     return provider.error();
   }
-  PTPKG_CHECK(RemoveOldLog(env, log));
+  PTPKG_CHECK(env.fs.Remove(log));
   return CreatedEnvironment{.activate = request.prefix / "activate.sh", .provider = *provider};
 }
 

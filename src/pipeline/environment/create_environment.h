@@ -22,9 +22,9 @@ struct CreatedEnvironment {
 /// activation file last. Conda packages go to `prefix`. Otherwise `prefix` is a virtual environment, and
 /// tools of the Python index are in its directory `build`. pip installs the pip requirements into it. After a
 /// failure `prefix` is gone, and "PREFIX.env-create.log" holds the output. Errors: any from
-/// ReadEnvironmentSpec, CheckTools and HostPrefix. kAlreadyExists (`prefix` has content). kCommandFailed
-/// (pip). kUsage: nothing to install, channels without a conda client. kInvalidInput: a path that compilers
-/// split.
+/// ReadEnvironmentSpec, CheckTools and HostPrefix. kAlreadyExists (`prefix` has content, or another process
+/// makes it). kCommandFailed (pip). kUsage: nothing to install, channels and a patch version of CUDA without
+/// a conda client. kInvalidInput: a path that compilers split.
 Result<CreatedEnvironment> CreateEnvironment(Env& env, const CreateRequest& request);
 
 }  // namespace ptpkg::pipeline

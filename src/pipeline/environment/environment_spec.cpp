@@ -1,21 +1,19 @@
 // Files and recipes become one list of conda match specs and one of pip requirements, so that each provider
 // can take them from any input. A file's options of pip are refused rather than passed on: pip would resolve
 // relative paths in them from another directory. A whole requirements.txt goes to pip as it is.
-//
-// Several names depend on the version of CUDA: packages (cuda-nvcc), builds of others for one toolkit
-// (magma-cuda124) and NVIDIA's channels for one release (nvidia/label/cuda-12.4.1). One flag changes all.
 
 #include "pipeline/environment/environment_spec.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <iterator>
 #include <set>
 
 #include "builder/env/environment_file.h"
 #include "builder/pip/wheel_table.h"
-#include "builder/tools/tool_table.h"
 #include "builder/tools/tools.h"
+#include "pipeline/environment/environment_cuda.h"
 #include "support/limits.h"
 #include "support/text/json.h"
 #include "support/text/plural.h"
@@ -28,8 +26,11 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-constexpr std::string_view kDigits = "0123456789";
-constexpr std::string_view kVersionDigits = "0123456789.";
+// Bash keeps the first row from assignments, or stops working. activate.sh sets or unsets the second row.
+// conda ignores PATH in an environment file, too.
+constexpr auto kReservedVariables = std::to_array<std::string_view>(
+    {"BASHOPTS", "BASH_VERSINFO", "EUID", "IFS", "PPID", "SHELLOPTS", "UID",  //
+     "BUILD_PREFIX", "CONDA_PREFIX", "PATH", "PREFIX", "VIRTUAL_ENV", "file", "prefix", "ptpkg_before"});
 
 Error InvalidFile(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
@@ -107,6 +108,11 @@ Result<EnvironmentSpec> ReadEnvironmentYaml(const YamlNode& root) {
       for (const YamlEntry& entry : value.entries) {
         if (!builder::IsShellName(entry.key))
           return InvalidFile(fmt::format("'{}' is not a name for a variable", entry.key), entry.key_span);
+        if (std::ranges::find(kReservedVariables, entry.key) != kReservedVariables.end()) {
+          return InvalidFile(fmt::format("the variable '{}' belongs to bash or activate.sh", entry.key),
+                             entry.key_span)
+              .WithHint("remove it, and change it in the shell after '. DIR/activate.sh'");
+        }
         PTPKG_TRY(spec.variables[entry.key], OneLine(entry.value, entry.key));
       }
     } else if (key == "prefix") {
@@ -138,6 +144,12 @@ bool HasSeveralVariants(const std::vector<recipe::Recipe>& recipes) {
 
 /// The requirements of all outputs of the recipe's one variant.
 Result<EnvironmentSpec> OfRecipe(Env& env, const EnvironmentRequest& request, const AbsPath& input) {
+  if (HasCudaPatch(request.cuda)) {
+    return Error(ErrorCode::kUsage,
+                 fmt::format("--cuda {}: the recipe '{}' takes a toolkit without its patch version",
+                             request.cuda, input.str()))
+        .WithHint("write --cuda " + MajorMinor(request.cuda));
+  }
   RenderRequest render = request.render;
   render.recipes = {input};
   if (!request.cuda.empty())
@@ -168,64 +180,6 @@ Result<EnvironmentSpec> OfRecipe(Env& env, const EnvironmentRequest& request, co
     }
   }
   return spec;
-}
-
-/// True for packages that have the version of the toolkit.
-bool IsOfToolkit(const std::string& name) {
-  return builder::StripPlatformSuffix(name) == "cuda" || name == "cudatoolkit" || name.starts_with("cuda-");
-}
-
-/// Puts the version in place of the one in a label, "nvidia/label/cuda-12.4.1". True if there was one.
-bool SetLabel(const std::string& cuda, std::string& channel) {
-  constexpr std::string_view kLabel = "/label/cuda-";
-  const std::size_t at = channel.find(kLabel);
-  if (at == std::string::npos) return false;
-  const std::size_t begin = at + kLabel.size();
-  const std::size_t end = std::min(channel.find_first_not_of(kVersionDigits, begin), channel.size());
-  channel.replace(begin, end - begin, cuda);
-  return true;
-}
-
-/// "magma-cuda124" becomes "magma-cuda121". True if the name ends like that.
-bool SetSuffix(const std::string& cuda, std::string& name) {
-  constexpr std::string_view kMark = "-cuda";
-  const std::size_t at = name.rfind(kMark);
-  if (at == std::string::npos || at + kMark.size() == name.size()) return false;
-  const std::size_t digits = at + kMark.size();
-  if (name.find_first_not_of(kDigits, digits) != std::string::npos) return false;
-  const std::vector<std::string> parts = Split(cuda, '.');
-  name.replace(digits, std::string::npos, parts.at(0) + parts.at(1));
-  return true;
-}
-
-/// Errors: kUsage.
-Result<void> CheckCudaVersion(const std::string& cuda) {
-  const std::vector<std::string> parts = Split(cuda, '.');
-  const bool fits =
-      (parts.size() == 2 || parts.size() == 3) && std::ranges::all_of(parts, [](const std::string& part) {
-        return !part.empty() && part.size() < 4 && part.find_first_not_of(kDigits) == std::string::npos;
-      });
-  if (cuda.empty() || fits) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("--cuda: '{}' is not a version of CUDA", cuda))
-      .WithHint("write it like 12.4 or 12.4.1");
-}
-
-Result<void> SetToolkit(const std::string& cuda, const AbsPath& file, EnvironmentSpec& spec) {
-  bool changed = false;
-  for (std::string& channel : spec.channels) changed |= SetLabel(cuda, channel);
-  for (EnvironmentPackage& package : spec.packages) {
-    changed |= SetLabel(cuda, package.channel);
-    changed |= SetSuffix(cuda, package.spec.name);
-    if (!IsOfToolkit(package.spec.name)) continue;
-    // The package cuda-version has two fields only.
-    const std::size_t second = cuda.find('.', cuda.find('.') + 1);
-    package.spec.version = (package.spec.name == "cuda-version" ? cuda.substr(0, second) : cuda) + ".*";
-    package.spec.build.clear();
-    changed = true;
-  }
-  if (changed) return Ok();
-  return Error(ErrorCode::kUsage, fmt::format("--cuda {}: '{}' names no CUDA toolkit", cuda, file.str()))
-      .WithHint("add 'cuda-toolkit' to its dependencies");
 }
 
 bool IsRecipe(const YamlNode& root) {

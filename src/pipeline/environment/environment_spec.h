@@ -38,9 +38,9 @@ struct EnvironmentRequest {
 
 /// All inputs together. A recipe gives its build and host requirements; exactly one of its variants may be
 /// left. Equal packages count once. `cuda` replaces the variant key cuda_compiler_version of recipes, and in
-/// files the versions of CUDA's packages, names such as magma-cuda124, and channels with a label. Errors:
-/// any from Render, kNotFound, kIo. kInvalidInput with a span: unknown keys of a file, options of pip among
-/// its requirements. kUsage: several variants, and a toolkit version where no input has a toolkit.
+/// files what environment_cuda.h says. Errors: any from Render and SetToolkit, kNotFound, kIo. kInvalidInput
+/// with a span: unknown keys of a file, options of pip among its requirements, variables of the shell.
+/// kUsage: several variants, a toolkit version where no input has a toolkit, a patch version for a recipe.
 Result<EnvironmentSpec> ReadEnvironmentSpec(Env& env, const EnvironmentRequest& request);
 
 /// The text of a conda environment file. Errors: kUsage for `requirement_files`, which it cannot name.

@@ -85,6 +85,31 @@ class FromEnv(harness.Case):
                              CUDA_ARCH_LIST="-gencode arch=compute_100,code=sm_100")
         self.assertEqual((one["cuda_compiler_version"], one["magma_archs"]), ("12.8", "10.0"))
 
+    def test_variables_of_the_domain_libraries(self):
+        torch = {"PYTORCH_VERSION": "2.6.0", "DESIRED_PYTHON": "3.11"}
+        cuda = {"torch_gpu": "cuda", "cuda_compiler_version": "12.6"}
+        for name, variables, keys in (
+                ("torchvision", {"BUILD_VERSION": "0.21.0", "TORCHVISION_USE_PNG": "0", "TORCHVISION_USE_FFMPEG": "1", "TORCHVISION_USE_VIDEO_CODEC": "1"},
+                 {"torch_version": "2.6.0", "torch_gpu": "cpu", "torchvision_png": "off", "torchvision_video": "on"}),
+                ("torchvision", {**torch, "CU_VERSION": "cu126", "FORCE_CUDA": "1", "TORCH_CUDA_ARCH_LIST": "9.0", "TORCHVISION_USE_NVJPEG": "1"},
+                 {**cuda, "torchvision_version": "0.21.0", "torch_gpu_archs": "9.0", "torchvision_nvjpeg": "on"}),
+                ("torchaudio", {"BUILD_VERSION": "2.6.0+cu126", "BUILD_SOX": "0", "USE_FFMPEG": "1", "BUILD_RNNT": "0", "USE_CUDA": "1"},
+                 {**cuda, "torch_version": "2.6.0", "torchaudio_sox": "off", "torchaudio_ffmpeg": "on", "torchaudio_rnnt": "off"}),
+                ("torchaudio", {**torch, "PYTORCH_ROCM_ARCH": "gfx942", "FORCE_CUDA": "1", "BUILD_VERSION": "2.6.0+rocm6.2", "USE_CUDA": "0"},
+                 {"torch_gpu": "rocm", "rocm_version": "6.2", "torch_gpu_archs": "gfx942"}),
+                ("torchtext", {"PYTORCH_VERSION": "2.3.1", "DESIRED_CUDA": "cpu"}, {"torchtext_version": "0.18.0", "torch_gpu": "cpu"}),
+                ("torch_scatter", {**torch, "DESIRED_CUDA": "cu126", "FORCE_ONLY_CPU": "0"}, cuda)):
+            with self.subTest(name, **variables):
+                one, = self.variants(RECIPES / name, **{"DESIRED_PYTHON": "3.11", "MAX_JOBS": "2", **variables})
+                self.assertEqual({key: one.get(key) for key in keys}, keys)
+        for name, variables, why in (("torchvision", {"BUILD_VERSION": "0.22.0a0+1234"}, "only releases are listed"),
+                                     ("torchvision", {"TORCHVISION_USE_VIDEO_CODEC": "1"}, "it needs TORCHVISION_USE_FFMPEG=1"),
+                                     ("torchaudio", {"BUILD_VERSION": "2.6.0+cpu", "FORCE_CUDA": "1"}, "contradict each other"),
+                                     ("torch_scatter", {"FORCE_CUDA": "1", "FORCE_ONLY_CPU": "1"}, "contradict each other"),
+                                     ("torchtext", {"PYTORCH_VERSION": "2.6.0a0+git"}, "only releases of torch are listed")):
+            with self.subTest(name, **variables):
+                self.assertIn(why, self.render(RECIPES / name, exit_code=2, **variables))
+
     def test_contradictions_and_values_without_a_meaning(self):
         for variables, why in (
                 ({"DESIRED_CUDA": "cpu", "TORCH_CUDA_ARCH_LIST": "8.0"}, "DESIRED_CUDA=cpu and TORCH_CUDA_ARCH_LIST=8.0 contradict each other"),
@@ -146,6 +171,10 @@ class FromEnv(harness.Case):
                 said = self.render(self.toy(table=text), exit_code=3, A="1")
                 self.assertIn(why, said)
                 self.assertIn("from_env.yaml:1:", said)
+        (self.scratch / "toy/more.yaml").write_text("variants: [v.yaml]\nvariables: {A: [{jobs: 1}]}\n")
+        self.assertIn("more.yaml' is included, so it has 'variables' only",
+                      self.render(self.toy(table="include: more.yaml\nvariables: {B: [{jobs: 1}]}"), exit_code=3, A="1"))
+        self.render(self.toy(table="include: none.yaml\nvariables: {B: [{jobs: 1}]}"), exit_code=4, A="1")
         self.assertIn("'deb' is not a package format", self.render(self.toy(table="variables: {A: [{format: deb}]}"), exit_code=3, A="1"))
 
     def test_a_variable_of_the_build_environment_is_part_of_the_key(self):

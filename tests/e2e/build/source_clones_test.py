@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import harness
@@ -119,8 +120,8 @@ class Clones(Case):
         for name in ("toy.txt", "third_party/lib/a.txt"):
             with self.subTest(name):
                 (self.clone / name).write_text("mine")
-                said = self.refused("update", 7, "has changed files: ")
-                self.assertIn(" stash", said)
+                said = self.refused("update", 7, f"has changed files: '{name}'")
+                self.assertIn(f"git -C {(self.clone / name).parent} stash", said)
                 self.assertEqual((self.clone / name).read_text(), "mine")
                 self.git((self.clone / name).parent, "checkout", "--", (self.clone / name).name)
         mine = self.commit(self.clone, "more.txt", "mine")
@@ -181,6 +182,207 @@ class Clones(Case):
                 (self.folder / "recipe.yaml").write_text(text)
                 self.into = self.scratch / ref.replace(" ", "-")
                 self.assertEqual(self.source("clone").stdout, f"toy: {ref}\n")
+
+
+class Interrupted(Case):
+    """Clones as an update leaves them that is stopped. The states are those that a killed git was seen to leave."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.deep = self.repository("deep")
+        self.commit(self.deep, "deep.txt", "1")
+        self.git(self.lib, "submodule", "add", "-q", self.deep, "sub/deep")
+        self.commit(self.lib, "a.txt", "1.1")
+        self.git(self.toy / "third_party/lib", "pull", "-q")
+        self.commit(self.toy, "toy.txt", "1.1")
+        self.git(self.toy, "tag", "-f", "v1.0")
+        self.source("clone")
+        self.copy = self.clone / "third_party/lib"
+        self.git_folder = self.clone / ".git/modules/third_party/lib"
+
+    def new_version(self) -> None:
+        self.commit(self.deep, "deep.txt", "2")
+        self.git(self.lib / "sub/deep", "pull", "-q")
+        super().new_version()
+
+    def assert_updated(self):
+        self.assertTrue(self.one("update")["as_wanted"])
+        for name in ("toy.txt", "third_party/lib/a.txt", "third_party/lib/sub/deep/deep.txt"):
+            self.assertEqual((self.clone / name).read_text(), "2")
+        self.assertEqual(self.git(self.clone, "status", "--porcelain"), "")
+        self.assertEqual(self.one("status")["unready"], [])
+        self.assertEqual(harness.leftovers(self.into), [])
+
+    def test_a_nested_submodule_at_its_old_commit(self):
+        self.new_version()
+        self.git(self.clone, "fetch", "-q", "--tags")
+        self.git(self.clone, "checkout", "-q", "--detach", "v2.0")
+        self.git(self.clone, "submodule", "update")
+        one = self.one("status", exit_code=1)
+        self.assertEqual((one["unready"], one["edited"]), (["third_party/lib/sub/deep"], []))
+        self.assert_updated()
+
+    def test_a_submodule_that_nothing_was_checked_out_in(self):
+        for new, lost in ((False, ("index", )), (True, ("index", )), (True, ("index", "HEAD"))):
+            with self.subTest(new=new, lost=lost):
+                if new and not (self.toy / ".git/refs/tags/v2.0").exists():
+                    self.new_version()
+                (self.git_folder / "index").unlink()
+                (self.copy / "a.txt").unlink()
+                if "HEAD" in lost:  # a clone without a commit
+                    for name in ("objects", "refs", "packed-refs", "logs"):
+                        path = self.git_folder / name
+                        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+                    for name in ("objects", "refs"):
+                        (self.git_folder / name).mkdir()
+                    (self.git_folder / "HEAD").write_text("ref: refs/heads/main\n")
+                    shutil.rmtree(self.copy / "sub")
+                    (self.copy / ".gitmodules").unlink()
+                one = self.one("status", exit_code=1)
+                self.assertEqual((one["unready"][0], one["edited"]), ("third_party/lib", []))
+                if new:
+                    self.assert_updated()
+                else:
+                    self.source("update")
+                self.assertEqual((self.copy / "a.txt").read_text(), "2" if new else "1.1")
+
+    def test_a_file_of_the_user_where_nothing_was_checked_out(self):
+        (self.git_folder / "index").unlink()
+        (self.copy / "a.txt").write_text("mine")
+        self.refused("update", 7, "has changed files: 'third_party/lib/a.txt'")
+        self.assertEqual((self.copy / "a.txt").read_text(), "mine")
+
+    def test_files_of_a_checkout_that_was_not_completed(self):
+        """In the clone and in a submodule: changed, new and removed files, before git wrote the index."""
+        for folder in (self.lib, self.toy):
+            self.commit(folder, "old.txt", "1")
+        self.git(self.toy / "third_party/lib", "pull", "-q")
+        self.commit(self.toy, "toy.txt", "1.2")
+        self.git(self.toy, "tag", "-f", "v1.0")
+        shutil.rmtree(self.clone)
+        self.source("clone")
+        for folder in (self.lib, self.toy):
+            (folder / "old.txt").unlink()
+            (folder / "new.txt").write_text("2")
+        self.new_version()
+        self.git(self.clone, "fetch", "-q", "--tags")
+        for folder, changed in ((self.clone, "toy.txt"), (self.copy, "a.txt")):
+            (folder / changed).write_text("2")
+            (folder / "new.txt").write_text("mine")
+            (folder / "old.txt").unlink()
+            name = str((folder / "new.txt").relative_to(self.clone))
+            said = self.refused("update", 7, f"has changed files: '{name}'")
+            self.assertIn(f"git -C {folder} stash", said)
+            self.assertEqual((folder / "new.txt").read_text(), "mine")
+            (folder / "new.txt").write_text("2")
+            if folder == self.clone:  # git then fetches in the submodule, and checks out there
+                self.git(folder, "checkout", "-q", "--force", "--detach", "v2.0")
+                self.git(self.copy, "fetch", "-q")
+        self.assert_updated()
+
+    def test_files_of_a_checkout_of_the_clone(self):
+        (self.toy / "new.txt").write_text("2")
+        self.new_version()
+        self.git(self.clone, "fetch", "-q", "--tags")
+        (self.clone / "toy.txt").write_text("2")
+        (self.clone / "new.txt").write_text("2")
+        self.assertEqual(self.one("status", exit_code=1)["edited"], [])
+        self.assert_updated()
+
+    def test_a_lock_of_a_killed_git(self):
+        self.new_version()
+        lock = self.git_folder / "index.lock"
+        lock.touch()
+        self.assertIn(f"rm {lock}\n", self.refused("update", 7, "index.lock': File exists"))
+        lock.unlink()
+        self.assert_updated()
+
+    def test_a_submodule_that_is_no_repository(self):
+        shutil.rmtree(self.git_folder)
+        self.git_folder.mkdir()
+        self.assertIn("below .git/modules", self.refused("update", 5, "not a git repository"))
+
+
+class Urls(Case):
+    def config(self, folder: pathlib.Path, key: str) -> str:
+        return self.git(folder, "config", key)
+
+    def test_a_url_that_changed_in_gitmodules(self):
+        """Also from one that an update before this one should have replaced."""
+        self.source("clone")
+        for name in ("lib2", "lib3"):
+            moved = self.lib.parent / name
+            self.lib.rename(moved)
+            self.lib = moved
+            self.git(self.toy, "config", "--file", ".gitmodules", "submodule.third_party/lib.url", f"../{name}")
+            self.git(self.toy, "submodule", "sync", "-q")
+            self.commit(self.toy, "toy.txt", name)
+        self.new_version()
+        self.assertNotIn("keeps its URL", self.source("update").stderr)
+        self.assertEqual((self.clone / "third_party/lib/a.txt").read_text(), "2")
+        self.assertEqual(self.config(self.clone, "submodule.third_party/lib.url"), str(self.lib))
+        self.assertEqual(self.config(self.clone / "third_party/lib", "remote.origin.url"), str(self.lib))
+
+    def test_a_url_of_the_user_stays(self):
+        mirror = self.scratch / "mirror"
+        self.source("clone")
+        self.new_version()
+        self.git(self.scratch, "clone", "-q", self.lib, mirror)
+        for folder, key in ((self.clone, "submodule.third_party/lib.url"), (self.clone / "third_party/lib", "remote.origin.url")):
+            self.git(folder, "config", key, mirror)
+        self.lib.rename(self.lib.parent / "gone")
+        said = self.source("update").stderr
+        self.assertIn(f"'{self.clone}/third_party/lib' keeps its URL '{mirror}', which no .gitmodules had; ", said)
+        self.assertIn(f"git -C {self.clone} submodule sync third_party/lib\n", said)
+        self.assertEqual((self.clone / "third_party/lib/a.txt").read_text(), "2")
+        self.assertEqual(self.config(self.clone, "submodule.third_party/lib.url"), str(mirror))
+        self.assertEqual(self.config(self.clone / "third_party/lib", "remote.origin.url"), str(mirror))
+
+    def test_a_clone_of_another_repository(self):
+        self.source("clone")
+        self.git(self.clone, "remote", "set-url", "origin", self.lib)
+        for action in ("status", "update"):
+            said = self.refused(action, 7, f"'{self.clone}' is a clone of '{self.lib}', but its recipe names '{self.toy}'")
+            self.assertIn(f"hint: git -C {self.clone} remote set-url origin {self.toy}\n", said)
+        # Other forms of the URL
+        self.git(self.clone, "remote", "set-url", "origin", f"file://{self.toy}/")
+        self.source("status")
+        self.git(self.clone, "remote", "set-url", "origin", "https://me@example.org/a/b.git")
+        (self.folder / "recipe.yaml").write_text(RECIPE.replace("GIT", "git@example.org:a/b"))
+        self.source("status")
+        self.git(self.clone, "remote", "remove", "origin")
+        self.assertIn("remote add origin", self.refused("status", 7, "' has no remote 'origin', but "))
+
+
+class Several(Case):
+    def recipe(self, folder: str, text: str) -> pathlib.Path:
+        path = self.scratch / folder
+        path.mkdir()
+        (path / "recipe.yaml").write_text(text)
+        (path / "variants.yaml").write_text('toy: ["1.0"]\n')
+        return path
+
+    def test_one_that_cannot_be_cloned(self):
+        other = self.recipe("other", RECIPE.replace("GIT", str(self.scratch / "none")).replace("name: toy", "name: other"))
+        third = self.recipe("third", RECIPE.replace("GIT", str(self.toy)).replace("name: toy", "name: third"))
+        said = self.refused("clone", 4, "cannot make a clone of '", other, third)
+        self.assertIn("while cloning 'other'; complete: 'toy'; not begun: 'third'\n", said)
+        self.assertEqual([path.name for path in self.into.iterdir()], ["toy"])
+        self.assertTrue(self.one("status")["as_wanted"])
+        self.assertIn("leave its recipe out", self.refused("clone", 7, "' already exists", third))
+
+    def test_two_sources_for_one_clone(self):
+        self.git(self.lib, "tag", "v1.0")
+        same = self.recipe("same", RECIPE.replace("GIT", str(self.toy)))
+        self.assertEqual(self.source("clone", same).stdout, "toy: tag v1.0\n")
+        other = self.recipe("other", RECIPE.replace("GIT", str(self.lib)))
+        said = self.refused("status", 2, f"two sources have the clone 'toy': tag v1.0 of '{self.toy}', and tag v1.0 of '{self.lib}'", other)
+        self.assertIn("another --into", said)
+        outputs = "recipe: {name: toy, version: \"${{ toy }}\"}\nbuild: {script: ['true']}\nabout: {license: MIT}\noutputs:\n"
+        for name, url in (("a", self.toy), ("b", self.lib)):
+            outputs += f"  - {{package: {{name: {name}}}, source: {{git: {url}, tag: v1.0}}}}\n"
+        (self.folder / "recipe.yaml").write_text(outputs)
+        self.assertIn("target_directory", self.refused("status", 2, "two sources have the clone 'toy'"))
 
 
 class Mistakes(Case):

@@ -97,11 +97,45 @@ class Create(Case):
         self.assertEqual(asked[:4], ["create", "--yes", "--prefix", str(self.prefix)])
         self.assertEqual(asked[asked.index("--channel"):], ["--channel", "mine", "--channel", "nvidia/label/cuda-12.6.2", "--channel",
                                                             "conda-forge", "--override-channels"])
-        self.assertEqual(set(asked[4:asked.index("--channel")]), {"make", "nvidia::cuda-nvcc 12.6.2.*", "cuda-version 12.6.*", "magma-cuda126",
+        # A part has its own third field, such as 12.6.77.
+        self.assertEqual(set(asked[4:asked.index("--channel")]), {"make", "nvidia::cuda-nvcc 12.6.*", "cuda-version 12.6.*", "magma-cuda126",
                                                                   "numpy >=1.21,<3"})
         done = self.activated('echo "$GCC_OF_CONDA $USE_MKLDNN"')
         self.assertEqual(done.stdout, f"{self.prefix}/bin/gcc 0\n")
         self.assertRegex(done.stderr, f"(?m)^GCC_OF_CONDA={self.prefix}/bin/gcc$")
+
+    def test_two_runs_for_one_directory(self):
+        """The client is a double, as above, and waits."""
+        client, log, go = (self.scratch / name for name in ("mamba", "asked", "go"))
+        client.write_text(CLIENT.format(log=log, python=sys.executable) + f'until [ -e "{go}" ]; do sleep 0.02; done\n')
+        client.chmod(0o755)
+        file = self.file("dependencies: [make]\n")
+        command = ("env", "create", file, "--prefix", self.prefix, "--env", "conda", "--conda-exe", client)
+        first = subprocess.Popen([harness.Settings.ptpkg, *map(str, command)], env=self.environment(), stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(first.wait)
+        self.addCleanup(first.kill)
+        self.wait_for((self.prefix / "etc/conda/activate.d/gcc.sh").exists)
+        self.assertIn("hint: wait", self.refused(7, f"another 'ptpkg env create' is making '{self.prefix}'", *command[1:]))
+        go.touch()
+        self.assertEqual(first.wait(), 0)
+        self.assertIn(f"{self.prefix}/bin/gcc", self.activated('echo "$GCC_OF_CONDA"').stdout)
+        self.assertFalse(pathlib.Path(f"{self.prefix}.env-create.log").exists())
+        self.refused(7, "' is not empty", *command[1:])
+        self.assertFalse(pathlib.Path(f"{self.prefix}.env-create.log").exists())
+
+    def test_variables_that_the_shell_reads(self):
+        """As in conda, a value replaces that of the shell, and stays as it is written."""
+        variables = {"LD_LIBRARY_PATH": "/none", "PYTHONPATH": "/none", "HOME": "/none", "LANG": "C", "TOY": "$PATH"}
+        self.ptpkg("env", "create", self.file(f"dependencies: [make]\nvariables: {json.dumps(variables)}\n"), "--prefix", self.prefix,
+                   "--env", "system")
+        done = self.activated('ls / >/dev/null; echo "$LD_LIBRARY_PATH $PYTHONPATH $HOME $LANG $TOY"')
+        self.assertEqual(done.stdout, "/none /none /none C $PATH\n")
+        for name in ("PATH", "UID", "IFS", "CONDA_PREFIX", "file"):
+            with self.subTest(name):
+                said = self.refused(3, f"the variable '{name}' belongs to bash or activate.sh", "create",
+                                    self.file(f"dependencies: [make]\nvariables: {{{name}: /none}}\n"), "--prefix", self.scratch / "none")
+                self.assertIn("environment.yml:2:", said)
 
     def test_a_failure_leaves_nothing_but_the_log(self):
         said = self.refused(5, "pip could not install the requirements", "create", self.file("dependencies: [pip: [no-such-name-1]]\n"),
@@ -118,6 +152,7 @@ class Create(Case):
         shutil.rmtree(foreign.parent)
         self.refused(4, "'no-such-tool'", "create", self.file("dependencies: [no-such-tool]\n"), "--prefix", self.prefix, "--env", "system")
         self.assertFalse(self.prefix.exists())
+        self.assertFalse(foreign.parent.exists())
         self.prefix.mkdir()
         (self.prefix / "mine").touch()
         self.refused(7, "' is not empty", "create", self.file("dependencies: [make]\n"), "--prefix", self.prefix)
@@ -140,15 +175,41 @@ class Create(Case):
 
 class Export(Case):
     def test_a_file_with_another_toolkit(self):
-        text = self.ptpkg("env", "export", self.file(FILE), "--cuda", "12.6").stdout
+        text = self.ptpkg("env", "export", self.file(FILE), "--cuda", "12.6.0").stdout
         again = self.ptpkg("env", "export", self.file(text, "again.yml")).stdout
         self.assertEqual(text, again)
-        for line in ("name: \"torch\"", "  - \"nvidia/label/cuda-12.6\"", "  - \"nvidia::cuda-nvcc 12.6.*\"", "  - \"magma-cuda126\"",
+        for line in ("name: \"torch\"", "  - \"nvidia/label/cuda-12.6.0\"", "  - \"nvidia::cuda-nvcc 12.6.*\"", "  - \"magma-cuda126\"",
                      "  - \"pip\"", "      - \"rich ==13.0\"", "  \"USE_MKLDNN\": \"0\""):
             self.assertIn(line + "\n", text)
         text = self.ptpkg("env", "export", self.file(FILE), "--as", "requirements.txt").stdout
         self.assertIn("# not a package of the Python index: nvidia::cuda-nvcc 12.4.*\n", text)
         self.assertIn("\nnumpy>=1.21,<3\nrich ==13.0\n", text)
+
+    def test_versions_of_a_toolkit(self):
+        """Of the channels' packages: cuda-toolkit 12.4.1 has cuda-nvcc 12.4.131, and cuda-version 12.4."""
+        for cuda, text, became in (
+                ("12.6.2", "cuda-toolkit =12.4.1", "cuda-toolkit 12.6.2.*"), ("12.6", "cuda-toolkit", "cuda-toolkit 12.6.*"),
+                ("12.6", "cuda-cudart-dev 12.4.127", "cuda-cudart-dev 12.6.*"), ("12.6", "pytorch-cuda =12.4", "pytorch-cuda 12.6.*"),
+                ("12.6", "cuda-nvcc_linux-64 12.4.*", "cuda-nvcc_linux-64 12.6.*"), ("11.8.0", "cudatoolkit 11.3.1", "cudatoolkit 11.8.0.*"),
+                ("12.4", "nvidia/label/cuda-12.4.1::cuda", "nvidia/label/cuda-12.4.1::cuda 12.4.*"),
+                ("12.4.0", "nvidia/label/cuda-12.4.1::cuda-nvcc", "nvidia/label/cuda-12.4.0::cuda-nvcc 12.4.*")):
+            with self.subTest(text):
+                text = self.ptpkg("env", "export", self.file(f"dependencies: ['{text}', cuda-pathfinder >=1]\n"), "--cuda", cuda).stdout
+                self.assertIn(f'  - "{became}"\n  - "cuda-pathfinder >=1"\n', text)
+        for cuda, text, words in (
+                ("12.6", "nvidia/label/cuda-12.4.1::cuda", "the channel 'nvidia/label/cuda-12.4.1' is for a release with its patch version"),
+                ("12.6.2", "cuda-nvcc", "' has a patch version"), ("12.6", "cudatoolkit 11.8.*", "'cudatoolkit' ends with CUDA 11"),
+                ("12.6", "libcublas-dev 12.4.*", "'libcublas-dev 12.4.*' has the version of one toolkit"),
+                ("12.6", "pytorch * *cuda124*", "'pytorch * *cuda124*' is a build for one toolkit"),
+                ("12.6", "pytorch=2.4.0=py3.10_cuda12.4_cudnn9.1.0_0", "is a build for one toolkit")):
+            with self.subTest(text):
+                said = self.refused(2, words, "export", self.file(f"dependencies: ['{text}', make]\n"), "--cuda", cuda)
+                self.assertIn(f"--cuda {cuda}: ", said)
+                self.assertIn("hint: ", said)
+        self.refused(2, "'torch ==2.4.0+cu124' is a build for one toolkit", "export",
+                     self.file("dependencies: [cuda-toolkit, pip: [torch ==2.4.0+cu124]]\n"), "--cuda", "12.6")
+        self.refused(2, "only conda's packages have the patch version", "create", self.file("dependencies: [cuda-toolkit]\n"), "--cuda", "12.6.2",
+                     "--prefix", self.prefix, "--env", "system")
 
     def test_a_recipe_with_another_toolkit(self):
         magma = harness.REPOSITORY / "recipes/magma"
@@ -159,6 +220,7 @@ class Export(Case):
         self.assertIn("name: \"magma-cuda128\"\n", text)
         self.assertIn('  - "cuda_linux-64 12.8.*"\n', text)
         self.assertIn('  - "cuda_linux-64 13.0.*"\n', self.ptpkg("env", "export", self.file(text), "--cuda", "13.0").stdout)
+        self.refused(2, "takes a toolkit without its patch version", *arguments[1:], "--cuda", "12.8.1")
         self.refused(2, "--cuda 12.8 sets 'cuda_compiler_version'", "export", harness.FIXTURES / "toyops", "--cuda", "12.8")
 
     def test_mistakes_in_a_file(self):

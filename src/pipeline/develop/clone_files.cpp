@@ -1,0 +1,156 @@
+// An interrupted update leaves submodules at their old commits, without files, or with files of two commits.
+// git reports all of these as changes, and the next update must not take them for the user's. So each
+// repository is looked at by itself, not by the summary that the one above it gives:
+//
+// - Another commit in a submodule is not a change of files. clone_git's callers look at the commits.
+// - A clone of a submodule that nothing was checked out in has no index, so all its files count as deleted.
+// - A checkout writes the index last. So it left only changes that are not staged, and its files are equal to
+//   those of the commit that it was for. Files that are neither here nor there are the user's.
+
+#include "pipeline/develop/clone_files.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "support/files/scratch.h"
+#include "support/text/text.h"
+
+namespace ptpkg::pipeline {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Differences of one repository, without the content of its submodules.
+struct Changes {
+  Names staged;
+  Names unstaged;
+  Names moved;  ///< Submodules at another commit.
+};
+
+Result<Changes> ReadChanges(const CloneGit& git, const AbsPath& folder) {
+  PTPKG_TRY(const std::string status,
+            git.Lines(folder, {"status", "--porcelain=v2", "--no-renames", "--untracked-files=no",
+                               "--ignore-submodules=dirty"}));
+  Changes changes;
+  for (const std::string& line : SplitLines(status)) {
+    // "1 .M N... …five fields… PATH". The second field has a dot for "not staged", and the third begins with
+    // S for a submodule. A conflict, "u UU", has two fields more.
+    const std::vector<std::string> fields = Split(line, ' ');
+    const std::ptrdiff_t before_path = line.starts_with('u') ? 10 : 8;
+    if (std::ssize(fields) <= before_path) continue;
+    const std::string path = Join({fields.begin() + before_path, fields.end()}, " ");
+    const bool is_staged = !fields[1].starts_with('.');
+    (is_staged                    ? changes.staged
+     : fields[2].starts_with('S') ? changes.moved
+                                  : changes.unstaged)
+        .push_back(path);
+  }
+  return changes;
+}
+
+Result<std::set<std::string>> NamesOf(const CloneGit& git, const AbsPath& folder, CloneGit::Args args,
+                                      const std::optional<AbsPath>& index = {}) {
+  PTPKG_TRY(const std::string text, git.Lines(folder, std::move(args), index));
+  const Names lines = SplitLines(text);
+  return std::set<std::string>(lines.begin(), lines.end());
+}
+
+/// One repository of a clone.
+struct Repository {
+  AbsPath folder;
+  AbsPath git_folder;
+  std::string target;      ///< The commit to check out; "": it is not known.
+  bool has_index = false;  ///< Something was checked out.
+};
+
+/// The files, `unstaged` or in the way of a checkout, that are the user's and not left by a checkout of the
+/// target.
+Result<Names> UserFiles(const CloneGit& git, const Repository& repository, const Names& unstaged) {
+  const AbsPath& folder = repository.folder;
+  PTPKG_TRY(const ExitStatus known, git.Run(folder, {"cat-file", "-e", repository.target + "^{commit}"}));
+  if (!known.ok()) {
+    if (repository.has_index) return unstaged;
+    PTPKG_TRY(Names names, git.env().fs.ListDir(folder));
+    std::erase(names, ".git");
+    return names;
+  }
+  // An index of the target shows which of its files are here with other content, tracked or not.
+  PTPKG_TRY(const TempDir scratch, TempDir::Create(git.env().fs, repository.git_folder, "index"));
+  const AbsPath index = scratch.path() / "index";
+  PTPKG_CHECK(git.Lines(folder, {"read-tree", repository.target}, index));
+  const CloneGit::Args diff = {"diff", "--name-only", "--no-renames", "--no-ext-diff",
+                               "--ignore-submodules=all"};
+  CloneGit::Args present = diff;
+  present.emplace_back("--diff-filter=MT");
+  PTPKG_TRY(const std::set<std::string> others, NamesOf(git, folder, std::move(present), index));
+  if (!repository.has_index) return Names(others.begin(), others.end());
+  CloneGit::Args against = diff;
+  against.push_back(repository.target);
+  PTPKG_TRY(const std::set<std::string> differing, NamesOf(git, folder, std::move(against)));
+  PTPKG_TRY(const std::set<std::string> tracked, NamesOf(git, folder, {"ls-files"}));
+  Names files;
+  std::ranges::copy_if(unstaged, std::back_inserter(files),
+                       [&](const std::string& name) { return differing.contains(name); });
+  std::ranges::copy_if(others, std::back_inserter(files),
+                       [&](const std::string& name) { return !tracked.contains(name); });
+  return files;
+}
+
+/// Looks at the repository `path` of the clone; "" is the clone itself.
+Result<void> LookAtRepository(const CloneGit& git, const std::string& path, const std::string& target,
+                              SourceClone& clone) {
+  const AbsPath folder = path.empty() ? clone.path : clone.path / path;
+  const std::string margin = path.empty() ? "" : path + "/";
+  PTPKG_TRY(const Changes changes, ReadChanges(git, folder));
+  for (const std::string& submodule : changes.moved) clone.unready.push_back(margin + submodule);
+  PTPKG_TRY(const std::string git_folder, git.Read(folder, {"rev-parse", "--absolute-git-dir"}));
+  PTPKG_TRY(const AbsPath parsed, AbsPath::Parse(git_folder));
+  PTPKG_TRY(const bool has_index, Exists(git.env().fs, parsed / "index"));
+  const Repository repository{
+      .folder = folder, .git_folder = parsed, .target = target, .has_index = has_index};
+  Names files = changes.staged;
+  std::ranges::copy(changes.unstaged, std::back_inserter(files));
+  if (!has_index || (changes.staged.empty() && !files.empty())) {
+    PTPKG_TRY(files, UserFiles(git, repository, changes.unstaged));
+    if (files.empty()) {
+      clone.unfinished.push_back({.folder = folder, .commit = target});
+      if (!path.empty()) clone.unready.push_back(path);
+    }
+  }
+  if (!files.empty() && clone.edited.empty()) clone.edited_in = folder;
+  for (const std::string& file : files) clone.edited.push_back(margin + file);
+  return Ok();
+}
+
+}  // namespace
+
+Result<void> LookAtFiles(const CloneGit& git, SourceClone& clone) {
+  PTPKG_CHECK(LookAtRepository(git, "", clone.wanted, clone));
+  auto submodules = git.Lines(clone.path, {"submodule", "--quiet", "foreach", "--recursive",
+                                           "printf '%s %s\\n' \"$sha1\" \"$displaypath\""});
+  if (!submodules) {
+    return std::move(submodules)
+        .error()
+        .WithHint(
+            "if the clone of a submodule is damaged, remove it and its repository below .git/modules, and "
+            "run 'ptpkg source update' again");
+  }
+  for (const std::string& line : SplitLines(*submodules)) {
+    const std::size_t blank = line.find(' ');
+    if (blank == std::string::npos) continue;
+    PTPKG_CHECK(LookAtRepository(git, line.substr(blank + 1), line.substr(0, blank), clone));
+  }
+  PTPKG_TRY(const std::string status, git.Lines(clone.path, {"submodule", "status", "--recursive"}));
+  for (const std::string& line : SplitLines(status)) {
+    const std::vector<std::string> fields = Split(std::string(Trim(line)), ' ');
+    if (line.starts_with('-') && fields.size() > 1) clone.unready.push_back(fields[1]);
+  }
+  std::ranges::sort(clone.unready);
+  const auto repeated = std::ranges::unique(clone.unready);
+  clone.unready.erase(repeated.begin(), repeated.end());
+  return Ok();
+}
+
+}  // namespace ptpkg::pipeline
