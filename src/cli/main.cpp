@@ -51,8 +51,8 @@ struct ErrorForm {
   bool json_log = false;  ///< An event of the JSON log, instead of text.
 };
 
-/// Read from the words themselves: flags may be wrong, or not read yet. Behind "--" stands a command with flags
-/// of its own.
+/// Read from the words themselves: flags may be wrong, or not read yet. Behind "--" stands a command with
+/// flags of its own.
 ErrorForm FormOf(const std::vector<std::string>& words) {
   ErrorForm form;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {

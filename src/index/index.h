@@ -23,7 +23,7 @@ struct IndexSummary {
   std::uint64_t packages = 0;         ///< In the index.
   std::vector<AbsPath> written = {};  ///< Index files whose content changed.
   std::vector<SkippedPackage> left_out =
-      {};                               ///< Damaged, hostile, not a file, or with another name; by path.
+      {};  ///< Damaged, hostile, not a file, or with another name; by path.
   /// In the channel, but removed or revoked by its patch instructions: "linux-64/toy-1.0-0.conda".
   std::set<std::string> hidden = {};
   std::vector<std::string> roots = {};  ///< Backends that have a separate simple index.

@@ -82,7 +82,8 @@ std::vector<SkippedPackage> FindMisplacedBesideWheels(const AbsPath& root,
   std::vector<SkippedPackage> found;
   for (const std::string& name : names) {
     if (LooksLikeCondaPackage(name))
-      found.push_back(Misplaced(root / RelPath::Literal(name), "an index of wheels does not list conda packages"));
+      found.push_back(
+          Misplaced(root / RelPath::Literal(name), "an index of wheels does not list conda packages"));
   }
   return found;
 }

@@ -124,10 +124,10 @@ class Remembered {
     if (!forms_.emplace(value).second) return;
     for (std::string form :
          {Percented(value, true), Percented(value, false), HexDigits(value, true), HexDigits(value, false),
-          Replaced(value, std::span(kJson).first(3)),
-          Replaced(value, kJson), Replaced(value, kGoJson), Replaced(value, kNetJson), Replaced(value, kHtml),
-          Replaced(value, kGoHtml), Replaced(value, std::span(kGoHtml).first(5)), Replaced(value, kHexHtml),
-          Replaced(value, kBlank), EscapedBeyondAscii(Replaced(value, std::span(kJson).first(3)), false),
+          Replaced(value, std::span(kJson).first(3)), Replaced(value, kJson), Replaced(value, kGoJson),
+          Replaced(value, kNetJson), Replaced(value, kHtml), Replaced(value, kGoHtml),
+          Replaced(value, std::span(kGoHtml).first(5)), Replaced(value, kHexHtml), Replaced(value, kBlank),
+          EscapedBeyondAscii(Replaced(value, std::span(kJson).first(3)), false),
           EscapedBeyondAscii(Replaced(value, kJson), false),
           EscapedBeyondAscii(Replaced(value, kGoJson), false),
           EscapedBeyondAscii(Replaced(value, kNetJson), true)})

@@ -143,7 +143,7 @@ struct SubdirIndex {
   CondaRecords records = {};  ///< As patched.
   RemovedPackages removed = {};
   std::string run_exports = {};
-  std::optional<PatchText> new_patch = {};  ///< Instructions to take over.
+  std::optional<PatchText> new_patch = {};    ///< Instructions to take over.
   std::optional<std::string> unpatched = {};  ///< repodata_from_packages.json.
 };
 using SubdirIndexes = std::map<std::string, SubdirIndex>;

@@ -31,8 +31,9 @@ class PatchInstructions {
   static Result<PatchInstructions> Parse(std::string_view text, std::string_view where);
 
   /// `row` as patched, or nullopt if it is removed. Instructions for a .tar.bz2 count for the .conda of the
-  /// same package too, before its own. Fields that are objects are merged, others replaced; null removes a field. A revoked package
-  /// gets "revoked" and the dependency "package_has_been_revoked", which no package satisfies.
+  /// same package too, before its own. Fields that are objects are merged, others replaced; null removes a
+  /// field. A revoked package gets "revoked" and the dependency "package_has_been_revoked", which no package
+  /// satisfies.
   [[nodiscard]] std::optional<Json> Apply(const std::string& file_name, const Json& row) const;
 
   /// Removed or revoked.

@@ -45,7 +45,8 @@ ArtifactRecord RecordOf(const Upload& upload, std::size_t batch) {
 }
 
 /// Returns IndexSummary::hidden.
-Result<std::set<std::string>> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root, const AbsPath& shown) {
+Result<std::set<std::string>> WriteIndexes(Env& env, const OutputFolder& output, const AbsPath& root,
+                                           const AbsPath& shown) {
   Task task(env.reporter, {.stage = "index", .subject = std::string(shown.Name())});
   const auto frame = [&](const AbsPath& folder) {
     if (root != shown) return fmt::format("while indexing the files for '{}'", shown.str());
@@ -62,9 +63,8 @@ Result<std::set<std::string>> WriteIndexes(Env& env, const OutputFolder& output,
 void WarnOfHidden(Env& env, const std::vector<Upload>& uploads, const std::set<std::string>& hidden) {
   for (const Upload& upload : uploads) {
     if (!upload.conda || !hidden.contains(upload.conda->subdir + "/" + upload.Name())) continue;
-    env.reporter.Warn(fmt::format(
-        "clients cannot install '{}': {}/{} of the channel removes or revokes it", upload.Name(),
-        upload.conda->subdir, index::kPatchFile));
+    env.reporter.Warn(fmt::format("clients cannot install '{}': {}/{} of the channel removes or revokes it",
+                                  upload.Name(), upload.conda->subdir, index::kPatchFile));
   }
 }
 
@@ -138,8 +138,8 @@ Result<void> RequireFolder(Env& env, const AbsPath& folder) {
 }  // namespace
 
 Result<void> CheckFolder(Env& env, const AbsPath& root, const std::vector<Upload>& uploads) {
-  std::set<AbsPath> folders = {root, root / "conda", root / "wheels", root / "wheels" / "simple", root / "logs",
-                               root / ".ptpkg"};
+  std::set<AbsPath> folders = {root,          root / "conda", root / "wheels", root / "wheels" / "simple",
+                               root / "logs", root / ".ptpkg"};
   for (const Upload& upload : uploads) folders.insert((root / PlaceOf(upload)).Parent());
   for (const AbsPath& folder : folders) PTPKG_CHECK(RequireFolder(env, folder));
   // Later, it would end the run between the artifacts and their index.

@@ -58,7 +58,8 @@ class S3Remote final : public Remote {
       for (const std::string& file : RefusedFilesOf(upload.conda->subdir))
         lines.push_back("HEAD " + bucket_->FileUrl(file) + " (must not exist)");
     }
-    lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) + " (expected to fail: a probe for conditional writes)");
+    lines.push_back("PUT " + bucket_->FileUrl(kConditionsFile) +
+                    " (expected to fail: a probe for conditional writes)");
     for (const std::string& file : IndexFilesOf(upload.Id()))
       lines.push_back("GET and PUT " + bucket_->FileUrl(file) + " (if it lacks the artifact)");
     return lines;

@@ -91,7 +91,7 @@ TEST(PatchInstructionsTest, ObjectsAreMergedNullRemovesAndOtherValuesReplace) {
 
 /// rattler reads no package of a name if one row has such a value.
 TEST(PatchInstructionsTest, APatchedRowIsOneThatClientsRead) {
-  const Json row = {{"name", "a"},     {"version", "1"},          {"build", "0"},
+  const Json row = {{"name", "a"},      {"version", "1"},    {"build", "0"},
                     {"depends", {"x"}}, {"build_number", 0}, {"license", "MIT"}};
   const auto patched = [&](const Json& change) -> Result<RemovedPackages> {
     CondaRecords records;
@@ -114,9 +114,8 @@ TEST(PatchInstructionsTest, APatchedRowIsOneThatClientsRead) {
                                               {{"track_features", 7}},
                                               {{"extra_depends", 5}},
                                               {{"python_site_packages_path", 4}}}) {
-    EXPECT_THAT(patched(change),
-                FailsWith(ErrorCode::kInvalidInput,
-                          HasSubstr("'p.json': 'a-1-0.conda': '" + change.begin().key() + "' ")))
+    EXPECT_THAT(patched(change), FailsWith(ErrorCode::kInvalidInput, HasSubstr("'p.json': 'a-1-0.conda': '" +
+                                                                               change.begin().key() + "' ")))
         << change;
   }
 }
@@ -245,8 +244,7 @@ TEST_F(PatchedChannelTest, BadSourcesLeaveTheIndex) {
   }
   EXPECT_THAT(IndexWith(env_.dir() / "none"), FailsWith(ErrorCode::kNotFound, HasSubstr("none")));
   EXPECT_THAT(IndexWith(Write("linux-64/patch.json", {{"delete", Json::array()}})),
-              FailsWith(ErrorCode::kInvalidInput,
-                        HasSubstr("linux-64/patch.json': unknown key 'delete'")));
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr("linux-64/patch.json': unknown key 'delete'")));
   EXPECT_THAT(Exists(env_->fs, folder_ / kPatchFile), IsOkAndHolds(false));
   // The channel's own instructions are read as strictly, by builds too.
   ASSERT_OK(WriteFile(env_->fs, folder_ / kPatchFile, "{}"));

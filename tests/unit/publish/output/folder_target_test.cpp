@@ -91,7 +91,8 @@ TEST(FolderTargetTest, AFileInThePlaceOfADirectoryIsRefused) {
   const auto check = [&](const char* root) { return CheckFolder(env, AbsPath::Literal(root), {*upload}); };
   EXPECT_THAT(check("/new/below"), IsOk());
   EXPECT_THAT(check("/in"), IsOk());
-  for (const char* blocker : {"/file", "/a/conda", "/b/wheels", "/c/conda/linux-64", "/d/logs", "/e/.ptpkg", "/f/wheels/simple"})
+  for (const char* blocker :
+       {"/file", "/a/conda", "/b/wheels", "/c/conda/linux-64", "/d/logs", "/e/.ptpkg", "/f/wheels/simple"})
     fs.AddFile(blocker, "");
   for (const char* root : {"/file", "/file/below/it", "/a", "/b", "/c", "/d", "/e", "/f"})
     EXPECT_THAT(check(root), FailsWith(ErrorCode::kRefused, HasSubstr("is not a directory"))) << root;
