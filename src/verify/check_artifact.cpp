@@ -191,8 +191,13 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
                                         content.note.allow_unresolved.begin(),
                                         content.note.allow_unresolved.end());
   elf_options.device_code_of_package = content.note.device_code;
-  const ElfSubject subject{.root = content.tree.root,
-                           .promise = DeclaredBySpecs(content.specs, content.subdir)};
+  PTPKG_TRY(const DlopenTable opened, DlopenTable::BuiltIn());
+  PTPKG_TRY(const ElfTree tree, ReadElfTree(env, content.tree.root, opened, findings, options.on_file));
+  const ElfSubject subject{
+      .root = content.tree.root, .tree = &tree, .promise = DeclaredBySpecs(content.specs, content.subdir)};
+  SymbolsByPath symbols;
+  for (const ElfMember& member : tree.members) symbols.emplace(member.path.str(), member.python);
+  CheckCondaModules(content.pythons, content.tree, symbols, findings);
   examination.entries = content.tree.entries;
   std::vector<std::string> names;
   for (const TreeEntry& entry : examination.entries) names.push_back(entry.path.str());

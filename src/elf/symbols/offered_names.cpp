@@ -2,8 +2,9 @@
 //
 // A symbol that the table does not lead to is invisible to ld.so even if .dynsym defines it. So for
 // DT_GNU_HASH each chain entry is tested like a lookup: it must pass the Bloom filter and belong to its
-// bucket. Table entries drop the lowest bit of the hash for the end of the chain, so both values are tried.
-// A table that leads outside of the symbols is damaged.
+// bucket. An entry with another hash than its symbol's name offers nothing, because ld.so compares the names
+// too. Table entries drop the lowest bit of the hash for the end of the chain, so both values are tried. A
+// table that leads outside of the symbols is damaged.
 //
 // The first entry must have the hash of the symbol that the head names. Source: glibc, elf/dl-lookup.c
 // (do_lookup_x, check_match) and dl_new_hash.
@@ -54,6 +55,8 @@ struct GnuHashHead {
   }
 };
 constexpr std::uint64_t kGnuHashHead = 16;  // bytes
+/// Names of hostile symbols can overlap. Behind so many bytes of names the entries of the table count.
+constexpr std::uint64_t kMostNameBytes = 1ULL << 30U;
 
 GnuHashHead DecodeGnuHashHead(const Codec& codec, Bytes head) {
   return {.buckets = codec.U32(head, 0),
@@ -95,6 +98,7 @@ class HashTableReader {
     const std::uint64_t length = symbols > first ? symbols - first : 0;
     PTPKG_TRY(const auto chain, ReadTable(vaddr + kGnuHashHead + fixed, length * 4));
     PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0), symbols));
+    PTPKG_TRY(const std::vector<bool> is_named, CompareNames(first, chain));
     const std::uint64_t bits = 8 * word;
     const auto passes = [&](std::uint32_t hash) {
       return head.Passes(hash, codec.Word(bytes, head.FilterWord(hash, bits) * word), bits);
@@ -112,7 +116,7 @@ class HashTableReader {
         const bool is_found = (passes(even) && even % buckets == bucket) ||
                               (passes(even | 1U) && (even | 1U) % buckets == bucket);
         if (!is_found) return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
-        names_.keys.push_back(hash | 1U);
+        if (is_named[number - first]) names_.keys.push_back(hash | 1U);
       }
     }
     return Ok();
@@ -121,6 +125,28 @@ class HashTableReader {
   Result<std::vector<std::byte>> ReadTable(std::uint64_t vaddr, std::uint64_t size) {
     PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, size, "the hash table"));
     return ReadExact(file_, at, size, "the hash table");
+  }
+
+  /// For each entry of `chain`: whether it has the hash of the symbol's name. ld.so compares both.
+  Result<std::vector<bool>> CompareNames(std::uint64_t first, Bytes chain) {
+    std::vector<bool> same(chain.size() / 4, true);
+    PTPKG_TRY(const auto strings,
+              ReadExact(file_, image_.strings.offset, image_.strings.size_bytes, "the string table"));
+    const std::string_view names = AsText(strings);
+    std::uint64_t left = kMostNameBytes;
+    PTPKG_CHECK(ForEachDynamicSymbol(
+        file_, image_, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
+          if (symbol.number < first) return true;
+          const std::uint64_t entry = symbol.number - first;
+          if (entry >= same.size()) return false;
+          const std::string_view rest = names.substr(std::min<std::size_t>(symbol.record.name, names.size()));
+          const std::string_view name = rest.substr(0, rest.find('\0'));
+          if (name.size() > left) return false;
+          left -= name.size();
+          same[entry] = SymbolKey(name) == (image_.codec.U32(chain, entry * 4) | 1U);
+          return true;
+        }));
+    return same;
   }
 
   /// The first entry of the table is for the symbol that the head names.

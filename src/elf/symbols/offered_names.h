@@ -22,8 +22,8 @@ struct ExportedNames {
 };
 
 /// `symbols`: number of symbols in .dynsym. Without a hash table, no names. REQUIRES: image.dynamic. Errors:
-/// kCorrupt for a table through which ld.so would not find its symbols, kIo. Cost: reads the table, and for
-/// DT_HASH also the symbols.
+/// kCorrupt for a table through which ld.so would not find its symbols, kIo. Cost: reads the table, the
+/// symbols and their names.
 Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols);
 
 /// The symbol that dlsym finds under `name`; nullopt if there is none. A hidden version ("name@V1") does not

@@ -179,6 +179,7 @@ CondaContent ContentOf(const conda::PackageInfo& info, const CondaPayload& paylo
                       .dependencies = NamesOfDependencies(info),
                       .specs = SpecsOf(info),
                       .subdir = subdir ? *subdir : std::string(),
+                      .pythons = PythonsOfIndex(info.index),
                       .note = note == info.info_files.end()
                                   ? PackageNote()
                                   : ReadNoteText(note->second, "info/ptpkg.json", findings)};

@@ -9,6 +9,7 @@
 #include "model/package_note.h"
 #include "model/staged_tree.h"
 #include "support/env.h"
+#include "verify/conda/conda_module_checks.h"
 
 namespace ptpkg::verify {
 
@@ -18,6 +19,7 @@ struct CondaContent {
   std::vector<std::string> dependencies;  ///< Names of the packages that index.json depends on.
   std::vector<std::string> specs = {};    ///< Its 'depends' and 'constrains', as written.
   std::string subdir = {};
+  CondaPythons pythons = {};
   PackageNote note = {};  ///< info/ptpkg.json
 };
 

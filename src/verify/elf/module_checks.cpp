@@ -220,7 +220,8 @@ ModuleName ModuleNameOf(std::string_view path) {
   const std::size_t dot = stem.find('.');
   std::string_view name = stem.substr(0, dot);
   const std::string_view suffix = dot == std::string_view::npos ? "" : stem.substr(dot + 1);
-  const bool is_tagged = suffix.starts_with("cpython-3") || suffix == "abi3" || suffix == "abi3t" ||
+  const std::string_view first = suffix.substr(0, suffix.find('-'));  // "abi3-x86_64-linux-gnu"
+  const bool is_tagged = suffix.starts_with("cpython-3") || first == "abi3" || first == "abi3t" ||
                          suffix.starts_with("pypy3") || suffix.starts_with("graalpy");
   if (name.empty() || (!suffix.empty() && !is_tagged)) return {};
   if (!is_tagged && name.starts_with("lib")) return {};

@@ -33,7 +33,9 @@ bool IsKnownElsewhere(const std::string& name) {
     std::set<std::string, std::less<>> names;
     for (const std::string& line : Split(kLibcSymbolsText, '\n')) {
       if (line.starts_with('#')) continue;
-      for (std::string& one : Split(line, ' ')) names.insert(std::move(one));
+      for (std::string& one : Split(line, ' ')) {
+        if (!one.empty()) names.insert(std::move(one));
+      }
     }
     return names;
   }();

@@ -1,16 +1,15 @@
 // Compares the tags of a file name with the code in the wheel. Installers choose a wheel by its tags alone,
 // so a wrong tag shows only as an ImportError after the installation.
 //
-// Each module is matched by the end of
-// its file name (".cpython-311-x86_64-linux-gnu.so") and by its symbols (PyInit_…), because one directory can
-// hold files for several interpreters:
+// Each module is matched by its suffix (".cpython-311-x86_64-linux-gnu.so", rules/module_suffix.h) and by its
+// symbols (PyInit_…), because one directory can hold files for several interpreters:
 // 1. A tag that no interpreter accepts, alone or together with Requires-Python, makes the wheel useless.
-// 2. A module for one interpreter contradicts a tag for another one. Tags for many interpreters are judged
-//    only if Requires-Python has no upper bound. With a bound, the wheel can hold one file for each of them.
+// 2. A module for one interpreter contradicts a tag for another one. A tag for many interpreters stands for
+//    each Python 3 that Requires-Python admits. With files for several of them, their maker knows which.
 // 3. "none" as the ABI contradicts an extension module, because Python then loads it with any ABI (PEP 425).
 // 4. "abi3" contradicts symbols outside the stable ABI of the lowest Python in the tag (PEP 384).
 //
-// Invariant: unknown interpreters and unknown endings lead to no finding.
+// Invariant: unknown interpreters and names that are not of modules lead to no finding.
 
 #include "verify/wheel/wheel_tag_checks.h"
 
@@ -24,6 +23,7 @@
 #include "support/text/text.h"
 #include "verify/elf/module_checks.h"
 #include "verify/file_kind.h"
+#include "verify/rules/module_suffix.h"
 #include "verify/rules/tree_map.h"
 #include "verify/wheel/computed_platform.h"
 #include "verify/wheel/stable_abi.h"
@@ -34,114 +34,53 @@
 namespace ptpkg::verify {
 namespace {
 
-/// One interpreter: by the end of a file name, or by a tag.
-struct Interpreter {
-  std::string kind;     // "cp", "pp"
-  std::string version;  // "311"
-  bool free_threaded = false;
+using Modules = std::map<std::string, ImportedModule>;
 
-  auto operator<=>(const Interpreter&) const = default;
-  [[nodiscard]] std::string str() const { return kind + version + (free_threaded ? "t" : ""); }
-};
-
-/// One module, whatever files it has.
-struct Module {
-  std::string file;                 // the first of its libraries
-  bool fits_any = false;            // "x.so", "x.abi3.so", "x.py"
-  std::set<Interpreter> built_for;  // "x.cpython-311-x86_64-linux-gnu.so"
-};
-
-/// "311t-x86_64-linux-gnu" behind its kind; nullopt without a number.
-std::optional<Interpreter> WithVersion(std::string kind, std::string_view rest) {
-  std::size_t digits = 0;
-  while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
-  if (digits == 0) return std::nullopt;
-  const std::string_view flags = rest.substr(digits, rest.find('-', digits) - digits);
-  return Interpreter{.kind = std::move(kind),
-                     .version = std::string(rest.substr(0, digits)),
-                     .free_threaded = flags.find('t') != std::string_view::npos};
-}
-
-/// Interpreter in the part before ".so" or ".pyd"; nullopt: any interpreter tries to load such a file.
-std::optional<Interpreter> BuiltFor(std::string_view part, bool windows) {
-  constexpr std::string_view kCPython = "cpython-";
-  constexpr std::string_view kPyPy = "pypy";
-  if (part.starts_with(kCPython)) return WithVersion("cp", part.substr(kCPython.size()));
-  if (part.starts_with(kPyPy)) return WithVersion("pp", part.substr(kPyPy.size()));
-  if (windows && part.starts_with("cp")) return WithVersion("cp", part.substr(2));
-  return std::nullopt;
-}
-
-/// The modules that have a library, by directory and name.
-std::map<std::string, Module> ModulesIn(const StagedTree& tree) {
-  std::map<std::string, Module> modules;
-  std::set<std::string> texts;
+Modules ModulesIn(const StagedTree& tree) {
+  std::map<std::string, std::string> files;
   for (const TreeEntry& entry : tree.entries) {
-    // Nothing is imported from a .dist-info.
     const std::string& path = entry.path.str();
-    const bool of_metadata = std::string_view(path).substr(0, path.find('/')).ends_with(".dist-info");
+    // Nothing is imported from a .dist-info.
+    if (std::string_view(path).substr(0, path.find('/')).ends_with(".dist-info")) continue;
     // The installed path, because members of .data/platlib are imported from site-packages.
-    const std::string place = of_metadata ? "" : InstalledPath(path).value_or("");
-    if (place.ends_with(".py")) texts.insert(place.substr(0, place.size() - 3));
-    const bool windows = place.ends_with(".pyd");
-    if (!windows && !place.ends_with(".so")) continue;
-    const std::size_t name = place.rfind('/') == std::string::npos ? 0 : place.rfind('/') + 1;
-    const std::size_t dot = place.find('.', name);
-    const std::string stem = place.substr(0, place.rfind('.'));
-    const std::size_t last = stem.rfind('.');
-    // The name ends at the first '.', so all files of one module share an entry. One that fits is enough.
-    Module& module = modules[place.substr(0, dot)];
-    if (module.file.empty()) module.file = entry.path.str();
-    std::optional<Interpreter> built_for;
-    if (last != std::string::npos && last >= dot)
-      built_for = BuiltFor(std::string_view(stem).substr(last + 1), windows);
-    if (!built_for) {
-      module.fits_any = true;
-    } else {
-      module.built_for.insert(*std::move(built_for));
-    }
+    if (auto place = InstalledPath(path)) files.emplace(*std::move(place), path);
   }
-  for (auto& [key, module] : modules)
-    module.fits_any = module.fits_any || texts.contains(key) || texts.contains(key + "/__init__");
-  return modules;
+  return FindImportedModules(files);
 }
 
-/// Interpreter requirements of one plain tag.
+/// The Pythons of one plain tag.
 struct Claim {
-  std::string words;                     // "cp312-cp312"
-  std::optional<Interpreter> only = {};  // nullopt: many, "py3", "cp39-abi3"
-  bool either = false;                   // with and without threads: "cp313-none"
+  std::string words;  // "cp312-cp312-linux_x86_64"
+  ImportingPythons importers;
 };
 
-/// nullopt for interpreters whose names of files are not known, for Python 2, and for pairs of a compressed
-/// set that no interpreter has ("cp310-cp311").
-std::optional<Claim> ClaimOf(const wheel::Tag& tag) {
-  Claim claim{.words = tag.python + "-" + tag.abi};
-  if (tag.python.starts_with("py3")) return claim;
-  const std::string kind = tag.python.substr(0, std::min<std::size_t>(2, tag.python.size()));
-  if (kind != "cp" && kind != "pp") return std::nullopt;
-  claim.only = WithVersion(kind, std::string_view(tag.python).substr(2));
-  if (!claim.only) return std::nullopt;
-  // abi3 fits every later Python, so no single one is required.
-  if (tag.abi.starts_with("abi3")) {
-    claim.only.reset();
-  } else if (tag.abi == "none") {
-    claim.either = true;
-  } else if (tag.abi.starts_with("cp")) {
-    const auto abi = WithVersion("cp", std::string_view(tag.abi).substr(2));
-    if (!abi || abi->version != claim.only->version) return std::nullopt;
-    claim.only->free_threaded = abi->free_threaded;
+/// The flags of the builds that take an ABI tag; nullopt: all but debug builds.
+std::optional<std::string> FlagsOf(const std::string& abi, const std::string& version, int minor) {
+  constexpr int kFirstWithoutStable = 15;  // without the global lock
+  if (abi == "abi3t") return "t";
+  // Until 3.7 the flags don't matter to the stable ABI.
+  if (abi == "abi3") return minor < kFirstWithoutStable ? std::nullopt : std::optional<std::string>("");
+  if (abi == "none") return std::nullopt;
+  const std::string own = "cp" + version;
+  return abi.starts_with(own) ? abi.substr(own.size()) : "";
+}
+
+/// nullopt for interpreters whose suffixes are not known, and for tags that no interpreter has ("cp310-cp311"
+/// of a compressed set). Of tags for many Pythons, those that `required` admits.
+std::optional<Claim> ClaimOf(const wheel::Tag& plain, const wheel::Specifiers& required) {
+  const std::string kind = plain.python.substr(0, std::min<std::size_t>(2, plain.python.size()));
+  const auto range = wheel::PythonsOf(plain);
+  if (!range || (kind != "cp" && kind != "pp" && (kind != "py" || range->major != 3))) return std::nullopt;
+  Claim claim{.words = plain.str(), .importers = {.platform = plain.platform}};
+  claim.importers.is_open = kind == "py" || plain.abi.starts_with("abi3") || range->first != range->last;
+  for (int minor = range->first; minor <= range->last; ++minor) {
+    if (claim.importers.is_open && !wheel::HasRelease({range->major, minor, minor}, required)) continue;
+    const std::string version = fmt::format("{}{}", range->major, minor);
+    claim.importers.pythons.push_back({.kind = kind == "py" ? "cp" : kind,
+                                       .version = version,
+                                       .flags = FlagsOf(plain.abi, version, minor)});
   }
   return claim;
-}
-
-bool CanImport(const Claim& claim, const Module& module) {
-  if (module.fits_any) return true;
-  if (!claim.only) return module.built_for.size() > 1;  // one file for each Python that its maker knows
-  return std::any_of(module.built_for.begin(), module.built_for.end(), [&](const Interpreter& one) {
-    return one.kind == claim.only->kind && one.version == claim.only->version &&
-           (claim.either || one.free_threaded == claim.only->free_threaded);
-  });
 }
 
 /// Requires-Python; none where METADATA cannot be read, which has a finding of its own.
@@ -159,37 +98,24 @@ Result<wheel::Specifiers> PythonsRequired(Env& env, const StagedTree& tree) {
   return wheel::Specifiers();
 }
 
-/// True if Requires-Python has an upper bound below Python 4: then "py3" does not mean all of them.
-bool HasUpperBound(const wheel::Specifiers& pythons) {
-  return std::any_of(pythons.begin(), pythons.end(), [](const auto& one) {
-    const auto& [op, version] = one;
-    return op == "~=" || op == "==" || op == "===" || (op.starts_with("<") && version.starts_with("3"));
-  });
-}
-
-using Modules = std::map<std::string, Module>;
-
-void CheckExtensions(const wheel::FileName& name, const Modules& modules, bool ends,
+void CheckExtensions(const NamedTags& tags, const Modules& modules, const wheel::Specifiers& required,
                      std::vector<Finding>& findings) {
   std::vector<Claim> claims;
-  for (const wheel::Tag& tag : wheel::ExpandTag({name.tag.python, name.tag.abi, "any"})) {
-    const auto claim = ClaimOf(tag);
-    // With an upper bound in Requires-Python, a wheel for many Pythons can bring one file for each of them.
-    if (claim && (claim->only || !ends)) claims.push_back(*claim);
+  for (const wheel::Tag& plain : wheel::ExpandTag(tags.name.tag)) {
+    if (auto claim = ClaimOf(plain, required)) claims.push_back(*std::move(claim));
   }
   LimitedFindings limited(findings);
-  for (const auto& one : modules) {
-    const Module& module = one.second;
-    const auto against = std::find_if(claims.begin(), claims.end(),
-                                      [&](const Claim& claim) { return !CanImport(claim, module); });
-    if (against == claims.end()) continue;
-    std::vector<std::string> built_for;
-    for (const Interpreter& python : module.built_for) built_for.push_back(python.str());
-    limited.Add(
-        {"wheel-extension-tag", Severity::kError, module.file,
-         fmt::format("is named for {} only, so {} of the tag '{}' cannot import it", Join(built_for, ", "),
-                     against->only ? "the Python" : "other Pythons", against->words),
-         "use the Python and ABI tags of the files, or build them for that Python"});
+  for (const auto& [key, module] : modules) {
+    for (const Claim& claim : claims) {
+      const SearchingPython* const without = FirstWithout(claim.importers, module, tags.symbols);
+      if (without == nullptr) continue;
+      const std::string python = claim.importers.is_open ? without->Words() : "the Python";
+      limited.Add({"wheel-extension-tag", Severity::kError, module.file,
+                   fmt::format("{}, but {} of the tag '{}' looks for others", module.NameSuffixes(), python,
+                               claim.words),
+                   "use the Python, ABI and platform tags of the files, or build them for that Python"});
+      break;
+    }
   }
 }
 
@@ -220,23 +146,6 @@ void CheckInterpreters(const wheel::FileName& name, const wheel::Specifiers& req
                       "correct the tag or Requires-Python"});
 }
 
-/// True if "pkg/ext.abi3.so" defines PyInit_ext or another function that Python calls (ModuleNameOf):
-/// libraries that hold an interpreter define others.
-bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols) {
-  const std::string file = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
-  const std::vector<std::string> functions = ModuleNameOf(path).functions;
-  return symbols.defined.contains("PyInit_" + file.substr(0, file.find('.'))) ||
-         std::any_of(functions.begin(), functions.end(),
-                     [&](const std::string& function) { return symbols.defined.contains(function); });
-}
-
-/// The key of `path` in Modules.
-std::string KeyOf(const std::string& path) {
-  const std::string place = InstalledPath(path).value_or(path);
-  const std::size_t name = place.rfind('/') == std::string::npos ? 0 : place.rfind('/') + 1;
-  return place.substr(0, place.find('.', name));
-}
-
 /// The first plain tag that lets a module of one ABI into an interpreter of another: "py3-none", and
 /// from 3.13 on "cp313-none", which free-threaded builds take too. "" for none.
 std::string TagWithoutAbi(const wheel::Tag& tag) {
@@ -257,9 +166,9 @@ void CheckModulesWithoutAbi(const NamedTags& tags, const Modules& modules, std::
   if (words.empty()) return;
   LimitedFindings limited(findings);
   for (const auto& [path, symbols] : tags.symbols) {
-    const auto module = modules.find(KeyOf(path));
+    const auto module = modules.find(ModuleKey(InstalledPath(path).value_or(path)));
     // One file for each Python that its maker knows.
-    const bool several = module != modules.end() && module->second.built_for.size() > 1;
+    const bool several = module != modules.end() && module->second.BuiltFor().size() > 1;
     if (several || !DefinesItsModule(path, symbols)) continue;
     limited.Add({"wheel-none-abi", Severity::kError, path,
                  fmt::format("is an extension module, but the tag '{}' is for any ABI", words),
@@ -278,14 +187,6 @@ std::optional<int> StableAbiOf(const wheel::Tag& tag) {
   return lowest;
 }
 
-/// True if the end of the name says that one Python alone imports the file.
-bool NamesOnePython(const std::string& path) {
-  const std::size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  const std::size_t dot = path.find('.', name);
-  if (dot == std::string::npos) return false;
-  return BuiltFor(std::string_view(path).substr(dot + 1), path.ends_with(".pyd")).has_value();
-}
-
 void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
   const std::optional<int> lowest = StableAbiOf(tags.name.tag);
   if (!lowest) return;
@@ -295,7 +196,8 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
   LimitedFindings limited(findings);
   for (const auto& [path, symbols] : tags.symbols) {
     // A file for one Python may use all of that Python, also next to abi3 files.
-    if (NamesOnePython(path)) continue;
+    const auto suffix = ModuleSuffixOf(path);
+    if (suffix && suffix->kind == ModuleSuffix::Kind::kOwn) continue;
     std::vector<std::string> outside;
     for (const std::string& symbol : symbols.imported) {
       // A symbol that another file of the wheel defines is not Python's, whatever its name is.
@@ -316,29 +218,26 @@ void CheckStableAbi(const NamedTags& tags, std::vector<Finding>& findings) {
   }
 }
 
-/// Modules that only PyModExport_x makes (PEP 793), in a wheel that an older Python takes. The suffix of a
-/// file for one Python is the matter of elf-module-init.
+/// Modules that only PyModExport_x makes (PEP 793), in a wheel that an older Python takes.
 void CheckExportHooks(const NamedTags& tags, const wheel::Specifiers& required,
                       std::vector<Finding>& findings) {
-  constexpr int kLastWithout = 14;
   const wheel::TagVerdict verdict = wheel::JudgeTag(tags.name.tag);
   const bool takes_older =
       std::any_of(verdict.pythons.begin(), verdict.pythons.end(), [&](wheel::PythonRange pythons) {
-        pythons.last = std::min(pythons.last, kLastWithout);
+        pythons.last = std::min(pythons.last, kFirstModuleExport - 1);
         return pythons.major == 3 && pythons.first <= pythons.last && wheel::HasRelease(pythons, required);
       });
   if (!takes_older) return;
   LimitedFindings limited(findings);
   for (const auto& [path, symbols] : tags.symbols) {
-    const std::vector<std::string> functions = ModuleNameOf(path).functions;
-    if (NamesOnePython(path) || functions.size() != 2 || !symbols.defined.contains(functions.front()) ||
-        symbols.defined.contains(functions.back()))
-      continue;
+    const std::string hook = OnlyExportHook(path, symbols);
+    if (hook.empty()) continue;
+    const std::string function = ModuleNameOf(path).functions.back();
     limited.Add(
         {"wheel-extension-tag", Severity::kError, path,
          fmt::format("exports '{}' without '{}', so Pythons before 3.{} of the tag '{}' cannot import it",
-                     functions.front(), functions.back(), kLastWithout + 1, tags.name.tag.str()),
-         fmt::format("export '{}' too, or give the wheel the tag of a later Python", functions.back())});
+                     hook, function, kFirstModuleExport, tags.name.tag.str()),
+         fmt::format("export '{}' too, or give the wheel the tag of a later Python", function)});
   }
 }
 
@@ -394,7 +293,7 @@ Result<void> CheckWheelTags(Env& env, const NamedTags& tags, const StagedTree& t
   PTPKG_TRY(const wheel::Specifiers required, PythonsRequired(env, tree));
   CheckInterpreters(tags.name, required, findings);
   const Modules modules = ModulesIn(tree);
-  CheckExtensions(tags.name, modules, HasUpperBound(required), findings);
+  CheckExtensions(tags, modules, required, findings);
   CheckModulesWithoutAbi(tags, modules, findings);
   CheckStableAbi(tags, findings);
   CheckExportHooks(tags, required, findings);

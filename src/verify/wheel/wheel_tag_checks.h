@@ -28,7 +28,7 @@ struct NamedTags {
 
 /// Appends these findings:
 ///
-/// - wheel-extension-tag: extension modules that no Python of some tag can import, by the end of their names
+/// - wheel-extension-tag: extension modules that no Python of some tag can import, by their suffix
 ///   ("x.cpython-311-x86_64-linux-gnu.so") or because they have only the function of Python 3.15
 /// - wheel-platform-code: a tag of a system other than Linux, when there are libraries, but none for that
 ///   system

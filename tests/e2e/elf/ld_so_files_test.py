@@ -431,6 +431,38 @@ class LdSoFiles(harness.Case):
         subprocess.run([together / "run", together / "plugin.so"], check=True)
         self.assertNotIn("elf-undefined-symbol", self.severities(together))
 
+    def test_names_of_symbols(self):
+        """ld.so compares the name with that of the symbol, behind its hash, and finds no symbol without a name."""
+        library = {"liba.so": ("int one(void) { return 1; } int two(void) { return 2; }", ["-Wl,--hash-style=gnu"])}
+        user = {"x.so": ("int one(void), two(void); int f(void) { return one() + two(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so"])}
+
+        def symbol(image: bytes, accept) -> int:
+            """The record of the first symbol whose number and name are accepted."""
+            symbols, strings = file_offset(image, find(image, 6)), file_offset(image, find(image, 5))
+            for at in range(symbols + 24, strings, 24):
+                name = strings + struct.unpack_from("<I", image, at)[0]
+                if accept((at - symbols) // 24, image[name:image.index(b"\0", name)]):
+                    return at
+            raise AssertionError("no such symbol")
+
+        for what, file in (("sound", None), ("hash of another name", "liba.so"), ("no name", "x.so")):
+            with self.subTest(what):
+                root = self.tree(what.replace(" ", "-"), {**library, **user})
+                if file:
+                    image = bytearray((root / file).read_bytes())
+                    strings = file_offset(image, find(image, 5))
+                    if file == "liba.so":
+                        # The first symbol of the table is compared in any case.
+                        first = struct.unpack_from("<I", image, file_offset(image, find(image, 0x6ffffef5)) + 4)[0]
+                        at = symbol(image, lambda number, name: number > first and name in (b"one", b"two"))
+                        image[strings + struct.unpack_from("<I", image, at)[0]] ^= 1
+                    else:
+                        struct.pack_into("<I", image, symbol(image, lambda _, name: name == b"one"), 0)
+                    (root / file).write_bytes(image)
+                is_sound = file is None
+                self.assertEqual(self.judge([root / "x.so"])[0] == "ok", is_sound)
+                self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if is_sound else "error")
+
     def test_a_library_with_pythons_suffix_may_be_for_ctypes(self):
         suffix = ".cpython-311-x86_64-linux-gnu.so"
         asks = "void *PyErr_Occurred(void); void *f(void) { return PyErr_Occurred(); }"

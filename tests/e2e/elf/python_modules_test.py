@@ -1,15 +1,20 @@
-"""Python imports every module that `ptpkg check` passes, and none in which it finds no entry point.
+"""Python imports every module that `ptpkg check` passes, and none in which it finds no entry point or another Python's suffix.
 
-The judge is the Python that runs this test: each module is built for it and imported in a process of its own.
+The judge is the Python that runs this test: each module is built for it and imported in a process of its own. Suffixes are asked of each
+Python on PATH.
 """
 
 import importlib.machinery
+import io
 import json
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import unittest
+import zipfile
 
 import harness
 
@@ -25,6 +30,45 @@ HOOK = CREATE + "void *%s(void) { return create(); }\n"
 SYMVER = CREATE + '__asm__(".symver own%d,PyInit_m@%s"); void *own%d(void) { return create(); }\n'
 IMPLEMENTATION = {"libimpl.so": (HOOK % "PyInit_m", ["-Wl,-soname,libimpl.so"])}
 NEEDS = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", "-L{root}"]
+
+
+# With the version and the flags of the Python that is asked; the rest are of others.
+SUFFIXES = (".cpython-{0}{1}-x86_64-linux-gnu.so", ".cpython-{0}{1}-aarch64-linux-gnu.so", ".cpython-{0}{1}-i386-linux-gnu.so",
+            ".cpython-{0}{1}-x86_64-linux-musl.so", ".cpython-{0}{1}-darwin.so", ".cpython-{0}d{1}-x86_64-linux-gnu.so",
+            ".cpython-{0}{1}.so", ".cpython-36m-x86_64-linux-gnu.so", ".cpython-310-x86_64-linux-gnu.so", ".cpython-311-x86_64-linux-gnu.so",
+            ".cpython-314t-x86_64-linux-gnu.so", ".pypy311-pp73-x86_64-linux-gnu.so", ".abi3.so", ".abi3t.so", ".abi3-x86_64-linux-gnu.so",
+            ".cp{0}-win_amd64.pyd", ".so")
+
+
+def pythons() -> list[tuple[str, str, str]]:
+    """Path, version and flags of each CPython: "python3.7", "3.7", "m"."""
+    found = {}
+    for path in (sys.executable, *(shutil.which(f"python3.{minor}") for minor in range(6, 21))):
+        words = "import sys; print('%d.%d %s %s' % (sys.version_info[:2] + (sys.implementation.name, sys.abiflags)))"
+        done = subprocess.run([path, "-c", words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False) if path else None
+        if done and done.returncode == 0 and done.stdout.split()[1] == "cpython":
+            version, _, *flags = done.stdout.split()
+            found.setdefault((version, *flags), (path, version, "".join(flags)))
+    return list(found.values())
+
+
+def wheel(folder: pathlib.Path, tag: str, files: dict[str, bytes]) -> pathlib.Path:
+    path = folder / f"toy-1.0-{tag}.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**files, "toy-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n"}.items():
+            archive.writestr(name, content)
+    return path
+
+
+def conda_package(folder: pathlib.Path, depends: list[str], files: dict[str, bytes]) -> pathlib.Path:
+    path = folder / "toy-1.0-0.tar.bz2"
+    index = {"name": "toy", "version": "1.0", "build": "0", "build_number": 0, "depends": depends, "subdir": "linux-64"}
+    with tarfile.open(path, "w:bz2") as archive:
+        for name, content in {**files, "info/index.json": json.dumps(index).encode()}.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
 
 
 def punycode(name: str) -> str:
@@ -131,6 +175,39 @@ class PythonModules(harness.Case):
         right = {"a-b": "PyInit_a_b", "1x": "PyInit_1x", "gr-ün": punycode("gr-ün"), "grün": punycode("grün")}
         self.compare({f"{name} {function}": (name, {name + SUFFIX: (HOOK % function, [])})
                       for name, own in right.items() for function in (own, "PyInit_q")})
+
+    def errors(self, paths: list[pathlib.Path], finding_id: str) -> list[bool]:
+        done = subprocess.run([harness.Settings.ptpkg, "check", "--json", "--quiet", *paths], text=True, env=self.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return [any(finding["id"] == finding_id and finding["severity"] == "error" for finding in report["findings"])
+                for report in json.loads(done.stdout)]
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the suffixes are those of x86-64")
+    def test_suffixes_of_the_tag_and_of_the_dependencies(self):
+        """A wheel is for the Python of its tag, and a conda package for that of its dependencies: is its module found there?"""
+        image = (self.tree("image", {"m.so": (HOOK % "PyInit_m", [])}) / "m.so").read_bytes()
+        for path, version, flags in pythons():
+            digits = version.replace(".", "")
+            suffixes = list(dict.fromkeys(suffix.format(digits, flags) for suffix in SUFFIXES))
+            wheels, packages, found = [], [], []
+            for number, suffix in enumerate(suffixes):
+                folder = self.scratch / f"{digits}{flags}-{number}"
+                folder.mkdir()
+                name = f"m{suffix}"
+                (folder / name).write_bytes(image)
+                done = subprocess.run([path, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import m", folder], check=False,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                self.assertTrue(done.returncode == 0 or "No module named" in done.stderr, done.stderr)
+                found.append(done.returncode == 0)
+                wheels.append(wheel(folder, f"cp{digits}-cp{digits}{flags}-manylinux_2_17_x86_64", {name: image}))
+                site = f"lib/python{version}{'t' if 't' in flags else ''}/site-packages"
+                packages.append(conda_package(folder, [f"python {version}.*"], {f"{site}/{name}": image}))
+            self.assertGreaterEqual(found.count(True), 3, version)
+            for kind, paths in (("wheel-extension-tag", wheels), ("conda-python-module", packages)):
+                refused = self.errors(paths, kind)
+                self.assertEqual({suffix: not is_refused for suffix, is_refused in zip(suffixes, refused, strict=True)},
+                                 dict(zip(suffixes, found, strict=True)), f"{kind}, Python {version}{flags}")
 
     def test_export_hook(self):
         """PyModExport_NAME (PEP 793) counts from Python 3.15 on, before PyInit_NAME."""

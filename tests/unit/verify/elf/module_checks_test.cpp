@@ -21,9 +21,10 @@ TEST(ModuleName, BySuffix) {
                            "x.cpython-3-x.so", "x.cpython-39-x86_64-linux-gnu.so"})
     EXPECT_THAT(FunctionsOf(file), ElementsAre("PyInit_x")) << file;
   // From Python 3.15 on.
-  for (const char* file : {"x.abi3.so", "x.abi3t.so", "x.so", "x.cpython-315-x86_64-linux-gnu.so",
-                           "x.cpython-315t-x86_64-linux-gnu.so", "x.cpython-3100-x86_64-linux-gnu.so",
-                           "x.cpython-399999999999999999999-x86_64-linux-gnu.so"})
+  for (const char* file :
+       {"x.abi3.so", "x.abi3t.so", "x.so", "x.abi3-x86_64-linux-gnu.so", "x.cpython-315-x86_64-linux-gnu.so",
+        "x.cpython-315t-x86_64-linux-gnu.so", "x.cpython-3100-x86_64-linux-gnu.so",
+        "x.cpython-399999999999999999999-x86_64-linux-gnu.so"})
     EXPECT_THAT(FunctionsOf(file), ElementsAre("PyModExport_x", "PyInit_x")) << file;
   for (const char* file : {"x", "x.so.1", "x.y.so", "x.abi4.so", "libx.so", ".so", ".abi3.so", "so/x"})
     EXPECT_THAT(FunctionsOf(file), IsEmpty()) << file;

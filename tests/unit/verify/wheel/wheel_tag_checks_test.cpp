@@ -52,6 +52,12 @@ class WheelTagChecksTest : public testing::Test {
     return findings;
   }
 
+  bool HasExtensionFinding(const std::string& tag, const std::string& file) {
+    const std::vector<Finding> findings = Check(tag, {file});
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const Finding& finding) { return finding.id == "wheel-extension-tag"; });
+  }
+
   std::map<std::string, elf::PythonSymbols> symbols_;
   std::set<std::string> with_foreign_needs_;
 };
@@ -61,11 +67,13 @@ TEST_F(WheelTagChecksTest, AModuleForOnePythonIsNotForAnother) {
   EXPECT_THAT(CheckFiles("cp311-cp311-linux_x86_64", {file}), IsEmpty());
   EXPECT_THAT(CheckFiles("cp311-none-linux_x86_64", {file}), IsEmpty());
   for (const char* tag : {"cp312-cp312", "py3-none", "py311-none", "cp311-abi3", "cp310.cp311-none",
-                          "cp311-cp311t", "pp311-pypy311_pp73", "py2.py3-none"}) {
-    EXPECT_THAT(CheckFiles(std::string(tag) + "-linux_x86_64", {file}),
-                ElementsAre(AllOf(Field(&Finding::id, "wheel-extension-tag"), Field(&Finding::file, file),
-                                  Field(&Finding::severity, Severity::kError),
-                                  Field(&Finding::message, HasSubstr("is named for cp311 only")))))
+                          "pp311-pypy311_pp73", "py2.py3-none"}) {
+    EXPECT_THAT(
+        CheckFiles(std::string(tag) + "-linux_x86_64", {file}),
+        ElementsAre(AllOf(
+            Field(&Finding::id, "wheel-extension-tag"), Field(&Finding::file, file),
+            Field(&Finding::severity, Severity::kError),
+            Field(&Finding::message, HasSubstr("has the suffix '.cpython-311-x86_64-linux-gnu.so', but ")))))
         << tag;
   }
 }
@@ -75,8 +83,9 @@ TEST_F(WheelTagChecksTest, OtherNamesFitWhatTheySay) {
       {"cp313-cp313t", "x.cpython-313t-x86_64-linux-gnu.so"},
       {"cp313-none", "x.cpython-313t-x86_64-linux-gnu.so"},
       {"cp36-cp36m", "x.cpython-36m-x86_64-linux-gnu.so"},
-      {"cp311-cp311", "x.cp311-win_amd64.pyd"},
+      {"cp311-cp311", "x.cp311-win_amd64.pyd"},  // files for other systems beside those for Linux
       {"cp311-cp311", "x.cpython-311-darwin.so"},
+      {"cp311-cp311", "x.foo.so"},
       {"pp39-pypy39_pp73", "toy-1.0.data/platlib/x.pypy39-pp73-x86_64-linux-gnu.so"},
       {"cp39-abi3", "x.abi3.so"},
       {"cp312-cp312", "x.so"},
@@ -89,6 +98,81 @@ TEST_F(WheelTagChecksTest, OtherNamesFitWhatTheySay) {
     EXPECT_THAT(CheckFiles(std::string(tag) + "-linux_x86_64", {file}), IsEmpty()) << tag << " " << file;
   EXPECT_THAT(CheckFiles("cp313-cp313-linux_x86_64", {"x.cpython-313t-x86_64-linux-gnu.so"}),
               testing::SizeIs(1));
+}
+
+TEST_F(WheelTagChecksTest, APythonLooksForItsOwnPlatform) {
+  const auto has = [&](const char* tag, const std::string& file) {
+    symbols_ = {{file, {.imported = {}, .defined = {"PyInit_x"}}}};
+    return !HasExtensionFinding(tag, file);
+  };
+  const std::vector<std::pair<const char*, const char*>> right = {
+      {"cp311-cp311-manylinux_2_17_x86_64", "cpython-311-x86_64-linux-gnu.so"},
+      {"cp311-cp311-manylinux_2_17_i686", "cpython-311-i386-linux-gnu.so"},
+      {"cp311-cp311-manylinux_2_17_ppc64le", "cpython-311-powerpc64le-linux-gnu.so"},
+      {"cp311-cp311-manylinux_2_17_armv7l", "cpython-311-arm-linux-gnueabihf.so"},
+      {"cp311-cp311-musllinux_1_2_x86_64", "cpython-311-x86_64-linux-musl.so"},
+      {"cp311-cp311-musllinux_1_2_armv7l", "cpython-311-arm-linux-musleabihf.so"},
+      {"cp310-cp310-musllinux_1_2_x86_64", "cpython-310-x86_64-linux-gnu.so"},
+      {"cp311-cp311-linux_x86_64", "cpython-311-x86_64-linux-musl.so"},
+      {"cp311-cp311-macosx_11_0_arm64", "cpython-311-darwin.so"},
+      {"cp311-cp311-win_amd64", "cp311-win_amd64.pyd"},
+      {"cp311-cp311-win_amd64", "pyd"},
+      {"cp34-cp34m-manylinux_2_17_x86_64", "cpython-34m.so"},
+      {"cp311-cp311-manylinux_2_17_x86_64.musllinux_1_2_x86_64", "so"},
+      {"cp313-cp313-android_21_arm64_v8a", "cpython-313-aarch64-linux-android.so"},
+      {"pp311-pypy311_pp73-manylinux_2_17_x86_64", "pypy311-pp73-x86_64-linux-gnu.so"},
+  };
+  for (const auto& [tag, end] : right) EXPECT_TRUE(has(tag, std::string("x.") + end)) << tag << " " << end;
+  for (const char* end : {"cpython-311-aarch64-linux-gnu.so", "cpython-311-i386-linux-gnu.so",
+                          "cpython-311-x86_64-linux-musl.so", "cpython-311-darwin.so", "cpython-311.so",
+                          "cp311-win_amd64.pyd", "abi3-x86_64-linux-gnu.so"})
+    EXPECT_FALSE(has("cp311-cp311-manylinux_2_17_x86_64", std::string("x.") + end)) << end;
+  EXPECT_FALSE(has("cp311-cp311-musllinux_1_2_x86_64", "x.cpython-311-x86_64-linux-gnu.so"));
+  EXPECT_FALSE(
+      has("cp311-cp311-manylinux_2_17_x86_64.musllinux_1_2_x86_64", "x.cpython-311-x86_64-linux-gnu.so"));
+  EXPECT_FALSE(has("cp311-cp311-macosx_11_0_arm64", "x.cpython-311-x86_64-linux-gnu.so"));
+  EXPECT_FALSE(has("cp311-cp311-win_amd64", "x.cp311-win32.pyd"));
+  EXPECT_FALSE(has("pp311-pypy311_pp73-linux_x86_64", "x.pypy311-pp73-aarch64-linux-gnu.so"));
+  EXPECT_FALSE(has("cp39-abi3-manylinux_2_17_x86_64", "x.cpython-311-aarch64-linux-gnu.so"));
+  EXPECT_FALSE(has("cp311-cp311-linux_x86_64", "x.graalpy242-311-native-x86_64-linux.so"));
+  // Without its symbols, a file of another system is not known to be a module. One of this system is.
+  symbols_ = {};
+  EXPECT_THAT(CheckFiles("cp311-cp311-linux_x86_64", {"x.cpython-311-aarch64-linux-gnu.so"}),
+              testing::SizeIs(1));
+  EXPECT_THAT(CheckFiles("cp311-cp311-win_amd64", {"x.cp311-win32.pyd"}), testing::SizeIs(1));
+  EXPECT_THAT(CheckFiles("cp311-cp311-linux_x86_64",
+                         {"x.cpython-311-aarch64-linux-gnu.so", "x.cpython-311-x86_64-linux-gnu.so"}),
+              IsEmpty());
+}
+
+TEST_F(WheelTagChecksTest, BuildsOfAPythonLookForDifferentSuffixes) {
+  const auto has = [&](const char* tag, const std::string& file) {
+    symbols_ = {{file, {.imported = {}, .defined = {"PyInit_x"}}}};
+    return !HasExtensionFinding(std::string(tag) + "-linux_x86_64", file);
+  };
+  const std::string end = "-x86_64-linux-gnu.so";
+  EXPECT_FALSE(has("cp311-cp311", "x.cpython-311d" + end));
+  EXPECT_TRUE(has("cp311-cp311d", "x.cpython-311d" + end));
+  EXPECT_TRUE(has("cp311-cp311d", "x.cpython-311" + end));
+  EXPECT_TRUE(has("cp313-cp313td", "x.cpython-313t" + end));
+  EXPECT_FALSE(has("cp37-cp37dm", "x.cpython-37m" + end));
+  EXPECT_FALSE(has("cp37-cp37m", "x.cpython-37" + end));
+  EXPECT_FALSE(has("cp38-cp38", "x.cpython-38m" + end));
+  EXPECT_TRUE(has("cp314-cp314t", "x.abi3.so"));
+  EXPECT_FALSE(has("cp315-cp315t", "x.abi3.so"));
+  EXPECT_TRUE(has("cp315-cp315t", "x.abi3t.so"));
+  EXPECT_TRUE(has("cp315-cp315", "x.abi3t.so"));
+  EXPECT_TRUE(has("cp315-cp315", "x.abi3t" + end));
+  EXPECT_TRUE(has("cp315-abi3", "x.abi3" + end));
+  EXPECT_FALSE(has("cp315-abi3", "x.abi3-aarch64-linux-gnu.so"));
+  EXPECT_TRUE(has("cp315-abi3.abi3t", "x.abi3t.so"));
+  EXPECT_FALSE(has("cp315-abi3.abi3t", "x.abi3.so"));
+  for (const char* tag : {"cp311-cp311", "cp314-cp314t", "cp39-abi3"})
+    EXPECT_FALSE(has(tag, "x.abi3t.so")) << tag;
+  for (const char* file : {"x.so", "x.abi3.so"}) EXPECT_FALSE(has("pp311-pypy311_pp73", file)) << file;
+  // A plain library that is not a module.
+  symbols_ = {};
+  EXPECT_THAT(CheckFiles("pp311-pypy311_pp73-linux_x86_64", {"x.so"}), IsEmpty());
 }
 
 TEST_F(WheelTagChecksTest, WhatElseCanBeImportedCounts) {
@@ -108,8 +192,13 @@ TEST_F(WheelTagChecksTest, RequiresPythonMayKeepOthersAway) {
   const std::string file = "x.cpython-311-x86_64-linux-gnu.so";
   for (const char* bounded : {"==3.11.*", ">=3.11,<3.12", "~=3.11.0"})
     EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {file}, bounded), IsEmpty()) << bounded;
-  for (const char* open : {">=3.11", ">=3.11,<4", ">=3.8,!=3.9.1"})
+  for (const char* open : {">=3.11", ">=3.11,<4", ">=3.8,!=3.9.1", ">=3.8,<3.99", ">=3.8,<3.12",
+                           ">=3.11,<3.13", "~=3.11", "<=3.11.9"})
     EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {file}, open), testing::SizeIs(1)) << open;
+  EXPECT_THAT(
+      CheckFiles("cp38-abi3-linux_x86_64", {file}, ">=3.8,<3.99"),
+      ElementsAre(Field(&Finding::message, HasSubstr("Python 3.8 of the tag 'cp38-abi3-linux_x86_64'"))));
+  EXPECT_THAT(CheckFiles("cp38-abi3-linux_x86_64", {file}, ">=3.11,!=3.12.*,<3.13"), IsEmpty());
   EXPECT_THAT(CheckFiles("cp312-cp312-linux_x86_64", {file}, "==3.11.*"), testing::SizeIs(1));
 }
 
