@@ -74,7 +74,7 @@ std::string HintOf(ErrorCode code, const std::string& output) {
   }
   if (HoldsAny(output, {kMovedTag}))
     return "compare the tags with git show; to take the server's: git tag -d NAME, and try again";
-  if (const std::string hint = GitLockHint(output); !hint.empty()) return hint;
+  if (std::string hint = GitLockHint(output); !hint.empty()) return hint;
   if (code == ErrorCode::kRefused) {
     return "ptpkg runs git without a password prompt: set up a credential helper or an SSH key, and test it "
            "with git ls-remote";

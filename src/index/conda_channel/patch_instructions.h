@@ -58,7 +58,7 @@ using RemovedPackages = std::map<std::string, std::string>;
 
 /// Patches the rows of `records`, and takes the removed ones out. The rest of a record stays as the package
 /// has it: run exports are never patched. `where`: the instructions, in messages. Errors: kInvalidInput for a
-/// patched row that is no row of repodata.json (CheckIndexSchema).
+/// patched row that CheckIndexSchema refuses.
 Result<RemovedPackages> PatchRecords(const PatchInstructions& patch, std::string_view where,
                                      CondaRecords& records);
 

@@ -50,8 +50,8 @@ Result<Changes> ReadChanges(const CloneGit& git, const AbsPath& folder) {
   return changes;
 }
 
-Result<std::set<std::string>> NamesOf(const CloneGit& git, const AbsPath& folder, CloneGit::Args args,
-                                      const std::optional<AbsPath>& index = {}) {
+Result<std::set<std::string>> ReadNames(const CloneGit& git, const AbsPath& folder, CloneGit::Args args,
+                                        const std::optional<AbsPath>& index = {}) {
   PTPKG_TRY(const std::string text, git.Lines(folder, std::move(args), index));
   const Names lines = SplitLines(text);
   return std::set<std::string>(lines.begin(), lines.end());
@@ -84,12 +84,12 @@ Result<Names> UserFiles(const CloneGit& git, const Repository& repository, const
                                "--ignore-submodules=all"};
   CloneGit::Args present = diff;
   present.emplace_back("--diff-filter=MT");
-  PTPKG_TRY(const std::set<std::string> others, NamesOf(git, folder, std::move(present), index));
+  PTPKG_TRY(const std::set<std::string> others, ReadNames(git, folder, std::move(present), index));
   if (!repository.has_index) return Names(others.begin(), others.end());
   CloneGit::Args against = diff;
   against.push_back(repository.target);
-  PTPKG_TRY(const std::set<std::string> differing, NamesOf(git, folder, std::move(against)));
-  PTPKG_TRY(const std::set<std::string> tracked, NamesOf(git, folder, {"ls-files"}));
+  PTPKG_TRY(const std::set<std::string> differing, ReadNames(git, folder, std::move(against)));
+  PTPKG_TRY(const std::set<std::string> tracked, ReadNames(git, folder, {"ls-files"}));
   Names files;
   std::ranges::copy_if(unstaged, std::back_inserter(files),
                        [&](const std::string& name) { return differing.contains(name); });

@@ -83,7 +83,7 @@ Result<std::vector<WantedSource>> WantedSources(Env& env, const SourcesRequest& 
 }
 
 /// Host and path of a URL: equal for "git@host:a/b.git" and "https://host/a/b".
-std::string PlaceOf(std::string url) {
+std::string HostAndPath(std::string url) {
   const std::size_t scheme = url.find("://");
   if (scheme != std::string::npos) {
     url.erase(0, scheme + 3);
@@ -157,7 +157,7 @@ class Clones {
   Result<void> RequireOrigin(const AbsPath& clone, const WantedSource& source) const {
     PTPKG_TRY(const ExitStatus status, git_.Run(clone, {"config", "--get", "remote.origin.url"}));
     const std::string origin = status.ok() ? std::string(Trim(status.output)) : "";
-    if (PlaceOf(origin) == PlaceOf(source.url.text)) return Ok();
+    if (HostAndPath(origin) == HostAndPath(source.url.text)) return Ok();
     const std::string wanted = recipe::ShownGitUrl(source.url.text);
     const std::string found = origin.empty() ? "has no remote 'origin'"
                                              : fmt::format("is a clone of '{}'", recipe::ShownGitUrl(origin));

@@ -65,15 +65,18 @@ Result<std::vector<matrix::SqueueRow>> Queue(Env& env) {
 }
 
 /// Variables of the caller that a build needs, or its plan was made with. Secrets are not among them.
-std::map<std::string, std::string> VariablesOf(const Env& env) {
-  static constexpr std::array<const char*, 19> kNames = {
-      "PATH", "PTPKG_PYTHON", "PTPKG_CONDA_EXE", "PTPKG_CUDA_HOME", "CUDA_HOME", "CUDA_PATH", "LANG",
-      "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE",
-      // Of --remote-cache. Its keys are in the file of the profile.
-      "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3",
-      "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "PTPKG_ANSWER_TIMEOUT"};
+std::map<std::string, std::string> VariablesOf(const Env& env, bool has_remote_cache) {
+  static constexpr std::array<const char*, 11> kNames = {
+      "PATH", "PTPKG_PYTHON",  "PTPKG_CONDA_EXE",   "PTPKG_CUDA_HOME",       "CUDA_HOME",     "CUDA_PATH",
+      "LANG", "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE"};
+  // The keys are in the file of the profile.
+  static constexpr std::array<const char*, 8> kNamesOfRemoteCache = {
+      "AWS_PROFILE",         "AWS_REGION",      "AWS_DEFAULT_REGION",          "AWS_ENDPOINT_URL",
+      "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "PTPKG_ANSWER_TIMEOUT"};
+  std::vector<const char*> names(kNames.begin(), kNames.end());
+  if (has_remote_cache) names.insert(names.end(), kNamesOfRemoteCache.begin(), kNamesOfRemoteCache.end());
   std::map<std::string, std::string> variables;
-  for (const char* name : kNames) {
+  for (const char* name : names) {
     const std::string value = env.Variable(name);
     if (!value.empty() && CredentialsIn(value).empty()) variables.emplace(name, value);
   }
@@ -200,11 +203,12 @@ Result<void> WriteBatch(Env& env, const Submission& submission, const matrix::Sl
     lines += fmt::format("{} {}\n", task, submission.run.graph.jobs[job].id);
   const AbsPath index = submission.folder / (batch.name + ".index");
   PTPKG_CHECK(WriteFile(env.fs, index, lines));
-  return WriteFile(env.fs, submission.folder / (batch.name + ".sh"),
-                   matrix::SlurmScript({.run = submission.run.folder,
-                                        .index = index,
-                                        .program = submission.program,
-                                        .variables = VariablesOf(env)}));
+  return WriteFile(
+      env.fs, submission.folder / (batch.name + ".sh"),
+      matrix::SlurmScript({.run = submission.run.folder,
+                           .index = index,
+                           .program = submission.program,
+                           .variables = VariablesOf(env, !submission.run.settings.remote_cache.empty())}));
 }
 
 /// Job id by batch and task, of the index files of all submissions; the key is "1/1-1/0".

@@ -13,6 +13,7 @@
 
 #include "archive/extract.h"
 #include "builder/resume/work_layout.h"
+#include "pipeline/plan/input_output_overlap.h"
 #include "pipeline/remote_cache/packed_object.h"
 #include "pipeline/remote_cache/result_bucket.h"
 #include "publish/publish_target.h"
@@ -41,8 +42,22 @@ void WarnUnusable(Env& env, const std::string& title, const Error& error) {
                                 error.message(), hints ? fmt::format(" ({})", error.hint()) : ""));
 }
 
-/// True if other machines can use it: its paths were padded to the usual length (work_layout.h). In a cache
-/// directory with a long path they were not.
+/// The work directory's path behind that of the cache: "/work/", 16 digits, up to 11 more where the file
+/// system has no locks, "/d" and the root's own name.
+constexpr std::size_t kWorkPathLength = 37;
+
+/// Results from a longer path have roots of another length: other machines could not go on with them, nor
+/// this one with theirs (work_layout.h pads to kRootLength).
+Result<void> RequireShortCachePath(Env& env) {
+  const AbsPath cache = ResolveExistingPart(env, env.cache_dir);
+  constexpr std::size_t kMost = builder::kRootLength - kWorkPathLength;
+  if (cache.str().size() <= kMost) return Ok();
+  return Error(ErrorCode::kUnsupported,
+               fmt::format("the path of the cache directory '{}' has more than {} bytes", cache.str(), kMost))
+      .WithHint("choose a shorter one with --cache-dir");
+}
+
+/// True if its paths have the usual length; results of other versions may differ.
 bool IsPortable(const NodeResult& result) {
   return result.value.value("prefix", "").size() == builder::kPrefixLength;
 }
@@ -185,6 +200,10 @@ Result<std::unique_ptr<graph::RemoteStore>> OpenRemoteCache(Env& env, const Remo
   Result<AwsKeys> keys = publish::FindAwsKeys(env);
   if (!keys) {
     WarnUnusable(env, options.url, keys.error());
+    return none;
+  }
+  if (const auto is_short = RequireShortCachePath(env); !is_short) {
+    WarnUnusable(env, options.url, is_short.error());
     return none;
   }
   ForbidCoreDumps();

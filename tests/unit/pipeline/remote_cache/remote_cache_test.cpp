@@ -352,6 +352,18 @@ TEST_F(RemoteCacheTest, WithoutKeysOrNetworkThereIsNone) {
   EXPECT_EQ(none, nullptr);
 }
 
+/// Roots of its work directories can be longer than the usual ones, and results would not go together.
+TEST_F(RemoteCacheTest, ACacheDirectoryWithALongPathHasNone) {
+  Env& machine = NewMachine();
+  const std::string here = machine.cache_dir.str() + "/";
+  machine.cache_dir = AbsPath::Literal(here + std::string(139 - here.size(), 'c'));
+  EXPECT_NE(Open(machine), nullptr);
+  machine.cache_dir = AbsPath::Literal(machine.cache_dir.str() + "c");
+  EXPECT_EQ(Open(machine), nullptr);
+  EXPECT_THAT(env_.reporter.warnings(),
+              ElementsAre(AllOf(HasSubstr("more than 139 bytes"), HasSubstr("--cache-dir"))));
+}
+
 TEST_F(RemoteCacheTest, AUrlThatIsNoBucketIsRefused) {
   Env& machine = NewMachine();
   for (const char* url : {"bucket", "s3:bucket", "https://bucket", "s3://", "s3://a/../b", "s3://b"}) {

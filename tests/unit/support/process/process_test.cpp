@@ -149,7 +149,8 @@ TEST_F(ProcessTest, LogFileHoldsAllAndIsAppended) {
 }
 
 TEST_F(ProcessTest, LogFileHoldsNoPasswordOfAUrl) {
-  Command command = Sh("echo clone https://me:pa55word@host/x; printf 'https://me:pa55word@host/end'");
+  Command command =
+      Sh("secret=pa55word; echo clone https://me:$secret@host/x; printf https://me:$secret@host/end");
   command.log_file = dir_ / "log";
   ASSERT_OK(Run(command));
   EXPECT_EQ(dir_.ReadFile("log"), "clone https://****@host/x\nhttps://****@host/end");
