@@ -148,8 +148,7 @@ Result<void> LookAtFiles(const CloneGit& git, SourceClone& clone) {
     if (line.starts_with('-') && fields.size() > 1) clone.unready.push_back(fields[1]);
   }
   std::ranges::sort(clone.unready);
-  const auto repeated = std::ranges::unique(clone.unready);
-  clone.unready.erase(repeated.begin(), repeated.end());
+  clone.unready.erase(std::unique(clone.unready.begin(), clone.unready.end()), clone.unready.end());
   return Ok();
 }
 

@@ -89,6 +89,20 @@ Result<void> ReadDependencies(const YamlNode& node, EnvironmentSpec& spec) {
   return Ok();
 }
 
+Result<void> ReadVariables(const YamlNode& node, std::map<std::string, std::string>& variables) {
+  for (const YamlEntry& entry : node.entries) {
+    if (!builder::IsShellName(entry.key))
+      return InvalidFile(fmt::format("'{}' is not a name for a variable", entry.key), entry.key_span);
+    if (std::ranges::find(kReservedVariables, entry.key) != kReservedVariables.end()) {
+      return InvalidFile(fmt::format("the variable '{}' belongs to bash or activate.sh", entry.key),
+                         entry.key_span)
+          .WithHint("remove it, and change it in the shell after '. DIR/activate.sh'");
+    }
+    PTPKG_TRY(variables[entry.key], OneLine(entry.value, entry.key));
+  }
+  return Ok();
+}
+
 Result<EnvironmentSpec> ReadEnvironmentYaml(const YamlNode& root) {
   EnvironmentSpec spec;
   for (const auto& [key, span, value] : root.entries) {
@@ -105,16 +119,7 @@ Result<EnvironmentSpec> ReadEnvironmentYaml(const YamlNode& root) {
     } else if (key == "dependencies") {
       PTPKG_CHECK(ReadDependencies(value, spec));
     } else if (key == "variables" && value.kind == Kind::kMapping) {
-      for (const YamlEntry& entry : value.entries) {
-        if (!builder::IsShellName(entry.key))
-          return InvalidFile(fmt::format("'{}' is not a name for a variable", entry.key), entry.key_span);
-        if (std::ranges::find(kReservedVariables, entry.key) != kReservedVariables.end()) {
-          return InvalidFile(fmt::format("the variable '{}' belongs to bash or activate.sh", entry.key),
-                             entry.key_span)
-              .WithHint("remove it, and change it in the shell after '. DIR/activate.sh'");
-        }
-        PTPKG_TRY(spec.variables[entry.key], OneLine(entry.value, entry.key));
-      }
+      PTPKG_CHECK(ReadVariables(value, spec.variables));
     } else if (key == "prefix") {
       return InvalidFile("'prefix' is a directory of one machine", span)
           .WithHint("remove it, and use --prefix DIR");
