@@ -48,7 +48,8 @@ class HostedFiles(harness.Case):
     def run_of(self, engine: str, release: str, *options) -> pathlib.Path:
         """The directory of a run."""
         folder = self.scratch / f"{engine}-{release}"
-        self.ptpkg("matrix", *self.recipes(release), "--on", engine, "--run", folder, "--output", self.scratch / "dist", *options)
+        output = () if engine == "github" else ("--output", self.scratch / "dist")  # jobs of GitHub have their own
+        self.ptpkg("matrix", *self.recipes(release), "--on", engine, "--run", folder, *output, *options)
         return folder
 
     def jobs_of(self, run: pathlib.Path) -> list[dict]:
@@ -143,10 +144,11 @@ class HostedFiles(harness.Case):
             self.assertEqual(rules.gitlab_problems(pipeline), [])
             self.assertEqual(sum(name.startswith("build ") for name in pipeline), BUILDS[release])
         paths, text = self.workflows(texts), texts["matrix-mixed"]
-        # The job that starts the pipeline, as its comment shows it.
-        parent = "".join(f"{line[4:]}\n" for line in text.splitlines() if line.startswith("#   "))
-        self.assertIn("trigger:", parent)
-        paths += self.workflows({"parent": f"---\nplan: {{script: [make]}}\n{parent}"})
+        # The jobs that plan and start the pipeline, as its comment shows them.
+        pack, *trigger = [line[4:] for line in text.splitlines() if line.startswith("#   ")]
+        self.assertIn("trigger:", trigger[0])
+        plan = {"script": ["make", pack], "artifacts": {"paths": ["run.tar"]}}
+        paths += self.workflows({"parent": "\n".join(["---", f"plan: {json.dumps(plan)}", *trigger, ""])})
         self.refuses_only_the_damaged("schema", "gitlab", paths, self.damaged(text, "timeout: 90 minutes", "timeout: {minutes: 90}"), "timeout")
         self.refuses_only_the_damaged("yamllint", "gitlab", paths[:-1], text + text[text.index('"publish":'):], "duplication of key")
         pipeline = yaml.load(text, yaml.CSafeLoader)
