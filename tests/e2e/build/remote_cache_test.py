@@ -12,29 +12,18 @@ import shutil
 import subprocess
 
 import harness
+import toy_backends
 from servers import faults
-from servers.s3_server import Moto, S3Server
+from servers.s3_server import S3Server, WithMoto
 
 KEY_ID, SECRET, SESSION = "AKIDOFTHETEST", "secret-key-of-the-test", "session-token-of-the-test"
 PLACE = "s3://channel/team"
 USERS = {"alpha": 0, "beta": 1002}
-RECIPE = """\
-schema_version: 1
-package: {name: "toy-${{ backend }}", version: "1"}
-build: {number: 0, string: "0", script: {file: build.sh}}
-about: {license: MIT}
-extra: {ptpkg: {formats: [conda, tar.bz2]}}
-"""
 # The prefix is in a file, which the package must name as a prefix of whoever installs it.
-SCRIPT = """\
-mkdir -p "$PREFIX/share/toy" "$PREFIX/bin"
-seq 1000 >"$PREFIX/share/toy/numbers"
+LINK_AND_PREFIX = """\
 ln -s numbers "$PREFIX/share/toy/link"
-echo "#!/bin/sh" >"$PREFIX/bin/toy-$PKG_NAME"
 echo "exec cat $PREFIX/share/toy/numbers" >>"$PREFIX/bin/toy-$PKG_NAME"
-chmod +x "$PREFIX/bin/toy-$PKG_NAME"
 """
-VARIANTS = {"backend": ["cpu", "cu124", "cu130"]}
 OUTPUTS = """\
 schema_version: 1
 recipe: {name: parts, version: "1"}
@@ -61,12 +50,12 @@ class Host:
         self.home = case.scratch.joinpath(name, *["deeper"] * depth)
         self.cache, self.output, self.recipe = self.home / f"cache-{name}", self.home / "dist", self.home / "recipe"
         self.recipe.mkdir(parents=True)
-        self.write(RECIPE, {"build.sh": SCRIPT, "variants.yaml": json.dumps(VARIANTS)})
+        self.write(toy_backends.files(LINK_AND_PREFIX))
 
-    def write(self, recipe: str, files: dict[str, str] | None = None) -> None:
+    def write(self, files: dict[str, str]) -> None:
         for file in self.recipe.iterdir():
             file.unlink()
-        for name, text in {"recipe.yaml": recipe, **(files or {})}.items():
+        for name, text in files.items():
             (self.recipe / name).write_text(text)
 
     def command(self, verb: str, *arguments) -> list[str]:
@@ -87,14 +76,7 @@ class Host:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-class RemoteCache(harness.Case):
-    @classmethod
-    def setUpClass(cls) -> None:
-        harness.peers_python()
-        super().setUpClass()
-        cls.moto = Moto()
-        cls.addClassCleanup(cls.moto.stop)
-
+class RemoteCache(WithMoto, harness.Case):
     def setUp(self) -> None:
         super().setUp()
         self.scratch.chmod(0o755)
@@ -169,17 +151,17 @@ class RemoteCache(harness.Case):
     def test_the_outputs_of_a_staging_output(self):
         server = self.server()
         for host in (self.alpha, self.beta):
-            host.write(OUTPUTS)
+            host.write({"recipe.yaml": OUTPUTS})
         first, said = self.build(self.alpha, server)
         self.assertEqual(self.counts(first), {"ran": 3, "misses": 3, "uploads": 3}, said)
         # One output changes: its script continues in the files of the staging output of another host.
-        self.beta.write(OUTPUTS.replace("echo more", "echo less"))
+        self.beta.write({"recipe.yaml": OUTPUTS.replace("echo more", "echo less")})
         second, said = self.build(self.beta, server)
         self.assertEqual(self.counts(second), {"hits": 2, "misses": 1, "ran": 1, "uploads": 1}, said)
 
     def test_a_failed_build_is_not_uploaded(self):
         server = self.server()
-        self.alpha.write(RECIPE, {"build.sh": SCRIPT + "exit 3\n", "variants.yaml": json.dumps(VARIANTS)})
+        self.alpha.write(toy_backends.files("exit 3\n"))
         self.ended(self.alpha.start(server.url, "--remote-cache", PLACE), exit_code=5)
         self.assertEqual(server.keys(), [])
 
@@ -326,11 +308,11 @@ class RemoteCache(harness.Case):
                 both, started = self.scratch / f"both-{conditions}", self.scratch / f"started-{conditions}"
                 started.mkdir()
                 started.chmod(0o777)
-                script = SCRIPT + f"mktemp {started}/XXXXXX\nwhile ! [ -e {both} ]; do sleep 0.05; done\n"
+                wait = f"mktemp {started}/XXXXXX\nwhile ! [ -e {both} ]; do sleep 0.05; done\n"
                 processes = []
                 for host in (self.alpha, self.beta):
                     shutil.rmtree(host.output, ignore_errors=True)
-                    host.write(RECIPE, {"build.sh": script, "variants.yaml": json.dumps({"backend": ["cpu"]})})
+                    host.write(toy_backends.files(LINK_AND_PREFIX + wait, ["cpu"]))
                     processes.append(host.start(server.url, "--json", "--remote-cache", PLACE, "--no-cache"))
                 self.wait_for(lambda: len(list(started.iterdir())) == 2)
                 both.touch()

@@ -5,24 +5,11 @@ import json
 import shutil
 
 import harness
+import toy_backends
 from servers.hosts import Hosts, private_mounts
 
 GROUP = 3000
 USERS = {"h1": 1001, "h2": 1002}
-RECIPE = """\
-schema_version: 1
-package: {name: "toy-${{ backend }}", version: "1"}
-build: {number: 0, string: "0", script: {file: build.sh}}
-about: {license: MIT}
-extra: {ptpkg: {formats: [conda, tar.bz2]}}
-"""
-SCRIPT = """\
-mkdir -p "$PREFIX/share/toy" "$PREFIX/bin"
-seq 1000 >"$PREFIX/share/toy/numbers"
-echo '#!/bin/sh' >"$PREFIX/bin/toy-$PKG_NAME"
-chmod +x "$PREFIX/bin/toy-$PKG_NAME"
-"""
-VARIANTS = {"backend": ["cpu", "cu124", "cu130"]}
 
 
 class SharedCache(harness.Case):
@@ -42,9 +29,7 @@ class SharedCache(harness.Case):
         recipe, cache = home / "recipe", home / "cache"
         recipe.mkdir(parents=True)
         cache.mkdir()
-        (recipe / "recipe.yaml").write_text(RECIPE)
-        (recipe / "variants.yaml").write_text(json.dumps(VARIANTS))
-        (recipe / "build.sh").write_text(SCRIPT)
+        toy_backends.write(recipe)
         for path in (self.scratch / host, *(self.scratch / host).rglob("*")):
             shutil.chown(path, USERS[host], GROUP)
         self.hosts[host].run(["mount", "--bind", self.shared, cache])

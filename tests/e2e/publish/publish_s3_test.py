@@ -14,7 +14,7 @@ import publishing
 import servers_test
 from publishing import TOKEN
 from servers import faults
-from servers.s3_server import Moto, S3Server
+from servers.s3_server import Moto, S3Server, WithMoto
 
 KEY_ID, SESSION = "AKIDOFTHETEST", "session-token-of-the-test"
 BOTO = """
@@ -80,14 +80,7 @@ class SlowWriter(faults.Fault):
         return answer
 
 
-class Case(publishing.Case):
-    @classmethod
-    def setUpClass(cls) -> None:
-        harness.peers_python()
-        super().setUpClass()
-        cls.moto = Moto()
-        cls.addClassCleanup(cls.moto.stop)
-
+class Case(WithMoto, publishing.Case):
     def bucket(self, **options) -> Bucket:
         return Bucket(self.moto, **options)
 

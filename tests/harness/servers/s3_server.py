@@ -72,6 +72,17 @@ class Moto:
         shutil.rmtree(self.folder)
 
 
+class WithMoto:
+    """Before harness.Case in the bases of a class: `self.moto` serves its tests."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        harness.peers_python()
+        super().setUpClass()
+        cls.moto = Moto()
+        cls.addClassCleanup(cls.moto.stop)
+
+
 class S3Server(faults.Proxy):
     """The bucket 'channel', as ptpkg is led to it. Requests are carried out one by one: moto does not look and write at once.
 
