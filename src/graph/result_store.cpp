@@ -15,7 +15,7 @@
 #include <fmt/core.h>
 
 #include "model/tree_json.h"
-#include "support/digest/hash.h"
+#include "support/digest/sealed_json.h"
 #include "support/files/atomic_file.h"
 #include "support/files/scratch.h"
 #include "support/text/json_utf8.h"
@@ -30,8 +30,7 @@ Error Damaged(const AbsPath& folder, std::string_view what) {
   return {ErrorCode::kCorrupt, fmt::format("the stored result '{}' is damaged: {}", folder.str(), what)};
 }
 
-}  // namespace
-
+/// The first difference between the recorded and the present files. "" if there is none.
 std::string FirstDifference(const StagedTree& recorded, const StagedTree& found) {
   const std::size_t common = std::min(recorded.entries.size(), found.entries.size());
   for (std::size_t i = 0; i < common; ++i) {
@@ -47,6 +46,21 @@ std::string FirstDifference(const StagedTree& recorded, const StagedTree& found)
     return fmt::format("'{}' is missing", recorded.entries[common].path.str());
   if (found.entries.size() > common) return fmt::format("'{}' was added", found.entries[common].path.str());
   return "";
+}
+
+}  // namespace
+
+Json ResultToJson(const NodeResult& result) {
+  return {{"value", result.value}, {"files", TreeToJson(result.files)}};
+}
+
+Result<NodeResult> ReadResult(Env& env, const Json& record, const AbsPath& files, std::string_view where) {
+  NodeResult result{.value = record["value"]};
+  PTPKG_TRY(result.files, TreeFromJson(record["files"], files, where));
+  PTPKG_TRY(const StagedTree found, ScanTree(env, files));
+  const std::string difference = FirstDifference(result.files, found);
+  if (!difference.empty()) return Error(ErrorCode::kCorrupt, difference);
+  return result;
 }
 
 AbsPath Store::ResultPath(const std::string& stage, const std::string& key) const {
@@ -73,20 +87,17 @@ void Store::ReleaseLease(const AbsPath& name) {
 Result<NodeResult> Store::Read(const AbsPath& folder) {
   const AbsPath path = folder / "result.json";
   PTPKG_TRY(const std::string text, ReadFile(env_->fs, path));
-  const auto json = ParseJson(text, path.str());
+  auto json = ParseJson(text, path.str());
   if (!json || !json->is_object() || !json->contains("body") || !json->contains("digest")) {
     return Damaged(folder, "result.json cannot be read");
   }
-  const Json& body = (*json)["body"];
-  if ((*json)["digest"] != HashText(body.dump()).Hex() || !body.contains("value") ||
-      !body.contains("files")) {
+  const std::optional<Json> record = OpenSealedJson(*std::move(json));
+  if (!record || !record->contains("value") || !record->contains("files"))
     return Damaged(folder, "result.json has changed");
-  }
-  NodeResult result{.value = body["value"], .key = std::string(folder.Name())};
-  PTPKG_TRY(result.files, TreeFromJson(body["files"], folder / "files", path.str()));
-  PTPKG_TRY(const StagedTree found, ScanTree(*env_, result.files.root));
-  const std::string difference = FirstDifference(result.files, found);
-  if (!difference.empty()) return Damaged(folder, difference);
+  Result<NodeResult> result = ReadResult(*env_, *record, folder / "files", path.str());
+  if (!result && result.error().code() == ErrorCode::kCorrupt)
+    return Damaged(folder, result.error().message());
+  if (result) result->key = folder.Name();
   return result;
 }
 
@@ -124,10 +135,9 @@ Result<NodeResult> Store::Put(const std::string& stage, const std::string& key,
   PTPKG_CHECK(env_->fs.MakeDir(files));
   PTPKG_TRY(NodeResult result, make(files));
   PTPKG_ASSERT(result.files.entries.empty() || result.files.root == files);
-  const Json body = {{"value", result.value}, {"files", TreeToJson(result.files)}};
+  Json body = ResultToJson(result);
   PTPKG_CHECK(CheckUtf8(body, "the stored result of a node"));
-  PTPKG_CHECK(WriteFile(env_->fs, attempt.path() / "result.json",
-                        DumpJson({{"digest", HashText(body.dump()).Hex()}, {"body", body}})));
+  PTPKG_CHECK(WriteFile(env_->fs, attempt.path() / "result.json", DumpJson(SealJson(std::move(body)))));
   // Held before it has its name, so that nobody who cleans the store can come between.
   PTPKG_TRY([[maybe_unused]] const bool held, Hold(attempt.path(), final_path));
   auto renamed = env_->fs.Rename(attempt.path(), final_path);

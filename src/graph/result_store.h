@@ -21,8 +21,12 @@
 
 namespace ptpkg::graph {
 
-/// The first difference between a recorded tree and the present files, for messages; "" if there is none.
-std::string FirstDifference(const StagedTree& recorded, const StagedTree& found);
+/// {"value": …, "files": …}, for ReadResult.
+Json ResultToJson(const NodeResult& result);
+/// The result that `record` describes, without a key, with its files below `files`. `record` has "value" and
+/// "files". Errors: kCorrupt, whose message is the first difference between record and files; others from
+/// TreeFromJson, naming `where`, and ScanTree.
+Result<NodeResult> ReadResult(Env& env, const Json& record, const AbsPath& files, std::string_view where);
 
 class Store {
  public:

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "support/digest/hash.h"
+#include "support/digest/sealed_json.h"
 #include "support/files/mounts.h"
 #include "support/files/scratch.h"
 #include "support/process/process.h"
@@ -20,20 +21,20 @@ AbsPath DescriptionOf(const AbsPath& folder) { return folder / "run.json"; }
 
 Json DescriptionToJson(const Run& run, const std::string& plan_digest) {
   const RunSettings& settings = run.settings;
-  const Json body = {{"matrix_version", kMatrixVersion},
-                     {"key", settings.key},
-                     {"ptpkg", settings.version},
-                     {"engine", settings.engine},
-                     {"plan", plan_digest},
-                     {"cache", settings.cache.str()},
-                     {"output", settings.output.str()},
-                     {"lease_seconds", settings.lease_seconds},
-                     {"offline", settings.offline},
-                     {"remote_cache", settings.remote_cache},
-                     {"remote_cache_read_only", settings.remote_cache_read_only},
-                     {"engine_settings", settings.engine_settings},
-                     {"jobs", JobsToJson(run.graph)}};
-  return {{"digest", HashText(body.dump()).Hex()}, {"body", body}};
+  Json body = {{"matrix_version", kMatrixVersion},
+               {"key", settings.key},
+               {"ptpkg", settings.version},
+               {"engine", settings.engine},
+               {"plan", plan_digest},
+               {"cache", settings.cache.str()},
+               {"output", settings.output.str()},
+               {"lease_seconds", settings.lease_seconds},
+               {"offline", settings.offline},
+               {"remote_cache", settings.remote_cache},
+               {"remote_cache_read_only", settings.remote_cache_read_only},
+               {"engine_settings", settings.engine_settings},
+               {"jobs", JobsToJson(run.graph)}};
+  return SealJson(std::move(body));
 }
 
 /// The body of run.json, once its seal is whole.
@@ -45,10 +46,9 @@ Result<Json> ReadBody(Env& env, const AbsPath& folder) {
         .WithHint("start one with 'ptpkg matrix RECIPE --run DIR'");
   }
   if (!text) return Error(text.error());
-  PTPKG_TRY(const Json json, ParseJson(*text, file.str()));
-  const bool sealed = json.is_object() && json.contains("body") && json.contains("digest") &&
-                      json["digest"] == HashText(json["body"].dump()).Hex();
-  if (sealed && json["body"].is_object()) return json["body"];
+  PTPKG_TRY(Json json, ParseJson(*text, file.str()));
+  if (std::optional<Json> body = OpenSealedJson(std::move(json)); body && body->is_object())
+    return *std::move(body);
   return Error(ErrorCode::kInvalidInput, fmt::format("'{}' was edited or is damaged", file.str()))
       .WithHint("start a new run with 'ptpkg matrix'");
 }

@@ -10,7 +10,7 @@
 #include "archive/extract.h"
 #include "archive/tar/tar_writer.h"
 #include "graph/result_store.h"
-#include "model/tree_json.h"
+#include "support/digest/sealed_json.h"
 #include "support/text/json_utf8.h"
 
 namespace ptpkg::pipeline {
@@ -28,15 +28,11 @@ Error Damaged(std::string_view what) {
 }
 
 Result<archive::EntrySet> EntriesOf(const graph::Node& node, const graph::NodeResult& result) {
-  const Json body = {{"version", kObjectVersion},
-                     {"stage", node.stage},
-                     {"key", result.key},
-                     {"value", result.value},
-                     {"files", TreeToJson(result.files)}};
+  Json body = graph::ResultToJson(result);
+  body.update({{"version", kObjectVersion}, {"stage", node.stage}, {"key", result.key}});
   PTPKG_CHECK(CheckUtf8(body, "the result of a node"));
   archive::EntrySet entries;
-  PTPKG_CHECK(entries.AddText(RelPath::Literal(kRecord),
-                              DumpJson({{"digest", HashText(body.dump()).Hex()}, {"body", body}})));
+  PTPKG_CHECK(entries.AddText(RelPath::Literal(kRecord), DumpJson(SealJson(std::move(body)))));
   for (const TreeEntry& entry : result.files.entries) {
     PTPKG_CHECK(entries.Add({.name = RelPath::Literal(kFiles) / entry.path,
                              .is_symlink = entry.kind == FileKind::kSymlink,
@@ -53,16 +49,14 @@ Result<Json> ReadRecord(Env& env, const AbsPath& file, const graph::Node& node, 
   const Result<std::string> text = ReadFile(env.fs, file);
   if (!text && text.error().code() == ErrorCode::kNotFound) return Damaged("it has no result.json");
   if (!text) return Error(text.error());
-  const Result<Json> json = ParseJson(*text, kRecord);
-  const bool whole = json && json->is_object() && json->contains("body") && (*json)["body"].is_object() &&
-                     json->value("digest", Json()) == HashText((*json)["body"].dump()).Hex();
-  if (!whole) return Damaged("result.json has changed");
-  Json body = (*json)["body"];
-  if (body.value("version", Json()) != kObjectVersion) return Damaged("its format is of another version");
-  if (body.value("stage", Json()) != node.stage || body.value("key", Json()) != key)
+  Result<Json> json = ParseJson(*text, kRecord);
+  std::optional<Json> body = json ? OpenSealedJson(*std::move(json)) : std::nullopt;
+  if (!body || !body->is_object()) return Damaged("result.json has changed");
+  if (body->value("version", Json()) != kObjectVersion) return Damaged("its format is of another version");
+  if (body->value("stage", Json()) != node.stage || body->value("key", Json()) != key)
     return Damaged("it is the result of another key");
-  if (!body.contains("value") || !body.contains("files")) return Damaged("result.json is not complete");
-  return body;
+  if (!body->contains("value") || !body->contains("files")) return Damaged("result.json is not complete");
+  return *std::move(body);
 }
 
 }  // namespace
@@ -92,13 +86,12 @@ Result<graph::NodeResult> UnpackObject(Env& env, const graph::Node& node, const 
   PTPKG_CHECK(env.fs.MakeDirs(unpacked / kFiles));
   PTPKG_CHECK(archive::ExtractAny(env, object, unpacked, {}));
   PTPKG_TRY(const Json body, ReadRecord(env, unpacked / kRecord, node, key));
-  graph::NodeResult result{.value = body["value"], .key = key};
-  PTPKG_TRY(result.files, TreeFromJson(body["files"], unpacked / kFiles, kRecord));
-  PTPKG_TRY(const StagedTree found, ScanTree(env, unpacked / kFiles));
-  const std::string difference = graph::FirstDifference(result.files, found);
-  if (!difference.empty()) return Damaged(difference);
+  Result<graph::NodeResult> result = graph::ReadResult(env, body, unpacked / kFiles, kRecord);
+  if (!result && result.error().code() == ErrorCode::kCorrupt) return Damaged(result.error().message());
+  if (!result) return result;
   PTPKG_CHECK(env.fs.Rename(unpacked / kFiles, folder));
-  result.files.root = folder;
+  result->files.root = folder;
+  result->key = key;
   return result;
 }
 
