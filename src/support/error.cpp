@@ -168,7 +168,7 @@ std::string FormatError(const Error& error) {
   for (const std::string& frame : error.context()) text += fmt::format("\n  note: {}", frame);
   if (!error.hint().empty()) text += fmt::format("\n  hint: {}", error.hint());
   // Masked as a whole, because any part can quote foreign text: the message, a note, the line of a file.
-  return DisplayText(MaskSecrets(MaskCredentials(text)));
+  return DisplayText(MaskAllSecrets(text));
 }
 
 }  // namespace ptpkg

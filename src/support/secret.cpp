@@ -34,21 +34,20 @@ bool IsWordByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-std::string Percented(std::string_view value, bool upper) {
-  std::string text;
-  for (const char c : value) {
-    const bool plain = IsWordByte(c) || c == '-' || c == '.' || c == '~';
-    const auto byte = static_cast<unsigned char>(c);
-    text += plain ? std::string(1, c) : upper ? fmt::format("%{:02X}", byte) : fmt::format("%{:02x}", byte);
-  }
-  return text;
-}
-
 std::string HexDigits(std::string_view value, bool upper) {
   std::string text;
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
     text += upper ? fmt::format("{:02X}", byte) : fmt::format("{:02x}", byte);
+  }
+  return text;
+}
+
+std::string Percented(std::string_view value, bool upper) {
+  std::string text;
+  for (const char& c : value) {
+    const bool plain = IsWordByte(c) || c == '-' || c == '.' || c == '~';
+    text += plain ? std::string(1, c) : "%" + HexDigits({&c, 1}, upper);
   }
   return text;
 }
@@ -198,5 +197,6 @@ void RememberSecretsOf(std::string_view url) {
 }
 
 std::string MaskSecrets(std::string_view text) { return TheRemembered().Mask(text); }
+std::string MaskAllSecrets(std::string_view text) { return MaskSecrets(MaskCredentials(text)); }
 
 }  // namespace ptpkg

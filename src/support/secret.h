@@ -22,6 +22,9 @@ void RememberSecretsOf(std::string_view url);
 /// '_' touches it.
 std::string MaskSecrets(std::string_view text);
 
+/// MaskSecrets, and MaskCredentials (text/display_text.h) for URLs whose secrets nobody has remembered.
+std::string MaskAllSecrets(std::string_view text);
+
 /// Text that no message, log or recording may show: it cannot be formatted or compared, and whoever needs it
 /// says Reveal(). It is remembered (RememberSecret), so that what a server or child process repeats of it is
 /// masked. Wiped when it goes; the remembered copy, and those that libcurl and messages to a server make of

@@ -10,10 +10,6 @@
 
 namespace ptpkg::cli {
 
-namespace {
-std::string Masked(std::string_view text) { return MaskSecrets(MaskCredentials(text)); }
-}  // namespace
-
 std::string JsonLine(const Json& event) {
   // Escapes only what a terminal would obey. The text stays the same JSON value.
   return DisplayJson(event.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
@@ -29,11 +25,11 @@ std::string JsonDocument(const Json& document) {
 /// only.
 Json ErrorToJson(const Error& error) {
   std::vector<std::string> context;
-  for (const std::string& frame : error.context()) context.push_back(Masked(frame));
+  for (const std::string& frame : error.context()) context.push_back(MaskAllSecrets(frame));
   Json object = {{"code", ErrorCodeName(error.code())},
-                 {"message", Masked(error.message())},
+                 {"message", MaskAllSecrets(error.message())},
                  {"context", context},
-                 {"hint", Masked(error.hint())}};
+                 {"hint", MaskAllSecrets(error.hint())}};
   if (error.span()) {
     object["file"] = error.span()->file.str();
     object["line"] = error.span()->line;

@@ -11,8 +11,8 @@ namespace ptpkg::cli {
 namespace {
 
 // Masked before they are shortened: a part of a token would be recognised no more.
-std::string SafeLine(std::string_view line) { return DisplayLine(MaskSecrets(MaskCredentials(line))); }
-std::string SafeText(std::string_view text) { return DisplayText(MaskSecrets(MaskCredentials(text))); }
+std::string SafeLine(std::string_view line) { return DisplayLine(MaskAllSecrets(line)); }
+std::string SafeText(std::string_view text) { return DisplayText(MaskAllSecrets(text)); }
 
 class SafeReporter final : public Reporter {
  public:

@@ -25,7 +25,6 @@
 #include "support/process/supervisor.h"
 #include "support/reporter.h"
 #include "support/secret.h"
-#include "support/text/display_text.h"
 
 namespace ptpkg {
 namespace {
@@ -77,16 +76,13 @@ class LineSplitter {
   std::string partial_;
 };
 
-/// Scripts also print URLs with passwords that ptpkg never heard of.
-std::string Masked(std::string_view text) { return MaskSecrets(MaskCredentials(text)); }
-
 class LogFile {
  public:
   LogFile() = default;
   LogFile(LogFile&&) = delete;
   LogFile& operator=(LogFile&&) = delete;
   ~LogFile() {
-    static_cast<void>(Write(Masked(begun_)));
+    static_cast<void>(Write(MaskAllSecrets(begun_)));
     if (fd_ >= 0) ::close(fd_);
   }
 
@@ -106,7 +102,7 @@ class LogFile {
     const std::size_t lines = begun_.find_last_of("\r\n") + 1;  // npos + 1 is 0
     // '\r' ends a line too: progress bars write nothing else for minutes.
     const std::size_t ready = begun_.size() - lines > kLongestLine ? begun_.size() : lines;
-    Result<void> written = Write(Masked(std::string_view(begun_).substr(0, ready)));
+    Result<void> written = Write(MaskAllSecrets(std::string_view(begun_).substr(0, ready)));
     begun_.erase(0, ready);
     return written;
   }
