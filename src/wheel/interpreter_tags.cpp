@@ -20,11 +20,6 @@
 namespace ptpkg::wheel {
 namespace {
 
-// CPython 3.16 is under development, and one comes each year: this program shall judge wheels of the next
-// years. The last Python 2 is 2.7. No series has had more releases than 3.9.
-constexpr int kNewestOf3 = 20;
-constexpr int kNewestOf2 = 7;
-constexpr int kMostReleases = 40;
 constexpr int kFirstStableAbi = 2;      // PEP 384
 constexpr int kFirstFreeThreaded = 13;  // PEP 703
 

@@ -11,6 +11,12 @@
 
 namespace ptpkg::wheel {
 
+// CPython 3.16 is under development, and one comes each year: this program shall judge packages of the next
+// years. The last Python 2 is 2.7. No series has had more releases than 3.9.
+inline constexpr int kNewestOf3 = 20;
+inline constexpr int kNewestOf2 = 7;
+inline constexpr int kMostReleases = 40;
+
 /// Minor versions of Python, both ends included.
 struct PythonRange {
   int major = 3;

@@ -3,11 +3,9 @@
 // shows first as an ImportError.
 //
 // 1. Each directory of modules belongs to one Python ("lib/python3.11/site-packages"), or to all Pythons of
-// the
-//    dependencies (site-packages/ of noarch packages, Lib/site-packages/ on Windows).
-// 2. A directory of a Python that the dependencies exclude, and a Python that they admit and that has no
-// directory,
-//    are reported.
+//    the dependencies (site-packages/ of noarch packages, Lib/site-packages/ on Windows).
+// 2. The check reports a directory of a Python that the dependencies exclude, and a Python that they admit
+//    and that has no directory.
 // 3. In the other directories each module must have a suffix that the directory's Pythons look for.
 //
 // An error needs dependencies on Python. Without them a program of the package may run the modules by any
@@ -23,6 +21,7 @@
 #include "verify/elf/module_checks.h"
 #include "versions/constraint.h"
 #include "versions/match_spec.h"
+#include "wheel/interpreter_tags.h"
 
 namespace ptpkg::verify {
 namespace {
@@ -69,20 +68,17 @@ class DependencyReader {
   [[nodiscard]] bool HasSome() const { return !constraints_.empty(); }
 
   [[nodiscard]] std::vector<SearchingPython> Pythons() const {
-    constexpr int kNewest = 20;  // as for the tags of wheels
-    constexpr int kLastOf2 = 7;
     std::vector<SearchingPython> pythons;
-    AddIfAdmitted(2, kLastOf2, pythons);
-    for (int minor = 0; minor <= kNewest; ++minor) AddIfAdmitted(3, minor, pythons);
+    AddIfAdmitted(2, wheel::kNewestOf2, pythons);
+    for (int minor = 0; minor <= wheel::kNewestOf3; ++minor) AddIfAdmitted(3, minor, pythons);
     return pythons;
   }
 
  private:
   void AddIfAdmitted(int major, int minor, std::vector<SearchingPython>& pythons) const {
-    constexpr int kMostReleases = 40;
     const std::string version = fmt::format("{}{}", major, minor);
     if (!version_.empty() && version_ != version) return;
-    for (int micro = 0; micro < kMostReleases; ++micro) {
+    for (int micro = 0; micro < wheel::kMostReleases; ++micro) {
       const auto release = versions::Version::AnyText(fmt::format("{}.{}.{}", major, minor, micro));
       if (!std::all_of(constraints_.begin(), constraints_.end(),
                        [&](const versions::Constraint& one) { return one.version().Matches(release); }))
@@ -166,7 +162,7 @@ class CondaModuleChecks {
       : pythons_(pythons), symbols_(symbols), findings_(findings) {}
 
   void Run(const Sites& sites) {
-    if (pythons_.is_known) CheckPlaces(sites);
+    if (pythons_.IsKnown()) CheckPlaces(sites);
     for (const auto& [folder, site] : sites) CheckSite(folder, site);
   }
 
@@ -181,22 +177,20 @@ class CondaModuleChecks {
   }
 
   void CheckPlaces(const Sites& sites) {
-    const bool is_any_found =
-        std::any_of(sites.begin(), sites.end(), [&](const auto& one) { return IsFound(one.second); });
+    const auto found =
+        std::find_if(sites.begin(), sites.end(), [&](const auto& one) { return IsFound(one.second); });
     for (const auto& [folder, site] : sites) {
       if (IsFound(site)) continue;
-      Add(is_any_found ? Severity::kWarning : Severity::kError, site.files.begin()->first,
+      Add(found != sites.end() ? Severity::kWarning : Severity::kError, site.files.begin()->first,
           fmt::format("is in '{}', but the package depends on {}, which looks elsewhere", folder,
                       NamePythons(pythons_.importers.pythons)),
           "depend on the Python for which the package was built");
     }
-    if (!is_any_found) return;
+    if (found == sites.end()) return;
     for (const SearchingPython& python : pythons_.importers.pythons) {
       const bool has_site =
           std::any_of(sites.begin(), sites.end(), [&](const auto& one) { return one.second.IsOf(python); });
       if (has_site) continue;
-      const auto found =
-          std::find_if(sites.begin(), sites.end(), [&](const auto& one) { return IsFound(one.second); });
       // A noarch package has no build for another Python.
       Add(pythons_.is_noarch ? Severity::kError : Severity::kWarning, found->second.files.begin()->first,
           fmt::format("is in '{}', but the dependencies also admit {}, which looks elsewhere", found->first,
@@ -221,8 +215,8 @@ class CondaModuleChecks {
   }
 
   void CheckSite(const std::string& folder, const Site& site) {
-    if (pythons_.is_known ? !IsFound(site) : site.version.empty()) return;
-    const Severity severity = pythons_.is_known ? Severity::kError : Severity::kWarning;
+    if (pythons_.IsKnown() ? !IsFound(site) : site.version.empty()) return;
+    const Severity severity = pythons_.IsKnown() ? Severity::kError : Severity::kWarning;
     const ImportingPythons importers = ImportersOf(site);
     for (const auto& [key, module] : FindImportedModules(site.files)) {
       const SearchingPython* const without = FirstWithout(importers, module, symbols_);
@@ -267,10 +261,9 @@ CondaPythons PythonsOfIndex(const Json& index) {
   found.importers.platform = PlatformOfSubdir(text("subdir"));
   const auto depends = JsonStringsOr(index, "depends", {}, "info/index.json");
   DependencyReader reader;
-  found.is_known = depends && std::all_of(depends->begin(), depends->end(),
-                                          [&](const std::string& spec) { return reader.Add(spec); });
-  if (found.is_known && reader.HasSome()) found.importers.pythons = reader.Pythons();
-  found.is_known = !found.importers.pythons.empty();
+  const bool is_readable = depends && std::all_of(depends->begin(), depends->end(),
+                                                  [&](const std::string& spec) { return reader.Add(spec); });
+  if (is_readable && reader.HasSome()) found.importers.pythons = reader.Pythons();
   return found;
 }
 

@@ -13,12 +13,13 @@ namespace ptpkg::verify {
 
 /// The Pythons that a conda package is for.
 struct CondaPythons {
-  /// False without a dependency on Python, with one that cannot be read or that no Python satisfies, and for
-  /// PyPy and GraalPy: then `importers` has no Python.
-  bool is_known = false;
   bool is_noarch = false;  ///< noarch: python, whose site-packages/ moves.
   bool is_python = false;  ///< The package is Python itself.
+  /// No Python without a dependency on Python, with one that cannot be read or that no Python satisfies, and
+  /// for PyPy and GraalPy.
   ImportingPythons importers = {};
+
+  [[nodiscard]] bool IsKnown() const { return !importers.pythons.empty(); }
 };
 
 /// `index`: index.json, valid. The dependencies on python, cpython, python_abi and python-freethreading

@@ -40,15 +40,14 @@ std::string_view PackageOf(std::string_view path) {
 /// False if the suffix is for one Python before 3.15, or for another interpreter.
 bool CanTakeExport(std::string_view suffix) {
   constexpr std::string_view kCPython3 = "cpython-3";
-  constexpr std::size_t kFirst = 15;
   if (suffix.empty() || suffix.starts_with("abi3")) return true;
   if (!suffix.starts_with(kCPython3)) return false;
-  std::size_t minor = 0;
+  int minor = 0;
   for (const char c : suffix.substr(kCPython3.size())) {
-    if (c < '0' || c > '9' || minor > kFirst) break;
-    minor = minor * 10 + static_cast<std::size_t>(c - '0');
+    if (c < '0' || c > '9' || minor > kFirstModuleExport) break;
+    minor = minor * 10 + (c - '0');
   }
-  return minor >= kFirst;
+  return minor >= kFirstModuleExport;
 }
 
 std::string FunctionName(std::string_view prefix, std::string_view module) {

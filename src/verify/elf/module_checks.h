@@ -12,6 +12,9 @@
 
 namespace ptpkg::verify {
 
+/// Minor version of the first Python 3 that looks for PyModExport_ functions (PEP 793).
+inline constexpr int kFirstModuleExport = 15;
+
 /// The functions for which Python looks when it imports a file. It calls the first that it finds.
 struct ModuleName {
   /// "PyInit_x" for "x.cpython-311-x86_64-linux-gnu.so", before it "PyModExport_x" if the suffix is not for a

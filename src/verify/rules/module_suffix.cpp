@@ -1,8 +1,8 @@
-// Python finds an extension module by the end of its file name alone. CPython on Linux and macOS tries, in
-// this order: its own suffix (SOABI), for a debug build since 3.8 that of the release build (ALT_SOABI),
-// ".abi3.so", and
-// ".so". Python 3.15 adds ".abi3t.so" and a platform to both stable suffixes; its build without the global
-// lock no longer has ".abi3.so". Windows has its own suffix and ".pyd". PyPy has its own suffix and no other.
+// Python finds an extension module by the end of its file name alone. CPython on Linux and macOS tries its
+// own suffix (SOABI), then ".abi3.so", then ".so". A debug build since 3.8 tries the release build's suffix
+// second (ALT_SOABI). Python 3.15 adds ".abi3t.so" and a platform to both stable suffixes; its build without
+// the global lock no longer has ".abi3.so". Windows has its own suffix and ".pyd". PyPy has its own suffix
+// and no other.
 //
 // SOABI ends with the platform for which Python was configured: "x86_64-linux-gnu", since 3.11
 // "x86_64-linux-musl" with musl, "darwin". Pythons before 3.5 can be without one.
@@ -217,8 +217,7 @@ std::string ImportedModule::NameSuffixes() const {
 }
 
 std::string ModuleKey(const std::string& place) {
-  const std::size_t name = place.rfind('/') == std::string::npos ? 0 : place.rfind('/') + 1;
-  return place.substr(0, place.find('.', name));
+  return place.substr(0, place.find('.', place.rfind('/') + 1));  // npos + 1 is 0
 }
 
 std::map<std::string, ImportedModule> FindImportedModules(const std::map<std::string, std::string>& files) {
@@ -246,25 +245,25 @@ const SearchingPython* FirstWithout(const ImportingPythons& importers, const Imp
     });
   };
   if (module.has_text) return nullptr;
+  const auto without = std::find_if_not(importers.pythons.begin(), importers.pythons.end(), has);
+  if (without == importers.pythons.end()) return nullptr;
   const std::set<Interpreter> built_for = module.BuiltFor();
   const bool is_chosen = importers.is_open && built_for.size() > 1 &&
                          std::any_of(built_for.begin(), built_for.end(), [&](const Interpreter& one) {
                            return has({.kind = one.kind, .version = one.version, .flags = one.flags});
                          });
   if (is_chosen) return nullptr;
-  const auto own = symbols.find(module.file);
-  const bool is_module = own != symbols.end() && DefinesItsModule(module.file, own->second);
   const bool is_named =
       std::any_of(module.suffixes.begin(), module.suffixes.end(), [&](const ModuleSuffix& suffix) {
         return suffix.kind != ModuleSuffix::Kind::kPlain && IsOfSystem(suffix, importers.platform);
       });
-  if (!is_module && !is_named) return nullptr;
-  const auto without = std::find_if_not(importers.pythons.begin(), importers.pythons.end(), has);
-  return without == importers.pythons.end() ? nullptr : &*without;
+  const auto own = symbols.find(module.file);
+  const bool is_module = is_named || (own != symbols.end() && DefinesItsModule(module.file, own->second));
+  return is_module ? &*without : nullptr;
 }
 
 bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols) {
-  const std::string file = path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1);
+  const std::string file = path.substr(path.rfind('/') + 1);  // npos + 1 is 0
   const std::vector<std::string> functions = ModuleNameOf(path).functions;
   return symbols.defined.contains("PyInit_" + file.substr(0, file.find('.'))) ||
          std::any_of(functions.begin(), functions.end(),

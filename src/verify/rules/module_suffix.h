@@ -94,6 +94,5 @@ bool DefinesItsModule(const std::string& path, const elf::PythonSymbols& symbols
 /// "PyModExport_x" if the file has that function alone, for which Pythons before kFirstModuleExport do not
 /// look (PEP 793); "" for others, and for a suffix of one Python, which elf-module-init checks.
 std::string OnlyExportHook(const std::string& path, const elf::PythonSymbols& symbols);
-inline constexpr int kFirstModuleExport = 15;
 
 }  // namespace ptpkg::verify
