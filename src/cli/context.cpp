@@ -261,7 +261,7 @@ void Context::Log(std::string_view line) {
 }
 
 void Context::LogAlways(std::string_view line) {
-  // A reader of the JSON log parses every line of stderr, so there is no plain text among them.
+  // Readers of the JSON log parse every line of stderr, so ptpkg writes no plain text there.
   if (logs_json()) return LogEvent({{"event", "note"}, {"message", line}});
   SettleReporter();
   PrintLog(line);

@@ -141,10 +141,10 @@ Result<std::optional<NodeResult>> FindResult(const Execution& execution, std::si
       if (remote != nullptr && remote->Holds(node, key)) result.emplace().idle = "in the remote cache";
     } else {
       PTPKG_TRY(result, store->Take(node.stage, key));
+      if (!result) {
+        PTPKG_TRY(result, FetchResult(execution, i));
+      }
     }
-  }
-  if (!result && !dry_run) {
-    PTPKG_TRY(result, FetchResult(execution, i));
   }
   if (result) result->key = key;
   return result;

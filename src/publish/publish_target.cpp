@@ -328,7 +328,7 @@ Result<std::unique_ptr<Store>> MakeStore(Env& env, const StoreOptions& options) 
 
 Result<S3Place> ParseBucket(Env& env, const std::string& url, const std::string& option) {
   constexpr std::string_view kScheme = "s3:";
-  if (url.starts_with(fmt::format("{}//", kScheme))) return BucketOf(env, {}, url.substr(kScheme.size()));
+  if (url.starts_with("s3://")) return BucketOf(env, {}, url.substr(kScheme.size()));
   return Error(ErrorCode::kUsage, fmt::format("{}: '{}' is not the URL of a bucket", option, url))
       .WithHint("write s3://BUCKET or s3://BUCKET/PREFIX");
 }

@@ -29,8 +29,7 @@ Result<builder::ToolOptions> ToolOptionsOf(const Context& context, const RecipeF
   builder::ToolOptions options{.python = Join(interpreters, ":")};
   PTPKG_TRY(options.conda_exe, ProgramName(context, flags.conda_exe));
   std::vector<std::string> toolkits;
-  // Directories, so there is no search on PATH. Empty without the option, which Split() gives as one empty
-  // text.
+  // PATH does not lead to directories. Without the option, Split() returns one empty text.
   for (const std::string& text : Split(flags.cuda_home, ':')) {
     if (text.empty()) continue;
     PTPKG_TRY(const AbsPath path, context.Path(text));

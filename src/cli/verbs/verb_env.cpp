@@ -196,7 +196,7 @@ std::vector<Option> EnvOptions(EnvFlags& flags) {
                                   .target = &flags.order.libraries}};
   for (Option& option : RecipeOptions(flags.recipe, "")) {
     // A conda client looks for packages in its channels, so packages of an output directory are not used.
-    // Nothing is built, so there is no source to replace.
+    // These commands build nothing, so they read no source.
     if (option.names != "-o,--output" && option.names != "--source") options.push_back(std::move(option));
   }
   for (Option& option : options) option.given = &flags.given;

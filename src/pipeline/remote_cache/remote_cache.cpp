@@ -16,6 +16,7 @@
 #include "pipeline/plan/input_output_overlap.h"
 #include "pipeline/remote_cache/packed_object.h"
 #include "pipeline/remote_cache/result_bucket.h"
+#include "pipeline/stages/build_folder.h"
 #include "publish/publish_target.h"
 #include "publish/s3/aws_profile.h"
 #include "support/files/scratch.h"
@@ -42,22 +43,18 @@ void WarnUnusable(Env& env, const std::string& title, const Error& error) {
                                 error.message(), hints ? fmt::format(" ({})", error.hint()) : ""));
 }
 
-/// The work directory's path behind that of the cache: "/work/", 16 digits, up to 11 more where the file
-/// system has no locks, "/d" and the root's own name.
-constexpr std::size_t kWorkPathLength = 37;
-
-/// Results from a longer path have roots of another length: other machines could not go on with them, nor
-/// this one with theirs (work_layout.h pads to kRootLength).
+/// work_layout.h pads roots to kRootLength. A longer path of the cache gives longer roots: other machines
+/// could not go on with such results, nor this one with theirs.
 Result<void> RequireShortCachePath(Env& env) {
   const AbsPath cache = ResolveExistingPart(env, env.cache_dir);
-  constexpr std::size_t kMost = builder::kRootLength - kWorkPathLength;
+  constexpr std::size_t kMost = builder::kRootLength - kMostRootBytesBelowCache;
   if (cache.str().size() <= kMost) return Ok();
   return Error(ErrorCode::kUnsupported,
                fmt::format("the path of the cache directory '{}' has more than {} bytes", cache.str(), kMost))
       .WithHint("choose a shorter one with --cache-dir");
 }
 
-/// True if its paths have the usual length; results of other versions may differ.
+/// True if its prefix has the length that other machines have.
 bool IsPortable(const NodeResult& result) {
   return result.value.value("prefix", "").size() == builder::kPrefixLength;
 }

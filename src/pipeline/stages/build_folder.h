@@ -16,6 +16,10 @@ namespace ptpkg::pipeline {
 /// Time after which an interrupted build is removed if no run has resumed it.
 inline constexpr std::chrono::hours kForgottenAfter{24 * 14};
 
+/// Longest path of a build's root (builder/resume/work_layout.h) below the cache directory: "work", 16 digits
+/// or the name of a scratch directory, "d", the root's own name.
+inline constexpr std::size_t kMostRootBytesBelowCache = 37;
+
 class BuildFolder final : public graph::Claim {
  public:
   /// Takes the work directory of a build node, work/<16 digits> below the cache. Equal inputs give the same

@@ -140,12 +140,13 @@ Result<void> RequireFolder(Env& env, const AbsPath& folder) {
 Result<void> CheckFolder(Env& env, const AbsPath& root, const std::vector<Upload>& uploads) {
   std::set<AbsPath> folders = {root,          root / "conda", root / "wheels", root / "wheels" / "simple",
                                root / "logs", root / ".ptpkg"};
-  for (const Upload& upload : uploads) folders.insert((root / PlaceOf(upload)).Parent());
+  std::set<AbsPath> subdirs;
+  for (const Upload& upload : uploads)
+    (upload.conda ? subdirs : folders).insert((root / PlaceOf(upload)).Parent());
+  folders.insert(subdirs.begin(), subdirs.end());
   for (const AbsPath& folder : folders) PTPKG_CHECK(RequireFolder(env, folder));
-  // Later, it would end the run between the artifacts and their index.
-  for (const Upload& upload : uploads) {
-    if (upload.conda) PTPKG_CHECK(index::ReadPatchOf(env, (root / PlaceOf(upload)).Parent()));
-  }
+  // A bad patch would end the run between the artifacts and their index.
+  for (const AbsPath& subdir : subdirs) PTPKG_CHECK(index::ReadPatchOf(env, subdir));
   return Ok();
 }
 

@@ -215,7 +215,7 @@ class RemoteCache(WithMoto, harness.Case):
         self.assertIn("AWS_ACCESS_KEY_ID", said)
         self.assertEqual(server.requests, [])
 
-    # What breaks
+    # Faults of objects and of the server
 
     def test_a_damaged_object_is_named_and_replaced(self):
         server = self.server()

@@ -125,7 +125,7 @@ class Create(Case):
         self.assertFalse(pathlib.Path(f"{self.prefix}.env-create.log").exists())
 
     def test_variables_that_the_shell_reads(self):
-        """As in conda, a value replaces that of the shell, and stays as it is written."""
+        """As in conda, activation replaces the shell's value, and bash expands nothing in the new one."""
         variables = {"LD_LIBRARY_PATH": "/none", "PYTHONPATH": "/none", "HOME": "/none", "LANG": "C", "TOY": "$PATH"}
         self.ptpkg("env", "create", self.file(f"dependencies: [make]\nvariables: {json.dumps(variables)}\n"), "--prefix", self.prefix,
                    "--env", "system")

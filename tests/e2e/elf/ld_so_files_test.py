@@ -432,7 +432,7 @@ class LdSoFiles(harness.Case):
         self.assertNotIn("elf-undefined-symbol", self.severities(together))
 
     def test_names_of_symbols(self):
-        """ld.so compares the name with that of the symbol, behind its hash, and finds no symbol without a name."""
+        """ld.so finds a symbol by its hash and then compares the names. It finds no symbol without a name."""
         library = {"liba.so": ("int one(void) { return 1; } int two(void) { return 2; }", ["-Wl,--hash-style=gnu"])}
         user = {"x.so": ("int one(void), two(void); int f(void) { return one() + two(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so"])}
 

@@ -94,7 +94,7 @@ class RemoteCacheTest : public ::testing::Test {
     return result;
   }
 
-  /// What `store` has under the key; its files are in a new directory.
+  /// The result that `store` has under the key, with its files in a new directory.
   Result<std::optional<NodeResult>> Fetch(RemoteStore& store, const std::string& key = kKey) {
     const AbsPath folder = env_.dir().path() / ("fetched" + std::to_string(results_++));
     PTPKG_CHECK(env_->fs.MakeDirs(folder));
