@@ -50,6 +50,20 @@ bool IsRelative(std::string_view text) { return text.starts_with("./") || text.s
 
 }  // namespace
 
+std::string HostAndPath(std::string url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme != std::string::npos) {
+    url.erase(0, scheme + 3);
+  } else if (const std::size_t colon = ScpColon(url); colon != std::string::npos) {
+    url[colon] = '/';
+  }
+  const std::size_t at = url.find('@');
+  if (at < url.find('/')) url.erase(0, at + 1);
+  while (url.ends_with('/')) url.pop_back();
+  if (url.ends_with(".git")) url.erase(url.size() - 4);
+  return url;
+}
+
 Result<GitUrl> ParseGitUrl(std::string_view text, const AbsPath& base) {
   if (text.empty()) return NoGitUrl(text, "it is empty");
   if (text.starts_with('-')) return NoGitUrl(text, "it begins with '-'");

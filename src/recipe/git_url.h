@@ -9,6 +9,9 @@
 
 namespace ptpkg::recipe {
 
+/// Host and path of a URL: equal for "git@host:a/b.git" and "https://host/a/b".
+std::string HostAndPath(std::string url);
+
 struct GitUrl {
   std::string text;       ///< URL for git; a path is absolute.
   bool is_local = false;  ///< A path or file://: no server is contacted.

@@ -123,11 +123,10 @@ std::string GitReason(const ExitStatus& status) {
 }
 
 std::string GitLockHint(const std::string& output) {
-  constexpr std::string_view kName = "/index.lock";
-  const std::size_t end = output.find("/index.lock': File exists");
-  const std::size_t begin = output.rfind('\'', end);
-  if (end == std::string::npos || begin == std::string::npos) return "";
-  const std::string path = output.substr(begin + 1, end + kName.size() - begin - 1);
+  const std::size_t name = output.find("/index.lock': File exists");
+  const std::size_t begin = output.rfind('\'', name);
+  if (name == std::string::npos || begin == std::string::npos) return "";
+  const std::string path = output.substr(begin + 1, output.find('\'', name) - begin - 1);
   return fmt::format("if no git runs there, an interrupted one left the file: rm {}", ShellQuote({path}));
 }
 

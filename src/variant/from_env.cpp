@@ -219,7 +219,10 @@ class EnvironmentReader {
       if (!value.empty()) PTPKG_CHECK(Take(name, value));
     }
     if (choices_.lines.empty()) choices_.lines.emplace_back("--from-env: none of its variables is set");
-    for (const AbsPath& file : request_.variant_files) AddFile(file);
+    std::vector<AbsPath>& files = choices_.variant_files;
+    for (const AbsPath& file : request_.variant_files) {
+      if (std::ranges::find(files, file) == files.end()) files.push_back(file);
+    }
     return std::move(choices_);
   }
 
@@ -234,8 +237,7 @@ class EnvironmentReader {
     const AbsPath file = folder / kTableName;
     PTPKG_TRY(const bool there, Exists(env_.fs, file));
     if (!there) return Ok();
-    PTPKG_TRY(const std::string text, ReadFile(env_.fs, file, limits::kRecipe));
-    PTPKG_TRY(VariableTable table, ParseTable(text, file.str()));
+    PTPKG_TRY(VariableTable table, ReadTable(file));
     if (!is_directory && recipe.Name() != table.recipe) return Ok();
     PTPKG_TRY(choices_.recipes.back(), AbsPath::Resolve(folder, table.recipe));
     ++with_table_;
@@ -254,12 +256,16 @@ class EnvironmentReader {
     return include.empty() ? Ok() : Include(folder, include);
   }
 
+  Result<VariableTable> ReadTable(const AbsPath& file) {
+    PTPKG_TRY(const std::string text, ReadFile(env_.fs, file, limits::kRecipe));
+    return ParseTable(text, file.str());
+  }
+
   /// Adds the variables of a table for several recipes. Its paths are relative to the recipe's directory,
   /// too.
   Result<void> Include(const AbsPath& folder, const std::string& name) {
     PTPKG_TRY(const AbsPath file, AbsPath::Resolve(folder, name));
-    PTPKG_TRY(const std::string text, ReadFile(env_.fs, file, limits::kRecipe));
-    PTPKG_TRY(VariableTable table, ParseTable(text, file.str()));
+    PTPKG_TRY(VariableTable table, ReadTable(file));
     if (!table.include.empty() || !table.variants.empty()) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' is included, so it has 'variables' only", file.str()))
@@ -269,17 +275,12 @@ class EnvironmentReader {
     return Ok();
   }
 
-  void AddFile(const AbsPath& file) {
-    std::vector<AbsPath>& files = choices_.variant_files;
-    if (std::ranges::find(files, file) == files.end()) files.push_back(file);
-  }
-
   /// Later files win, so one that is named again moves to the end.
   Result<void> AddFiles(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       PTPKG_TRY(const AbsPath file, AbsPath::Resolve(folder_.value_or(env_.cwd), name));
       std::erase(choices_.variant_files, file);
-      AddFile(file);
+      choices_.variant_files.push_back(file);
     }
     return Ok();
   }

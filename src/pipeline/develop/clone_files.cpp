@@ -1,9 +1,9 @@
 // An interrupted update leaves submodules at their old commits, without files, or with files of two commits.
-// git reports all of these as changes, and the next update must not take them for the user's. So each
-// repository is looked at by itself, not by the summary that the one above it gives:
+// git reports all of these as changes, and the next update must not take them for the user's. So this
+// file reads each repository by itself, not the summary that the one above it gives:
 //
 // - Another commit in a submodule is not a change of files. clone_git's callers look at the commits.
-// - A clone of a submodule that nothing was checked out in has no index, so all its files count as deleted.
+// - A submodule without a checkout has no index, so all its files count as deleted.
 // - A checkout writes the index last. So it left only changes that are not staged, and its files are equal to
 //   those of the commit that it was for. Files that are neither here nor there are the user's.
 
@@ -69,8 +69,8 @@ struct Repository {
 /// target.
 Result<Names> UserFiles(const CloneGit& git, const Repository& repository, const Names& unstaged) {
   const AbsPath& folder = repository.folder;
-  PTPKG_TRY(const ExitStatus known, git.Run(folder, {"cat-file", "-e", repository.target + "^{commit}"}));
-  if (!known.ok()) {
+  PTPKG_TRY(const bool known, git.HasCommit(folder, repository.target));
+  if (!known) {
     if (repository.has_index) return unstaged;
     PTPKG_TRY(Names names, git.env().fs.ListDir(folder));
     std::erase(names, ".git");
@@ -112,7 +112,7 @@ Result<void> LookAtRepository(const CloneGit& git, const std::string& path, cons
       .folder = folder, .git_folder = parsed, .target = target, .has_index = has_index};
   Names files = changes.staged;
   std::ranges::copy(changes.unstaged, std::back_inserter(files));
-  if (!has_index || (changes.staged.empty() && !files.empty())) {
+  if (!has_index || (changes.staged.empty() && !changes.unstaged.empty())) {
     PTPKG_TRY(files, UserFiles(git, repository, changes.unstaged));
     if (files.empty()) {
       clone.unfinished.push_back({.folder = folder, .commit = target});

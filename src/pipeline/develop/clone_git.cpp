@@ -11,6 +11,16 @@ Result<ExitStatus> CloneGit::Run(const AbsPath& clone, Args args) const {
   return git_.Run({.args = std::move(args), .with_user_config = true});
 }
 
+Result<std::string> CloneGit::Origin(const AbsPath& clone) const {
+  PTPKG_TRY(const ExitStatus status, Run(clone, {"config", "--get", "remote.origin.url"}));
+  return status.ok() ? std::string(Trim(status.output)) : "";
+}
+
+Result<bool> CloneGit::HasCommit(const AbsPath& clone, const std::string& commit) const {
+  PTPKG_TRY(const ExitStatus status, Run(clone, {"cat-file", "-e", commit + "^{commit}"}));
+  return status.ok();
+}
+
 Result<std::string> CloneGit::Read(const AbsPath& clone, const Args& args) const {
   PTPKG_TRY(const ExitStatus status, Run(clone, args));
   if (status.ok()) return std::string(Trim(status.output));

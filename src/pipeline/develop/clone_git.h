@@ -28,6 +28,9 @@ class CloneGit {
   CloneGit(Env& env, source::Git git) : env_(&env), git_(std::move(git)) {}
 
   Result<ExitStatus> Run(const AbsPath& clone, Args args) const;
+  /// The URL of the remote 'origin'; "" if there is none.
+  Result<std::string> Origin(const AbsPath& clone) const;
+  Result<bool> HasCommit(const AbsPath& clone, const std::string& commit) const;
   /// Output without white space around it. Errors: also kCommandFailed.
   Result<std::string> Read(const AbsPath& clone, const Args& args) const;
   /// Output of any length, with `index` as the index file. Errors: also kCommandFailed.

@@ -35,11 +35,6 @@ Result<Values> SubmoduleValues(const CloneGit& git, const AbsPath& folder, Clone
   return values;
 }
 
-Result<std::string> RemoteOf(const CloneGit& git, const AbsPath& folder) {
-  PTPKG_TRY(const ExitStatus status, git.Run(folder, {"config", "--get", "remote.origin.url"}));
-  return status.ok() ? std::string(Trim(status.output)) : "";
-}
-
 /// The URL as git takes it from .gitmodules of the repository with this remote; "" if it cannot be one.
 std::string ResolvedUrl(const std::string& remote, const std::string& url) {
   if (!url.starts_with("./") && !url.starts_with("../")) return url;
@@ -70,7 +65,7 @@ Result<void> SyncUrls(const CloneGit& git, const AbsPath& folder) {
   PTPKG_TRY(const Values declared, SubmoduleValues(git, folder, {"--file", ".gitmodules"}, "url"));
   PTPKG_TRY(const Values paths, SubmoduleValues(git, folder, {"--file", ".gitmodules"}, "path"));
   PTPKG_TRY(const Values set, SubmoduleValues(git, folder, {"--local"}, "url"));
-  PTPKG_TRY(const std::string remote, RemoteOf(git, folder));
+  PTPKG_TRY(const std::string remote, git.Origin(folder));
   std::optional<std::set<std::string>> former;
   for (const auto& [name, written] : declared) {
     const std::string url = ResolvedUrl(remote, written);
@@ -84,7 +79,7 @@ Result<void> SyncUrls(const CloneGit& git, const AbsPath& folder) {
     if (!submodule.IsWithin(folder)) continue;  // git does not check it out
     // sync sets the submodule's own remote, too.
     PTPKG_TRY(const bool is_cloned, Exists(git.env().fs, submodule / ".git"));
-    PTPKG_TRY(const std::string fetched, is_cloned ? RemoteOf(git, submodule) : Result<std::string>(url));
+    PTPKG_TRY(const std::string fetched, is_cloned ? git.Origin(submodule) : Result<std::string>(url));
     const bool is_theirs =
         former->contains(own->second) && (fetched == url || fetched.empty() || former->contains(fetched));
     if (is_theirs) {

@@ -82,21 +82,6 @@ Result<std::vector<WantedSource>> WantedSources(Env& env, const SourcesRequest& 
   return sources;
 }
 
-/// Host and path of a URL: equal for "git@host:a/b.git" and "https://host/a/b".
-std::string HostAndPath(std::string url) {
-  const std::size_t scheme = url.find("://");
-  if (scheme != std::string::npos) {
-    url.erase(0, scheme + 3);
-  } else if (const std::size_t colon = url.find(':'); colon < url.find('/')) {
-    url[colon] = '/';
-  }
-  const std::size_t at = url.find('@');
-  if (at < url.find('/')) url.erase(0, at + 1);
-  while (url.ends_with('/')) url.pop_back();
-  if (url.ends_with(".git")) url.erase(url.size() - 4);
-  return url;
-}
-
 class Clones {
  public:
   Clones(Env& env, source::Git git, const AbsPath& folder) : git_(env, std::move(git)), folder_(folder) {}
@@ -148,16 +133,15 @@ class Clones {
  private:
   /// Completes a checkout: LookAtFiles found that it loses nothing.
   Result<void> Finish(const WantedSource& source, const UnfinishedCheckout& one) const {
-    PTPKG_TRY(const ExitStatus known, git_.Run(one.folder, {"cat-file", "-e", one.commit + "^{commit}"}));
-    if (!known.ok()) PTPKG_CHECK(git_.Fetch(one.folder, source, {"fetch", "origin"}, "fetch the submodules"));
+    PTPKG_TRY(const bool known, git_.HasCommit(one.folder, one.commit));
+    if (!known) PTPKG_CHECK(git_.Fetch(one.folder, source, {"fetch", "origin"}, "fetch the submodules"));
     PTPKG_CHECK(git_.Read(one.folder, {"checkout", "--quiet", "--force", "--detach", one.commit}));
     return Ok();
   }
 
   Result<void> RequireOrigin(const AbsPath& clone, const WantedSource& source) const {
-    PTPKG_TRY(const ExitStatus status, git_.Run(clone, {"config", "--get", "remote.origin.url"}));
-    const std::string origin = status.ok() ? std::string(Trim(status.output)) : "";
-    if (HostAndPath(origin) == HostAndPath(source.url.text)) return Ok();
+    PTPKG_TRY(const std::string origin, git_.Origin(clone));
+    if (recipe::HostAndPath(origin) == recipe::HostAndPath(source.url.text)) return Ok();
     const std::string wanted = recipe::ShownGitUrl(source.url.text);
     const std::string found = origin.empty() ? "has no remote 'origin'"
                                              : fmt::format("is a clone of '{}'", recipe::ShownGitUrl(origin));

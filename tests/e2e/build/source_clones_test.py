@@ -185,7 +185,7 @@ class Clones(Case):
 
 
 class Interrupted(Case):
-    """Clones as an update leaves them that is stopped. The states are those that a killed git was seen to leave."""
+    """Clones after an update that something stopped, in the states that a killed git leaves."""
 
     def setUp(self) -> None:
         super().setUp()
