@@ -29,6 +29,16 @@ Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view fla
   return parts;
 }
 
+Result<std::vector<std::pair<std::string, std::string>>> SplitAssignments(
+    std::string_view flag, const std::vector<std::string>& texts) {
+  std::vector<std::pair<std::string, std::string>> assignments;
+  for (const std::string& text : texts) {
+    PTPKG_TRY(auto assignment, SplitAssignment(flag, text));
+    assignments.push_back(std::move(assignment));
+  }
+  return assignments;
+}
+
 Result<ExitCode> FinishOutcomes(Context& context, const Json& outcomes, const std::optional<Error>& failure) {
   if (failure) {
     context.SetErrorDetails({{"outcomes", outcomes}});

@@ -240,9 +240,8 @@ std::string WhySlurmEnded(const AbsPath& run, const std::string& state, const st
 }
 
 std::string SlurmJobOf(const std::string& worker) {
-  constexpr std::string_view kMark = ", Slurm job ";
-  const std::size_t at = worker.rfind(kMark);
-  const std::string id = at == std::string::npos ? "" : worker.substr(at + kMark.size());
+  const std::size_t at = worker.rfind(kSlurmJobMark);
+  const std::string id = at == std::string::npos ? "" : worker.substr(at + kSlurmJobMark.size());
   return id.find_first_not_of("0123456789_") == std::string::npos ? id : "";
 }
 

@@ -66,6 +66,8 @@ bool IsLiveSlurmState(const std::string& state);
 /// for a state in which the job ended by itself, or still runs. `state`: its first word counts, as sacct
 /// prints "CANCELLED by 1000".
 std::string WhySlurmEnded(const AbsPath& run, const std::string& state, const std::string& reason);
+/// Before the number of its Slurm job in the name of a worker.
+inline constexpr std::string_view kSlurmJobMark = ", Slurm job ";
 /// Slurm's number in the worker of an attempt: "12_3" of "host h1, process 5, Slurm job 12_3"; "" without
 /// one.
 std::string SlurmJobOf(const std::string& worker);

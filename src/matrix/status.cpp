@@ -30,17 +30,15 @@ JobStatus StatusOf(const Job& job, const std::vector<AttemptState>& attempts, co
                    .attempts = attempts.size(),
                    .expected_seconds = job.expected_seconds,
                    .engine = engine};
-  if (attempts.empty()) {
-    AddEngineEnd(engine.ended, status);
-    return status;
-  }
-  const AttemptState& last = attempts.back();
-  status.worker = last.worker;
-  status.started_s = last.started_s;
-  if (last.end) {
-    status.seconds = last.end->seconds;
-    status.cached = last.end->IsCached();
-    status.error = last.end->error;
+  if (!attempts.empty()) {
+    const AttemptState& last = attempts.back();
+    status.worker = last.worker;
+    status.started_s = last.started_s;
+    if (last.end) {
+      status.seconds = last.end->seconds;
+      status.cached = last.end->IsCached();
+      status.error = last.end->error;
+    }
   }
   AddEngineEnd(engine.ended, status);
   return status;
@@ -104,7 +102,6 @@ Result<std::vector<std::vector<AttemptState>>> ReadAllAttempts(Env& env, const R
 
 void AddEngineEnd(const std::string& ended, JobStatus& job) {
   if (ended.empty() || job.state == JobState::kPassed) return;
-  job.engine.ended = ended;
   job.error = job.error.empty() ? ended : fmt::format("{}; {}", ended, job.error);
 }
 

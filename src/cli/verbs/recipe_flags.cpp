@@ -175,10 +175,9 @@ Result<pipeline::BuildRequest> RequestOf(Context& context, const RecipeFlags& fl
   if (flags.offline) context.env().offline = true;
   pipeline::BuildRequest request;
   PTPKG_TRY(request.select, ParseSelect(flags.select));
-  for (const std::string& text : flags.sources) {
-    PTPKG_TRY(const auto assignment, SplitAssignment("--source", text));
-    PTPKG_CHECK(pipeline::AddSource(context.env(), assignment.first, assignment.second, request));
-  }
+  PTPKG_TRY(const auto sources, SplitAssignments("--source", flags.sources));
+  for (const auto& [name, value] : sources)
+    PTPKG_CHECK(pipeline::AddSource(context.env(), name, value, request));
   PTPKG_TRY(request.output, context.Path(flags.output));
   // The parser has refused other words, and a request begins with 'auto'.
   if (flags.host_env == "system") request.host_env = builder::HostEnv::kSystem;

@@ -115,7 +115,7 @@ Result<void> ReadWords(BenchFlags& flags) {
     return Error(ErrorCode::kUsage, "'---' separates two commands")
         .WithHint("ptpkg bench -- COMMAND --- COMMAND");
   }
-  // An option that would have no effect is refused: nobody shall take times for steady ones that are not.
+  // ptpkg refuses an option without effect: people would trust times that are not steady.
   const pipeline::BenchRequest defaults;
   const bool has_counts = flags.request.rounds != defaults.rounds || flags.request.warmup != defaults.warmup;
   if (flags.restore && (flags.request.stabilize || flags.request.cpus || has_counts || !commands.empty()))

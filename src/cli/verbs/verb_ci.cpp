@@ -49,10 +49,7 @@ Result<pipeline::CiRequest> CiRequestOf(Context& context, const CiFlags& flags) 
   request.build.test = flags.test == "run";
   // The sources twice: parsed for planning here, and as typed for the jobs, which parse them in their
   // checkout.
-  for (const std::string& text : flags.recipe.sources) {
-    PTPKG_TRY(auto assignment, SplitAssignment("--source", text));
-    request.sources.push_back(std::move(assignment));
-  }
+  PTPKG_TRY(request.sources, SplitAssignments("--source", flags.recipe.sources));
   PTPKG_TRY(request.images, RulesOf("--image", flags.images));
   PTPKG_TRY(request.runners, RulesOf("--runner", flags.runners));
   request.publish_on_branch = flags.publish_on == "branch";

@@ -13,6 +13,7 @@
 #include "cli/output/job_table.h"
 #include "cli/output/page_file.h"
 #include "cli/verbs/recipe_flags.h"
+#include "pipeline/matrix/hosted_run.h"
 #include "pipeline/matrix/matrix.h"
 #include "pipeline/matrix/run_job.h"
 #include "pipeline/plan/run_plan.h"
@@ -101,10 +102,7 @@ Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFl
   PTPKG_CHECK(RefuseOptionsOfThisMachine(context, flags));
   pipeline::MatrixRequest request = flags.request;
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
-  for (const std::string& text : flags.recipe.sources) {
-    PTPKG_TRY(auto assignment, SplitAssignment("--source", text));
-    request.sources.push_back(std::move(assignment));
-  }
+  PTPKG_TRY(request.sources, SplitAssignments("--source", flags.recipe.sources));
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));
   request.build.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
   PTPKG_TRY(request.build.remote_cache, RemoteCacheOf(context, flags.remote_cache));

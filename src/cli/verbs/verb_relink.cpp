@@ -54,10 +54,7 @@ Result<std::optional<elf::EditRequest>> EditsOf(const RelinkFlags& flags) {
   }
   edits.allowed_prefixes = flags.allowed_prefixes;
   if (flags.clear_execstack) edits.executable_stack = false;
-  for (const std::string& text : flags.replace_needed) {
-    PTPKG_TRY(auto names, SplitAssignment("--replace-needed", text));
-    edits.replace_needed.push_back(std::move(names));
-  }
+  PTPKG_TRY(edits.replace_needed, SplitAssignments("--replace-needed", flags.replace_needed));
   // No edit at all is not 'change nothing': then relink makes absolute entries relative, which is its
   // purpose.
   const bool any = edits.path_action != PathAction::kKeep || edits.interpreter || edits.soname ||

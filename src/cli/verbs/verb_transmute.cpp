@@ -1,5 +1,5 @@
-// ptpkg transmute. Layer: cli. Members are copied unchanged, so there is nothing to choose but the place of
-// the result.
+// ptpkg transmute. Layer: cli. ptpkg copies members unchanged, so users choose only the place of the
+// result.
 
 #include <fmt/core.h>
 #include <memory>

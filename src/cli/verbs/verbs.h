@@ -75,5 +75,7 @@ Result<ExitCode> FinishOutcomes(Context& context, const Json& outcomes, const st
 Result<std::map<std::string, std::vector<std::string>>> ParseSelect(const std::vector<std::string>& texts);
 /// Errors: kUsage naming `flag`, also where a part is empty.
 Result<std::pair<std::string, std::string>> SplitAssignment(std::string_view flag, const std::string& text);
+Result<std::vector<std::pair<std::string, std::string>>> SplitAssignments(
+    std::string_view flag, const std::vector<std::string>& texts);
 
 }  // namespace ptpkg::cli

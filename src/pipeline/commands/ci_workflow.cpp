@@ -132,13 +132,9 @@ Result<std::vector<std::string>> CommandArguments(const CiInputs& inputs,
   std::vector<std::string> words = {request.service == CiService::kGithub ? "github" : "gitlab"};
   words.insert(words.end(), recipes.begin(), recipes.end());
   words.insert(words.end(), inputs.common.begin(), inputs.common.end());
-  for (const auto& [key, values] : request.build.select) {
-    for (const std::string& value : values) words.push_back(fmt::format("--select={}={}", key, value));
-  }
-  for (const auto& [name, value] : request.sources) {
-    PTPKG_TRY(std::string word, SourceWord(inputs.env, inputs.root, name, value));
-    words.push_back(std::move(word));
-  }
+  PTPKG_TRY(const std::vector<std::string> choices,
+            ChoiceArguments(inputs.env, request.build.select, request.sources, inputs.root));
+  words.insert(words.end(), choices.begin(), choices.end());
   words.insert(words.end(), target.begin(), target.end());
   const CiRequest usual;
   if (request.publish_on_branch) words.emplace_back("--publish-on=branch");
@@ -215,6 +211,20 @@ Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe) {
     if (found) return folder;
     if (folder == folder.Parent()) return env.cwd;
   }
+}
+
+Result<std::vector<std::string>> ChoiceArguments(
+    Env& env, const std::map<std::string, std::vector<std::string>>& select,
+    const std::vector<std::pair<std::string, std::string>>& sources, const AbsPath& root) {
+  std::vector<std::string> words;
+  for (const auto& [key, values] : select) {
+    for (const std::string& value : values) words.push_back(fmt::format("--select={}={}", key, value));
+  }
+  for (const auto& [name, value] : sources) {
+    PTPKG_TRY(std::string word, SourceWord(env, root, name, value));
+    words.push_back(std::move(word));
+  }
+  return words;
 }
 
 Result<std::vector<std::string>> CommonArguments(const BuildRequest& build, const AbsPath& root) {

@@ -1,6 +1,9 @@
 #pragma once
 // Plans the jobs and arguments of a CI workflow. Layer: pipeline.
 
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ci/workflow.h"
@@ -22,6 +25,11 @@ Result<AbsPath> RepositoryOf(Env& env, const AbsPath& recipe);
 /// Arguments for the variant files, formats, environment and tests of `build`, from `root`. Errors: as
 /// CommandWord.
 Result<std::vector<std::string>> CommonArguments(const BuildRequest& build, const AbsPath& root);
+
+/// Arguments for `select` and `sources` (NAME and VALUE of each --source), from `root`. Errors: as WriteCi.
+Result<std::vector<std::string>> ChoiceArguments(
+    Env& env, const std::map<std::string, std::vector<std::string>>& select,
+    const std::vector<std::pair<std::string, std::string>>& sources, const AbsPath& root);
 
 /// `path` as a word of a command in `root`: never one that begins with '-'. Errors: kUsage (not below
 /// `root`).

@@ -42,13 +42,9 @@ Result<std::vector<std::string>> PlanArguments(Env& env, const MatrixRequest& re
   }
   PTPKG_TRY(const std::vector<std::string> common, CommonArguments(build, root));
   words.insert(words.end(), common.begin(), common.end());
-  for (const auto& [key, values] : build.select) {
-    for (const std::string& value : values) words.push_back(fmt::format("--select={}={}", key, value));
-  }
-  for (const auto& [name, value] : request.sources) {
-    PTPKG_TRY(std::string word, SourceWord(env, root, name, value));
-    words.push_back(std::move(word));
-  }
+  PTPKG_TRY(const std::vector<std::string> choices,
+            ChoiceArguments(env, build.select, request.sources, root));
+  words.insert(words.end(), choices.begin(), choices.end());
   PTPKG_CHECK(AddTools("--python-exe", build.tools.python, root, words));
   PTPKG_CHECK(AddTools("--conda-exe", build.tools.conda_exe, root, words));
   PTPKG_CHECK(AddTools("--cuda-home", build.tools.cuda_home, root, words));
@@ -103,11 +99,13 @@ Result<std::vector<matrix::HostedFile>> CiFiles(Env& env, const MatrixRequest& r
 
 }  // namespace
 
+bool IsCi(const std::string& engine) { return engine == "github" || engine == "gitlab"; }
+
 bool PlansInWorkflow(const Env& env) { return !env.Variable("PTPKG_ARGUMENTS").empty(); }
 
 Result<std::vector<matrix::HostedFile>> HostedFiles(Env& env, const MatrixRequest& request,
                                                     const matrix::Run& run) {
-  if (request.engine == "github" || request.engine == "gitlab") return CiFiles(env, request, run);
+  if (IsCi(request.engine)) return CiFiles(env, request, run);
   if (request.engine != "kubernetes") return std::vector<matrix::HostedFile>();
   if (request.image.empty() || request.volume.empty())
     return Error(ErrorCode::kUsage, "--on kubernetes needs --image and --volume");

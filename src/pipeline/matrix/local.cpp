@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "builder/resume/work_state.h"
 #include "matrix/attempt.h"
 #include "pipeline/matrix/run_job.h"
 #include "support/digest/hash.h"
@@ -108,14 +109,13 @@ class LocalEngine {
     changed_.notify_all();
   }
 
-  /// A number that no other process has had, on any machine: the kernel gives process ids again.
+  /// A number that no other process has had, on any machine: the kernel reuses process ids.
   [[nodiscard]] std::string NumberOf(const matrix::Job& job) const {
     constexpr std::size_t kDigits = 16;
     KeyHasher hasher;
-    for (const char* file : {"/proc/sys/kernel/random/boot_id", "/proc/self/stat"}) {
-      const Result<std::string> text = ReadFile(env_.fs, AbsPath::Literal(file));
-      hasher.Add(file, text ? *text : "");
-    }
+    const Result<std::string> process = ReadFile(env_.fs, AbsPath::Literal("/proc/self/stat"));
+    hasher.Add("boot", builder::BootId(env_.fs));
+    hasher.Add("process", process ? *process : "");
     hasher.Add("job", job.id);
     hasher.Add("time", std::to_string(env_.clock.WallNow().time_since_epoch().count()));
     return hasher.Finish().Hex().substr(0, kDigits);

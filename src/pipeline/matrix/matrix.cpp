@@ -78,7 +78,7 @@ Result<void> CheckRequest(const MatrixRequest& request) {
   };
   const bool slurm = request.engine == "slurm";
   const bool kubernetes = request.engine == "kubernetes";
-  const bool ci = request.engine == "github" || request.engine == "gitlab";
+  const bool ci = IsCi(request.engine);
   if (!slurm && !request.partition.empty()) return refuse("--partition", "slurm");
   if (!slurm && !request.engine_options.empty()) return refuse("--sbatch", "slurm");
   if (!kubernetes && !request.volume.empty()) return refuse("--volume", "kubernetes");
@@ -89,8 +89,7 @@ Result<void> CheckRequest(const MatrixRequest& request) {
 }
 
 matrix::Publishing PublishingOf(const std::string& engine) {
-  return engine == "github" || engine == "gitlab" ? matrix::Publishing::kInLastJob
-                                                  : matrix::Publishing::kInEachJob;
+  return IsCi(engine) ? matrix::Publishing::kInLastJob : matrix::Publishing::kInEachJob;
 }
 
 struct PlannedRun {
@@ -196,8 +195,6 @@ Result<std::vector<AbsPath>> WriteHosted(Env& env, const matrix::Run& run,
 
 /// Engines that run jobs; for the others, ptpkg only writes files.
 bool RunsJobs(const std::string& engine) { return engine == "local" || engine == "slurm"; }
-/// Engines whose machines share no directory.
-bool IsCi(const std::string& engine) { return engine == "github" || engine == "gitlab"; }
 
 /// Starts the jobs of a run that have to run again. REQUIRES: the lease of the run.
 Result<void> StartAgain(Env& env, const RunRequest& request, MatrixOutcome& outcome) {

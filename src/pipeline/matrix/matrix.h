@@ -32,9 +32,6 @@ struct MatrixRequest {
   bool dry_run = false;  ///< Plan and check, but start and write nothing.
 };
 
-/// True in a job of the workflow of "github", which plans again with places of its own.
-bool PlansInWorkflow(const Env& env);
-
 struct MatrixOutcome {
   matrix::Run run = {};
   matrix::RunStatus status = {};

@@ -16,6 +16,7 @@
 #include "graph/plan.h"
 #include "matrix/attempt.h"
 #include "matrix/lease_keeper.h"
+#include "matrix/slurm.h"
 #include "pipeline/plan/run_plan.h"
 #include "support/text/text.h"
 
@@ -36,9 +37,9 @@ std::string WorkerName(Env& env) {
   if (!local.empty()) return name + LocalJobMark(local);
   const std::string array = env.Variable("SLURM_ARRAY_JOB_ID");
   if (!array.empty())
-    return name + fmt::format(", Slurm job {}_{}", array, env.Variable("SLURM_ARRAY_TASK_ID"));
+    return fmt::format("{}{}{}_{}", name, matrix::kSlurmJobMark, array, env.Variable("SLURM_ARRAY_TASK_ID"));
   const std::string single = env.Variable("SLURM_JOB_ID");
-  return single.empty() ? name : name + ", Slurm job " + single;
+  return single.empty() ? name : fmt::format("{}{}{}", name, matrix::kSlurmJobMark, single);
 }
 
 /// The records of the jobs whose results a job reads, by node.
