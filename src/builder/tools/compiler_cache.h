@@ -56,8 +56,8 @@ struct CompilerCache {
 /// and as, but not the libraries that these load. NvccKey makes the key of nvcc. clang is not cached, because
 /// its code is in such libraries. A compiler that does not print its version and parts is not cached either.
 ///
-/// Applies the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE. A remote storage that does not
-/// answer within a second is left out of that compilation, unless it has an operation-timeout of its own.
+/// Applies the user's settings CCACHE_REMOTE_STORAGE and CCACHE_MAXSIZE. ccache leaves a remote storage out
+/// of a compilation if it does not answer within a second, or the operation-timeout that it has.
 /// Errors: kIo, kCancelled.
 Result<CompilerCache> WrapCompilers(Env& env, const CompilerCacheInput& input);
 

@@ -93,7 +93,7 @@ class RemoteCache(WithMoto, harness.Case):
         return stdout, stderr
 
     def build(self, host: Host, server, *arguments, **extra: str) -> tuple[dict, str]:
-        """The document of --json, and what was said. Artifacts of an earlier build are gone: they would save the host the work."""
+        """The document of --json, and stderr. Artifacts of an earlier build are gone: they would save the host the work."""
         shutil.rmtree(host.output, ignore_errors=True)
         url = server if isinstance(server, str) else server.url
         stdout, stderr = self.ended(host.start(url, "--json", "--remote-cache", PLACE, *arguments, **extra))
