@@ -46,18 +46,11 @@ Values With(Values values, bool variable) {
   return values;
 }
 
-std::string Runner(const std::vector<std::string>& labels) {
-  std::vector<std::string> quoted;
-  for (const std::string& label : labels) quoted.push_back(QuotedForGithub(label));
-  if (quoted.empty()) return Quoted(kGithubUsualRunner);
-  return quoted.size() == 1 ? quoted.front() : fmt::format("[{}]", Join(quoted, ", "));
-}
-
 std::string Matrix(const std::vector<Job>& jobs, bool images) {
   std::string text;
   for (const Job& job : jobs) {
     text += fmt::format("- id: {}\n  title: {}\n  runner: {}\n", Quoted(job.id), QuotedForGithub(job.title),
-                        Runner(job.labels));
+                        GithubRunner(job.labels));
     if (images) {
       const std::string image = job.image.empty() ? Quoted(kGithubImageVariable) : QuotedForGithub(job.image);
       text += fmt::format("  image: {}\n", image);
@@ -94,7 +87,7 @@ class GithubWriter {
 
  private:
   void AddCompare() {
-    jobs_ += Fill(GithubTemplate("compare"), With({{"runner", Runner(workflow_.labels)},
+    jobs_ += Fill(GithubTemplate("compare"), With({{"runner", GithubRunner(workflow_.labels)},
                                                    {"container", Container(workflow_.image)},
                                                    {"words", QuotedForGithub(Words(workflow_.arguments))},
                                                    {"script", CompareWorkflow()}},
@@ -192,7 +185,7 @@ class GithubWriter {
                         {"title", dry ? "Rehearse publishing" : "Publish"},
                         {"needs", Join(needs, ", ")},
                         {"condition", dry ? fmt::format("!({})", event) : event},
-                        {"runner", Runner(workflow_.labels)},
+                        {"runner", GithubRunner(workflow_.labels)},
                         {"container", contained ? Container(workflow_.image) : ""},
                         {"rights", dry ? "permissions: {}\n" : Rights()},
                         {"empty", Fill(GithubTemplate("empty"), {{"folders", "dist"}})},
@@ -224,6 +217,13 @@ const std::map<std::string, std::string>& GithubActions() {
       {"aws", "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c  # v6.2.3"},
   };
   return kActions;
+}
+
+std::string GithubRunner(const std::vector<std::string>& labels) {
+  std::vector<std::string> quoted;
+  for (const std::string& label : labels) quoted.push_back(QuotedForGithub(label));
+  if (quoted.empty()) return Quoted("ubuntu-24.04");
+  return quoted.size() == 1 ? quoted.front() : fmt::format("[{}]", Join(quoted, ", "));
 }
 
 Result<std::string> GithubWorkflow(const Workflow& workflow) {

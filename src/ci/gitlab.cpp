@@ -31,12 +31,6 @@ std::string Image(const std::string& image) {
   return image.empty() ? "" : fmt::format("image: {}\n", Quoted(image));
 }
 
-std::string Tags(const std::vector<std::string>& labels) {
-  std::vector<std::string> quoted;
-  for (const std::string& label : labels) quoted.push_back(Quoted(label));
-  return quoted.empty() ? "" : fmt::format("tags: [{}]\n", Join(quoted, ", "));
-}
-
 class GitlabWriter {
  public:
   explicit GitlabWriter(const Workflow& workflow) : workflow_(workflow) {}
@@ -65,7 +59,7 @@ class GitlabWriter {
                 {{"command", ShellLine(command)},
                  {"stages", Join(stages, ", ")},
                  {"image", workflow_.image.empty() ? "image: $PTPKG_IMAGE\n" : Image(workflow_.image)},
-                 {"tags", Tags(workflow_.labels)},
+                 {"tags", GitlabTags(workflow_.labels)},
                  {"all_pushes", publishes_pushes ? std::string(GitlabTemplate("keep_older")) : ""},
                  {"look", LookForPtpkg()},
                  {"cache_size", Quoted(workflow_.cache_size)},
@@ -91,15 +85,15 @@ class GitlabWriter {
                       {"build", BuildScript()}});
     }
     for (const Job& job : stage.jobs) {
-      jobs_ +=
-          Fill(GitlabTemplate("build"), {{"title", job.title},
-                                         {"id", job.id},
-                                         {"job", Quoted(job.id)},
-                                         {"stage", name},
-                                         {"image", job.image == workflow_.image ? "" : Image(job.image)},
-                                         {"tags", job.labels == workflow_.labels ? "" : Tags(job.labels)},
-                                         {"arguments", Quoted(Words(job.arguments))},
-                                         {"earlier", earlier}});
+      jobs_ += Fill(GitlabTemplate("build"),
+                    {{"title", job.title},
+                     {"id", job.id},
+                     {"job", Quoted(job.id)},
+                     {"stage", name},
+                     {"image", job.image == workflow_.image ? "" : Image(job.image)},
+                     {"tags", job.labels == workflow_.labels ? "" : GitlabTags(job.labels)},
+                     {"arguments", Quoted(Words(job.arguments))},
+                     {"earlier", earlier}});
     }
     folders_ += stage.jobs.size();
   }
@@ -147,6 +141,12 @@ class GitlabWriter {
 };
 
 }  // namespace
+
+std::string GitlabTags(const std::vector<std::string>& labels) {
+  std::vector<std::string> quoted;
+  for (const std::string& label : labels) quoted.push_back(Quoted(label));
+  return quoted.empty() ? "" : fmt::format("tags: [{}]\n", Join(quoted, ", "));
+}
 
 Result<std::string> GitlabPipeline(const Workflow& workflow) {
   std::string text = GitlabWriter(workflow).Write();

@@ -93,19 +93,13 @@ Result<void> CheckGpus(const Run& run, const std::vector<std::string>& labels) {
   if (job == run.graph.jobs.end() || !labels.empty()) return Ok();
   return Error(ErrorCode::kUnsupported, fmt::format("job '{}' asks for {}, which the usual runners lack",
                                                     job->id, Plural(job->resources.gpus, "GPU")))
-      .WithHint("choose runners that have them: --runner LABEL");
+      .WithHint("choose runners that have them: --runner LABELS");
 }
 
 std::string Container(const std::string& image) {
   return fmt::format("container:\n  image: {}\n",
                      image.empty() ? "${{ vars.PTPKG_IMAGE }}  # zizmor: ignore[unpinned-images]"
                                    : ci::QuotedForGithub(image));
-}
-
-std::string GithubRunner(const std::vector<std::string>& labels) {
-  std::vector<std::string> quoted;
-  for (const std::string& label : labels) quoted.push_back(ci::QuotedForGithub(label));
-  return quoted.empty() ? ci::kGithubUsualRunner : fmt::format("[{}]", Join(quoted, ", "));
 }
 
 std::string CommandLine(const HostedRequest& request, const char* engine,
@@ -164,7 +158,7 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
   std::string outputs;
   std::string levels;
   std::vector<std::string> before = {"plan"};
-  const Values shared = {{"runner", GithubRunner(request.labels)},
+  const Values shared = {{"runner", ci::GithubRunner(request.labels)},
                          {"container", Container(request.image)},
                          {"job_script", UnpackScript(run, request, "earlier/*/job.tar")}};
   std::size_t number = 0;
@@ -213,8 +207,6 @@ Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest&
   std::vector<std::string> stages;
   for (std::size_t level = 1; level <= run.graph.LevelCount(); ++level)
     stages.push_back(fmt::format("level-{}", level));
-  std::vector<std::string> tags;
-  for (const std::string& label : request.labels) tags.push_back(ci::Quoted(label));
   std::string text = ci::Fill(
       Template("gitlab"),
       {{"command",
@@ -225,7 +217,7 @@ Result<std::vector<HostedFile>> GitlabFiles(const Run& run, const HostedRequest&
        {"stages", Join(stages, ", ")},
        {"image",
         fmt::format("image: {}\n", request.image.empty() ? "$PTPKG_IMAGE" : ci::Quoted(request.image))},
-       {"tags", tags.empty() ? "" : fmt::format("tags: [{}]\n", Join(tags, ", "))},
+       {"tags", ci::GitlabTags(request.labels)},
        {"jobs", GitlabJobs(run, request)}});
   PTPKG_CHECK(CheckSize("the file has", text.size(), ci::kGitlabFileBytes, "GitLab"));
   return std::vector<HostedFile>{{.name = "gitlab/child.yml", .text = std::move(text)}};

@@ -50,8 +50,8 @@ struct VariableRules {
 };
 
 struct VariableTable {
-  std::string recipe = "recipe.yaml";
-  std::string include;  ///< Another table, for the variables that this one does not name; "": none.
+  std::optional<std::string> recipe = {};
+  std::optional<std::string> include = {};  ///< Another table, for the variables that this one does not name.
   std::vector<std::string> variants = {};
   std::vector<VariableRules> variables = {};
 };
@@ -219,10 +219,7 @@ class EnvironmentReader {
       if (!value.empty()) PTPKG_CHECK(Take(name, value));
     }
     if (choices_.lines.empty()) choices_.lines.emplace_back("--from-env: none of its variables is set");
-    std::vector<AbsPath>& files = choices_.variant_files;
-    for (const AbsPath& file : request_.variant_files) {
-      if (std::ranges::find(files, file) == files.end()) files.push_back(file);
-    }
+    for (const AbsPath& file : request_.variant_files) AddFile(file);
     return std::move(choices_);
   }
 
@@ -238,8 +235,9 @@ class EnvironmentReader {
     PTPKG_TRY(const bool there, Exists(env_.fs, file));
     if (!there) return Ok();
     PTPKG_TRY(VariableTable table, ReadTable(file));
-    if (!is_directory && recipe.Name() != table.recipe) return Ok();
-    PTPKG_TRY(choices_.recipes.back(), AbsPath::Resolve(folder, table.recipe));
+    const std::string name = table.recipe.value_or("recipe.yaml");
+    if (!is_directory && recipe.Name() != name) return Ok();
+    PTPKG_TRY(choices_.recipes.back(), AbsPath::Resolve(folder, name));
     ++with_table_;
     // Several recipes of one directory share its table. Tables of two directories could read one variable in
     // two ways.
@@ -251,9 +249,9 @@ class EnvironmentReader {
     }
     folder_ = folder;
     PTPKG_CHECK(AddFiles(table.variants));
-    const std::string include = table.include;
+    const std::optional<std::string> include = table.include;
     tables_.push_back(std::move(table));
-    return include.empty() ? Ok() : Include(folder, include);
+    return include ? Include(folder, *include) : Ok();
   }
 
   Result<VariableTable> ReadTable(const AbsPath& file) {
@@ -266,7 +264,7 @@ class EnvironmentReader {
   Result<void> Include(const AbsPath& folder, const std::string& name) {
     PTPKG_TRY(const AbsPath file, AbsPath::Resolve(folder, name));
     PTPKG_TRY(VariableTable table, ReadTable(file));
-    if (!table.include.empty() || !table.variants.empty()) {
+    if (table.recipe || table.include || !table.variants.empty()) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' is included, so it has 'variables' only", file.str()))
           .WithHint(fmt::format("move the rest to '{}'", (folder / kTableName).str()));
@@ -276,11 +274,15 @@ class EnvironmentReader {
   }
 
   /// Later files win, so one that is named again moves to the end.
+  void AddFile(const AbsPath& file) {
+    std::erase(choices_.variant_files, file);
+    choices_.variant_files.push_back(file);
+  }
+
   Result<void> AddFiles(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       PTPKG_TRY(const AbsPath file, AbsPath::Resolve(folder_.value_or(env_.cwd), name));
-      std::erase(choices_.variant_files, file);
-      choices_.variant_files.push_back(file);
+      AddFile(file);
     }
     return Ok();
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "cli/verbs/verbs.h"
 #include "pipeline/bench/bench.h"
@@ -25,6 +27,7 @@ struct BenchFlags {
   // The parser has no optional number, so 0 MHz stands for a missing one.
   std::uint64_t gpu_mhz = 0;  ///< 0: not given.
   bool restore = false;
+  std::set<std::string> counts;  ///< Of --rounds and --warmup, those that the line has.
 };
 
 Json KnobsToJson(const std::vector<pipeline::Knob>& knobs) {
@@ -116,11 +119,10 @@ Result<void> ReadWords(BenchFlags& flags) {
         .WithHint("ptpkg bench -- COMMAND --- COMMAND");
   }
   // ptpkg refuses an option without effect: people would trust times that are not steady.
-  const pipeline::BenchRequest defaults;
-  const bool has_counts = flags.request.rounds != defaults.rounds || flags.request.warmup != defaults.warmup;
-  if (flags.restore && (flags.request.stabilize || flags.request.cpus || has_counts || !commands.empty()))
+  if (flags.restore &&
+      (flags.request.stabilize || flags.request.cpus || !flags.counts.empty() || !commands.empty()))
     return Error(ErrorCode::kUsage, "--restore runs no command").WithHint("ptpkg bench --restore");
-  if (commands.empty() && has_counts) {
+  if (commands.empty() && !flags.counts.empty()) {
     return Error(ErrorCode::kUsage, "--rounds and --warmup count runs of a command, but none is given")
         .WithHint("ptpkg bench --rounds 20 -- COMMAND");
   }
@@ -176,12 +178,14 @@ Verb BenchVerb() {
                    .value = "NUMBER",
                    .help = "Run each command this often, 4 to 100 times",
                    .target = Number{.value = &request.rounds, .least = 4, .most = 100},
-                   .default_text = "10"},
+                   .default_text = "10",
+                   .given = &flags->counts},
                   {.names = "--warmup",
                    .value = "NUMBER",
                    .help = "Run this many rounds first that don't count",
                    .target = Number{.value = &request.warmup, .most = 100},
-                   .default_text = "1"},
+                   .default_text = "1",
+                   .given = &flags->counts},
                   {.names = "--cpus",
                    .value = "LIST",
                    .help = "Run on these CPUs, such as 2,4-7",

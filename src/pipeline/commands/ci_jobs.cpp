@@ -119,7 +119,8 @@ Result<JobWithRules> JobOf(const CiInputs& inputs, const CiRecipe& recipe, const
               .title = recipe.name,
               .arguments = {recipe.word},
               .image = TextForAll(request.images),
-              .labels = LabelsOf(TextForAll(request.runners))};
+              .labels = {}};
+  PTPKG_TRY(job.labels, ParseLabels(TextForAll(request.runners)));
   job.arguments.insert(job.arguments.end(), inputs.common.begin(), inputs.common.end());
   PTPKG_CHECK(AddSelection(inputs, group, job));
   PTPKG_CHECK(AddSources(inputs, recipe, group, job.arguments));
@@ -131,7 +132,7 @@ Result<JobWithRules> JobOf(const CiInputs& inputs, const CiRecipe& recipe, const
   }
   for (const CiRule& rule : request.runners) {
     if (!Fits(rule, recipe, group)) continue;
-    job.labels = LabelsOf(rule.text);
+    PTPKG_TRY(job.labels, ParseLabels(rule.text));
     rules.push_back(&rule);
   }
   return JobWithRules{.job = std::move(job), .rules = std::move(rules)};
@@ -211,8 +212,12 @@ std::string TextForAll(const std::vector<CiRule>& rules) {
   return text;
 }
 
-std::vector<std::string> LabelsOf(const std::string& text) {
-  return text.empty() ? std::vector<std::string>() : Split(text, ',');
+Result<std::vector<std::string>> ParseLabels(const std::string& text) {
+  if (text.empty()) return std::vector<std::string>();
+  std::vector<std::string> labels = Split(text, ',');
+  if (std::ranges::find(labels, "") == labels.end()) return labels;
+  return Error(ErrorCode::kUsage, fmt::format("--runner '{}' has an empty label", text))
+      .WithHint("separate labels with single commas: --runner self-hosted,gpu");
 }
 
 std::string IdText(std::string_view text) {

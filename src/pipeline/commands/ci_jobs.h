@@ -51,8 +51,8 @@ Result<std::string> SourceWord(Env& env, const AbsPath& root, const std::string&
 /// The text of the last rule for all jobs; "": none.
 std::string TextForAll(const std::vector<CiRule>& rules);
 
-/// The labels that the text of a rule lists.
-std::vector<std::string> LabelsOf(const std::string& text);
+/// "self-hosted,gpu" → its labels; "" → none. Errors: kUsage for an empty label.
+Result<std::vector<std::string>> ParseLabels(const std::string& text);
 
 /// `text` with '_' for all but letters, digits, '.', '_' and '-'.
 std::string IdText(std::string_view text);

@@ -194,7 +194,7 @@ Result<PlannedCi> PlanCi(Env& env, const CiRequest& request, const AbsPath& root
   workflow.timeout_minutes = request.timeout_minutes;
   workflow.cache_size = request.cache_size;
   workflow.image = TextForAll(request.images);
-  workflow.labels = LabelsOf(TextForAll(request.runners));
+  PTPKG_TRY(workflow.labels, ParseLabels(TextForAll(request.runners)));
   std::vector<std::string> target;
   if (request.to) {
     PTPKG_TRY(workflow.publication, PublicationOf(env, request, *request.to));

@@ -115,7 +115,7 @@ Result<void> LookAtRepository(const CloneGit& git, const std::string& path, cons
   if (!has_index || (changes.staged.empty() && !changes.unstaged.empty())) {
     PTPKG_TRY(files, UserFiles(git, repository, changes.unstaged));
     if (files.empty()) {
-      clone.unfinished.push_back({.folder = folder, .commit = target});
+      if (!target.empty()) clone.unfinished.push_back({.folder = folder, .commit = target});
       if (!path.empty()) clone.unready.push_back(path);
     }
   }

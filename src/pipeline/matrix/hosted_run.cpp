@@ -88,7 +88,8 @@ Result<std::string> PlaceOf(const char* option, const AbsPath& place, const AbsP
 Result<std::vector<matrix::HostedFile>> CiFiles(Env& env, const MatrixRequest& request,
                                                 const matrix::Run& run) {
   PTPKG_TRY(const AbsPath root, RepositoryOf(env, request.build.recipes.front()));
-  matrix::HostedRequest hosted{.image = request.image, .labels = request.labels};
+  matrix::HostedRequest hosted{.image = request.image};
+  PTPKG_TRY(hosted.labels, ParseLabels(Join(request.labels, ",")));
   PTPKG_TRY(hosted.arguments, PlanArguments(env, request, root));
   if (request.engine == "github") return matrix::GithubFiles(run, hosted);
   PTPKG_TRY(hosted.run, PlaceOf("--run", run.folder, root));

@@ -263,6 +263,11 @@ Result<MatrixOutcome> MatrixStatus(Env& env, const RunRequest& request) {
   MatrixOutcome outcome;
   PTPKG_TRY(outcome.run, matrix::OpenRun(env, request.run, request.version));
   PTPKG_TRY(outcome.status, StatusOf(env, outcome.run));
+  const bool has_begun = outcome.status.Count(matrix::JobState::kWaiting) < outcome.status.jobs.size();
+  if (IsCi(outcome.run.settings.engine) && !has_begun) {
+    env.reporter.Note(fmt::format("jobs of {} record what they did in their own copies of '{}', not here",
+                                  outcome.run.settings.engine, outcome.run.folder.str()));
+  }
   return outcome;
 }
 

@@ -26,7 +26,7 @@ struct MatrixRequest {
   std::vector<std::string> engine_options = {};  ///< Slurm: further options of sbatch.
   std::string image = {};   ///< Kubernetes, and hosted CI: image of the jobs, with its digest.
   std::string volume = {};  ///< Kubernetes: "CLAIM:PATH", the volume that holds run, cache and output.
-  std::vector<std::string> labels = {};  ///< Hosted CI: labels of the runners.
+  std::vector<std::string> labels = {};  ///< Hosted CI: lists of the runners' labels, separated by commas.
   /// NAME and VALUE of each --source, from which build.sources was made.
   std::vector<std::pair<std::string, std::string>> sources = {};
   bool dry_run = false;  ///< Plan and check, but start and write nothing.

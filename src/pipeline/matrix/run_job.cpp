@@ -226,6 +226,7 @@ std::optional<Error> FailureOf(Env& env, const Result<JobOutcome>& outcome,
   if (!failure) return failure;
   const Result<void> kept = keeper.Check();
   if (!kept) return kept.error();
+  if (env.Variable("SLURM_JOB_ID").empty()) return failure;
   const Result<void> slept = SleepUnlessCancelled(env.clock, kSignal, env.cancel);
   return slept ? failure : slept.error();
 }

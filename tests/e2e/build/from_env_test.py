@@ -171,9 +171,10 @@ class FromEnv(harness.Case):
                 said = self.render(self.toy(table=text), exit_code=3, A="1")
                 self.assertIn(why, said)
                 self.assertIn("from_env.yaml:1:", said)
-        (self.scratch / "toy/more.yaml").write_text("variants: [v.yaml]\nvariables: {A: [{jobs: 1}]}\n")
-        self.assertIn("more.yaml' is included, so it has 'variables' only",
-                      self.render(self.toy(table="include: more.yaml\nvariables: {B: [{jobs: 1}]}"), exit_code=3, A="1"))
+        for key in ("variants: [v.yaml]", "recipe: other.yaml", "include: third.yaml"):
+            (self.scratch / "toy/more.yaml").write_text(f"{key}\nvariables: {{A: [{{jobs: 1}}]}}\n")
+            self.assertIn("more.yaml' is included, so it has 'variables' only",
+                          self.render(self.toy(table="include: more.yaml\nvariables: {B: [{jobs: 1}]}"), exit_code=3, A="1"))
         self.render(self.toy(table="include: none.yaml\nvariables: {B: [{jobs: 1}]}"), exit_code=4, A="1")
         self.assertIn("'deb' is not a package format", self.render(self.toy(table="variables: {A: [{format: deb}]}"), exit_code=3, A="1"))
 
@@ -195,6 +196,12 @@ class FromEnv(harness.Case):
                           PACKAGE_TYPE="conda", MAX_JOBS="3").stderr
         self.assertIn("PACKAGE_TYPE=conda: not used, because --format is given\n", said)
         self.assertIn("MAX_JOBS=3: not used, because --jobs is given\n", said)
+        folder = self.toy(table="variants: [on.yaml, off.yaml]\n" + TABLE)
+        for value in ("on", "off"):
+            (folder / f"{value}.yaml").write_text(f'mkl: ["{value}"]\n')
+        self.assertEqual([one["mkl"] for one in self.variants(folder, USE_TOY="1")], ["off"])
+        self.assertEqual([one["mkl"] for one in self.variants(folder, "--variants", folder / "on.yaml", USE_TOY="1")], ["on"])
+        self.toy()
         self.assertIn("no variant has the value 'off' of 'mkl'",
                       self.render(self.scratch / "toy", "--select", "mkl=off", USE_MKL="1", exit_code=2))
 

@@ -104,6 +104,15 @@ class Clones(Case):
         self.assertIn("toy: tag v1.0\n  from ", said)
         self.assertIn(": 0 new commits, 2 files changed; submodules: 'third_party/lib'\n", said)
 
+    def test_an_update_of_a_clone_without_files(self):
+        """`git clone --no-checkout` of a user, made before the server had the version."""
+        self.git(self.scratch, "clone", "-q", "--no-checkout", self.toy, self.clone)
+        self.new_version()
+        one = self.one("status", exit_code=1)
+        self.assertEqual((one["as_wanted"], one["edited"]), (False, []))
+        self.assertTrue(self.one("update")["as_wanted"])
+        self.assertEqual((self.clone / "third_party/lib/a.txt").read_text(), "2")
+
     def test_an_interrupted_update_goes_on(self):
         self.source("clone")
         self.new_version()

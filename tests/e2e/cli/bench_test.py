@@ -166,8 +166,8 @@ class Bench(harness.Case):
 
     def test_wrong_lines(self):
         for arguments, message in ((["--restore", "--", "true"], "--restore runs no command"),
-                                   (["--restore", "--rounds", 20], "--restore runs no command"),
-                                   (["--rounds", 20], "--rounds and --warmup count runs of a command"),
+                                   (["--restore", "--rounds", 10], "--restore runs no command"),
+                                   (["--rounds", 10], "--rounds and --warmup count runs of a command"),
                                    (["--stabilize"], "but none is given"),
                                    (["--", "a", "---"], "'---' separates two commands"),
                                    (["--", "a", "---", "b", "---", "c"], "'---' separates two commands"),

@@ -247,13 +247,16 @@ class Matrix(harness.Case):
             with self.subTest(option):
                 self.assertIn(option, self.matrix(base, "--on", "github", "--run", "refused", f"{option}={value}", exit_code=2).stderr)
         flags = ["=".join((option, *value)) for option, value in carried.items()]
-        self.matrix("base", *flags, "--on", "github", "--run", "run", "--image", "i@sha256:0", "--runner", "big")
+        self.matrix("base", *flags, "--on", "github", "--run", "run", "--image", "i@sha256:0", "--runner", "big,gpu")
         text = (self.scratch / "run/github/matrix.yml").read_text()
         words = json.loads(re.search("PTPKG_ARGUMENTS: (.*)", text)[1]).split("\n")
         self.assertEqual({word.partition("=")[0] for word in words} - {"base"}, set(carried))
         self.assertIn("--python-exe=python3:./base/python", words)
         self.assertIn("--cuda-home=./base/cuda", words)
-        self.assertIn("--image=i@sha256:0 --runner=big", text.splitlines()[0])
+        self.assertIn("--image=i@sha256:0 --runner=big --runner=gpu", text.splitlines()[0])
+        self.assertIn('runs-on: ["big", "gpu"]\n', text)
+        self.assertIn("has an empty label", self.matrix("base", "--on", "github", "--run", "empty", "--runner", "big,,gpu", exit_code=2).stderr)
+        self.assertIn("jobs of github record what they did in their own copies of 'run'", self.matrix("status", "run").stderr)
         # The workflow's plan, in a checkout on another machine, is the one of this command line.
         checkout = self.scratch / "machine/source"
         shutil.copytree(base, checkout / "base")
