@@ -164,13 +164,18 @@ def descendants(pid):
     return found[1:]
 
 
-def kill_all(process):
-    """The process and all below it, at once, as in a power cut."""
-    for pid in [process.pid, *descendants(process.pid)]:
+def signal_each(pids, number):
+    """Sends the signal to those that still exist: one that goes on can end the others."""
+    for pid in pids:
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
         except ProcessLookupError:
             pass
+
+
+def kill_all(process):
+    """The process and all below it, at once, as in a power cut."""
+    signal_each([process.pid, *descendants(process.pid)], signal.SIGKILL)
 
 
 class Case(unittest.TestCase):

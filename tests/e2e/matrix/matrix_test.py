@@ -134,13 +134,11 @@ class Matrix(harness.Case):
         first = self.start("run-node", "run", "base-1-0")
         self.wait_for(started.exists)
         tree = [first.pid, *harness.descendants(first.pid)]
-        for pid in tree:
-            os.kill(pid, signal.SIGSTOP)
+        harness.signal_each(tree, signal.SIGSTOP)
         second = self.start("run-node", "run", "base-1-0")
         attempts = self.scratch / "run/jobs/base-1-0/attempts"
         self.wait_for(lambda: (attempts / "1/end.json").exists())
-        for pid in tree:
-            os.kill(pid, signal.SIGCONT)
+        harness.signal_each(tree, signal.SIGCONT)
         self.assertEqual(first.wait(), 7)
         go.touch()
         self.assertEqual(second.wait(), 0)
