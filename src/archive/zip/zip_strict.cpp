@@ -75,10 +75,13 @@ struct DescriptorForm {
 class ProblemList {
  public:
   void AddProblem(std::string text, Consumers refused_by) {
-    Add({.text = std::move(text), .splits_readers = false, .refused_by = refused_by});
+    Add({.text = std::move(text), .refused_by = refused_by});
   }
   void AddMember(const std::string& name, std::string_view why, Consumers refused_by) {
     AddProblem(OfMember(name, why), refused_by);
+  }
+  void AddDescriptor(const std::string& name) {
+    Add({.text = OfMember(name, "has a data descriptor"), .refused_by = kPypiOnly, .hides_length = true});
   }
   /// Adds a problem for which readers see different members or contents.
   void AddSplit(std::string text) {
@@ -94,11 +97,12 @@ class ProblemList {
   }
   void Add(ZipProblem problem) {
     // Many harmless ones must not hide the first of a worse kind.
-    const bool is_listed =
-        problems_.size() < kMaxProblems ||
-        std::none_of(problems_.begin(), problems_.end(), [&](const ZipProblem& listed) {
-          return listed.splits_readers == problem.splits_readers && listed.refused_by == problem.refused_by;
-        });
+    const bool is_listed = problems_.size() < kMaxProblems ||
+                           std::none_of(problems_.begin(), problems_.end(), [&](const ZipProblem& listed) {
+                             return listed.splits_readers == problem.splits_readers &&
+                                    listed.refused_by == problem.refused_by &&
+                                    listed.hides_length == problem.hides_length;
+                           });
     if (is_listed) problems_.push_back(std::move(problem));
   }
 
@@ -238,8 +242,7 @@ void CheckLocalZip64(const LocalRecord& local, ProblemList& problems) {
 /// Checks a local header by itself.
 void CheckLocal(const LocalRecord& local, ProblemList& problems) {
   CheckName(local.name, "local", problems);
-  if ((local.flags & zip::kFlagDescriptor) != 0)
-    problems.AddMember(local.name, "has a data descriptor", kPypiOnly);
+  if ((local.flags & zip::kFlagDescriptor) != 0) problems.AddDescriptor(local.name);
   if ((local.flags & zip::kFlagEncrypted) != 0) problems.AddMember(local.name, "is encrypted", kAllConsumers);
   if (local.method != kStored && local.method != kDeflate) {
     problems.AddMember(local.name,
@@ -283,6 +286,9 @@ void Compare(const LocalRecord& local, std::uint64_t offset, const CentralRecord
     if (local.crc32 != central.crc32) differs("CRC");
   }
   if (local.method != central.method) differs("compression method");
+  if (((local.flags ^ central.flags) & zip::kFlagDescriptor) != 0) {
+    problems.AddMember(local.name, "has a data descriptor by one of its two headers only", kUvOnly);
+  }
   if (offset != central.offset)
     problems.AddMemberSplit(local.name, "is not where the central directory says");
 }

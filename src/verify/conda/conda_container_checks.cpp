@@ -136,10 +136,13 @@ void CheckCondaMembers(const std::vector<CondaMember>& members, std::vector<Find
 }
 
 Result<void> CheckCondaZip(Env& env, const AbsPath& package, std::vector<Finding>& findings) {
-  // Objections of wheel indexes alone are unusual here.
-  return CheckZipContainer(
-      env, package, {.id = "conda-zip-strict", .fix = kPackAgain, .where_readers_agree = Severity::kWarning},
-      findings);
+  // Objections of wheel indexes alone are unusual here. rattler streams a package that is a file.
+  return CheckZipContainer(env, package,
+                           {.id = "conda-zip-strict",
+                            .fix = kPackAgain,
+                            .where_readers_agree = Severity::kWarning,
+                            .is_streamed = true},
+                           findings);
 }
 
 }  // namespace ptpkg::verify

@@ -26,6 +26,7 @@ struct ContainerRule {
   Severity where_readers_agree = Severity::kError;
   /// The readers whose refusal makes it an error, else a warning; nullopt: where_readers_agree.
   std::optional<Consumers> targets = {};
+  bool is_streamed = false;  ///< A member without its length in front is an error.
 };
 
 /// Appends a finding by `rule` for each problem of `zip`. Errors: any from reading.

@@ -4,7 +4,9 @@ MUTATIONS: name → (kinds of package that it fits, function of a package that c
 runs every KIND at least once.
 """
 import bz2
+import io
 import json
+import zipfile
 
 from conda_bytes import BLOCK, PLACEHOLDER, Member, pax_record
 
@@ -345,6 +347,29 @@ ZIPS = {
     "twice": lambda data: data + data, "half": lambda data: data[:len(data) // 2]}
 
 
+class Stream(io.RawIOBase):
+    """A file that cannot be sought in: zipfile then writes descriptors behind the members."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = b""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.written += bytes(data)
+        return len(data)
+
+
+def with_descriptors(data):
+    stream = Stream()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(stream, "w") as target:
+        for info in source.infolist():
+            target.writestr(zipfile.ZipInfo(info.filename), source.read(info))
+    return stream.written
+
+
 def empty_payload(package, tar):
     """A package without files; in a .conda, the payload is `tar`."""
     package.payload = []
@@ -359,6 +384,7 @@ def container_mutations():
     for label, tar in {"no block": b"", "zeros": b"\0" * 100, "text": b"x" * 100, "one end block": b"\0" * BLOCK, "cut end block": b"\0" * (BLOCK + 100)}.items():
         mutation(f"tar of payload/{label}", lambda p, t=tar: empty_payload(p, t))
         mutation(f"tar of info/{label}", lambda p, t=tar: p.tars.update({"info": t, "": t}))
+    mutation("container/descriptors", lambda p: setattr(p, "outer", lambda data: with_descriptors(data) if p.extension == ".conda" else data))
     mutation("container/two streams", lambda p: setattr(p, "outer", lambda data: data + bz2.compress(b"x") if p.extension == ".tar.bz2" else data))
     mutation("container/two streams cut", lambda p: setattr(
         p, "outer", lambda data: (lambda plain: bz2.compress(plain[:1024]) + bz2.compress(plain[1024:]))(bz2.decompress(data)) if p.extension == ".tar.bz2" else data))

@@ -23,6 +23,7 @@ class Member:
     content: bytes = b""
     method: int = 0
     flags: int = 0
+    central_flags: int | None = None
     version: int = 20
     mode: int = 0o100644
     packed: bytes | None = None
@@ -91,8 +92,8 @@ def zip_bytes(members, shape=None):
             body += name + member.local_extra + data + member.after
         if member.in_central:
             count += 1
-            central += struct.pack("<IHHHHIIIIHHHHHII", 0x02014B50, 0x0314, member.version, member.flags,
-                                   member.method, 0x210000, crc, stored, size, len(member.name), len(member.extra),
+            central += struct.pack("<IHHHHIIIIHHHHHII", 0x02014B50, 0x0314, member.version,
+                                   first(member.central_flags, member.flags), member.method, 0x210000, crc, stored, size, len(member.name), len(member.extra),
                                    len(member.comment), 0, 0, member.mode << 16, offset)
             central += member.name + member.extra + member.comment
     body += shape.before_directory

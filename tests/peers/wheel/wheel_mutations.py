@@ -110,7 +110,8 @@ def local_against_central(rng):
                          {"local_packed_size": 0}, {"local_name": b"toy/evil"}, {"local_name": b"TOY/data"}, {"local_name": b""},
                          {"crc": 7}, {"crc": 0}, {"size": 31}, {"size": 33}, {"size": 0}, {"packed_size": 31}, {"packed_size": 33},
                          {"offset": 0}, {"offset": 1}, {"offset": 5}, {"size": MAX32}, {"local_size": MAX32}, {"packed_size": MAX32},
-                         {"offset": MAX32}])
+                         {"offset": MAX32}, {"central_flags": UTF8 | 8},
+                         {"flags": UTF8 | 8, "central_flags": UTF8, "after": descriptor(DATA, len(DATA))}])
     return f"{method} {change}", with_first(method=method, **change), NAME
 
 

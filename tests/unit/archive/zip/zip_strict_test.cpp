@@ -264,6 +264,7 @@ TEST(StrictZipProblems, SaysWhoRefuses) {
   constexpr Consumers kUv = {.uv = true};
   EXPECT_EQ(refused({.name = "a", .comment = "c"}), kPypi);
   EXPECT_EQ(refused(Described(Descriptor(true, false, CrcOf("text")))), kPypi);
+  EXPECT_EQ(refused({.name = "a", .central_flags = 8}), kUv);
   EXPECT_EQ(refused({.name = "a", .content = "x", .method = 12}), (Consumers{.pypi = true, .uv = true}));
   EXPECT_EQ(refused({.name = "a", .content = "x", .method = 93}),
             (Consumers{.pypi = true, .pip = true, .installer = true}));
