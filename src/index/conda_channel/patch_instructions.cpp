@@ -203,6 +203,36 @@ Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder) {
   return PatchInstructions::Parse(text, fmt::format("'{}'", path.str()));
 }
 
+Result<void> CheckPatches(Env& env, const AbsPath& root, const std::vector<NewPackage>& packages) {
+  PTPKG_TRY(const bool there, Exists(env.fs, root));
+  if (!there) return Ok();
+  PTPKG_TRY(const std::vector<std::string> subdirs, env.fs.ListDir(root));
+  for (const std::string& subdir : subdirs) {
+    const AbsPath folder = root / subdir;
+    const bool has_patch = conda::IsSubdir(subdir) && env.fs.Stat(folder / kPatchFile).has_value();
+    if (!has_patch) continue;
+    PTPKG_TRY(const PatchInstructions patch, ReadPatchOf(env, folder));
+    const Result<std::string> cache = ReadFile(env.fs, RecordCachePath(folder));
+    CondaRecords records = cache ? ParseRecordCache(*cache) : CondaRecords();
+    for (const NewPackage& package : packages) {
+      if (package.subdir != subdir) continue;
+      PTPKG_TRY(records[std::string(package.file.Name())],
+                ReadCondaRecord(env, package.file, subdir, package.digests));
+    }
+    PTPKG_CHECK(PatchRecords(patch, fmt::format("'{}'", (folder / kPatchFile).str()), records));
+  }
+  return Ok();
+}
+
+void WarnOfHidden(Env& env, const std::set<std::string>& hidden, const std::vector<std::string>& packages) {
+  for (const std::string& package : packages) {
+    if (!hidden.contains(package)) continue;
+    const std::size_t slash = package.find('/');
+    env.reporter.Warn(fmt::format("clients cannot install '{}': {}/{} of the channel removes or revokes it",
+                                  package.substr(slash + 1), package.substr(0, slash), kPatchFile));
+  }
+}
+
 Result<PatchTexts> ReadPatchSource(Env& env, const AbsPath& source, const AbsPath& scratch) {
   PatchTexts texts;
   PTPKG_TRY(const FileStat stat, env.fs.Stat(source));

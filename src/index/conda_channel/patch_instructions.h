@@ -66,6 +66,21 @@ Result<RemovedPackages> PatchRecords(const PatchInstructions& patch, std::string
 /// Errors: any from Parse, kIo.
 Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder);
 
+/// A package that a channel is about to get.
+struct NewPackage {
+  AbsPath file;  ///< Where it is now, under its name in the channel.
+  std::string subdir;
+  Digests digests;
+};
+
+/// Refuses what would end IndexConda once `packages` are in the channel `root`: reads the instructions of
+/// each subdir, and applies them to its rows. A channel that does not exist has none. Errors: kInvalidInput;
+/// any from ReadPatchOf and ReadCondaRecord.
+Result<void> CheckPatches(Env& env, const AbsPath& root, const std::vector<NewPackage>& packages);
+
+/// `hidden`: IndexSummary::hidden. `packages`: those just published, as "linux-64/toy-1.0-0.conda".
+void WarnOfHidden(Env& env, const std::set<std::string>& hidden, const std::vector<std::string>& packages);
+
 struct PatchText {
   std::string text = {};
   std::string where = {};  ///< Its place, quoted, for messages.

@@ -16,6 +16,7 @@
 
 #include "conda/info/package_info.h"
 #include "conda/info/paths_json.h"
+#include "index/conda_channel/patch_instructions.h"
 #include "index/index.h"
 #include "model/finding_json.h"
 #include "pipeline/edit_wheel/wheel_form.h"
@@ -138,6 +139,14 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   return NodeResult{.value = {{"reports", reports}}};
 }
 
+Result<Digests> DigestsOf(const ArtifactRecord& record) {
+  Digests digests;
+  digests.size_bytes = record.size_bytes;
+  PTPKG_TRY(digests.sha256, Sha256::FromHex(record.sha256));
+  PTPKG_TRY(digests.md5, Md5::FromHex(record.md5));
+  return digests;
+}
+
 /// All artifacts of a variant get their names, or none does.
 Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
   PTPKG_TRY(const AbsPath root, run.Place("output"));
@@ -161,6 +170,18 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
       items.push_back(std::move(item));
     }
   }
+  std::vector<index::NewPackage> packages;
+  for (const publish::PublishItem& item : items) {
+    const auto format = ParseArtifactFormat(item.record.format);
+    if (!format || (*format != ArtifactFormat::kConda && *format != ArtifactFormat::kTarBz2)) continue;
+    PTPKG_TRY(const Digests digests, DigestsOf(item.record));
+    packages.push_back({.file = item.file,
+                        .subdir = std::string((root / item.record.path).Parent().Name()),
+                        .digests = digests});
+  }
+  // A bad patch would end the run between the artifacts and their index.
+  PTPKG_CHECK(index::CheckPatches(env, output.CondaRoot(), packages),
+              fmt::format("while publishing '{}'", run.subject()));
   // Lets a later run tell a complete publication from a part of one.
   for (publish::PublishItem& item : items) item.record.publication_size = items.size();
   PTPKG_CHECK(output.Publish(items, run.Has("force") ? publish::ForeignFilePolicy::kReplace
@@ -188,11 +209,8 @@ Result<std::vector<Artifact>> KnownArtifacts(const NodeRun& run, const AbsPath& 
     for (const ArtifactRecord& record : packed.artifacts) {
       const auto format = ParseArtifactFormat(record.format);
       if (!format) continue;
-      Artifact artifact{.format = *format, .path = root / record.path, .digests = {}};
-      PTPKG_TRY(artifact.digests.sha256, Sha256::FromHex(record.sha256));
-      PTPKG_TRY(artifact.digests.md5, Md5::FromHex(record.md5));
-      artifact.digests.size_bytes = record.size_bytes;
-      known.push_back(std::move(artifact));
+      PTPKG_TRY(const Digests digests, DigestsOf(record));
+      known.push_back({.format = *format, .path = root / record.path, .digests = digests});
     }
   }
   return known;
@@ -204,6 +222,10 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
   PTPKG_TRY(const std::vector<Artifact> known, KnownArtifacts(run, root));
   Task task(env.reporter, {.stage = "index", .subject = run.subject()});
   PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot(), {.known = known}));
+  std::vector<std::string> packages;
+  for (const Artifact& artifact : known)
+    packages.push_back(fmt::format("{}/{}", artifact.path.Parent().Name(), artifact.path.Name()));
+  index::WarnOfHidden(env, conda.hidden, packages);
   PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot(), {.known = known}));
   const std::size_t written = conda.written.size() + wheels.written.size();
   Json left_out = Json::array();

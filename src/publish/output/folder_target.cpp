@@ -53,19 +53,13 @@ Result<std::set<std::string>> WriteIndexes(Env& env, const OutputFolder& output,
     return fmt::format("the files are published; complete the index with: ptpkg index {}",
                        ShellQuote({folder.str()}));
   };
-  PTPKG_TRY(index::IndexSummary conda, index::IndexConda(env, output.CondaRoot()), frame(output.CondaRoot()));
+  // Both, so that the failure of one leaves no file of the other without its row.
+  Result<index::IndexSummary> conda = index::IndexConda(env, output.CondaRoot());
   PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot()),
             frame(output.WheelRoot()));
-  task.Done(fmt::format("{} packages, {} wheels", conda.packages, wheels.packages));
-  return std::move(conda.hidden);
-}
-
-void WarnOfHidden(Env& env, const std::vector<Upload>& uploads, const std::set<std::string>& hidden) {
-  for (const Upload& upload : uploads) {
-    if (!upload.conda || !hidden.contains(upload.conda->subdir + "/" + upload.Name())) continue;
-    env.reporter.Warn(fmt::format("clients cannot install '{}': {}/{} of the channel removes or revokes it",
-                                  upload.Name(), upload.conda->subdir, index::kPatchFile));
-  }
+  if (!conda) return std::move(conda).error().WithContext(frame(output.CondaRoot()));
+  task.Done(fmt::format("{} packages, {} wheels", conda->packages, wheels.packages));
+  return std::move(conda->hidden);
 }
 
 /// Sends to `root`, which becomes or is `shown`.
@@ -104,7 +98,9 @@ Result<std::vector<SendOutcome>> SendInto(Env& env, const AbsPath& root, const A
                 fmt::format("while publishing to '{}'", shown.str()));
   }
   PTPKG_TRY(const std::set<std::string> hidden, WriteIndexes(env, output, root, shown));
-  WarnOfHidden(env, uploads, hidden);
+  std::vector<std::string> packages;
+  for (const Upload& upload : uploads) packages.push_back(upload.ChannelPath());
+  index::WarnOfHidden(env, hidden, packages);
   return outcomes;
 }
 
@@ -140,14 +136,15 @@ Result<void> RequireFolder(Env& env, const AbsPath& folder) {
 Result<void> CheckFolder(Env& env, const AbsPath& root, const std::vector<Upload>& uploads) {
   std::set<AbsPath> folders = {root,          root / "conda", root / "wheels", root / "wheels" / "simple",
                                root / "logs", root / ".ptpkg"};
-  std::set<AbsPath> subdirs;
-  for (const Upload& upload : uploads)
-    (upload.conda ? subdirs : folders).insert((root / PlaceOf(upload)).Parent());
-  folders.insert(subdirs.begin(), subdirs.end());
+  std::vector<index::NewPackage> packages;
+  for (const Upload& upload : uploads) {
+    folders.insert((root / PlaceOf(upload)).Parent());
+    if (upload.conda && upload.beside.empty())
+      packages.push_back({.file = upload.file, .subdir = upload.conda->subdir, .digests = upload.digests});
+  }
   for (const AbsPath& folder : folders) PTPKG_CHECK(RequireFolder(env, folder));
   // A bad patch would end the run between the artifacts and their index.
-  for (const AbsPath& subdir : subdirs) PTPKG_CHECK(index::ReadPatchOf(env, subdir));
-  return Ok();
+  return index::CheckPatches(env, OutputFolder::CondaRootOf(root), packages);
 }
 
 Result<std::vector<SendOutcome>> SendToFolder(Env& env, const AbsPath& root,

@@ -30,6 +30,7 @@ namespace ptpkg::publish {
 namespace {
 
 constexpr int kManifestVersion = 2;
+constexpr std::string_view kReplaced = "replaced-";  // second links, in the staging directory
 
 Error DamagedManifest(const AbsPath& path) {
   return Error(ErrorCode::kCorrupt, fmt::format("'{}' is damaged", path.str()))
@@ -332,7 +333,7 @@ std::vector<OutputFolder::Move> OutputFolder::MovesOf(const Batch& batch) const 
   const auto add = [&](const AbsPath& from, const AbsPath& to, bool goes) {
     moves.push_back({.from = from,
                      .to = to,
-                     .replaced = StagingRoot() / fmt::format("replaced-{}", moves.size()),
+                     .replaced = StagingRoot() / fmt::format("{}{}", kReplaced, moves.size()),
                      .goes = goes});
   };
   for (const PublishItem& item : batch.items)
@@ -448,8 +449,12 @@ Result<void> OutputFolder::CommitMoves(const Batch& batch, std::vector<Move>& mo
   PTPKG_TRY(const std::vector<Move*> due, PendingMoves(batch, moves));
   std::set<AbsPath> folders;
   for (Move* const move : due) {
-    folders.insert(move->to.Parent());
     PTPKG_CHECK(env_->fs.MakeDirs(move->to.Parent()));
+    // A new directory lasts only once its parent is synced, too.
+    for (AbsPath folder = move->to.Parent(); folder.IsWithin(root_); folder = folder.Parent()) {
+      folders.insert(folder);
+      if (folder == root_) break;
+    }
     PTPKG_TRY(const bool there, Exists(env_->fs, move->to));
     PTPKG_TRY(const bool replaced, Exists(env_->fs, move->replaced));
     if (there && !replaced) PTPKG_CHECK(env_->fs.CreateHardLink(move->to, move->replaced));
@@ -504,6 +509,11 @@ Result<void> OutputFolder::CompletePublication() {
     env_->reporter.Warn(fmt::format(
         "removing the damaged '{}': {}; files that it had already published are not in manifest.json",
         JournalPath().str(), batch.error().message()));
+    PTPKG_TRY(const std::vector<std::string> names, env_->fs.ListDir(StagingRoot()), frame);
+    for (const std::string& name : names) {
+      // Else the next publication would take it for the file that it replaces.
+      if (name.starts_with(kReplaced)) PTPKG_CHECK(env_->fs.Remove(StagingRoot() / name), frame);
+    }
     return env_->fs.Remove(JournalPath());
   }
   std::vector<Move> moves = MovesOf(*batch);

@@ -219,6 +219,21 @@ class Folders(publishing.Case):
                     os.umask(before)
                 self.assertEqual((modes(built), modes(sent)), ({mode}, {mode}))
 
+    def test_patch_instructions_of_the_output_folder(self):
+        """A build publishes nothing that its index would then refuse, and tells what clients cannot install."""
+        folder = self.scratch / "dist"
+        recipe = self.recipe(1)
+        bad = folder / "conda/linux-64/patch_instructions.json"
+        bad.parent.mkdir(parents=True)
+        bad.write_text("{}")
+        self.assertIn("patch_instructions_version", self.ptpkg("build", recipe, "--output", folder, exit_code=3).stderr)
+        self.assertEqual(list(folder.rglob("*.conda")), [])
+        bad.unlink()
+        self.ptpkg("build", recipe, "--output", folder)
+        package, = (folder / "conda/noarch").glob("*.conda")
+        (package.parent / "patch_instructions.json").write_text(json.dumps({"patch_instructions_version": 1, "revoke": [package.name]}))
+        self.assertIn(f"clients cannot install '{package.name}'", self.ptpkg("build", recipe, "--output", folder).stderr)
+
     def test_an_output_folder_gives_what_its_manifest_lists(self):
         source, folder = self.made / "first", self.scratch / "channel"
         stray = source / "conda/linux-64/stray-1.0-0.conda"

@@ -111,6 +111,18 @@ TEST(FolderTargetTest, PatchInstructionsAreReadBeforeAndTellWhatTheyHide) {
     fs.AddFile(patch, "{}");
     EXPECT_THAT(CheckFolder(env, root, {*upload}),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("'" + patch + "'")));
+    // What would end the index of any subdir, and what would spoil a row that is about to come.
+    const std::string other = "/dist/conda/noarch/patch_instructions.json";
+    fs.AddFile(patch, Json{{"patch_instructions_version", 1}}.dump());
+    fs.AddFile(other, "{}");
+    EXPECT_THAT(CheckFolder(env, root, {*upload}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("'" + other + "'")));
+    ASSERT_THAT(fs.Remove(AbsPath::Literal(other)), IsOk());
+    fs.AddFile(patch, Json{{"patch_instructions_version", 1},
+                           {"packages.conda", {{kConda, {{"build_number", "x"}}}}}}
+                          .dump());
+    EXPECT_THAT(CheckFolder(env, root, {*upload}),
+                FailsWith(ErrorCode::kInvalidInput, HasSubstr("build_number")));
     fs.AddFile(patch, Json{{"patch_instructions_version", 1}, {list, {kConda}}}.dump());
     ASSERT_THAT(CheckFolder(env, root, {*upload}), IsOk());
     ASSERT_THAT(SendToFolder(env, root, {*upload}, false), IsOk());

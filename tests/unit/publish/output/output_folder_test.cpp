@@ -301,7 +301,10 @@ TEST_F(OutputFolderTest, EveryFileGetsTheModeOfANewOne) {
 TEST_F(InterruptedPublication, ADamagedJournalDoesNotBlockTheFolder) {
   for (const char* text : {"{", R"({"items": [{"from": 1}]})"}) {
     ASSERT_THAT(WriteFile(env_->fs, Journal(), text), IsOk());
+    ASSERT_THAT(WriteFile(env_->fs, root_ / ".ptpkg/replaced-0", "of a publication that nobody knows"),
+                IsOk());
     Open();
+    EXPECT_THAT(Exists(env_->fs, root_ / ".ptpkg/replaced-0"), IsOkAndHolds(false)) << text;
     EXPECT_THAT(env_.reporter.warnings().back(), HasSubstr("damaged")) << text;
     EXPECT_THAT(Exists(env_->fs, Journal()), IsOkAndHolds(false)) << text;
   }
