@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <climits>
@@ -136,6 +137,13 @@ void RememberSecretVariables(const std::map<std::string, std::string>& variables
   }
 }
 
+/// "https://…", and whatever else has a scheme.
+bool IsUrl(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  return scheme != std::string_view::npos && scheme > 0 &&
+         std::ranges::all_of(text.substr(0, scheme), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
 }  // namespace
 
 bool NamesSecret(std::string_view name) {
@@ -219,6 +227,11 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
 bool Context::IsSet(const std::string& name) const { return IsSwitchedOn(env_->variables, name); }
 
 Result<AbsPath> Context::Path(const std::string& text) const {
+  if (IsUrl(text)) {
+    // As it was typed: resolved like a path, it would not be recognized as a URL, and show its password.
+    return Error(ErrorCode::kUsage, fmt::format("'{}' is a URL, where ptpkg takes a path", text))
+        .WithHint("download the file first");
+  }
   auto path = AbsPath::Resolve(env_->cwd, text);
   if (!path) return Error(ErrorCode::kUsage, path.error().message());
   return path;

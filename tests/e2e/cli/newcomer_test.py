@@ -106,6 +106,11 @@ class Newcomer(harness.Case):
             with self.subTest(command):
                 self.assertIn("no' does not exist\n  hint: relative paths begin at",
                               self.said(*command, code=4).replace("no.whl'", "no'"))
+        for command in ("check", "inspect", "conda", "wheel", "repair", "build", "render", "index", "slice", "publish"):
+            with self.subTest(command):
+                said = self.said(command, "https://me:" + "hunter2pass@example.org/x.whl?token=tokval12345")
+                self.assertIn("is a URL, where ptpkg takes a path\n  hint: download the file first", said)
+                self.assertNotRegex(said, "hunter2pass|tokval12345")
         (self.scratch / "file").write_text("")
         folder = self.write()
         for cache, code in ((self.scratch / "file", 3), (self.scratch / "file/deeper", 7)):
