@@ -14,6 +14,7 @@
 #include "publish/auth/credential.h"
 #include "publish/http/exchange.h"
 #include "publish/output/folder_store.h"
+#include "publish/output/output_folder.h"
 #include "publish/s3/aws_profile.h"
 #include "publish/s3/s3_remote.h"
 #include "publish/s3/s3_store.h"
@@ -173,15 +174,17 @@ Result<S3Place> BucketOf(Env& env, const TargetOptions& options, const std::stri
 Result<AbsPath> FolderOf(const TargetOptions& options, const std::string& rest) {
   if (!options.server.empty()) return Wrong(fmt::format("--server cannot be used with {}", options.to));
   constexpr std::string_view kOwnHost = "//localhost/";
-  if (rest.starts_with(kOwnHost)) return AbsPath::Parse(PercentDecode(rest.substr(kOwnHost.size() - 1)));
+  const bool names_host = rest.starts_with(kOwnHost);
   if (rest == kOwnHost.substr(0, kOwnHost.size() - 1))
     return Wrong(fmt::format("{}: not a directory", options.to));
-  if (!rest.starts_with("///")) {
+  if (!names_host && !rest.starts_with("///")) {
     return Error(ErrorCode::kUsage, fmt::format("{}: not file:///DIR", options.to))
         .WithHint(fmt::format("use three slashes: file:///{}",
                               rest.substr(std::min(rest.find_first_not_of('/'), rest.size()))));
   }
-  return AbsPath::Parse(PercentDecode(rest.substr(2)));
+  PTPKG_TRY(AbsPath folder, AbsPath::Parse(PercentDecode(rest.substr(names_host ? kOwnHost.size() - 1 : 2))));
+  PTPKG_CHECK(OutputFolder::RefuseRoot(folder));
+  return folder;
 }
 
 /// `flag`: the option that `rest` comes from.

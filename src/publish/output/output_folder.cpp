@@ -78,7 +78,14 @@ RelPath OutputFolder::PlaceOf(ArtifactFormat format, std::string_view subdir, st
   return RelPath::Literal("conda") / subdir / name;
 }
 
+Result<void> OutputFolder::RefuseRoot(const AbsPath& folder) {
+  if (folder != AbsPath::Literal("/")) return Ok();
+  return Error(ErrorCode::kUsage, "artifacts cannot go into '/' itself")
+      .WithHint("give a directory below it; is a variable in its path empty?");
+}
+
 Result<void> OutputFolder::Prepare() {
+  PTPKG_CHECK(RefuseRoot(root_));
   const std::string frame = fmt::format("while preparing the output directory '{}'", root_.str());
   for (const AbsPath& folder : {CondaRoot(), WheelRoot(), root_ / "logs", StagingRoot()}) {
     PTPKG_CHECK(env_->fs.MakeDirs(folder), frame);

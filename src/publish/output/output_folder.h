@@ -52,9 +52,12 @@ class OutputFolder {
   /// Path for an artifact of this name: "conda/linux-64/x.conda", "wheels/x.whl", "zip/x.zip".
   [[nodiscard]] static RelPath PlaceOf(ArtifactFormat format, std::string_view subdir, std::string_view name);
 
+  /// Errors: kUsage for "/", which is most often a path with an empty variable.
+  static Result<void> RefuseRoot(const AbsPath& folder);
+
   /// Makes the directories, completes a killed publication, and removes leftovers of killed runs. A
   /// publication that cannot be completed, because its files are gone, is rolled back, with a warning.
-  /// Errors: kIo with a hint (permission, full disk), kCancelled.
+  /// Errors: any from RefuseRoot, kIo with a hint (permission, full disk), kCancelled.
   Result<void> Prepare();
   /// Completes a killed publication, if `root` is an output directory with one; writes nothing else. Errors:
   /// any from Open and Prepare.

@@ -65,6 +65,9 @@ TEST_F(TargetTest, RefusesWhatIsNone) {
   EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:"}), FailsWith(ErrorCode::kUsage, ::testing::_));
   EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:a/b/c"}), FailsWith(ErrorCode::kUsage, ::testing::_));
   EXPECT_THAT(MakeTarget(env_, {.to = "anaconda:a/"}), FailsWith(ErrorCode::kUsage, ::testing::_));
+  EXPECT_THAT(MakeTarget(env_, {.to = "file:///"}),
+              FailsWith(ErrorCode::kUsage, HasSubstr("cannot go into '/'")));
+  EXPECT_THAT(MakeTarget(env_, {.to = "file://localhost/"}), FailsWith(ErrorCode::kUsage, HasSubstr("'/'")));
   EXPECT_THAT(MakeTarget(env_, {.to = "file:dist"}), FailsWith(ErrorCode::kUsage, HasSubstr("file:///DIR")));
   EXPECT_THAT(MakeTarget(env_, {.to = "quetz:c"}), FailsWith(ErrorCode::kUsage, HasSubstr("--server")));
 }

@@ -272,6 +272,12 @@ TEST_F(InterruptedPublication, IsCompletedThoughTheCacheIsGone) {
   EXPECT_THAT(env_->fs.ListDir(root_ / ".ptpkg"), IsOkAndHolds(ElementsAre("lock")));
 }
 
+TEST_F(OutputFolderTest, TheRootDirectoryIsNone) {
+  auto output = OutputFolder::Open(env_, AbsPath::Literal("/"));
+  ASSERT_THAT(output, IsOk());
+  EXPECT_THAT(output->Prepare(), FailsWith(ErrorCode::kUsage, HasSubstr("'/'")));
+}
+
 TEST_F(OutputFolderTest, WhereNothingWasInterruptedNothingIsWritten) {
   ASSERT_THAT(OutputFolder::RecoverPublication(env_, root_), IsOk());
   EXPECT_THAT(Exists(env_->fs, root_), IsOkAndHolds(false));
