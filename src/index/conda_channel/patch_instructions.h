@@ -68,7 +68,7 @@ Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder);
 
 /// A package that a channel is about to get.
 struct NewPackage {
-  AbsPath file;  ///< Where it is now, under its name in the channel.
+  AbsPath file;  ///< Its present place. Its name is the one in the channel.
   std::string subdir;
   Digests digests;
 };
