@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "cli/context.h"
 #include "cli/suggestions.h"
+#include "support/secret_name.h"
 #include "support/text/display_text.h"
 #include "support/text/json.h"
 #include "support/text/text.h"

@@ -14,6 +14,7 @@
 #include "cli/output/text_layout.h"
 #include "support/process/machine.h"
 #include "support/secret.h"
+#include "support/secret_name.h"
 #include "support/text/json.h"
 #include "support/text/text.h"
 
@@ -32,9 +33,6 @@ bool IsOneOf(const std::array<std::string_view, kCount>& words, const std::strin
 }
 
 constexpr std::array<std::string_view, 5> kOff = {"", "0", "false", "no", "off"};
-// docs/environment.md has the same words. Configuration files refuse keys with them (configuration.cpp).
-constexpr std::array<std::string_view, 9> kSecretNames = {
-    "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "API_KEY", "APIKEY", "ACCESS_KEY", "CREDENTIAL"};
 constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
 
 /// CI systems set CI to words of their own.
@@ -146,11 +144,6 @@ bool IsUrl(std::string_view text) {
 
 }  // namespace
 
-bool NamesSecret(std::string_view name) {
-  return std::ranges::any_of(
-      kSecretNames, [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
-}
-
 std::map<std::string, std::string> ReadEnvironment(const char* const* environment) {
   std::map<std::string, std::string> variables;
   for (; *environment != nullptr; ++environment) {
@@ -204,8 +197,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
   context->process_ = MakeOsProcess(context->safe_reporter_.get());
   // A program that says nothing needs no clock.
   if (!flags.quiet) context->ticker_.emplace(*context->reporter_);
-  // A number of the user is kept apart: little free memory lowers only a computed one, and MAX_JOBS of
-  // --from-env counts only without it.
+  // A number of the user is kept apart: little free memory lowers only a computed one.
   const int jobs = flags.jobs > 0 ? static_cast<int>(flags.jobs) : ReadUsableCores(*context->fs_);
   context->env_.emplace(Env{.fs = *context->fs_,
                             .process = *context->process_,

@@ -32,9 +32,6 @@ struct CommonFlags {
   std::set<std::string> given;         ///< Long names of the options on the command line.
 };
 
-/// True if the name of a variable contains a word for a secret, such as TOKEN or API_KEY. Upper case only.
-[[nodiscard]] bool NamesSecret(std::string_view name);
-
 /// The variables of `environment`, as environ(7) has them.
 std::map<std::string, std::string> ReadEnvironment(const char* const* environment);
 

@@ -10,15 +10,16 @@
 #include "variant/from_env.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fmt/core.h>
 #include <regex>
 
 #include "support/limits.h"
 #include "support/process/process.h"
+#include "support/secret_name.h"
+#include "support/text/display_text.h"
 #include "support/text/text.h"
-#include "support/text/yaml.h"
+#include "variant/from_env_table.h"
 #include "variant/from_env_yaml.h"  // generated from data/from_env.yaml
 #include "versions/torch_archs.h"
 
@@ -26,150 +27,7 @@ namespace ptpkg::variant {
 
 namespace {
 
-using Kind = YamlNode::Kind;
-
-constexpr const char* kTableName = "from_env.yaml";
 constexpr std::size_t kMaxValue = 4096;  // std::regex recurses for each byte
-constexpr auto kTextActions =
-    std::to_array<std::string_view>({"archs", "switch", "environment", "format", "jobs", "refuse", "unused"});
-
-struct VariableRule {
-  std::regex match = std::regex(".*");
-  std::map<std::string, std::regex> with = {};  ///< Values that other variables must have, by name.
-  std::map<std::string, std::string> set = {};  ///< Texts by variant key.
-  std::map<std::string, std::string> actions = {};
-  std::vector<std::string> variants = {};
-  SourceSpan span;
-};
-
-/// The rules for the variables whose names match.
-struct VariableRules {
-  std::regex names;
-  SourceSpan span;
-  std::vector<VariableRule> rules = {};
-};
-
-struct VariableTable {
-  std::optional<std::string> recipe = {};
-  std::optional<std::string> include = {};  ///< Another table, for the variables that this one does not name.
-  std::vector<std::string> variants = {};
-  std::vector<VariableRules> variables = {};
-};
-
-Error InvalidTable(std::string message, const SourceSpan& span) {
-  return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
-}
-
-Result<std::regex> ParsePattern(const std::string& text, const SourceSpan& span) {
-  try {
-    return std::regex(text);
-  } catch (const std::regex_error&) {
-    return InvalidTable(fmt::format("'{}' is not a regular expression", text), span);
-  }
-}
-
-Result<std::string> TextOf(const YamlNode& node) {
-  if (node.kind == Kind::kScalar) return node.scalar;
-  return InvalidTable(fmt::format("expected text, found {}", node.KindName()), node.span);
-}
-
-Result<std::vector<std::string>> TextsOf(const YamlNode& node) {
-  if (node.kind != Kind::kSequence)
-    return InvalidTable(fmt::format("expected a list, found {}", node.KindName()), node.span);
-  std::vector<std::string> texts;
-  for (const YamlNode& item : node.items) {
-    PTPKG_TRY(std::string text, TextOf(item));
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
-Result<void> RequireMapping(const YamlNode& node, std::string_view key) {
-  if (node.kind == Kind::kMapping) return Ok();
-  return InvalidTable(fmt::format("expected a mapping for '{}', found {}", key, node.KindName()), node.span);
-}
-
-Result<void> ParseWith(const YamlNode& node, std::map<std::string, std::regex>& with) {
-  PTPKG_CHECK(RequireMapping(node, "with"));
-  for (const YamlEntry& entry : node.entries) {
-    PTPKG_TRY(const std::string text, TextOf(entry.value));
-    PTPKG_TRY(with[entry.key], ParsePattern(text, entry.value.span));
-  }
-  return Ok();
-}
-
-/// 'refuse' and 'unused' leave nothing for another action to do.
-Result<void> CheckActions(const VariableRule& rule) {
-  const bool has_more = rule.actions.size() > 1 || !rule.set.empty() || !rule.variants.empty();
-  for (const char* const alone : {"refuse", "unused"}) {
-    if (!rule.actions.contains(alone) || !has_more) continue;
-    return InvalidTable(fmt::format("a rule with '{}' has no other action", alone), rule.span);
-  }
-  if (!rule.set.empty() || !rule.actions.empty()) return Ok();
-  return InvalidTable("a rule needs an action, such as 'set: {KEY: VALUE}'", rule.span);
-}
-
-Result<VariableRule> ParseRule(const YamlNode& node) {
-  VariableRule rule{.span = node.span};
-  for (const auto& [key, span, value] : node.entries) {
-    if (key == "variants") {
-      PTPKG_TRY(rule.variants, TextsOf(value));
-    } else if (key == "with") {
-      PTPKG_CHECK(ParseWith(value, rule.with));
-    } else if (key == "set") {
-      PTPKG_CHECK(RequireMapping(value, key));
-      for (const YamlEntry& entry : value.entries) {
-        PTPKG_TRY(rule.set[entry.key], TextOf(entry.value));
-      }
-    } else if (key == "match") {
-      PTPKG_TRY(const std::string text, TextOf(value));
-      PTPKG_TRY(rule.match, ParsePattern(text, value.span));
-    } else if (std::ranges::find(kTextActions, key) != kTextActions.end()) {
-      PTPKG_TRY(rule.actions[key], TextOf(value));
-    } else {
-      return InvalidTable(fmt::format("unknown key '{}' in a rule", key), span);
-    }
-  }
-  PTPKG_CHECK(CheckActions(rule));
-  return rule;
-}
-
-Result<std::vector<VariableRules>> ParseVariables(const YamlNode& node) {
-  std::vector<VariableRules> variables;
-  for (const auto& [key, span, value] : node.entries) {
-    PTPKG_TRY(std::regex names, ParsePattern(key, span));
-    VariableRules entry{.names = std::move(names), .span = span};
-    if (value.items.empty()) return InvalidTable(fmt::format("'{}' has no list of rules", key), span);
-    for (const YamlNode& item : value.items) {
-      PTPKG_TRY(VariableRule rule, ParseRule(item));
-      entry.rules.push_back(std::move(rule));
-    }
-    variables.push_back(std::move(entry));
-  }
-  return variables;
-}
-
-/// Errors: kInvalidInput with a place.
-Result<VariableTable> ParseTable(std::string_view text, const std::string& name) {
-  PTPKG_TRY(const YamlNode root, ParseYaml(text, name));
-  VariableTable table;
-  for (const auto& [key, span, value] : root.entries) {
-    if (key == "variables") {
-      PTPKG_TRY(table.variables, ParseVariables(value));
-    } else if (key == "variants") {
-      PTPKG_TRY(table.variants, TextsOf(value));
-    } else if (key == "recipe") {
-      PTPKG_TRY(table.recipe, TextOf(value));
-    } else if (key == "include") {
-      PTPKG_TRY(table.include, TextOf(value));
-    } else {
-      return InvalidTable(fmt::format("'{}' is not 'recipe', 'include', 'variants' or 'variables'", key),
-                          span);
-    }
-  }
-  if (!table.variables.empty()) return table;
-  return InvalidTable(fmt::format("a {} has a mapping 'variables'", kTableName), root.span);
-}
 
 /// A variable, and the rule that takes its value.
 struct TakenVariable {
@@ -178,9 +36,30 @@ struct TakenVariable {
   const VariableRule* rule = nullptr;
   std::smatch match = {};  ///< Points into `value`: do not copy.
 
-  [[nodiscard]] std::string Shown() const { return name + "=" + value; }
-  [[nodiscard]] std::string Expand(const std::string& text) const {
-    return match.format(ReplaceAll(text, "$0", "$&"));
+  /// False for a value that no regular expression is tried on.
+  [[nodiscard]] bool IsPlain() const {
+    return value.size() <= kMaxValue &&
+           std::ranges::none_of(value, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  }
+  [[nodiscard]] bool IsSecret() const { return NamesSecret(name) || MaskCredentials(value) != value; }
+  [[nodiscard]] std::string Shown() const {
+    if (IsSecret()) return fmt::format("{}={}", name, kCredentialMask);
+    return fmt::format("{}={}", name, IsPlain() ? value : "…");
+  }
+  /// `text` with the value in place of $0, and its groups in place of $1 to $9.
+  [[nodiscard]] std::string Expand(std::string_view text) const {
+    std::string expanded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool is_group = text[i] == '$' && i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9';
+      if (!is_group) {
+        expanded += text[i];
+        continue;
+      }
+      const auto group = static_cast<std::size_t>(text[++i] - '0');
+      if (group == 0) expanded += value;
+      if (group > 0 && group < match.size()) expanded += match.str(group);
+    }
+    return expanded;
   }
   /// The text of an action; "" if the rule lacks it.
   [[nodiscard]] std::string Text(const std::string& action) const {
@@ -191,11 +70,11 @@ struct TakenVariable {
 
 /// on or off, for the words that CMake and setup.py take.
 Result<std::string> SwitchValue(const TakenVariable& taken) {
-  constexpr auto kOn = std::to_array<std::string_view>({"1", "on", "true", "yes", "y"});
-  constexpr auto kOff = std::to_array<std::string_view>({"0", "off", "false", "no", "n"});
-  const std::string word = ToLower(taken.value);
-  if (std::ranges::find(kOn, word) != kOn.end()) return std::string("on");
-  if (std::ranges::find(kOff, word) != kOff.end()) return std::string("off");
+  const auto is = [&](const char* words) {
+    return taken.IsPlain() && std::regex_match(taken.value, std::regex(words, std::regex::icase));
+  };
+  if (is(kOnWords)) return std::string("on");
+  if (is(kOffWords)) return std::string("off");
   return Error(ErrorCode::kUsage, fmt::format("{} is neither on nor off", taken.Shown()))
       .WithHint(fmt::format("write {0}=1 or {0}=0", taken.name));
 }
@@ -208,10 +87,10 @@ class EnvironmentReader {
     for (const AbsPath& recipe : request_.recipes) PTPKG_CHECK(ReadTableOf(recipe));
     if (folder_ && with_table_ < request_.recipes.size()) {
       return Error(ErrorCode::kUsage, fmt::format("{} of '{}' is not for the other recipes of this run",
-                                                  kTableName, folder_->str()))
+                                                  kFromEnvTable, folder_->str()))
           .WithHint("build one recipe after the other");
     }
-    PTPKG_TRY(VariableTable built_in, ParseTable(kFromEnvYaml, kTableName));
+    PTPKG_TRY(VariableTable built_in, ParseTable(kFromEnvYaml, kFromEnvTable));
     tables_.push_back(std::move(built_in));
     // A copy, because Apply removes from env_ each variable that became something.
     given_ = env_.variables;
@@ -220,6 +99,7 @@ class EnvironmentReader {
     }
     if (choices_.lines.empty()) choices_.lines.emplace_back("--from-env: none of its variables is set");
     for (const AbsPath& file : request_.variant_files) AddFile(file);
+    choices_.format = options_["--format"].value;
     return std::move(choices_);
   }
 
@@ -231,7 +111,7 @@ class EnvironmentReader {
     PTPKG_TRY(const FileStat stat, env_.fs.Stat(recipe));
     const bool is_directory = stat.kind == FileKind::kDirectory;
     const AbsPath folder = is_directory ? recipe : recipe.Parent();
-    const AbsPath file = folder / kTableName;
+    const AbsPath file = folder / kFromEnvTable;
     PTPKG_TRY(const bool there, Exists(env_.fs, file));
     if (!there) return Ok();
     PTPKG_TRY(VariableTable table, ReadTable(file));
@@ -244,7 +124,7 @@ class EnvironmentReader {
     if (folder_ == folder) return Ok();
     if (folder_) {
       return Error(ErrorCode::kUsage,
-                   fmt::format("'{}' and '{}' each have a {}", folder_->str(), folder.str(), kTableName))
+                   fmt::format("'{}' and '{}' each have a {}", folder_->str(), folder.str(), kFromEnvTable))
           .WithHint("build one recipe after the other");
     }
     folder_ = folder;
@@ -267,7 +147,7 @@ class EnvironmentReader {
     if (table.recipe || table.include || !table.variants.empty()) {
       return Error(ErrorCode::kInvalidInput,
                    fmt::format("'{}' is included, so it has 'variables' only", file.str()))
-          .WithHint(fmt::format("move the rest to '{}'", (folder / kTableName).str()));
+          .WithHint(fmt::format("move the rest to '{}'", (folder / kFromEnvTable).str()));
     }
     tables_.push_back(std::move(table));
     return Ok();
@@ -298,17 +178,18 @@ class EnvironmentReader {
   }
 
   Result<void> TakeBy(const VariableRules& variable, TakenVariable taken) {
-    const bool has_control =
-        std::ranges::any_of(taken.value, [](unsigned char c) { return c < ' ' || c == 0x7f; });
-    if (has_control || taken.value.size() > kMaxValue) {
-      return Error(ErrorCode::kUsage,
-                   fmt::format("{} has control characters, or more than {} bytes", taken.name, kMaxValue))
-          .WithHint(fmt::format("unset {}", taken.name));
-    }
     for (const VariableRule& rule : variable.rules) {
       taken.rule = &rule;
       if (!HasOthers(rule)) continue;
-      if (std::regex_match(std::as_const(taken.value), taken.match, rule.match)) return Apply(taken);
+      // CI services export texts of several lines, such as commit messages.
+      const bool is_unused = !rule.match && rule.actions.contains("unused");
+      if (!is_unused && !taken.IsPlain()) {
+        return Error(ErrorCode::kUsage,
+                     fmt::format("{} has control characters, or more than {} bytes", taken.name, kMaxValue))
+            .WithHint(fmt::format("unset {}", taken.name));
+      }
+      if (!rule.match || std::regex_match(std::as_const(taken.value), taken.match, *rule.match))
+        return Apply(taken);
     }
     return Error(ErrorCode::kUsage, fmt::format("{} means nothing here", taken.Shown()))
         .At(variable.span)
@@ -325,6 +206,13 @@ class EnvironmentReader {
   }
 
   Result<void> Apply(const TakenVariable& taken) {
+    if (taken.IsSecret() && taken.rule->CarriesValue()) {
+      return Error(ErrorCode::kUsage,
+                   fmt::format("{} is a secret, and the package would contain it", taken.Shown()))
+          .At(taken.rule->span)
+          .WithHint(fmt::format("unset {}, or list it in build.script.secrets and give it a rule 'unused'",
+                                taken.name));
+    }
     if (const std::string reason = taken.Text("refuse"); !reason.empty()) {
       return Error(ErrorCode::kUsage, fmt::format("{}: {}", taken.Shown(), reason))
           .WithHint(fmt::format("unset {}", taken.name));
@@ -357,7 +245,7 @@ class EnvironmentReader {
       keys.emplace_back(key, std::move(value));
     }
     for (const auto& [key, value] : keys) {
-      PTPKG_CHECK(SetKey(key, {.value = value, .origins = {taken.Shown()}}));
+      PTPKG_CHECK(SetOnce(choices_.settings, key, {.value = value, .origins = {taken.Shown()}}));
       became.push_back(fmt::format("variant key {}={}", key, value));
     }
     if (const std::string key = taken.Text("environment"); !key.empty()) {
@@ -370,8 +258,8 @@ class EnvironmentReader {
     return Ok();
   }
 
-  Result<void> SetKey(const std::string& key, const KeySetting& setting) {
-    const auto [known, added] = choices_.settings.emplace(key, setting);
+  static Result<void> SetOnce(KeySettings& settings, const std::string& key, const KeySetting& setting) {
+    const auto [known, added] = settings.emplace(key, setting);
     if (added) return Ok();
     std::vector<std::string>& origins = known->second.origins;
     if (known->second.value != setting.value) {
@@ -387,23 +275,20 @@ class EnvironmentReader {
 
   /// Actions that stand for options of the command line, which win.
   Result<void> ApplyOptions(const TakenVariable& taken, std::vector<std::string>& became) {
-    if (const std::string name = taken.Text("format"); !name.empty()) {
-      if (!request_.has_formats) choices_.format = name;
-      became.push_back(request_.has_formats ? "not used, because --format is given" : "--format " + name);
+    for (const auto& [action, is_given] :
+         {std::pair("format", request_.has_formats), std::pair("jobs", env_.jobs_given)}) {
+      const std::string text = taken.Text(action);
+      if (text.empty()) continue;
+      const std::string option = fmt::format("--{}", action);
+      became.push_back(is_given ? fmt::format("not used, because {} is given", option) : option + " " + text);
+      if (!is_given) PTPKG_CHECK(SetOnce(options_, option, {.value = text, .origins = {taken.Shown()}}));
     }
-    if (const std::string text = taken.Text("jobs"); !text.empty()) {
-      const int others = choices_.jobs;
-      const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), choices_.jobs);
-      if (status != std::errc() || end != text.data() + text.size() || choices_.jobs < 1)
-        return InvalidTable(fmt::format("'{}' is not a number of jobs", text), taken.rule->span);
-      if (others != 0 && others != choices_.jobs) {
-        return Error(ErrorCode::kUsage, fmt::format("{} and another variable contradict each other: {} jobs",
-                                                    taken.Shown(), others))
-            .WithHint(fmt::format("unset {}", taken.name));
-      }
-      if (env_.jobs_given) choices_.jobs = 0;
-      became.push_back(env_.jobs_given ? "not used, because --jobs is given" : "--jobs " + text);
-    }
+    const std::string jobs = taken.Text("jobs");
+    int number = 0;
+    const auto [end, status] = std::from_chars(jobs.data(), jobs.data() + jobs.size(), number);
+    if (!jobs.empty() && (status != std::errc() || end != jobs.data() + jobs.size() || number < 1))
+      return InvalidTable(fmt::format("'{}' is not a number of jobs", jobs), taken.rule->span);
+    if (!env_.jobs_given && number > 0) choices_.jobs = number;
     return Ok();
   }
 
@@ -413,6 +298,7 @@ class EnvironmentReader {
   std::size_t with_table_ = 0;          ///< Recipes that the table is for.
   std::vector<VariableTable> tables_ = {};
   std::map<std::string, std::string> given_ = {};  ///< Variables before any of them was taken.
+  KeySettings options_ = {};                       ///< "--format" and "--jobs".
   EnvironmentChoices choices_ = {};
 };
 

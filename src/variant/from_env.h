@@ -23,14 +23,15 @@ struct EnvironmentChoices {
   std::vector<AbsPath> variant_files = {};
   KeySettings settings = {};
   std::string format = {};              ///< As --format takes it; "" if none is named, or --format is given.
-  int jobs = 0;                         ///< 0: no variable names a number, or --jobs is given.
+  int jobs = 0;                         ///< 0: no variable names a number, or env.jobs_given.
   std::vector<std::string> lines = {};  ///< One for each variable: what it became.
 };
 
 /// Reads env.variables by the rules of from_env.yaml beside the recipes, then by built-in rules. Removes the
-/// variables that became something, so that nothing else reads or reports them. Errors: kUsage for a
-/// value that no rule takes, a refused variable, variables that contradict each other, and recipes with
-/// different rules. kInvalidInput with a place for from_env.yaml.
+/// variables that became something, so that nothing else reads or reports them. Errors:
+/// - kUsage: a value that no rule takes, a refused variable, a secret whose value a rule passes on
+/// - kUsage: variables that contradict each other, recipes with different rules
+/// - kInvalidInput with a place: from_env.yaml
 Result<EnvironmentChoices> ReadEnvironment(Env& env, const EnvironmentRequest& request);
 
 }  // namespace ptpkg::variant

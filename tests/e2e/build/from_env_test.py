@@ -78,9 +78,9 @@ class FromEnv(harness.Case):
         one, = self.variants(RECIPES / "pytorch", DESIRED_CUDA="rocm6.2", PYTORCH_ROCM_ARCH="gfx942", **torch)
         self.assertEqual((one["torch_gpu"], one["rocm_version"], one["torch_gpu_archs"]), ("rocm", "6.2", "gfx942"))
         # Scripts for ROCm switch CUDA off, which contradicts nothing.
-        for rocm in ({"USE_ROCM": "1"}, {"DESIRED_CUDA": "rocm6.2"}, {"PYTORCH_ROCM_ARCH": "gfx942"}):
+        for rocm in ({"USE_ROCM": "1"}, {"USE_ROCM": "true", "USE_CUDA": "off", "USE_NCCL": "no"}, {"DESIRED_CUDA": "rocm6.2"}, {"PYTORCH_ROCM_ARCH": "gfx942"}):
             with self.subTest(str(rocm)):
-                self.assertEqual({one["torch_gpu"] for one in self.variants(RECIPES / "pytorch", USE_CUDA="0", **torch, **rocm)}, {"rocm"})
+                self.assertEqual({one["torch_gpu"] for one in self.variants(RECIPES / "pytorch", **{"USE_CUDA": "0", **torch, **rocm})}, {"rocm"})
         one, = self.variants(RECIPES / "magma", DESIRED_CUDA="cu128", MAGMA_VERSION="2.9.0",
                              CUDA_ARCH_LIST="-gencode arch=compute_100,code=sm_100")
         self.assertEqual((one["cuda_compiler_version"], one["magma_archs"]), ("12.8", "10.0"))
@@ -141,6 +141,8 @@ class FromEnv(harness.Case):
         (folder / "from_env.yaml").unlink()
         self.assertIn("--from-env: none of its variables is set\n", self.render(folder))
         self.assertIn("USE_MKL=1: not used: ", self.render(folder, USE_MKL="1"))
+        # As Azure exports the message of a commit
+        self.assertIn("BUILD_SOURCEVERSIONMESSAGE=…: not used: ", self.render(folder, BUILD_SOURCEVERSIONMESSAGE="a\nb"))
         self.assertIn("DESIRED_CUDA=cu130: the recipe does not use it", self.render(folder, DESIRED_CUDA="cu130", exit_code=2))
         said = self.render(folder, DESIRED_PYTHON="3.12", exit_code=2)
         self.assertIn("DESIRED_PYTHON=3.12 sets 'python', but the recipe does not use it", said)
@@ -189,6 +191,27 @@ class FromEnv(harness.Case):
         self.ptpkg("rebuild", package, "--source", f"toy={folder / 'source'}", "--jobs", "3")
         summary = self.ptpkg_json("build", folder, "--from-env", USE_MKL="OFF", PACKAGE_TYPE="conda")
         self.assertEqual([one["path"].rsplit("/", 1)[1] for one in summary["artifacts"]], ["toy-1.0-off_0.conda"])
+
+    def test_groups_and_contradicting_formats(self):
+        folder = self.toy(table="variables: {A: [{match: 'cu([0-9]+)', set: {extra: $10.$$0$2}}], B: [{format: conda}], C: [{format: $0}]}")
+        self.assertEqual({one["extra"] for one in self.variants(folder, A="cu12")}, {"120.$cu12"})
+        self.assertIn("B=1 and C=wheel contradict each other: '--format' would be both 'conda' and 'wheel'",
+                      self.render(folder, B="1", C="wheel", exit_code=2))
+        self.render(folder, B="1", C="conda")
+
+    def test_a_secret_is_neither_shown_nor_passed_on(self):
+        folder = self.toy(table="variables:\n  SET_.+: [{match: '(.*)', set: {extra: $1}}]\n  USE_TOKENS: [{switch: mkl}]\n"
+                                "  USE_KEPT_TOKEN: [{unused: the script gets it}]\n  USE_.+: [{environment: extra}]\n")
+        for name, value in (("USE_API_TOKEN", "hunter2"), ("SET_PASSWORD", "hunter2"), ("USE_INDEX", "https://me:" + "hunter2@example.org")):
+            with self.subTest(name):
+                said = self.render(folder, exit_code=2, **{name: value})
+                self.assertIn(f"{name}=**** is a secret, and the package would contain it", said)
+                self.assertIn("build.script.secrets", said)
+                self.assertNotIn("hunter2", said)
+        for name in ("USE_KEPT_TOKEN", "BUILD_API_TOKEN"):
+            self.assertIn(f"{name}=****: not used: ", self.render(folder, **{name: "hunter2"}))
+        self.assertEqual([one["mkl"] for one in self.variants(folder, USE_TOKENS="1")], ["on"])
+        self.assertIn("USE_TOKENS=**** is neither on nor off", self.render(folder, USE_TOKENS="hunter2", exit_code=2))
 
     def test_options_of_the_line_win(self):
         self.toy()
