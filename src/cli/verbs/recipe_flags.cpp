@@ -4,6 +4,7 @@
 #include "cli/verbs/recipe_flags.h"
 
 #include <fmt/core.h>
+#include <utility>
 
 #include "support/text/text.h"
 
@@ -138,12 +139,14 @@ std::vector<Option> RemoteCacheOptions(RemoteCacheFlags& flags) {
            .shared = true}};
 }
 
-Result<pipeline::RemoteCacheOptions> RemoteCacheOf(Context& context, const RemoteCacheFlags& flags) {
+Result<pipeline::RemoteCacheOptions> RemoteCacheOf(Context& context, const RemoteCacheFlags& flags,
+                                                   const std::set<std::string>& given) {
   Env& env = context.env();
   pipeline::RemoteCacheOptions options{
       .url = flags.url.empty() ? env.Variable("PTPKG_REMOTE_CACHE") : flags.url,
       .read_only = flags.read_only};
-  // A machine may have the variable although a job has no bucket.
+  // A machine may have the variable or the setting although a job has no bucket.
+  if (options.url.empty()) options.read_only = given.contains("--remote-cache-read-only");
   if (!options.url.empty()) options.read_only |= context.IsSet("PTPKG_REMOTE_CACHE_READ_ONLY");
   PTPKG_CHECK(pipeline::CheckRemoteCache(env, options));
   return options;
@@ -162,8 +165,11 @@ Option FromEnvOption(bool& target) {
 
 Result<void> TakeEnvironment(Context& context, pipeline::RenderRequest& request,
                              std::set<ArtifactFormat>& formats) {
-  PTPKG_TRY(const std::vector<std::string> lines,
-            pipeline::ApplyEnvironment(context.env(), request, formats));
+  Env& env = context.env();
+  // MAX_JOBS wins over a configuration file, and loses to the command line.
+  const bool has_jobs = std::exchange(env.jobs_given, context.flags().given.contains("--jobs"));
+  PTPKG_TRY(const std::vector<std::string> lines, pipeline::ApplyEnvironment(env, request, formats));
+  env.jobs_given |= has_jobs;
   // A line for each variable: a build whose variant comes from a shell's exports must show it.
   for (const std::string& line : lines) context.Log(line);
   return Ok();

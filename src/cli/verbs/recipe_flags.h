@@ -48,15 +48,16 @@ struct RemoteCacheFlags {
 };
 /// --remote-cache and --remote-cache-read-only.
 std::vector<Option> RemoteCacheOptions(RemoteCacheFlags& flags);
-/// The flags, or else the variables PTPKG_REMOTE_CACHE and PTPKG_REMOTE_CACHE_READ_ONLY. Errors: as
-/// pipeline::CheckRemoteCache.
-Result<pipeline::RemoteCacheOptions> RemoteCacheOf(Context& context, const RemoteCacheFlags& flags);
+/// The flags, or else the variables PTPKG_REMOTE_CACHE and PTPKG_REMOTE_CACHE_READ_ONLY. `given`: long names
+/// of the options on the command line. Errors: as pipeline::CheckRemoteCache.
+Result<pipeline::RemoteCacheOptions> RemoteCacheOf(Context& context, const RemoteCacheFlags& flags,
+                                                   const std::set<std::string>& given);
 
 /// --from-env, for verbs that call TakeEnvironment.
 Option FromEnvOption(bool& target);
 
-/// Applies the choices of the environment to `request`, and logs a line for each. Errors: as
-/// pipeline::ApplyEnvironment.
+/// Applies the choices of the environment to `request`, and logs a line for each. `formats`: the
+/// command line's, which win. Errors: as pipeline::ApplyEnvironment.
 Result<void> TakeEnvironment(Context& context, pipeline::RenderRequest& request,
                              std::set<ArtifactFormat>& formats);
 

@@ -27,7 +27,7 @@ struct BenchFlags {
   // The parser has no optional number, so 0 MHz stands for a missing one.
   std::uint64_t gpu_mhz = 0;  ///< 0: not given.
   bool restore = false;
-  std::set<std::string> counts;  ///< Of --rounds and --warmup, those that the line has.
+  std::set<std::string> given;  ///< Long names of the options on the command line.
 };
 
 Json KnobsToJson(const std::vector<pipeline::Knob>& knobs) {
@@ -118,15 +118,17 @@ Result<void> ReadWords(BenchFlags& flags) {
     return Error(ErrorCode::kUsage, "'---' separates two commands")
         .WithHint("ptpkg bench -- COMMAND --- COMMAND");
   }
-  // ptpkg refuses an option without effect: people would trust times that are not steady.
-  if (flags.restore &&
-      (flags.request.stabilize || flags.request.cpus || !flags.counts.empty() || !commands.empty()))
+  // ptpkg refuses an option without effect: people would trust times that are not steady. A configuration
+  // file sets options for the lines that take them.
+  const auto has = [&](const char* name) { return flags.given.contains(name); };
+  if (flags.restore && (has("--stabilize") || has("--cpus") || has("--rounds") || has("--warmup") ||
+                        has("--gpu-clock") || !commands.empty()))
     return Error(ErrorCode::kUsage, "--restore runs no command").WithHint("ptpkg bench --restore");
-  if (commands.empty() && !flags.counts.empty()) {
+  if (commands.empty() && (has("--rounds") || has("--warmup"))) {
     return Error(ErrorCode::kUsage, "--rounds and --warmup count runs of a command, but none is given")
         .WithHint("ptpkg bench --rounds 20 -- COMMAND");
   }
-  if (flags.request.stabilize && commands.empty()) {
+  if (has("--stabilize") && commands.empty()) {
     return Error(ErrorCode::kUsage, "--stabilize lasts as long as a command, but none is given")
         .WithHint("ptpkg bench --stabilize -- COMMAND");
   }
@@ -160,48 +162,52 @@ Result<ExitCode> RunBench(Context& context, BenchFlags& flags) {
   return kDone;
 }
 
+std::vector<Option> BenchOptions(BenchFlags& flags) {
+  pipeline::BenchRequest& request = flags.request;
+  std::vector<Option> options = {{.names = "COMMAND",
+                                  .help = "Command after '--'; '---' begins a second one",
+                                  .target = &flags.words,
+                                  .optional = true},
+                                 {.names = "--rounds",
+                                  .value = "NUMBER",
+                                  .help = "Run each command this often, 4 to 100 times",
+                                  .target = Number{.value = &request.rounds, .least = 4, .most = 100},
+                                  .default_text = "10"},
+                                 {.names = "--warmup",
+                                  .value = "NUMBER",
+                                  .help = "Run this many rounds first that don't count",
+                                  .target = Number{.value = &request.warmup, .most = 100},
+                                  .default_text = "1"},
+                                 {.names = "--cpus",
+                                  .value = "LIST",
+                                  .help = "Run on these CPUs, such as 2,4-7",
+                                  .target = &request.cpus,
+                                  .default_text = "isolated ones, else one of each core but the first"},
+                                 {.names = "--stabilize",
+                                  .help = "Set governor, turbo and C-states meanwhile (root)",
+                                  .target = &request.stabilize},
+                                 {.names = "--gpu-clock",
+                                  .value = "MHZ",
+                                  .help = "Lock the SM clock of all GPUs meanwhile",
+                                  .target = Number{.value = &flags.gpu_mhz, .least = 1, .most = 10000},
+                                  .needs = "--stabilize"},
+                                 {.names = "--restore",
+                                  .help = "Put back what a killed --stabilize left (root)",
+                                  .target = &flags.restore}};
+  for (Option& option : options) option.given = &flags.given;
+  return options;
+}
+
 }  // namespace
 
 Verb BenchVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BenchFlags>();
-  pipeline::BenchRequest& request = flags->request;
   return {
       .name = "bench",
       .summary = "Time a command, or compare two, on a steady machine",
       .known_as = {"benchmark", "time"},
-      .options = {{.names = "COMMAND",
-                   .help = "Command after '--'; '---' begins a second one",
-                   .target = &flags->words,
-                   .optional = true},
-                  {.names = "--rounds",
-                   .value = "NUMBER",
-                   .help = "Run each command this often, 4 to 100 times",
-                   .target = Number{.value = &request.rounds, .least = 4, .most = 100},
-                   .default_text = "10",
-                   .given = &flags->counts},
-                  {.names = "--warmup",
-                   .value = "NUMBER",
-                   .help = "Run this many rounds first that don't count",
-                   .target = Number{.value = &request.warmup, .most = 100},
-                   .default_text = "1",
-                   .given = &flags->counts},
-                  {.names = "--cpus",
-                   .value = "LIST",
-                   .help = "Run on these CPUs, such as 2,4-7",
-                   .target = &request.cpus,
-                   .default_text = "isolated ones, else one of each core but the first"},
-                  {.names = "--stabilize",
-                   .help = "Set governor, turbo and C-states meanwhile (root)",
-                   .target = &request.stabilize},
-                  {.names = "--gpu-clock",
-                   .value = "MHZ",
-                   .help = "Lock the SM clock of all GPUs meanwhile",
-                   .target = Number{.value = &flags->gpu_mhz, .least = 1, .most = 10000},
-                   .needs = "--stabilize"},
-                  {.names = "--restore",
-                   .help = "Put back what a killed --stabilize left (root)",
-                   .target = &flags->restore}},
+      .options = BenchOptions(*flags),
       .notes =
           "Without COMMAND, ptpkg prints the machine's settings and the reasons why times may vary. With "
           "--stabilize, the earlier settings are on the disk before the first change, and are put back at "

@@ -50,6 +50,9 @@ struct BuildFlags {
   std::set<std::string> given;          ///< Long names of the options that the line has.
 };
 
+/// A setting of a configuration file gives way to --no-cache; ChooseCache() refuses the option itself.
+bool KeepsWork(const BuildFlags& flags) { return flags.keep_work && !flags.no_cache; }
+
 Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFlags& flags) {
   PTPKG_TRY(pipeline::BuildRequest request, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.formats, ParseFormats(flags.formats));
@@ -58,18 +61,22 @@ Result<pipeline::BuildRequest> MakeBuildRequest(Context& context, const BuildFla
   if (flags.recipe.from_env) {
     pipeline::RenderRequest chosen{
         .recipes = request.recipes, .variant_files = request.variant_files, .select = {}};
-    PTPKG_CHECK(TakeEnvironment(context, chosen, request.formats));
+    // PACKAGE_TYPE wins over a configuration file, and loses to the command line.
+    std::set<ArtifactFormat> formats =
+        flags.given.contains("--format") ? request.formats : std::set<ArtifactFormat>();
+    PTPKG_CHECK(TakeEnvironment(context, chosen, formats));
+    if (!formats.empty()) request.formats = std::move(formats);
     request.recipes = std::move(chosen.recipes);
     request.variant_files = std::move(chosen.variant_files);
     request.settings = std::move(chosen.settings);
   }
   request.force = flags.force;
-  request.keep_work = flags.keep_work;
+  request.keep_work = KeepsWork(flags);
   request.fresh = flags.fresh;
   request.refresh = flags.refresh;
   // A flag is only on or absent, so no setting can be taken from its variable by the parser.
   request.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
-  PTPKG_TRY(request.remote_cache, RemoteCacheOf(context, flags.remote_cache));
+  PTPKG_TRY(request.remote_cache, RemoteCacheOf(context, flags.remote_cache, flags.given));
   request.preflight = !flags.no_preflight;
   request.dry_run = flags.dry_run;
   request.test = flags.test != "skip";
@@ -145,7 +152,7 @@ Result<ExitCode> PrintPlan(Context& context, const graph::Plan& plan, const AbsP
 /// --no-cache. A work directory would be removed with the cache.
 Result<void> ChooseCache(Context& context, const BuildFlags& flags) {
   if (!flags.no_cache) return Ok();
-  if (flags.keep_work)
+  if (flags.given.contains("--keep-work"))
     return Error(ErrorCode::kUsage, "--keep-work keeps directories in the cache, and --no-cache has none");
   // Only on the command line: a directory in a configuration file is for runs that keep a cache.
   if (context.flags().given.contains("--cache-dir")) {
@@ -195,7 +202,7 @@ Result<ExitCode> RunRepack(Context& context, const BuildFlags& flags) {
     for (std::string& python : Split(list, ',')) request.pythons.push_back(std::move(python));
   }
   request.force = flags.force;
-  request.keep_work = flags.keep_work;
+  request.keep_work = KeepsWork(flags);
   request.dry_run = flags.dry_run;
   PTPKG_TRY(request.wheel_form, pipeline::ParseWheelForm(flags.compression, flags.platform));
   PTPKG_TRY(request.sign_key, ResolveFile(context, flags.sign_key));
@@ -332,6 +339,7 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
   std::move(own.begin(), own.end(), std::back_inserter(options));
   std::vector<Option> remote = RemoteCacheOptions(flags.remote_cache);
   std::move(remote.begin(), remote.end(), std::back_inserter(options));
+  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 

@@ -30,6 +30,7 @@ struct CiFlags {
   std::string test = "run";
   std::string output;
   pipeline::CiRequest request;  ///< Fields that the parser fills itself.
+  std::set<std::string> given;  ///< Long names of the options on the command line.
 };
 
 Result<std::vector<pipeline::CiRule>> RulesOf(const char* flag, const std::vector<std::string>& texts) {
@@ -54,9 +55,13 @@ Result<pipeline::CiRequest> CiRequestOf(Context& context, const CiFlags& flags) 
   PTPKG_TRY(request.runners, RulesOf("--runner", flags.runners));
   request.publish_on_branch = flags.publish_on == "branch";
   request.print = flags.output == "-";
-  if (request.print && (request.check || request.dry_run || request.force)) {
-    return Error(ErrorCode::kUsage,
-                 "--check, --dry-run and --force need a file, but '--output -' writes to stdout");
+  if (request.print) {
+    for (const char* name : {"--check", "--dry-run", "--force"}) {
+      if (!flags.given.contains(name)) continue;
+      return Error(ErrorCode::kUsage,
+                   "--check, --dry-run and --force need a file, but '--output -' writes to stdout");
+    }
+    request.check = request.dry_run = request.force = false;  // settings of a configuration file
   }
   if (!flags.output.empty() && !request.print) {
     PTPKG_TRY(request.output, context.Path(flags.output));
@@ -181,6 +186,7 @@ std::vector<Option> CiOptions(CiFlags& flags) {
       // ptpkg knows an edited file by the digest in its first line.
       {.names = "--force", .help = "Replace a file that was edited by hand", .target = &request.force}};
   options.insert(options.end(), own.begin(), own.end());
+  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 

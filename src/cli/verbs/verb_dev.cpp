@@ -108,13 +108,15 @@ Result<ExitCode> RunDev(Context& context, DevFlags& flags) {
 }
 
 Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
-  // A command writes to stdout itself, and --json promises one document there.
-  if (context.json() && !flags.command.empty()) {
+  // A command writes to stdout itself, and --json promises one document there. `json` of a configuration file
+  // is for runs without a command.
+  const bool json = context.json() && (flags.command.empty() || context.flags().given.contains("--json"));
+  if (json && !flags.command.empty()) {
     return Error(ErrorCode::kUsage, "--json runs nothing, but a command was given")
         .WithHint("leave out --json or the command");
   }
   // bash would take its commands from the standard input, which belongs to the caller.
-  if (!context.json() && flags.command.empty() && ::isatty(STDIN_FILENO) != 1) {
+  if (!json && flags.command.empty() && ::isatty(STDIN_FILENO) != 1) {
     return Error(ErrorCode::kUsage, "a shell needs a terminal")
         .WithHint(
             "give a command: 'ptpkg shell RECIPE -- COMMAND'; --json names a file with the environment");
@@ -123,13 +125,13 @@ Result<ExitCode> RunShell(Context& context, DevFlags& flags) {
   PTPKG_TRY(const pipeline::ShellSummary summary,
             pipeline::Shell(context.env(), {.native = request,
                                             .command = flags.command,
-                                            .enters = !context.json(),
+                                            .enters = !json,
                                             // Nothing may write to the terminal from here on: it belongs to
                                             // the shell.
                                             .on_enter = [&context] { context.SettleReporter(); }}));
   // Like ssh and env: whoever calls the command through ptpkg sees the command's own code.
   // It need not be one of the enumerators: any code, 128 and a signal, or 127 (docs/exit-codes.md).
-  if (!context.json()) return static_cast<ExitCode>(summary.status);
+  if (!json) return static_cast<ExitCode>(summary.status);
   context.PrintJson({{"subject", summary.subject},
                      {"source", summary.source.str()},
                      {"environment", summary.environment.str()}});

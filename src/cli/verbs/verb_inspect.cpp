@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/output/findings.h"
 #include "cli/output/inspect_text.h"
@@ -25,6 +26,7 @@ struct InspectFlags {
   bool graph = false;
   std::uint64_t rows = 10;
   pipeline::InspectRequest request;
+  std::set<std::string> given;  ///< Long names of the options on the command line.
 };
 
 void PrintInspection(Context& context, const InspectFlags& flags, const Json& document, Report report) {
@@ -41,13 +43,9 @@ void PrintInspection(Context& context, const InspectFlags& flags, const Json& do
 
 /// Errors: kUsage for a flag that has no meaning beside --quick.
 Result<void> CheckQuick(const InspectFlags& flags) {
-  const pipeline::InspectRequest& request = flags.request;
-  if (!request.quick) return Ok();
-  for (const auto& [name, given] :
-       {std::pair("--graph", flags.graph), std::pair("--device-code", !request.device_code.empty()),
-        std::pair("--allow-unresolved", !request.allow_unresolved.empty()),
-        std::pair("--dependency", !request.dependencies.empty())}) {
-    if (!given) continue;
+  if (!flags.request.quick) return Ok();
+  for (const char* name : {"--graph", "--device-code", "--allow-unresolved", "--dependency"}) {
+    if (!flags.given.contains(name)) continue;
     return Error(ErrorCode::kUsage, fmt::format("{} needs ELF files, which --quick does not read", name))
         .WithHint(fmt::format("leave out --quick or {}", name));
   }
@@ -127,22 +125,26 @@ Verb InspectVerb() {
            {.names = "--quick", .help = "Read only the file list and the metadata", .target = &request.quick},
            {.names = "--graph",
             .help = "List every needed library and how ld.so finds it",
-            .target = &flags->graph},
+            .target = &flags->graph,
+            .given = &flags->given},
            RowsOption(flags->rows),
            HtmlOption(flags->html, kOnPage),
            {.names = "--device-code",
             .value = "LIST",
             .help = "Expect these GPU architectures; may be repeated",
             .target = &request.device_code,
-            .default_text = "the package's own"},
+            .default_text = "the package's own",
+            .given = &flags->given},
            {.names = "--allow-unresolved",
             .value = "GLOB",
             .help = "Accept these libraries as provided; may be repeated",
-            .target = &request.allow_unresolved},
+            .target = &request.allow_unresolved,
+            .given = &flags->given},
            {.names = "--dependency",
             .value = "NAME",
             .help = "Add a dependency to the declared ones; may be repeated",
-            .target = &request.dependencies}},
+            .target = &request.dependencies,
+            .given = &flags->given}},
       .notes =
           "All sizes are unpacked sizes. Findings of ptpkg check are shown and do not "
           "change the exit code. --json lists all files, sections and libraries. --quick skips ELF "

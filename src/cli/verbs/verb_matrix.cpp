@@ -89,9 +89,8 @@ Result<void> RefuseOptionsOfThisMachine(const Context& context, const MatrixFlag
         .WithHint("set 'cores' in extra.ptpkg.resources of the recipe");
   }
   if (engine != "github" || pipeline::PlansInWorkflow(context.env())) return Ok();
-  for (const auto& [name, given] : {std::pair("--output", flags.recipe.output != RecipeFlags{}.output),
-                                    std::pair("--cache-dir", common.contains("--cache-dir"))}) {
-    if (!given) continue;
+  for (const char* name : {"--output", "--cache-dir"}) {
+    if (!flags.given.contains(name) && !common.contains(name)) continue;
     return Error(ErrorCode::kUsage, fmt::format("{} does not apply to --on github", name))
         .WithHint("leave it out: jobs keep 'dist' and 'cache' beside their checkout, and upload them");
   }
@@ -105,7 +104,7 @@ Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFl
   PTPKG_TRY(request.sources, SplitAssignments("--source", flags.recipe.sources));
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));
   request.build.ccache = flags.ccache || context.IsSet("PTPKG_CCACHE");
-  PTPKG_TRY(request.build.remote_cache, RemoteCacheOf(context, flags.remote_cache));
+  PTPKG_TRY(request.build.remote_cache, RemoteCacheOf(context, flags.remote_cache, flags.given));
   request.build.preflight = !flags.no_preflight;
   request.build.test = flags.test != "skip";
   PTPKG_TRY(request.run, ResolveFile(context, flags.run));

@@ -214,7 +214,12 @@ class FromEnv(harness.Case):
         self.assertIn("USE_TOKENS=**** is neither on nor off", self.render(folder, USE_TOKENS="hunter2", exit_code=2))
 
     def test_options_of_the_line_win(self):
-        self.toy()
+        folder = self.toy()
+        (folder / "ptpkg.toml").write_text('jobs = 2\n[build]\nformat = ["tar.bz2"]\n')
+        said = self.ptpkg("build", folder, "--from-env", "--plan", PACKAGE_TYPE="conda", MAX_JOBS="3").stderr
+        self.assertIn("PACKAGE_TYPE=conda: --format conda\n", said)
+        self.assertIn("MAX_JOBS=3: --jobs 3\n", said)
+        (folder / "ptpkg.toml").unlink()
         said = self.ptpkg("build", self.scratch / "toy", "--from-env", "--plan", "--format", "tar.bz2", "--jobs", "2",
                           PACKAGE_TYPE="conda", MAX_JOBS="3").stderr
         self.assertIn("PACKAGE_TYPE=conda: not used, because --format is given\n", said)

@@ -57,6 +57,19 @@ class Config(harness.Case):
         self.ptpkg("cache", cwd=self.project)
         self.assertFalse((self.project / "of-project").exists(), "the variable wins")
 
+    def test_settings_wait_for_lines_that_take_them(self):
+        self.project_file('remote-cache-read-only = true\n[build]\nkeep-work = true\n[bench]\nrounds = 20\nstabilize = true\n'
+                          '[cache]\nmax-size = "50G"\n[inspect]\ngraph = true\n[ci]\ncheck = true\n')
+        package, = (one["path"] for one in self.ptpkg_json("build", "recipes/toy", "--no-cache", "--format", "conda", cwd=self.project)["artifacts"])
+        for line in (["bench"], ["bench", "--restore"], ["cache"], ["inspect", "--quick", package], ["ci", "github", "recipes/toy", "--output", "-"]):
+            with self.subTest(line):
+                self.ptpkg(*line, cwd=self.project)
+        self.assertIn("--graph needs ELF files", self.refused("inspect", "--quick", "--graph", package))
+        self.assertIn("need 'ptpkg cache clean'", self.refused("cache", "--dry-run"))
+        self.assertIn("needs --remote-cache", self.refused("build", "recipes/toy", "--remote-cache-read-only"))
+        self.user_file('json = true\n')
+        self.assertTrue(self.ptpkg("shell", "recipes/toy", "--", "echo", "made", cwd=self.project).stdout.endswith("made\n"))
+
     def test_required_options_can_come_from_a_file(self):
         self.ptpkg("build", self.recipe, "--output", self.project / "dist")
         self.project_file(f'[publish]\nto = "file://{self.scratch}/channel"\n')
