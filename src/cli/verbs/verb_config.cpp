@@ -49,6 +49,7 @@ Json LineValue(const Option& option) {
 /// All that RunConfig looks a value up in.
 struct Sources {
   const Configuration& configuration;
+  const Context& context;
   const std::map<std::string, std::string>& variables;
   const std::set<std::string>& given;
   bool all;
@@ -75,8 +76,11 @@ std::optional<ConfigEntry> EntryOf(const Sources& sources, const std::string& ve
              (verb.empty() || !option.shared)) {
     entry.kind = "environment";
     entry.origin = variable->first;
-    entry.value = variable->second;
-    entry.shown = TomlString(variable->second);
+    const std::vector<std::string> values = {!option.IsFlag()                    ? variable->second
+                                             : sources.context.IsSet(option.env) ? "true"
+                                                                                 : "false"};
+    entry.value = ValueJson(option, values);
+    entry.shown = option.IsFlag() ? values.front() : TomlString(values.front());
   } else if (stored != nullptr && stored->verb == verb) {
     entry.kind = "file";
     entry.origin = stored->file.str();
@@ -97,7 +101,7 @@ std::optional<ConfigEntry> EntryOf(const Sources& sources, const std::string& ve
 std::vector<ConfigEntry> Entries(const Program& program, const Sources& sources) {
   std::vector<ConfigEntry> entries;
   const auto add = [&](const std::string& verb, const Option& option) {
-    if (option.IsPositional()) return;
+    if (option.IsPositional() || option.names == "--no-config") return;  // which is not a key
     if (auto entry = EntryOf(sources, verb, option)) entries.push_back(*std::move(entry));
   };
   // Each verb has an option of its own for a shared name; the first one stands for all.
@@ -164,9 +168,11 @@ Result<ExitCode> RunConfig(Context& context, const ConfigFlags& flags) {
   if (!common.no_config)
     files = FindConfigurationFiles(env.fs, {.cwd = env.cwd, .variables = env.variables, .recipe = recipe});
   PTPKG_TRY(const Configuration configuration, ReadConfiguration(env.fs, program, files));
-  const std::vector<ConfigEntry> entries = Entries(
-      program,
-      {.configuration = configuration, .variables = env.variables, .given = common.given, .all = flags.all});
+  const std::vector<ConfigEntry> entries = Entries(program, {.configuration = configuration,
+                                                             .context = context,
+                                                             .variables = env.variables,
+                                                             .given = common.given,
+                                                             .all = flags.all});
   Json names = Json::array();
   for (const AbsPath& file : files) names.push_back(file.str());
   if (context.json()) {

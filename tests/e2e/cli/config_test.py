@@ -57,6 +57,15 @@ class Config(harness.Case):
         self.ptpkg("cache", cwd=self.project)
         self.assertFalse((self.project / "of-project").exists(), "the variable wins")
 
+    def test_the_text_can_be_copied_into_a_file(self):
+        for value, shown in (("1", "true"), ("0", "false")):
+            text = self.ptpkg("config", "--no-config", cwd=self.project, PTPKG_OFFLINE=value).stdout
+            self.assertIn(f"offline = {shown}  # $PTPKG_OFFLINE\n", text)
+            self.project_file(text)
+            self.assertIn(f"offline = {shown}  # ptpkg.toml", self.ptpkg("config", cwd=self.project).stdout)
+            settings = self.ptpkg_json("config", cwd=self.project, PTPKG_OFFLINE=value)["settings"]
+            self.assertEqual([one["value"] for one in settings if one["key"] == "offline"], [value == "1"])
+
     def test_settings_wait_for_lines_that_take_them(self):
         self.project_file('remote-cache-read-only = true\n[build]\nkeep-work = true\n[bench]\nrounds = 20\nstabilize = true\n'
                           '[cache]\nmax-size = "50G"\n[inspect]\ngraph = true\n[ci]\ncheck = true\n')
