@@ -173,7 +173,14 @@ Result<StableMachine> StableMachine::Set(Env& env, const std::set<int>& cpus,
 Result<void> StableMachine::Restore() && { return changed_.empty() ? Ok() : PutBack(*env_, changed_); }
 
 Result<std::vector<Knob>> RestoreMachine(Env& env) {
-  PTPKG_TRY(const std::unique_ptr<File> lock, LockMachine(env));
+  PTPKG_TRY(const bool has_record, Exists(env.fs, BenchRecord()));
+  if (!has_record) return std::vector<Knob>();  // which needs no root
+  const Result<std::unique_ptr<File>> lock = LockMachine(env);
+  if (!lock) {
+    const int number = lock.error().sys_errno();
+    if (number != EACCES && number != EPERM) return lock.error();
+    return Error(lock.error()).WithHint(std::string(kRestoreHint));
+  }
   PTPKG_TRY(std::vector<Knob> knobs, ReadRecord(env));
   if (!knobs.empty()) PTPKG_CHECK(PutBack(env, knobs));
   return knobs;

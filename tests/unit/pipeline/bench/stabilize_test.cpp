@@ -90,6 +90,15 @@ TEST_F(StabilizeTest, AKilledRunIsRestoredByHand) {
   EXPECT_THAT(RestoreMachine(env_), IsOkAndHolds(IsEmpty()));
 }
 
+TEST_F(StabilizeTest, ARestoreNeedsRootOnlyIfThereIsARecord) {
+  EXPECT_THAT(RestoreMachine(env_), IsOkAndHolds(IsEmpty()));
+  EXPECT_FALSE(*Exists(fs_, AbsPath::Literal("/var/lib/ptpkg")));
+  SetAndDie();
+  test::FaultFs refuses(fs_, {.number = 1, .sys_errno = EACCES, .scope = test::FaultScope::kMutating});
+  test::TestEnv env({.fs = &refuses, .process = &process_});
+  EXPECT_THAT(RestoreMachine(env), HasHint(HasSubstr("sudo ptpkg bench --restore")));
+}
+
 TEST_F(StabilizeTest, ARecordOfAnotherBootCountsForNothing) {
   SetAndDie();
   AddMachine(fs_);
