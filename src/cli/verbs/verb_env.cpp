@@ -72,6 +72,7 @@ Result<pipeline::CreateRequest> CreateRequestOf(Context& context, const EnvFlags
                                                          .select = std::move(build.select)},
                                               .cuda = flags.cuda.value_or(""),
                                               .channels = flags.channels},
+                                 .requires_channels = flags.given.contains("--channel"),
                                  .prefix = prefix,
                                  .provider = build.host_env,
                                  .tools = build.tools};

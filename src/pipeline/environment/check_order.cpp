@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <optional>
+#include <utility>
 
 #include "pipeline/plan/input_output_overlap.h"
 #include "support/files/scratch.h"
@@ -27,12 +29,37 @@ struct Compiler {
   [[nodiscard]] bool IsNvcc() const { return name == "nvcc"; }
 };
 
+/// Splits at blanks as a shell does: quotes and backslashes keep them.
+std::vector<std::string> ShellWords(std::string_view text) {
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n';
+    if (is_blank && quote == '\0') {
+      if (word) words.push_back(*std::exchange(word, std::nullopt));
+      continue;
+    }
+    if (!word) word.emplace();
+    const bool is_quote = (c == '"' || c == '\'') && (quote == '\0' || quote == c);
+    const bool has_next = i + 1 < text.size();
+    const bool escapes = c == '\\' && has_next &&
+                         (quote == '\0' || (quote == '"' && (text[i + 1] == '"' || text[i + 1] == '\\')));
+    if (is_quote) {
+      quote = quote == '\0' ? c : '\0';
+    } else {
+      *word += escapes ? text[++i] : c;
+    }
+  }
+  if (word) words.push_back(*std::move(word));
+  return words;
+}
+
 std::vector<std::string> Words(const Env& env, std::initializer_list<const char*> variables) {
   std::vector<std::string> words;
   for (const char* variable : variables) {
-    for (std::string& word : Split(ReplaceAll(env.Variable(variable), "\n", " "), ' ')) {
-      if (!word.empty()) words.push_back(std::move(word));
-    }
+    for (std::string& word : ShellWords(env.Variable(variable))) words.push_back(std::move(word));
   }
   return words;
 }
@@ -208,9 +235,10 @@ class OrderChecker {
     return called;
   }
 
+  /// "error: …" of gcc and clang, "Error: …" of the assembler, "nvcc fatal   : …".
   static std::string FirstLine(const std::string& output) {
     for (const std::string& line : SplitLines(output)) {
-      if (line.find("rror") != std::string::npos) return line;
+      if (line.find("rror:") != std::string::npos || line.find("fatal") != std::string::npos) return line;
     }
     return output.substr(0, output.find('\n'));
   }

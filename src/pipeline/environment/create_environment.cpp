@@ -133,19 +133,30 @@ std::string ActivationText(const std::string& exports, const std::string& preamb
          "unset ptpkg_before\n";
 }
 
+/// The message of a build, without the output channel: an environment takes no packages of it.
+Error WithoutChannel(const Error& error) {
+  constexpr std::string_view kReason = "it is not in the output channel, and ";
+  if (error.message().find(kReason) == std::string::npos) return error;
+  return Error(error.code(), ReplaceAll(error.message(), kReason, ""))
+      .WithHint(ReplaceAll(error.hint(), "build that package first into the same output directory",
+                           "list Python packages below 'pip:' or in a requirements.txt"));
+}
+
 Result<HostEnv> Fill(Env& env, const CreateRequest& request, const EnvironmentSpec& spec,
                      const AbsPath& log) {
   const recipe::Recipe recipe = RecipeOf(spec);
-  PTPKG_TRY(builder::HostPlan plan,
-            builder::CheckTools(env, recipe, {.host_env = request.provider, .options = request.tools}));
+  Result<builder::HostPlan> found =
+      builder::CheckTools(env, recipe, {.host_env = request.provider, .options = request.tools});
+  if (!found) return WithoutChannel(found.error());
+  builder::HostPlan plan = *std::move(found);
   if (plan.host_env == HostEnv::kConda) {
     PTPKG_CHECK(MakeCondaPrefix(env, spec, plan,
                                 {.prefix = request.prefix, .specs = {}, .channels = spec.channels}, log));
-  } else if (!request.contents.channels.empty()) {
+  } else if (request.requires_channels) {
     return Error(ErrorCode::kUsage, "--channel is for a conda client, but the tools come from elsewhere")
         .WithHint("add --env conda, or leave --channel out");
   } else if (!spec.channels.empty()) {
-    env.reporter.Note("the files' conda channels are not used, because no conda client gives the packages");
+    env.reporter.Note("conda channels are not used, because no conda client gives the packages");
   }
   const builder::WorkLayout layout = LayoutOf(request.prefix, plan.host_env);
   if (plan.wheels) PTPKG_CHECK(env.fs.MakeDirs(layout.build_prefix));
@@ -192,21 +203,37 @@ Result<LockedFile> TakeLog(Env& env, const AbsPath& prefix, const AbsPath& log) 
   return Error(ErrorCode::kIo, fmt::format("cannot lock '{}': it keeps disappearing", log.str()));
 }
 
-Result<void> MakePrefix(Env& env, const AbsPath& prefix) {
+/// Returns whether it existed.
+Result<bool> MakePrefix(Env& env, const AbsPath& prefix) {
   PTPKG_TRY(const bool exists, Exists(env.fs, prefix));
-  if (!exists) return env.fs.MakeDirs(prefix);
+  if (!exists) {
+    PTPKG_CHECK(env.fs.MakeDirs(prefix));
+    return false;
+  }
   PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(prefix));
-  if (names.empty()) return Ok();
+  if (names.empty()) return true;
   return Error(ErrorCode::kAlreadyExists, fmt::format("'{}' is not empty", prefix.str()))
       .WithHint(fmt::format("name a new directory, or remove it: rm -r {}", ShellQuote({prefix.str()})));
 }
 
-/// After a failure `prefix` is gone, unless it is not ours.
+/// `prefix` can be a link, whose target must not keep files.
+void RemoveContent(Env& env, const AbsPath& prefix) {
+  const auto names = env.fs.ListDir(prefix);
+  if (!names) return;
+  for (const std::string& name : *names) static_cast<void>(RemoveTree(env.fs, prefix / name));
+}
+
+/// After a failure `prefix` is as before.
 Result<HostEnv> MakeAndFill(Env& env, const CreateRequest& request, const EnvironmentSpec& spec,
                             const AbsPath& log) {
-  PTPKG_CHECK(MakePrefix(env, request.prefix));
+  PTPKG_TRY(const bool existed, MakePrefix(env, request.prefix));
   Result<HostEnv> provider = Fill(env, request, spec, log);
-  if (!provider) static_cast<void>(RemoveTree(env.fs, request.prefix));
+  if (provider) return provider;
+  if (existed) {
+    RemoveContent(env, request.prefix);
+  } else {
+    static_cast<void>(RemoveTree(env.fs, request.prefix));
+  }
   return provider;
 }
 

@@ -16,6 +16,8 @@
 #include <fmt/core.h>
 
 #include "support/text/text.h"
+#include "versions/version_spec.h"
+#include "wheel/metadata/requirement.h"
 
 namespace ptpkg::pipeline {
 
@@ -50,16 +52,54 @@ bool IsLibrary(std::string name) {
   return Has(kLibraries, name);
 }
 
-/// True if `text` has `mark` and then the version of another toolkit: "cuda126", "cuda12.6" or "cuda11".
-bool IsForAnother(const std::string& cuda, const std::string& text, std::string_view mark) {
-  const std::size_t at = text.find(mark);
-  if (at == std::string::npos) return false;
-  const std::string rest = text.substr(at + mark.size());
-  std::string version = rest.substr(0, rest.find_first_not_of(kVersionDigits));
-  while (version.ends_with('.')) version.pop_back();
+bool IsWordByte(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+/// True if lower-case `text` names another toolkit: "cuda126", "cuda12.6", "cuda11", "+cu126" or "-cu11".
+bool IsForAnother(const std::string& cuda, std::string_view text) {
   const std::string two = MajorMinor(cuda);
   const std::string fitting[] = {"", cuda.substr(0, cuda.find('.')), two, ReplaceAll(two, ".", ""), cuda};
-  return !Has(fitting, version);
+  for (std::size_t at = text.find("cu"); at != std::string_view::npos; at = text.find("cu", at + 2)) {
+    std::string_view rest = text.substr(at + 2);
+    if (rest.starts_with("da")) {
+      rest.remove_prefix(2);
+    } else if (at > 0 && IsWordByte(text[at - 1])) {
+      continue;
+    }
+    std::string version(rest.substr(0, rest.find_first_not_of(kVersionDigits)));
+    while (version.ends_with('.')) version.pop_back();
+    if (!Has(fitting, version)) return true;
+  }
+  return false;
+}
+
+/// True if a package with the version of the toolkit can meet the condition.
+bool Allows(const std::pair<std::string, std::string>& condition, const std::string& cuda) {
+  const auto& [operation, version] = condition;
+  const std::string two = MajorMinor(cuda);
+  if (operation.ends_with("==") || operation == "~=") return (version + ".").starts_with(two + ".");
+  const auto allowed = versions::VersionSpec::Parse(operation + version);
+  return allowed && std::ranges::any_of(std::to_array({".0", ".999"}), [&](const char* patch) {
+           const auto one = versions::Version::Parse(two + patch);
+           return one && allowed->Matches(*one);
+         });
+}
+
+/// True if a package of the Python index, "nvidia-cuda-runtime-cu12", has a version of another toolkit.
+/// Versions of nvidia-cublas and other libraries don't show their toolkit.
+bool HasVersionOfAnother(const std::string& cuda, std::string_view text) {
+  const auto requirement = wheel::ParseRequirement(text);
+  if (!requirement || requirement->specifiers.empty()) return false;
+  constexpr std::string_view kVendor = "nvidia-";
+  std::string name = ReplaceAll(requirement->name, "_", "-");
+  const bool is_nvidia = name.starts_with(kVendor);
+  if (is_nvidia) name = name.substr(kVendor.size(), name.rfind("-cu1") - kVendor.size());
+  if (is_nvidia && IsLibrary("lib" + name)) return true;
+  if (!IsPart(name) && !(is_nvidia && (name == "nvtx" || name == "nvml-dev"))) return false;
+  return !std::ranges::all_of(requirement->specifiers, [&](const auto& one) { return Allows(one, cuda); });
+}
+
+Error RefusedCuda(const std::string& cuda, const std::string& why, std::string hint) {
+  return Error(ErrorCode::kUsage, fmt::format("--cuda {}: {}", cuda, why)).WithHint(std::move(hint));
 }
 
 /// The toolkit of one input.
@@ -73,10 +113,7 @@ class Toolkit {
       PTPKG_CHECK(SetLabel(package.channel));
       PTPKG_CHECK(SetPackage(package.spec));
     }
-    for (const std::string& requirement : spec.pip) {
-      if (IsForAnother(cuda_, requirement, "+cu"))
-        return Refused(fmt::format("'{}' is a build for one toolkit", requirement), "change it in the file");
-    }
+    for (const std::string& requirement : spec.pip) PTPKG_CHECK(CheckPip(cuda_, requirement));
     if (!changed_)
       return Refused(fmt::format("'{}' names no CUDA toolkit", file_.str()),
                      "add 'cuda-toolkit' to its dependencies");
@@ -88,7 +125,7 @@ class Toolkit {
 
  private:
   [[nodiscard]] Error Refused(const std::string& why, std::string hint) const {
-    return Error(ErrorCode::kUsage, fmt::format("--cuda {}: {}", cuda_, why)).WithHint(std::move(hint));
+    return RefusedCuda(cuda_, why, std::move(hint));
   }
 
   /// Puts the version in place of the one in a label, "nvidia/label/cuda-12.4.1".
@@ -124,7 +161,7 @@ class Toolkit {
     } else if (IsLibrary(spec.name) && !spec.version.empty()) {
       return Refused(fmt::format("'{}' has the version of one toolkit", spec.str()),
                      "remove the version in the file: 'cuda-version' chooses it");
-    } else if (IsForAnother(cuda_, spec.build, "cuda")) {
+    } else if (IsForAnother(cuda_, spec.build)) {
       return Refused(fmt::format("'{}' is a build for one toolkit", spec.str()), "change it in the file");
     }
     return Ok();
@@ -163,6 +200,16 @@ Result<void> CheckCudaVersion(const std::string& cuda) {
 std::string MajorMinor(const std::string& cuda) { return cuda.substr(0, cuda.find('.', cuda.find('.') + 1)); }
 
 bool HasCudaPatch(const std::string& cuda) { return std::ranges::count(cuda, '.') == 2; }
+
+Result<void> CheckPip(const std::string& cuda, const std::string& requirement) {
+  const std::string text = ReplaceAll(ToLower(requirement), "%2b", "+");
+  if (IsForAnother(cuda, text))
+    return RefusedCuda(cuda, fmt::format("'{}' is a build for one toolkit", requirement),
+                       "change it in the file");
+  if (!HasVersionOfAnother(cuda, text)) return Ok();
+  return RefusedCuda(cuda, fmt::format("'{}' has the version of one toolkit", requirement),
+                     "change or remove the version in the file");
+}
 
 Result<void> SetToolkit(const std::string& cuda, const AbsPath& file, EnvironmentSpec& spec) {
   return Toolkit(cuda, file).Set(spec);

@@ -26,11 +26,18 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// Bash keeps the first row from assignments, or stops working. activate.sh sets or unsets the second row.
+// Bash keeps the names up to UID from assignments, or stops working. activate.sh sets or unsets the others.
 // conda ignores PATH in an environment file, too.
-constexpr auto kReservedVariables = std::to_array<std::string_view>(
-    {"BASHOPTS", "BASH_VERSINFO", "EUID", "IFS", "PPID", "SHELLOPTS", "UID",  //
-     "BUILD_PREFIX", "CONDA_PREFIX", "PATH", "PREFIX", "VIRTUAL_ENV", "file", "prefix", "ptpkg_before"});
+constexpr auto kReservedVariables =
+    std::to_array<std::string_view>({"BASHOPTS",      "BASHPID",       "BASH_ALIASES",  "BASH_ARGC",
+                                     "BASH_ARGV",     "BASH_CMDS",     "BASH_COMMAND",  "BASH_LINENO",
+                                     "BASH_SOURCE",   "BASH_SUBSHELL", "BASH_VERSINFO", "DIRSTACK",
+                                     "EPOCHREALTIME", "EPOCHSECONDS",  "EUID",          "FUNCNAME",
+                                     "GROUPS",        "HISTCMD",       "IFS",           "LINENO",
+                                     "OPTIND",        "PPID",          "RANDOM",        "SECONDS",
+                                     "SHELLOPTS",     "SRANDOM",       "UID",           "_",  //
+                                     "BUILD_PREFIX",  "CONDA_PREFIX",  "PATH",          "PREFIX",
+                                     "VIRTUAL_ENV",   "file",          "prefix",        "ptpkg_before"});
 
 Error InvalidFile(std::string message, const SourceSpan& span) {
   return Error(ErrorCode::kInvalidInput, std::move(message)).At(span);
@@ -192,6 +199,16 @@ bool IsRecipe(const YamlNode& root) {
          root.Find("context") != nullptr;
 }
 
+/// pip reads the file itself, so ptpkg looks at each line by itself.
+Result<void> CheckPipFile(Env& env, const std::string& cuda, const AbsPath& file) {
+  PTPKG_TRY(const std::string text, ReadFile(env.fs, file, limits::kRecipe));
+  for (const std::string& line : SplitLines(text)) {
+    const std::string requirement(Trim(line.substr(0, line.find('#'))));
+    PTPKG_CHECK(CheckPip(cuda, requirement), fmt::format("while reading '{}'", file.str()));
+  }
+  return Ok();
+}
+
 Result<EnvironmentSpec> ReadInput(Env& env, const EnvironmentRequest& request, const AbsPath& input) {
   PTPKG_TRY(const FileStat stat, env.fs.Stat(input));
   if (stat.kind == FileKind::kDirectory) return OfRecipe(env, request, input);
@@ -201,7 +218,10 @@ Result<EnvironmentSpec> ReadInput(Env& env, const EnvironmentRequest& request, c
                  fmt::format("--cuda {}: '{}' names no CUDA toolkit", request.cuda, input.str()))
         .WithHint("name an environment file or a recipe as well");
   }
-  if (is_text) return EnvironmentSpec{.requirement_files = {input}};
+  if (is_text) {
+    if (!request.cuda.empty()) PTPKG_CHECK(CheckPipFile(env, request.cuda, input));
+    return EnvironmentSpec{.requirement_files = {input}};
+  }
   PTPKG_TRY(const std::string text, ReadFile(env.fs, input, limits::kRecipe));
   PTPKG_TRY(const YamlNode root, ParseYaml(text, input.str()));
   if (IsRecipe(root)) return OfRecipe(env, request, input);
@@ -262,7 +282,7 @@ Result<std::string> ToEnvironmentYaml(const EnvironmentSpec& spec) {
   if (!spec.name.empty()) text += fmt::format("name: {}\n", Json(spec.name).dump());
   text += "channels:\n";
   list(spec.channels.empty() ? std::vector<std::string>{"conda-forge"} : spec.channels, "  ");
-  text += "dependencies:\n";
+  text += spec.packages.empty() && spec.pip.empty() ? "dependencies: []\n" : "dependencies:\n";
   for (const EnvironmentPackage& package : spec.packages) list({package.str()}, "  ");
   const bool has_pip =
       std::ranges::any_of(spec.packages, [](const auto& package) { return package.spec.name == "pip"; });
@@ -283,10 +303,11 @@ Result<std::string> ToRequirementsText(const EnvironmentSpec& spec) {
     const auto row = builder::FindWheelRow(builder::BuiltInWheelTable(), package.spec.name);
     if (row && row->kind == builder::WheelRow::Kind::kPackage) {
       const std::string requirement = builder::PipRequirement(row->package, package.spec.version);
-      const bool is_whole = package.spec.version.empty() || requirement != row->package;
+      const bool is_whole =
+          package.spec.build.empty() && (package.spec.version.empty() || requirement != row->package);
       text += requirement + (is_whole ? "" : "  # conda's " + package.str()) + "\n";
     } else {
-      others += fmt::format("# not a package of the Python index: {}\n", package.str());
+      others += fmt::format("# no package of the Python index is known for: {}\n", package.str());
     }
   }
   for (const std::string& requirement : spec.pip) text += requirement + "\n";

@@ -46,7 +46,7 @@ Result<EnvironmentSpec> ReadEnvironmentSpec(Env& env, const EnvironmentRequest& 
 /// The text of a conda environment file. Errors: kUsage for `requirement_files`, which it cannot name.
 Result<std::string> ToEnvironmentYaml(const EnvironmentSpec& spec);
 
-/// The text of a requirement file for pip. Packages that the Python index does not have are comments.
+/// The text of a requirement file for pip. Packages without a known name in the Python index are comments.
 /// Errors: as ToEnvironmentYaml.
 Result<std::string> ToRequirementsText(const EnvironmentSpec& spec);
 

@@ -131,7 +131,7 @@ class Create(Case):
                    "--env", "system")
         done = self.activated('ls / >/dev/null; echo "$LD_LIBRARY_PATH $PYTHONPATH $HOME $LANG $TOY"')
         self.assertEqual(done.stdout, "/none /none /none C $PATH\n")
-        for name in ("PATH", "UID", "IFS", "CONDA_PREFIX", "file"):
+        for name in ("PATH", "UID", "IFS", "GROUPS", "RANDOM", "EPOCHSECONDS", "CONDA_PREFIX", "file"):
             with self.subTest(name):
                 said = self.refused(3, f"the variable '{name}' belongs to bash or activate.sh", "create",
                                     self.file(f"dependencies: [make]\nvariables: {{{name}: /none}}\n"), "--prefix", self.scratch / "none")
@@ -150,9 +150,19 @@ class Create(Case):
         self.refused(7, "is in the way of the log", "create", self.file("dependencies: [make]\n"), "--prefix", self.prefix, "--env", "system")
         self.assertEqual(foreign.read_text(), "mine")
         shutil.rmtree(foreign.parent)
-        self.refused(4, "'no-such-tool'", "create", self.file("dependencies: [no-such-tool]\n"), "--prefix", self.prefix, "--env", "system")
+        said = self.refused(4, "'no-such-tool'", "create", self.file("dependencies: [no-such-tool]\n"), "--prefix", self.prefix, "--env", "system")
+        self.assertIn("hint: list Python packages below 'pip:'", said)
+        self.assertNotIn("output", said)
         self.assertFalse(self.prefix.exists())
         self.assertFalse(foreign.parent.exists())
+        # Before the call, DIR was a link to an empty directory.
+        self.prefix.symlink_to("real")
+        real = self.scratch / "real"
+        real.mkdir()
+        self.refused(5, "pip could not install", "create", self.file("dependencies: [pip: [no-such-name-1]]\n"), "--prefix", self.prefix, "--env",
+                     "system", PIP_NO_INDEX="1")
+        self.assertEqual((self.prefix.is_symlink(), list(real.iterdir())), (True, []))
+        self.prefix.unlink()
         self.prefix.mkdir()
         (self.prefix / "mine").touch()
         self.refused(7, "' is not empty", "create", self.file("dependencies: [make]\n"), "--prefix", self.prefix)
@@ -169,6 +179,9 @@ class Create(Case):
         self.refused(2, "'12' is not a version of CUDA", "export", file, "--cuda", "12")
         self.refused(2, "names no CUDA toolkit", "export", file, "--cuda", "12.4")
         self.refused(2, "--channel is for a conda client", "create", file, "--prefix", self.prefix, "--env", "system", "--channel", "x")
+        (self.scratch / "ptpkg.toml").write_text('[env]\nchannel = ["a"]\n')
+        said = self.ptpkg("env", "create", file, "--prefix", self.prefix, "--env", "system").stderr
+        self.assertIn("conda channels are not used", said)
         self.refused(2, "the environment would be empty", "create", self.file("dependencies: []\n"), "--prefix", self.prefix)
         self.refused(3, "a blank", "create", file, "--prefix", self.scratch / "a b")
 
@@ -182,8 +195,12 @@ class Export(Case):
                      "  - \"pip\"", "      - \"rich ==13.0\"", "  \"USE_MKLDNN\": \"0\""):
             self.assertIn(line + "\n", text)
         text = self.ptpkg("env", "export", self.file(FILE), "--as", "requirements.txt").stdout
-        self.assertIn("# not a package of the Python index: nvidia::cuda-nvcc 12.4.*\n", text)
+        self.assertIn("# no package of the Python index is known for: nvidia::cuda-nvcc 12.4.*\n", text)
         self.assertIn("\nnumpy>=1.21,<3\nrich ==13.0\n", text)
+        text = self.ptpkg("env", "export", self.file("dependencies: ['numpy=1.26=*_cpu']\n"), "--as", "requirements.txt").stdout
+        self.assertIn("  # conda's numpy =1.26 *_cpu\n", text)
+        text = self.ptpkg("env", "export", self.file("dependencies: []\n")).stdout
+        self.assertEqual(self.ptpkg("env", "export", self.file(text, "again.yml")).stdout, text)
 
     def test_versions_of_a_toolkit(self):
         """Of the channels' packages: cuda-toolkit 12.4.1 has cuda-nvcc 12.4.131, and cuda-version 12.4."""
@@ -208,6 +225,14 @@ class Export(Case):
                 self.assertIn("hint: ", said)
         self.refused(2, "'torch ==2.4.0+cu124' is a build for one toolkit", "export",
                      self.file("dependencies: [cuda-toolkit, pip: [torch ==2.4.0+cu124]]\n"), "--cuda", "12.6")
+        for text in ("nvidia-cuda-runtime-cu12 ==12.4.127", "nvidia-cublas-cu12 ==12.4.5.8", "cupy-cuda11x", "cuda-python <12.5", "jax[cuda11_pip]",
+                     "torch @ https://example.org/torch-2.4.0%2Bcu124-cp312-cp312-linux_x86_64.whl"):
+            with self.subTest(text):
+                self.refused(2, f"'{text}' ", "export", self.file(f"dependencies: [cuda-toolkit, pip: ['{text}']]\n"), "--cuda", "12.6.1")
+                self.refused(2, f"'{text}' ", "create", self.file("dependencies: [cuda-toolkit]\n"), self.file(text + "  # x\n", "requirements.txt"),
+                             "--cuda", "12.6.1", "--prefix", self.prefix)
+        fits = "dependencies: [cuda-toolkit, pip: [nvidia-cuda-runtime-cu12 ==12.6.77, nvidia-cublas-cu12, cupy-cuda12x, 'cuda-python >=12', nvidia-cudnn-cu12 ==9.1]]"
+        self.ptpkg("env", "export", self.file(fits), "--cuda", "12.6.1")
         self.refused(2, "only conda's packages have the patch version", "create", self.file("dependencies: [cuda-toolkit]\n"), "--cuda", "12.6.2",
                      "--prefix", self.prefix, "--env", "system")
 
@@ -330,6 +355,10 @@ class Check(Case):
         self.refused(4, "no compiler found", "check", PATH="/nonexistent")
         self.refused(4, "$CXX: program 'no-such-g++' does not exist", "check", PATH="/usr/bin", CXX="no-such-g++ -m64")
         self.refused(5, "' failed: ", "check", PATH="/usr/bin:/bin", CXX="/bin/false")
+
+    def test_flags_with_blanks_and_the_cause_of_a_failure(self):
+        self.order(CXXFLAGS="-DX=\"a b\" -DY='c  d' -DZ=e\\ f")
+        self.refused(5, " failed: <command-line>: fatal error: nosuch.h", "check", PATH="/usr/bin:/bin", CPPFLAGS="-include nosuch.h")
 
 
 if __name__ == "__main__":
