@@ -2,11 +2,11 @@
 // DisplayLine removes everything that acts on a terminal or changes the text around it: escape sequences,
 // control characters, invisible characters. An escape sequence without an end loses only its introducer, so
 // that it can't swallow the rest of the line.
-// CredentialsIn finds secrets in URLs anywhere in a text: user info, conda's /t/TOKEN/, and parameters by
-// name, by the known start of a token, or by their shape. Names that are harmless alone ("se", "policy")
-// count only in a signed URL. Two opposite errors are weighed: a secret in a log can't be recalled, but a
-// masked commit or anchor makes a message useless. So a shape must be long and mixed. A fragment hides only
-// parameters with a name.
+// CredentialsIn finds secrets in URLs anywhere in a text: user info, conda's /t/TOKEN/, ccache's attributes,
+// and parameters by name, by the known start of a token, or by their shape. Names that are harmless alone
+// ("se", "policy") count only in a signed URL. Two opposite errors are weighed: a secret in a log can't be
+// recalled, but a masked commit or anchor makes a message useless. So a shape must be long and mixed. A
+// fragment hides only parameters with a name.
 // "${{ … }}" is skipped as one unit, because expressions of workflows contain the characters that end a URL.
 
 #include "support/text/display_text.h"
@@ -272,6 +272,22 @@ void AddPathToken(std::string_view text, std::string_view host, const TextRange&
     found.push_back({.value = token, .whole = {path.begin + mark, token.end}});
 }
 
+/// "URL|bearer-token=…|header=…": attributes of ccache's remote storage, from '|' on. `at` moves behind those
+/// that are secret.
+void AddAttributes(std::string_view text, std::size_t& at, std::vector<Credential>& found) {
+  for (std::size_t begin = at; begin < text.size() && text[begin] == '|';) {
+    const std::size_t end = std::min(text.find_first_of(" \t\r\n'\"<>`|", begin + 1), text.size());
+    const std::size_t equals = text.substr(0, end).find('=', begin);
+    const bool has_value = equals != std::string_view::npos && equals + 1 < end;
+    const std::string name = has_value ? ToLower(text.substr(begin + 1, equals - begin - 1)) : "";
+    if (has_value && (name == "header" || IsSecretName(name, false))) {
+      found.push_back({.value = {equals + 1, end}, .whole = {begin, end}});
+      at = end;  // else another URL can begin here
+    }
+    begin = end;
+  }
+}
+
 std::vector<Credential> FindCredentials(std::string_view text) {
   constexpr std::string_view kSchemeEnd = "://";
   std::vector<Credential> found;
@@ -282,6 +298,7 @@ std::vector<Credential> FindCredentials(std::string_view text) {
       if (text[at] == '@') user.end = at;
       at = After(text, at);
     }
+    at = std::min(at, text.find('|', std::max(user.begin, user.end)));
     const std::string_view part = text.substr(user.begin, std::max(user.end, user.begin) - user.begin);
     // "git@" of an ssh URL is a name that everybody knows.
     const bool user_alone = text.substr(0, scheme).ends_with("ssh") && !Contains(part, ":");
@@ -290,6 +307,7 @@ std::vector<Credential> FindCredentials(std::string_view text) {
     at = path.end = EndOfPart(text, at, std::string(kUrlEnds) + "?#");
     AddPathToken(text, text.substr(user.begin, path.begin - user.begin), path, found);
     while (at < text.size() && Contains("?#", text.substr(at, 1))) AddParameters(text, at, found);
+    AddAttributes(text, at, found);
     scheme = text.find(kSchemeEnd, std::max(at, user.begin));
   }
   return found;

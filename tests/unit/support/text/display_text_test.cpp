@@ -118,6 +118,19 @@ TEST(MaskCredentials, HidesSecretParametersOfQueries) {
   EXPECT_EQ(MaskCredentials("https://conda.anaconda.org/t/tk-1/me"), "https://conda.anaconda.org/t/****/me");
 }
 
+TEST(MaskCredentials, HidesSecretAttributesOfCcachesStorage) {
+  const std::string token = "bearer-token=";
+  EXPECT_EQ(MaskCredentials("http://h/x|read-only|" + token + "a/b=|shards=c redis://h|header=X=y%20z"),
+            "http://h/x|read-only|" + token + "****|shards=c redis://h|header=****");
+  EXPECT_EQ(MaskCredentials("http://h|" + token + "a"), "http://h|" + token + "****");
+  EXPECT_EQ(DropCredentials("http://h/x|" + token + "a|keep-alive=true"), "http://h/x|keep-alive=true");
+  EXPECT_EQ(MaskCredentials("|http://h/x|http://u"
+                            ":p@h|"),
+            "|http://h/x|http://****@h|");
+  for (const char* plain : {"http://h|", "http://h|token=", "| http://h | token=a |", "http://h|layout=flat"})
+    EXPECT_EQ(MaskCredentials(plain), plain);
+}
+
 TEST(DropCredentials, LeavesAUrlThatIsOne) {
   const auto dropped = [](const std::string& query) {
     return DropCredentials("https://h/x" + query).substr(11);
