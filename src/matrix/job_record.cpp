@@ -59,7 +59,8 @@ Json JobRecordToJson(const JobRecord& record) {
                      {"digest", node.digest}});
   }
   return {{"state", JobEndName(record.end)}, {"started", record.started_s},     {"seconds", record.seconds},
-          {"error", record.error},           {"error_code", record.error_code}, {"nodes", nodes}};
+          {"error", record.error},           {"error_code", record.error_code}, {"nodes", nodes},
+          {"inputs", record.inputs}};
 }
 
 Result<JobRecord> JobRecordFromJson(const Json& json, std::string_view where) {
@@ -77,6 +78,10 @@ Result<JobRecord> JobRecordFromJson(const Json& json, std::string_view where) {
   for (const Json& item : json.value("nodes", Json::array())) {
     PTPKG_TRY(NodeRecord node, NodeFromJson(item, where));
     record.nodes.push_back(std::move(node));
+  }
+  const Json inputs = json.value("inputs", Json::object());
+  for (const auto& [id, digest] : inputs.items()) {
+    if (digest.is_string()) record.inputs.emplace(id, digest.get<std::string>());
   }
   return record;
 }

@@ -2,6 +2,7 @@
 // Records how one attempt of a job ended. Layer: matrix.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,7 @@ struct JobRecord {
   std::string error = {};       ///< Message and hint of the failure.
   std::string error_code = {};  ///< ErrorCodeName of the failure.
   std::vector<NodeRecord> nodes = {};
+  std::map<std::string, std::string> inputs = {};  ///< Digests of the results of other jobs, by node.
 
   /// nullptr: the record has no such node.
   [[nodiscard]] const NodeRecord* Find(std::string_view id) const;

@@ -85,7 +85,8 @@ struct AttemptState {
 
 /// All attempts, by number. A damaged file counts as missing. Errors: kIo.
 Result<std::vector<AttemptState>> ReadAttempts(Env& env, const Run& run, const Job& job);
-/// The last attempt that passed.
+/// The last attempt that passed, whose results other jobs read; nullptr without one. A job's state comes from
+/// its last attempt (status.h).
 const AttemptState* PassedAttempt(const std::vector<AttemptState>& attempts);
 
 }  // namespace ptpkg::matrix

@@ -11,22 +11,52 @@ namespace {
 constexpr std::array<std::string_view, 7> kStates = {"waiting", "running", "passed",     "failed",
                                                      "stopped", "lost",    "not started"};
 
-JobState StateOf(const std::vector<AttemptState>& attempts, const EngineJob& engine, bool alive) {
-  if (attempts.empty()) return JobState::kWaiting;
-  const std::optional<JobRecord>& end = attempts.back().end;
-  if (!end && engine.state == "PENDING")
-    return JobState::kWaiting;  // it lost its machine, and goes back into the queue
+using Attempts = std::vector<std::vector<AttemptState>>;  // of all jobs
+
+/// True if the record lacks the results of this job, or has others.
+bool LacksResultsOf(const JobRecord& record, const std::vector<AttemptState>& need) {
+  const AttemptState* passed = PassedAttempt(need);
+  if (passed == nullptr) return false;
+  bool has_some = false;
+  for (const NodeRecord& node : passed->end->nodes) {
+    const auto read = record.inputs.find(node.id);
+    if (read == record.inputs.end()) continue;
+    if (read->second != node.digest) return true;
+    has_some = true;
+  }
+  return !has_some;
+}
+
+/// True if the last attempt passed. A job that runs after failures must also have read all results that the
+/// jobs before it have made since.
+bool HasPassed(const Run& run, std::size_t i, const Attempts& attempts) {
+  if (attempts[i].empty()) return false;
+  const std::optional<JobRecord>& end = attempts[i].back().end;
+  if (!end || end->end != JobEnd::kPassed) return false;
+  const Job& job = run.graph.jobs[i];
+  return !job.after_failures || std::none_of(job.needs.begin(), job.needs.end(), [&](std::size_t need) {
+    return LacksResultsOf(*end, attempts[need]);
+  });
+}
+
+JobState StateOf(const Run& run, std::size_t i, const Attempts& attempts, const EngineJob& engine,
+                 bool alive) {
+  if (attempts[i].empty()) return JobState::kWaiting;
+  const std::optional<JobRecord>& end = attempts[i].back().end;
+  // It lost its machine and goes back into the queue, or is the index, which was submitted again.
+  if (engine.state == "PENDING" && (!end || run.graph.jobs[i].after_failures)) return JobState::kWaiting;
   if (!end) return alive ? JobState::kRunning : JobState::kLost;
-  if (end->end == JobEnd::kPassed) return JobState::kPassed;
-  if (engine.queued) return JobState::kWaiting;  // the scheduler will run it again
+  if (HasPassed(run, i, attempts)) return JobState::kPassed;
+  // The scheduler will run it again, or it passed without results that are there now.
+  if (engine.queued || end->end == JobEnd::kPassed) return JobState::kWaiting;
   if (end->end == JobEnd::kFenced) return alive ? JobState::kWaiting : JobState::kLost;
   return end->end == JobEnd::kFailed ? JobState::kFailed : JobState::kStopped;
 }
 
 JobStatus StatusOf(const Job& job, const std::vector<AttemptState>& attempts, const EngineJob& engine,
-                   bool alive) {
+                   JobState state) {
   JobStatus status{.id = job.id,
-                   .state = StateOf(attempts, engine, alive),
+                   .state = state,
                    .attempts = attempts.size(),
                    .expected_seconds = job.expected_seconds,
                    .engine = engine};
@@ -38,6 +68,8 @@ JobStatus StatusOf(const Job& job, const std::vector<AttemptState>& attempts, co
       status.seconds = last.end->seconds;
       status.cached = last.end->IsCached();
       status.error = last.end->error;
+      if (last.end->end == JobEnd::kPassed && state == JobState::kWaiting && !engine.queued)
+        status.error = "it ran before jobs that it needs had passed";
     }
   }
   AddEngineEnd(engine.ended, status);
@@ -92,7 +124,7 @@ bool RunStatus::IsOver() const {
 }
 
 Result<std::vector<std::vector<AttemptState>>> ReadAllAttempts(Env& env, const Run& run) {
-  std::vector<std::vector<AttemptState>> all;
+  Attempts all;
   for (const Job& job : run.graph.jobs) {
     PTPKG_TRY(std::vector<AttemptState> attempts, ReadAttempts(env, run, job));
     all.push_back(std::move(attempts));
@@ -109,12 +141,13 @@ Result<RunStatus> ReadStatus(Env& env, const Run& run,
                              const std::optional<std::map<std::string, EngineJob>>& engine, bool alive) {
   RunStatus status;
   PTPKG_TRY(status.cancelled, Exists(env.fs, run.CancelFile()));
-  PTPKG_TRY(const std::vector<std::vector<AttemptState>> attempts, ReadAllAttempts(env, run));
+  PTPKG_TRY(const Attempts attempts, ReadAllAttempts(env, run));
   for (std::size_t i = 0; i < run.graph.jobs.size(); ++i) {
     const Job& job = run.graph.jobs[i];
     EngineJob known;
     if (engine && engine->contains(job.id)) known = engine->at(job.id);
-    status.jobs.push_back(StatusOf(job, attempts[i], known, engine ? known.queued : alive));
+    const JobState state = StateOf(run, i, attempts, known, engine ? known.queued : alive);
+    status.jobs.push_back(StatusOf(job, attempts[i], known, state));
   }
   MarkNotStarted(run, engine ? false : alive && !status.cancelled, status);
   const auto now = std::chrono::duration_cast<std::chrono::seconds>(env.clock.WallNow().time_since_epoch());
@@ -152,12 +185,12 @@ Json StatusToJson(const Run& run, const RunStatus& status) {
           {"jobs", jobs}};
 }
 
-std::set<std::size_t> JobsToRun(const Run& run, const std::vector<std::vector<AttemptState>>& attempts) {
+std::set<std::size_t> JobsToRun(const Run& run, const Attempts& attempts) {
   const std::vector<Job>& jobs = run.graph.jobs;
   std::set<std::size_t> chosen;
   for (std::size_t i = jobs.size(); i-- > 0;) {
     const AttemptState* last = attempts[i].empty() ? nullptr : &attempts[i].back();
-    const bool passed = last != nullptr && last->end && last->end->end == JobEnd::kPassed;
+    const bool passed = HasPassed(run, i, attempts);
     if (!passed) chosen.insert(i);
     if (!chosen.contains(i) || last == nullptr || !last->end) continue;
     // A job that was chosen for its successors checks its own inputs, and so on.

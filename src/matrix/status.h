@@ -15,7 +15,7 @@ namespace ptpkg::matrix {
 enum class JobState : std::uint8_t {
   kWaiting,  ///< For jobs that it needs, or for a machine.
   kRunning,
-  kPassed,
+  kPassed,      ///< The last attempt did; the index has read all results that there are.
   kFailed,      ///< For its own reason.
   kStopped,     ///< From outside; 'ptpkg matrix resume' runs it again.
   kLost,        ///< Its worker died, and no scheduler has the job.
@@ -70,7 +70,8 @@ void AddEngineEnd(const std::string& ended, JobStatus& job);
 
 Json StatusToJson(const Run& run, const RunStatus& status);
 
-/// Numbers of the jobs that have to run so that all pass: jobs that have not passed, and the index. A job
+/// Numbers of the jobs that have to run so that all pass: jobs whose last attempt has not passed, and the
+/// index. The index alone runs again if it passed without results that jobs before it have made since. A job
 /// that missed an input takes all jobs before it along, which make the input again if it is gone.
 std::set<std::size_t> JobsToRun(const Run& run, const std::vector<std::vector<AttemptState>>& attempts);
 

@@ -183,14 +183,16 @@ Result<JobOutcome> RunNodes(Env& env, const Work& work) {
   DropMissingNeeds(inputs.missing(), work.job, plan);
   const std::set<std::string> only(work.job.nodes.begin(), work.job.nodes.end());
   graph::ExecuteOptions options{.only = &only};
-  options.outside = [&](const graph::Node& node, const graph::NodeResult* result) {
-    return inputs.Compare(node.id, result);
+  JobOutcome outcome;
+  options.outside = [&](const graph::Node& node, const graph::NodeResult* result) -> Result<void> {
+    PTPKG_CHECK(inputs.Compare(node.id, result));
+    outcome.record.inputs.emplace(node.id, matrix::DigestOfResult(*result));
+    return Ok();
   };
   options.before = [&](const graph::Node&) -> Result<void> {
     PTPKG_CHECK(work.keeper.Check());
     return work.attempt.CheckOpen();
   };
-  JobOutcome outcome;
   const matrix::RunSettings& settings = work.run.settings;
   PTPKG_TRY(PartOutcome part,
             RunPart(env, plan, options,

@@ -128,6 +128,7 @@ TEST(JobRecordTest, JsonHoldsAllOfIt) {
                           .begin_seconds = 1,
                           .seconds = 2,
                           .digest = "d"});
+  record.inputs = {{"publish/x", "d"}};
   const Json json = JobRecordToJson(record);
   ASSERT_OK_AND_ASSIGN(const JobRecord read, JobRecordFromJson(json, "f"));
   EXPECT_EQ(JobRecordToJson(read), json);

@@ -12,7 +12,16 @@ class StatusTest : public MatrixTest {
  protected:
   StatusTest() : run_(NewRun()) {}
 
-  void End(std::size_t job, const JobRecord& record) {
+  /// With a result, as a job has that passed; the index reads those of all jobs that have passed.
+  void End(std::size_t job, JobRecord record) {
+    const Job& known = run_.graph.jobs[job];
+    if (record.end == JobEnd::kPassed)
+      record.nodes = {{.id = known.nodes.back(), .key = "k", .state = "cached", .digest = digest_}};
+    for (const std::size_t need : known.after_failures ? known.needs : std::set<std::size_t>()) {
+      const auto attempts = test::Must(ReadAttempts(env_, run_, run_.graph.jobs[need]));
+      const AttemptState* passed = PassedAttempt(attempts);
+      if (passed != nullptr) record.inputs[passed->end->nodes[0].id] = passed->end->nodes[0].digest;
+    }
     Attempt attempt = test::Must(Attempt::Begin(env_, run_, run_.graph.jobs[job], "host h1"));
     test::Must(attempt.End(record));
   }
@@ -25,6 +34,7 @@ class StatusTest : public MatrixTest {
   std::set<std::size_t> ToRun() { return JobsToRun(run_, test::Must(ReadAllAttempts(env_, run_))); }
 
   matrix::Run run_;
+  std::string digest_ = "a";
 };
 
 TEST_F(StatusTest, JobsAreWhatTheirRecordsSay) {
@@ -90,6 +100,28 @@ TEST_F(StatusTest, WhoMissedAnInputTakesTheJobsBeforeAlong) {
   for (std::size_t i = 0; i < 4; ++i) End(i, {});
   End(2, {.end = JobEnd::kFailed, .error_code = "not_found"});
   EXPECT_THAT(ToRun(), ElementsAre(0, 2, 3));
+}
+
+TEST_F(StatusTest, TheIndexHasPassedOnlyWithAllResults) {
+  End(0, {});
+  End(1, {.end = JobEnd::kFailed});
+  End(2, {});
+  End(3, {});  // it runs after failures too
+  EXPECT_THAT(States(Status(false)), ElementsAre("passed", "failed", "passed", "passed"));
+  const std::map<std::string, EngineJob> pending = {{"index", {.queued = true, .state = "PENDING"}}};
+  EXPECT_EQ(test::Must(ReadStatus(env_, run_, pending, false)).jobs[3].state, JobState::kWaiting);
+  End(1, {});
+  const RunStatus status = Status(false);
+  EXPECT_THAT(States(status), ElementsAre("passed", "passed", "passed", "not started"));
+  EXPECT_EQ(status.jobs[3].error, "it ran before jobs that it needs had passed");
+  EXPECT_FALSE(status.HasPassed());
+  EXPECT_THAT(States(Status(true)), ElementsAre("passed", "passed", "passed", "waiting"));
+  EXPECT_THAT(ToRun(), ElementsAre(3));
+  End(3, {});
+  EXPECT_THAT(ToRun(), ElementsAre());
+  digest_ = "b";
+  End(1, {});  // made again, with other content
+  EXPECT_THAT(ToRun(), ElementsAre(3));
 }
 
 TEST_F(StatusTest, JsonNamesEveryJob) {
