@@ -152,6 +152,17 @@ std::uint64_t GpusOf(const std::string& gres) {
   return gpus;
 }
 
+/// The nodes of a partition, of several ("a,b"), or of the default one ("").
+std::vector<SinfoRow> InPartition(const std::vector<SinfoRow>& nodes, const std::string& partition) {
+  const std::vector<std::string> names = Split(partition, ',');
+  std::vector<SinfoRow> chosen;
+  for (const SinfoRow& node : nodes) {
+    const bool named = std::find(names.begin(), names.end(), node.partition) != names.end();
+    if (partition.empty() ? node.is_default : named) chosen.push_back(node);
+  }
+  return chosen;
+}
+
 /// `words`: " COMPLETED FAILED ".
 bool HasWord(std::string_view words, const std::string& word) {
   return words.find(" " + word + " ") != std::string_view::npos;
@@ -274,14 +285,21 @@ std::vector<SinfoRow> ParseSinfo(const std::string& text) {
   return rows;
 }
 
+std::uint64_t SlurmMinutes(std::uint64_t minutes, const std::vector<SinfoRow>& nodes,
+                           const std::string& partition) {
+  constexpr std::uint64_t kMargin = 5;  // the start of the job, and the lease of an attempt before it
+  std::uint64_t most = minutes + kMargin;
+  for (const SinfoRow& node : InPartition(nodes, partition)) {
+    if (node.minutes >= minutes) most = std::min(most, node.minutes);
+  }
+  return most;
+}
+
 Result<void> CheckCluster(const JobGraph& graph, const std::set<std::size_t>& jobs,
                           const std::vector<SinfoRow>& nodes, const std::string& partition) {
-  std::vector<SinfoRow> fitting;
+  const std::vector<SinfoRow> fitting = InPartition(nodes, partition);
   std::set<std::string> names;
-  for (const SinfoRow& node : nodes) {
-    names.insert(node.partition);
-    if (partition.empty() ? node.is_default : node.partition == partition) fitting.push_back(node);
-  }
+  for (const SinfoRow& node : nodes) names.insert(node.partition);
   const std::vector<std::string> list(names.begin(), names.end());
   if (fitting.empty()) {
     return Error(ErrorCode::kNotFound, partition.empty()

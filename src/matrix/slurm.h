@@ -88,8 +88,14 @@ struct SinfoRow {
 inline constexpr const char* kSinfoFormat = "%P|%c|%m|%G|%l";
 std::vector<SinfoRow> ParseSinfo(const std::string& text);
 
+/// Limit of --time for a job of `minutes`: some more, so that run-node, which knows why, ends the job before
+/// Slurm does. No longer than a partition takes that takes `minutes`.
+std::uint64_t SlurmMinutes(std::uint64_t minutes, const std::vector<SinfoRow>& nodes,
+                           const std::string& partition);
+
 /// Errors: kUnsupported naming the first job that no node of the partition can run, what it asks for, and the
-/// most that the partition has; kNotFound for an unknown partition. `partition`: "" is the default one.
+/// most that the partition has; kNotFound for an unknown partition. `partition`: "" is the default
+/// one, and "a,b" are two.
 Result<void> CheckCluster(const JobGraph& graph, const std::set<std::size_t>& jobs,
                           const std::vector<SinfoRow>& nodes, const std::string& partition);
 

@@ -133,20 +133,30 @@ class LocalEngine {
     const Result<ExitStatus> ended = env_.process.Run(command);
     if (!ended && ended.error().code() != ErrorCode::kCancelled) env_.reporter.Warn(ended.error().message());
     const Result<std::vector<matrix::AttemptState>> attempts = matrix::ReadAttempts(env_, run_, job);
-    if (!attempts || attempts->empty() || !attempts->back().end) {
+    const matrix::JobRecord* record = attempts ? RecordOf(number, *attempts) : nullptr;
+    if (record == nullptr) {
       const std::string how = ended ? HowItDied(job, *ended) : ended.error().message();
       if (ended) env_.reporter.Warn(how);
       if (attempts) EndAttemptOf(number, job, *attempts, how);
       return false;
     }
-    const matrix::JobRecord& record = *attempts->back().end;
-    if (record.end != matrix::JobEnd::kPassed) return false;
-    if (record.IsCached()) {
+    if (record->end != matrix::JobEnd::kPassed) return false;
+    if (record->IsCached()) {
       task.Skipped("cached");
     } else {
       task.Done();
     }
     return true;
+  }
+
+  /// How the attempt of this process ended; nullptr if it made none, or died in it. Other processes can have
+  /// made attempts too, which say nothing about this one.
+  static const matrix::JobRecord* RecordOf(const std::string& number,
+                                           const std::vector<matrix::AttemptState>& attempts) {
+    const auto own = std::find_if(attempts.begin(), attempts.end(), [&](const auto& attempt) {
+      return attempt.worker.ends_with(LocalJobMark(number));
+    });
+    return own == attempts.end() || !own->end ? nullptr : &*own->end;
   }
 
   /// The process of this number and all that it started are dead: the next attempt need not wait for the

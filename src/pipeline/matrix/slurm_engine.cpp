@@ -28,10 +28,24 @@ constexpr seconds kClientTime{60};
 constexpr int kAttempts = 3;
 constexpr std::uint64_t kMostTasks = 1000;  // MaxArraySize of Slurm is 1001, unless a site changes it
 
+/// Without the user's defaults for the clients' options, which would filter the queue or change a submission.
+/// Sites set an account and a QOS on purpose. SLURM_CONF and its like choose no jobs.
+std::map<std::string, std::string> VariablesOfClients(const Env& env) {
+  static constexpr std::string_view kDefaults = "SQUEUE_ SINFO_ SBATCH_ SCANCEL_ SACCT_ SLURM_CLUSTERS";
+  const std::vector<std::string> begins = Split(kDefaults, ' ');
+  std::map<std::string, std::string> variables = env.variables;
+  std::erase_if(variables, [&](const auto& variable) {
+    const std::string& name = variable.first;
+    return name != "SBATCH_ACCOUNT" && name != "SBATCH_QOS" &&
+           std::ranges::any_of(begins, [&](const std::string& begin) { return name.starts_with(begin); });
+  });
+  return variables;
+}
+
 Result<ExitStatus> Call(Env& env, const std::vector<std::string>& argv,
                         const std::function<void(std::string_view)>& on_line = {}) {
   Result<ExitStatus> status = env.process.Run({.argv = argv,
-                                               .env = env.variables,
+                                               .env = VariablesOfClients(env),
                                                .cwd = env.cwd,
                                                .on_line = on_line,
                                                .timeout = kClientTime,
@@ -60,12 +74,17 @@ Result<std::string> Ask(Env& env, const std::vector<std::string>& argv) {
 
 Result<std::vector<matrix::SqueueRow>> Queue(Env& env) {
   PTPKG_TRY(const std::string text,
-            Ask(env, {"squeue", "-h", "-r", "-t", "all", "-o", matrix::kSqueueFormat}));
+            Ask(env, {"squeue", "-a", "-h", "-r", "-t", "all", "-o", matrix::kSqueueFormat}));
   return matrix::ParseSqueue(text);
 }
 
+Result<std::vector<matrix::SinfoRow>> Nodes(Env& env) {
+  PTPKG_TRY(const std::string text, Ask(env, {"sinfo", "-a", "-h", "-N", "-o", matrix::kSinfoFormat}));
+  return matrix::ParseSinfo(text);
+}
+
 /// Variables of the caller that a build needs, or its plan was made with. Secrets are not among them.
-std::map<std::string, std::string> VariablesOf(const Env& env, bool has_remote_cache) {
+std::map<std::string, std::string> VariablesOf(Env& env, bool has_remote_cache) {
   static constexpr std::array<const char*, 11> kNames = {
       "PATH", "PTPKG_PYTHON",  "PTPKG_CONDA_EXE",   "PTPKG_CUDA_HOME",       "CUDA_HOME",     "CUDA_PATH",
       "LANG", "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE"};
@@ -78,7 +97,13 @@ std::map<std::string, std::string> VariablesOf(const Env& env, bool has_remote_c
   std::map<std::string, std::string> variables;
   for (const char* name : names) {
     const std::string value = env.Variable(name);
-    if (!value.empty() && CredentialsIn(value).empty()) variables.emplace(name, value);
+    if (value.empty()) continue;
+    if (CredentialsIn(value).empty()) {
+      variables.emplace(name, value);
+    } else {
+      env.reporter.Warn(fmt::format(
+          "jobs run without {}: its value has a secret, and others can read their scripts", name));
+    }
   }
   return variables;
 }
@@ -88,6 +113,8 @@ struct Submission {
   std::string number;  ///< "1"
   AbsPath folder;      ///< slurm/1
   std::string program;
+  std::map<std::string, std::string> variables = {};  ///< VariablesOf.
+  std::vector<matrix::SinfoRow> nodes = {};           ///< If a job has a time limit.
   std::map<std::string, std::string> submitted = {};  ///< Batch → Slurm's number.
 
   [[nodiscard]] std::string CommentOf(const std::string& batch) const {
@@ -133,9 +160,12 @@ std::vector<std::string> Arguments(const Submission& submission, const matrix::S
       fmt::format("--cpus-per-task={}", resources.cores),
       fmt::format("--mem={}M", (resources.memory_bytes + kMegabyte - 1) / kMegabyte)};
   if (resources.gpus > 0) argv.push_back(fmt::format("--gres=gpu:{}", resources.gpus));
-  if (resources.minutes > 0) argv.push_back(fmt::format("--time={}", resources.minutes));
-  if (!dependency.empty()) argv.push_back(fmt::format("--dependency={}", dependency));
   const std::string partition = settings.value("partition", "");
+  if (resources.minutes > 0) {
+    argv.push_back(
+        fmt::format("--time={}", matrix::SlurmMinutes(resources.minutes, submission.nodes, partition)));
+  }
+  if (!dependency.empty()) argv.push_back(fmt::format("--dependency={}", dependency));
   if (!partition.empty()) argv.push_back(fmt::format("--partition={}", partition));
   for (const Json& option : settings.value("sbatch", Json::array()))
     argv.push_back(option.get<std::string>());
@@ -203,12 +233,11 @@ Result<void> WriteBatch(Env& env, const Submission& submission, const matrix::Sl
     lines += fmt::format("{} {}\n", task, submission.run.graph.jobs[job].id);
   const AbsPath index = submission.folder / (batch.name + ".index");
   PTPKG_CHECK(WriteFile(env.fs, index, lines));
-  return WriteFile(
-      env.fs, submission.folder / (batch.name + ".sh"),
-      matrix::SlurmScript({.run = submission.run.folder,
-                           .index = index,
-                           .program = submission.program,
-                           .variables = VariablesOf(env, !submission.run.settings.remote_cache.empty())}));
+  return WriteFile(env.fs, submission.folder / (batch.name + ".sh"),
+                   matrix::SlurmScript({.run = submission.run.folder,
+                                        .index = index,
+                                        .program = submission.program,
+                                        .variables = submission.variables}));
 }
 
 /// Job id by batch and task, of the index files of all submissions; the key is "1/1-1/0".
@@ -253,16 +282,24 @@ Result<void> CheckSlurm(Env& env, const matrix::Run& run, const std::set<std::si
                                                 run.folder.str()))
         .WithHint("choose another directory with --run");
   }
-  PTPKG_TRY(const std::string nodes, Ask(env, {"sinfo", "-h", "-N", "-o", matrix::kSinfoFormat}));
-  return matrix::CheckCluster(run.graph, jobs, matrix::ParseSinfo(nodes),
-                              run.settings.engine_settings.value("partition", ""));
+  PTPKG_TRY(const std::vector<matrix::SinfoRow> nodes, Nodes(env));
+  return matrix::CheckCluster(run.graph, jobs, nodes, run.settings.engine_settings.value("partition", ""));
 }
 
 Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs,
                                          const std::string& program) {
   const std::vector<matrix::SlurmBatch> batches = matrix::SlurmBatches(run.graph, jobs, kMostTasks);
   PTPKG_TRY(auto folder, NewFolder(env, run));
-  Submission submission{.run = run, .number = folder.first, .folder = folder.second, .program = program};
+  Submission submission{.run = run,
+                        .number = folder.first,
+                        .folder = folder.second,
+                        .program = program,
+                        .variables = VariablesOf(env, !run.settings.remote_cache.empty())};
+  const bool has_limit = std::ranges::any_of(
+      batches, [](const matrix::SlurmBatch& batch) { return batch.resources.minutes > 0; });
+  if (has_limit) {
+    PTPKG_TRY(submission.nodes, Nodes(env));
+  }
   std::vector<AbsPath> files;
   for (const matrix::SlurmBatch& batch : batches) {
     PTPKG_CHECK(WriteBatch(env, submission, batch));

@@ -95,7 +95,8 @@ class ToyMatrix(harness.Case):
 
     def matrix(self, *args, exit_code: int = 0, path: pathlib.Path | None = None, **options) -> subprocess.CompletedProcess:
         """`ptpkg matrix ARGS` on the login host. `path`: a directory for the front of PATH."""
-        environment = self.environment(SLURM_CONF=str(self.cluster.conf))
+        # Filters of a user for the queue, which hide no jobs of a run.
+        environment = self.environment(SLURM_CONF=str(self.cluster.conf), SQUEUE_PARTITION="none", SQUEUE_USERS="nobody", SINFO_PARTITION="none")
         if path:
             environment["PATH"] = f"{path}:{environment['PATH']}"
         done = self.cluster.login.run([harness.Settings.ptpkg, "matrix", *args], env=environment, check=False, cwd=self.place, **options)

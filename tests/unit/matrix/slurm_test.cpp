@@ -158,6 +158,7 @@ TEST(SlurmTest, AJobThatNoMachineCanRunIsRefusedBeforeItIsSubmitted) {
               FailsWith(ErrorCode::kUnsupported,
                         HasSubstr("job 'magma13' asks for 4 cores, 8.0 GB, 1 GPUs, but partition 'build'")));
   EXPECT_OK(CheckCluster(graph, All(graph), nodes, "gpu"));
+  EXPECT_OK(CheckCluster(graph, All(graph), nodes, "build,gpu"));
   EXPECT_OK(CheckCluster(graph, {0}, nodes, ""));
   graph.jobs[0].resources.minutes = 120;
   EXPECT_THAT(CheckCluster(graph, {0}, nodes, ""),
@@ -165,6 +166,13 @@ TEST(SlurmTest, AJobThatNoMachineCanRunIsRefusedBeforeItIsSubmitted) {
   graph.jobs[0].resources = {.cores = 65};
   EXPECT_THAT(CheckCluster(graph, {0}, nodes, "gpu"),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("65 cores")));
+}
+
+TEST(SlurmTest, SlurmsTimeLimitComesAfterTheOneOfTheJob) {
+  const auto nodes = ParseSinfo("build*|4|16000|(null)|60:00\ngpu|64|512000|gpu:4|infinite\n");
+  EXPECT_EQ(SlurmMinutes(30, nodes, ""), 35U);
+  EXPECT_EQ(SlurmMinutes(58, nodes, ""), 60U);  // the partition takes no more
+  EXPECT_EQ(SlurmMinutes(58, nodes, "gpu"), 63U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "matrix/attempt.h"
+#include "pipeline/matrix/local.h"
 #include "pipeline/matrix/matrix.h"
 #include "support/fake_process.h"
 #include "unit/matrix/matrix_fixture.h"
@@ -14,7 +15,9 @@ namespace {
 using test::FailsWith;
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SlurmEngineTest : public ::testing::Test {
  protected:
@@ -27,7 +30,8 @@ class SlurmEngineTest : public ::testing::Test {
     run_.graph = matrix::GroupNodes(plan, matrix::Publishing::kInEachJob);
     test::Must(matrix::CreateRun(env_, run_, plan));
     process_.On("sbatch", [this](const Command& command) { return Sbatch(command); });
-    process_.On("squeue", [this](const Command&) {
+    process_.On("squeue", [this](const Command& command) {
+      EXPECT_THAT(command.argv, Contains("-a"));
       ExitStatus status;
       status.output = queue_;
       if (squeue_failures_ > 0) status.code = 1;
@@ -161,13 +165,40 @@ TEST_F(SlurmEngineTest, CancelCallsNobodyWhenNothingIsQueuedAndReportsAFailure) 
 TEST_F(SlurmEngineTest, ResourcesAndTheNameOfTheDirectoryAreArguments) {
   run_.graph.jobs[0].resources.gpus = 2;
   run_.graph.jobs[0].resources.minutes = 90;
+  process_.Answer("sinfo", 0, "build*|64|512000|(null)|infinite\n");
   run_.folder = env_.dir().path() / "100%a";
   ASSERT_OK(Submit());
   EXPECT_THAT(submitted_[0],
-              AllOf(Contains("--gres=gpu:2"), Contains("--time=90"),
+              AllOf(Contains("--gres=gpu:2"), Contains("--time=95"),
                     Contains("--output=" + env_.dir().path().str() + "/100%%a/slurm/1/1-1-%a.out")));
   run_.folder = env_.dir().path() / "back\\slash";
   EXPECT_THAT(CheckSlurm(env_, run_, {0}), FailsWith(ErrorCode::kUsage, HasSubstr("has a backslash")));
+}
+
+TEST_F(SlurmEngineTest, DefaultsOfTheUserDoNotReachTheClients) {
+  const std::vector<std::string> kept = {"SBATCH_ACCOUNT", "SBATCH_QOS", "SLURM_CONF"};
+  const std::vector<std::string> dropped = {"SBATCH_ARRAY_INX", "SCANCEL_STATE",    "SINFO_PARTITION",
+                                            "SLURM_CLUSTERS",   "SQUEUE_PARTITION", "SQUEUE_USERS"};
+  for (const auto& names : {kept, dropped}) {
+    for (const std::string& name : names) env_->variables[name] = "x";
+  }
+  ASSERT_OK(Submit());
+  ASSERT_OK(AskSlurm(env_, run_));
+  for (const Command& command : process_.commands()) {
+    for (const std::string& name : kept) EXPECT_TRUE(command.env.contains(name)) << name;
+    for (const std::string& name : dropped) EXPECT_FALSE(command.env.contains(name)) << name;
+  }
+}
+
+TEST_F(SlurmEngineTest, ASecretOfTheCallerIsLeftOutWithAWarning) {
+  const std::string token = "secret-of-the-test";
+  env_->variables["CCACHE_REMOTE_STORAGE"] = "http://h/x|bearer-token=" + token;
+  env_->variables["CCACHE_MAXSIZE"] = "20G";
+  ASSERT_OK(Submit());
+  EXPECT_THAT(test::Must(ReadFile(env_->fs, run_.folder / "slurm/1/1-1.sh")),
+              AllOf(HasSubstr("export CCACHE_MAXSIZE=20G\n"), Not(HasSubstr(token))));
+  EXPECT_THAT(env_.reporter.warnings(),
+              ElementsAre(AllOf(HasSubstr("without CCACHE_REMOTE_STORAGE"), Not(HasSubstr(token)))));
 }
 
 TEST_F(SlurmEngineTest, AnswersThatSayThatTheControllerIsAwayAreRepeated) {
@@ -236,6 +267,20 @@ TEST_F(SlurmEngineTest, AccountingExplainsWhatTheControllerHasForgotten) {
   EXPECT_THAT(outcome.status.jobs[0].error,
               AllOf(HasSubstr("OUT_OF_MEMORY: raise 'memory'"), HasSubstr("; killed")));
   EXPECT_EQ(outcome.status.jobs[0].engine.state, "OUT_OF_MEMORY");
+}
+
+TEST_F(SlurmEngineTest, AWorkerOfThisMachineThatDiedBeforeItsAttemptHasNotPassed) {
+  auto attempt = test::Must(matrix::Attempt::Begin(env_, run_, run_.graph.jobs[0], "host h1, process 5"));
+  test::Must(attempt.End({}));
+  process_.On("ptpkg", [](const Command&) {
+    ExitStatus status;
+    status.signal = 9;
+    return status;
+  });
+  const std::size_t before = process_.commands().size();
+  EXPECT_OK(RunLocal(env_, run_, {.program = AbsPath::Literal("/usr/bin/ptpkg"), .jobs = {0, 1}}));
+  EXPECT_EQ(process_.commands().size(), before + 1);  // nothing that needs the job
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("was killed by signal 9 in job 'magma'")));
 }
 
 }  // namespace
