@@ -27,6 +27,9 @@ namespace {
 using Values = std::map<std::string, std::string>;
 
 constexpr std::uint64_t kUsualMinutes = 350;  // GitHub stops a job after six hours
+// The engine's limit comes later than the one of run-node, which alone records that the job has failed. It
+// begins earlier: before the image is pulled and earlier results are fetched.
+constexpr std::uint64_t kMarginMinutes = 30;
 constexpr std::uint64_t kMegabyte = 1U << 20U;
 
 std::string_view Template(std::string_view name) { return ci::FindTemplate(kHostedTemplates, name); }
@@ -57,7 +60,8 @@ std::vector<std::vector<const Job*>> Levels(const JobGraph& graph) {
 std::uint64_t LongestMinutes(const std::vector<const Job*>& jobs) {
   std::uint64_t minutes = 0;
   for (const Job* job : jobs)
-    minutes = std::max(minutes, job->resources.minutes == 0 ? kUsualMinutes : job->resources.minutes);
+    minutes = std::max(minutes,
+                       job->resources.minutes == 0 ? kUsualMinutes : job->resources.minutes + kMarginMinutes);
   return minutes;
 }
 
@@ -123,7 +127,9 @@ std::string GitlabJobs(const Run& run, const HostedRequest& request) {
   std::string text;
   for (const Job& job : run.graph.jobs) {
     const std::string timeout =
-        job.resources.minutes == 0 ? "" : fmt::format("timeout: {} minutes\n", job.resources.minutes);
+        job.resources.minutes == 0
+            ? ""
+            : fmt::format("timeout: {} minutes\n", job.resources.minutes + kMarginMinutes);
     text += ci::Fill(Template("gitlab_job"), {{"name", ci::Quoted(job.id)},
                                               {"id", ci::Quoted(ReplaceAll(job.id, "$", "$$"))},
                                               {"stage", fmt::format("level-{}", job.level + 1)},
@@ -158,6 +164,7 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
   std::string outputs;
   std::string levels;
   std::vector<std::string> before = {"plan"};
+  std::vector<std::string> all;
   const Values shared = {{"runner", ci::GithubRunner(request.labels)},
                          {"container", Container(request.image)},
                          {"job_script", UnpackScript(run, request, "earlier/*/job.tar")}};
@@ -186,13 +193,14 @@ Result<std::vector<HostedFile>> GithubFiles(const Run& run, const HostedRequest&
       keys.push_back(key);
     }
     before.insert(before.end(), keys.begin(), keys.end());
+    all.insert(all.end(), keys.begin(), keys.end());
   }
   while (levels.ends_with('\n')) levels.pop_back();
   Values values = {{"command", CommandLine(request, "github")},
                    {"words", ci::QuotedForGithub(ci::Words(request.arguments))},
                    {"outputs", outputs},
                    {"levels", levels},
-                   {"plan_script", std::string(Template("github_plan"))}};
+                   {"plan_script", ci::Fill(Template("github_plan"), {{"keys", Join(all, " ")}})}};
   values.insert(shared.begin(), shared.end());
   values.insert(ci::GithubActions().begin(), ci::GithubActions().end());
   files.push_back({.name = "github/matrix.yml", .text = ci::Fill(Template("github"), values)});
@@ -238,7 +246,9 @@ std::vector<HostedFile> KubernetesFiles(const Run& run, const HostedRequest& req
       for (std::size_t i = 0; i < group.size(); ++i) index += fmt::format("{} {}\n", i, group[i]->id);
       const std::string gpu = resources.gpus == 0 ? "" : fmt::format(", nvidia.com/gpu: {}", resources.gpus);
       const std::string deadline =
-          resources.minutes == 0 ? "" : fmt::format("activeDeadlineSeconds: {}\n", resources.minutes * 60);
+          resources.minutes == 0
+              ? ""
+              : fmt::format("activeDeadlineSeconds: {}\n", (resources.minutes + kMarginMinutes) * 60);
       files.push_back({.name = fmt::format("kubernetes/{}.index", name), .text = index});
       files.push_back(
           {.name = fmt::format("kubernetes/{}.yaml", name),

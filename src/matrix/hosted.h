@@ -19,7 +19,7 @@ struct HostedRequest {
   std::string output = "dist";              ///< and the output directory.
   std::string claim = {};                   ///< Kubernetes: claim of the volume that the machines share,
   AbsPath mount = AbsPath::Literal("/");    ///< and its place.
-  std::string program = {};                 ///< Kubernetes: path of ptpkg in the image.
+  std::string program = {};                 ///< Kubernetes: path of ptpkg, in the image or on the volume.
 };
 
 struct HostedFile {

@@ -149,7 +149,7 @@ class HostedFiles(harness.Case):
         self.assertIn("trigger:", trigger[0])
         plan = {"script": ["make", pack], "artifacts": {"paths": ["run.tar"]}}
         paths += self.workflows({"parent": "\n".join(["---", f"plan: {json.dumps(plan)}", *trigger, ""])})
-        self.refuses_only_the_damaged("schema", "gitlab", paths, self.damaged(text, "timeout: 90 minutes", "timeout: {minutes: 90}"), "timeout")
+        self.refuses_only_the_damaged("schema", "gitlab", paths, self.damaged(text, "timeout: 120 minutes", "timeout: {minutes: 120}"), "timeout")
         self.refuses_only_the_damaged("yamllint", "gitlab", paths[:-1], text + text[text.index('"publish":'):], "duplication of key")
         pipeline = yaml.load(text, yaml.CSafeLoader)
         for change, problem in ((lambda jobs: jobs["publish"].update(stage="level-9"), "in the stage 'level-9'"),

@@ -94,7 +94,8 @@ def kubernetes_problems(documents: dict[str, dict], indexes: dict[str, str], scr
         for one in (known[one]["resources"] for one in ids if one in known):
             enough = requests["cpu"] == one["cores"] and 0 <= int(requests["memory"].removesuffix("Mi")) * 2**20 - one["memory_bytes"] < 2**20
             gpus = requests.get("nvidia.com/gpu", 0) == container["resources"]["limits"].get("nvidia.com/gpu", 0) == one["gpus"]
-            deadline = spec["template"]["spec"].get("activeDeadlineSeconds", 0) == 60 * one["minutes"]
+            # Later than the limit that the job keeps itself.
+            deadline = spec["template"]["spec"].get("activeDeadlineSeconds", 0) == (60 * one["minutes"] + 1800 if one["minutes"] else 0)
             if not (enough and gpus and deadline):
                 found.append(f"{stem}: other resources than {one}")
     if sorted(mapped) != sorted(known):

@@ -59,7 +59,8 @@ TEST(HostedTest, AMatrixOfGithubHas256JobsAtMost) {
   const std::string& workflow = TextOf(files, "github/matrix.yml");
   EXPECT_THAT(workflow, AllOf(HasSubstr("  level-2-1:\n"), HasSubstr("needs: [plan, level-1-1, level-1-2]"),
                               HasSubstr("level_1_2: ${{ steps.plan.outputs.level_1_2 }}"),
-                              HasSubstr("PTPKG_JOB: ${{ matrix.id }}")));
+                              HasSubstr("PTPKG_JOB: ${{ matrix.id }}"),
+                              HasSubstr("'%s\\n' level-1-1 level-1-2 level-2-1 |")));
   // Text of a recipe is no expression of the workflow.
   EXPECT_THAT(workflow, Not(HasSubstr("\\n--select=a=${{ b")));
 }
@@ -104,7 +105,7 @@ TEST(HostedTest, AJobOfKubernetesHasTheJobsOfALevelThatAreAlike) {
   EXPECT_EQ(TextOf(files, "kubernetes/ptpkg-abc-2-1.index"), "0 torch-b\n");
   EXPECT_EQ(TextOf(files, "kubernetes/ptpkg-abc-2-2.index"), "0 torch-a\n");
   EXPECT_THAT(TextOf(files, "kubernetes/ptpkg-abc-2-2.yaml"),
-              AllOf(HasSubstr("nvidia.com/gpu: 2"), HasSubstr("activeDeadlineSeconds: 5400"),
+              AllOf(HasSubstr("nvidia.com/gpu: 2"), HasSubstr("activeDeadlineSeconds: 7200"),
                     // Kubernetes before 1.35 wants a status.
                     HasSubstr("[{type: DisruptionTarget, status: \"True\"}]"),
                     HasSubstr("claimName: \"shared\""), HasSubstr("memory: 7630Mi")));
