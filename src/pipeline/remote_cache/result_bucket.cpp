@@ -56,6 +56,23 @@ class DownloadSink final : public ByteSink {
   std::optional<Task> task_;  // begins with the first byte: most look-ups find nothing
 };
 
+/// Hashes, and reports that bytes arrive.
+class MovingSink final : public ByteSink {
+ public:
+  MovingSink(ByteSink& hash, TransferGuard::Transfer& transfer) : hash_(hash), transfer_(transfer) {}
+
+  Result<void> Write(Bytes bytes) override {
+    PTPKG_CHECK(hash_.Write(bytes));
+    transfer_.Moved(moved_ += bytes.size());
+    return Ok();
+  }
+
+ private:
+  ByteSink& hash_;
+  TransferGuard::Transfer& transfer_;
+  std::uint64_t moved_ = 0;
+};
+
 }  // namespace
 
 ResultBucket::ResultBucket(Env& env, std::chrono::milliseconds patience)
@@ -152,8 +169,12 @@ Result<void> ResultBucket::CompareWritten(const std::string& path, const Digests
   PTPKG_TRY(const HttpAnswer head, Head(path));
   if (publish::JudgeObject(head, {.file = digests, .written_etag = etag}) == publish::ObjectContent::kSame)
     return Ok();
-  const TransferGuard::Transfer transfer(guard_);
-  PTPKG_TRY(const HashedAnswer there, bucket_->Hash(path, kMostObjectBytes));
+  TransferGuard::Transfer transfer(guard_);
+  PTPKG_TRY(const HashedAnswer there,
+            publish::HashAnswer(network_, kMostObjectBytes, [&](ByteSink& hash) -> Result<HttpAnswer> {
+              MovingSink sink(hash, transfer);
+              return bucket_->Send({.url = bucket_->FileUrl(path), .answer_sink = &sink});
+            }));
   const std::string sha256 = there.sha256.Hex();
   // Where no condition holds, another run can have replaced the object by its own.
   const bool is_whole =

@@ -31,6 +31,7 @@ void TransferGuard::Transfer::Moved(std::uint64_t bytes) {
   const auto now = guard_.clock_.Now();
   const std::lock_guard lock(guard_.mutex_);
   state_->moved = now;
+  if (bytes < state_->bytes) state_->begin = now;  // the transfer was cut, and begins again
   state_->bytes = bytes;
 }
 

@@ -43,7 +43,7 @@ class TransferGuard {
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
     ~Transfer();
-    /// The number of bytes that have moved so far.
+    /// The number of bytes that have moved so far; fewer than before: another try has begun.
     void Moved(std::uint64_t bytes);
 
    private:

@@ -38,13 +38,16 @@ std::string ObjectOf(const std::string& key) { return "team/v1/build/" + key + "
 class SteppedClock final : public Clock {
  public:
   std::chrono::steady_clock::time_point Now() override {
+    ++looks_;
     return std::chrono::steady_clock::time_point(std::chrono::milliseconds(elapsed_ms_.load()));
   }
   std::chrono::system_clock::time_point WallNow() override { return {}; }
   void SleepFor(std::chrono::milliseconds duration) override { elapsed_ms_ += duration.count(); }
   void Set(std::chrono::seconds now) { elapsed_ms_ = std::chrono::milliseconds(now).count(); }
+  [[nodiscard]] int looks() const { return looks_; }
 
  private:
+  std::atomic<int> looks_{0};
   std::atomic<std::int64_t> elapsed_ms_{0};
 };
 
@@ -432,6 +435,11 @@ class TransferGuardTest : public ::testing::Test {
   void WaitUntilCancelled() {
     while (!guard_.token().cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  /// Until the guard has looked at the transfer as it is now, or has ended it.
+  void WaitUntilSeen() {
+    for (const int before = clock_.looks(); clock_.looks() < before + 2 && !guard_.token().cancelled();)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 
   test::TestEnv env_;
   SteppedClock clock_;
@@ -469,6 +477,17 @@ TEST_F(TransferGuardTest, ATransferThatMovesGoesOn) {
     EXPECT_FALSE(guard_.token().cancelled());
   }
   clock_.Set(std::chrono::seconds(1000));  // nothing is under way
+  EXPECT_FALSE(guard_.token().cancelled());
+}
+
+TEST_F(TransferGuardTest, ATransferThatWasCutHasItsTimeAgain) {
+  TransferGuard::Transfer transfer(guard_);
+  for (int i = 1; i <= 5; ++i) {
+    clock_.Set(std::chrono::seconds(20 * i));
+    transfer.Moved(kLeastBytesPerSecond * 20 * static_cast<unsigned>(i));
+  }
+  transfer.Moved(1);
+  WaitUntilSeen();
   EXPECT_FALSE(guard_.token().cancelled());
 }
 
