@@ -97,9 +97,22 @@ Result<void> RefuseOptionsOfThisMachine(const Context& context, const MatrixFlag
   return Ok();
 }
 
+/// A configuration file is for many lines: settings for another engine wait for a line with that engine.
+void DropSettingsOfOtherEngines(const std::set<std::string>& given, pipeline::MatrixRequest& request) {
+  const bool is_ci = pipeline::IsCi(request.engine);
+  const bool is_kubernetes = request.engine == "kubernetes";
+  const auto drops = [&](const char* option, bool applies) { return !applies && !given.contains(option); };
+  if (drops("--partition", request.engine == "slurm")) request.partition.clear();
+  if (drops("--sbatch", request.engine == "slurm")) request.engine_options.clear();
+  if (drops("--volume", is_kubernetes)) request.volume.clear();
+  if (drops("--image", is_ci || is_kubernetes)) request.image.clear();
+  if (drops("--runner", is_ci)) request.labels.clear();
+}
+
 Result<pipeline::MatrixRequest> MatrixRequestOf(Context& context, const MatrixFlags& flags) {
   PTPKG_CHECK(RefuseOptionsOfThisMachine(context, flags));
   pipeline::MatrixRequest request = flags.request;
+  DropSettingsOfOtherEngines(flags.given, request);
   PTPKG_TRY(request.build, RequestOf(context, flags.recipe));
   PTPKG_TRY(request.sources, SplitAssignments("--source", flags.recipe.sources));
   PTPKG_TRY(request.build.formats, ParseFormats(flags.formats));

@@ -117,8 +117,12 @@ Result<PlannedRun> PlanRun(Env& env, const MatrixRequest& request) {
                   .offline = env.offline,
                   .remote_cache = request.build.remote_cache.url,
                   .remote_cache_read_only = request.build.remote_cache.read_only};
-  if (request.engine == "slurm")
-    run.settings.engine_settings = {{"partition", request.partition}, {"sbatch", request.engine_options}};
+  if (request.engine == "slurm") {
+    // By --partition, as its clients don't see the variable: the check of the cluster must know it.
+    const std::string usual = env.Variable("SBATCH_PARTITION");
+    run.settings.engine_settings = {{"partition", request.partition.empty() ? usual : request.partition},
+                                    {"sbatch", request.engine_options}};
+  }
   run.folder = request.run.value_or(env.cwd / ("matrix-" + run.settings.key));
   return result;
 }
@@ -214,7 +218,8 @@ Result<void> StartAgain(Env& env, const RunRequest& request, MatrixOutcome& outc
   return HandOver(env, request.program, jobs, outcome);
 }
 
-/// For engines that ptpkg does not call. Errors: kUsage for a run that is not cancelled.
+/// For engines that ptpkg does not call. Errors: kUsage for a run that is not cancelled, kRefused while jobs
+/// run, which would go on as if nobody had cancelled them.
 Result<void> LiftCancellation(Env& env, const matrix::Run& run) {
   PTPKG_TRY(const bool cancelled, Exists(env.fs, run.CancelFile()));
   const std::string& engine = run.settings.engine;
@@ -230,6 +235,14 @@ Result<void> LiftCancellation(Env& env, const matrix::Run& run) {
                  fmt::format("'{}' was written for {}, which runs its jobs", run.folder.str(), engine))
         .WithHint(how);
   }
+  PTPKG_TRY(const matrix::RunStatus status, ReadStatusOf(env, run, true));
+  if (status.Count(matrix::JobState::kRunning) > 0) {
+    return Error(ErrorCode::kRefused, fmt::format("jobs of '{}' have not stopped yet", run.folder.str()))
+        .WithHint(
+            fmt::format("wait until 'ptpkg matrix status {}' shows none as running. If their machines are "
+                        "gone, use: rm {}",
+                        shown, ShellQuote({run.CancelFile().str()})));
+  }
   PTPKG_CHECK(env.fs.Remove(run.CancelFile()));
   env.reporter.Note(fmt::format("'{}' is not cancelled any more; {}", run.folder.str(), how));
   return Ok();
@@ -243,9 +256,13 @@ Result<MatrixOutcome> StartMatrix(Env& env, const MatrixRequest& request) {
   PTPKG_CHECK(CheckRequest(request));
   PTPKG_TRY(PlannedRun planned, PlanRun(env, request));
   MatrixOutcome outcome{.run = planned.run, .skipped = planned.skipped};
-  if (request.dry_run) return outcome;
   const std::set<std::size_t> jobs = AllJobs(outcome.run.graph);
   PTPKG_TRY(const std::vector<matrix::HostedFile> files, HostedFiles(env, request, outcome.run));
+  if (request.dry_run) {
+    // Not CheckJobs, which makes the directories to try their locks.
+    if (request.engine == "slurm") PTPKG_CHECK(CheckSlurm(env, outcome.run, jobs));
+    return outcome;
+  }
   if (RunsJobs(request.engine)) PTPKG_CHECK(CheckJobs(env, outcome.run, jobs));
   {
     PTPKG_TRY(const Lease lease, matrix::CreateRun(env, outcome.run, planned.plan));
@@ -311,7 +328,9 @@ Result<std::string> MatrixLog(Env& env, const RunRequest& request, const std::st
   }
   Result<std::string> text = ReadFile(env.fs, run.LogFile(*found));
   if (text || text.error().code() != ErrorCode::kNotFound) return text;
-  return Error(ErrorCode::kNotFound, fmt::format("job '{}' has not started, so it has no log", job));
+  PTPKG_TRY(const std::vector<matrix::AttemptState> attempts, matrix::ReadAttempts(env, run, *found));
+  const char* why = attempts.empty() ? "it has not started" : "its output went where 'ptpkg run-node' ran";
+  return Error(ErrorCode::kNotFound, fmt::format("job '{}' has no log: {}", job, why));
 }
 
 }  // namespace ptpkg::pipeline

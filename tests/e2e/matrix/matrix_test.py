@@ -75,6 +75,24 @@ class Matrix(harness.Case):
         self.assertEqual(len(self.ends("other-1-0")), 1)
         self.assertEqual(len(harness.artifacts(self.scratch / "dist")), 3)
 
+    def test_the_index_runs_again_when_a_job_was_mended_by_hand(self):
+        marker = self.scratch / "works"
+        self.matrix(self.recipe("base", f"test -e {marker}"), self.recipe("other"), "--run", "run", exit_code=5)
+        marker.touch()
+        self.ptpkg("run-node", "run", "base-1-0")
+        self.assertEqual(self.states(), {"base-1-0": "passed", "other-1-0": "passed", "index": "not started"})
+        self.assertIn("3 of 3 jobs passed", self.matrix("resume", "run").stderr)
+        self.assertEqual(set(self.states().values()), {"passed"})
+        self.assertIn("base-1-0", (self.scratch / "dist/conda/linux-64/repodata.json").read_text())
+
+    def test_settings_for_another_engine_wait_for_it(self):
+        base = self.recipe("base")
+        (self.scratch / "ptpkg.toml").write_text('[matrix]\npartition = "p"\nsbatch = "--account=a"\nimage = "i"\nvolume = "c:/v"\n'
+                                                 'runner = "big"\noutput = "out"\n')
+        self.matrix(base, "--run", "run", "--on", "json")
+        self.matrix(base, "--run", "github", "--on", "github")
+        self.assertIn("is not on the volume at '/v'", self.matrix(base, "--run", "k8s", "--on", "kubernetes", exit_code=2).stderr)
+
     def test_inputs_are_compared_before_anything_compiles(self):
         base, top = self.recipe("base"), self.recipe("top", host="base")
         self.matrix(base, top, "--run", "run", "--on", "json")
@@ -256,14 +274,17 @@ class Matrix(harness.Case):
         self.assertIn("has an empty label", self.matrix("base", "--on", "github", "--run", "empty", "--runner", "big,,gpu", exit_code=2).stderr)
         self.assertRegex(self.matrix("status", "run").stderr, "jobs of github record what they did in their own copies of '.*run', not here")
         # The workflow's plan, in a checkout on another machine, is the one of this command line.
-        checkout = self.scratch / "machine/source"
-        shutil.copytree(base, checkout / "base")
-        script = re.search(r"      - name: Plan\n.*?run: \|\n(.*?)      - name:", text, re.DOTALL)[1]
+        script = textwrap.dedent(re.search(r"      - name: Plan\n.*?run: \|\n(.*?)      - name:", text, re.DOTALL)[1])
+        older = re.sub(r"(printf '%s.n') .*? \|", r"\1 level-1-1 |", script)
         environment = {**self.environment(), "PTPKG_ARGUMENTS": "\n".join(words), "GITHUB_OUTPUT": str(self.scratch / "output")}
         environment["PATH"] = f"{harness.Settings.ptpkg.parent}:{environment['PATH']}"
-        done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", textwrap.dedent(script)], cwd=checkout, env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout)
+        for machine, lines, code, shown in (("older", older, 1, "::error::this workflow was written for other recipes"), ("machine", script, 0, "")):
+            checkout = self.scratch / machine / "source"
+            shutil.copytree(base, checkout / "base")
+            done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", lines], cwd=checkout, env=environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            self.assertEqual(done.returncode, code, done.stdout)
+            self.assertIn(shown, done.stdout)
         self.assertIn("level_1_1=", (self.scratch / "output").read_text())
         runs = [json.loads((folder / "run/run.json").read_text())["body"] for folder in (self.scratch, checkout.parent)]
         for key, value in (("lease_seconds", 77), ("offline", True)):

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "matrix/run_folder.h"
+#include "matrix/attempt.h"
 #include "pipeline/matrix/matrix.h"
 #include "support/must.h"
 #include "unit/pipeline/fixtures/build_fixture.h"
@@ -84,6 +84,7 @@ TEST_F(RunJobTest, AJobThatTakesLongerThanItsMinutesFails) {
 TEST_F(RunJobTest, AJobWhoseScriptEndsBeforeItsWorkerIsInterruptedWasStopped) {
   WriteRecipe("toy", "exit 3", kCondaOnly);
   ASSERT_OK(StartMatrix(env_, RequestFor("json")));
+  env_->variables["SLURM_JOB_ID"] = "7";
   env_.clock.OnSleep([&] { env_.cancel.Cancel(); });  // the only sleep is the one for the signal
   EXPECT_THAT(RunToy(env_), FailsWith(ErrorCode::kCancelled, "interrupted"));
   EXPECT_EQ(Attempts().at(0).end->end, matrix::JobEnd::kStopped);
@@ -117,6 +118,34 @@ TEST_F(RunJobTest, ACancellationOfARunThatPtpkgDoesNotCallIsLifted) {
               Contains(AllOf(HasSubstr("is not cancelled any more; start each job with"),
                              HasSubstr("ptpkg run-node"))));
   EXPECT_OK(RunToy(env_));
+}
+
+TEST_F(RunJobTest, ACancellationIsNotLiftedWhileAJobRuns) {
+  WriteRecipe("toy", "true", kCondaOnly);
+  ASSERT_OK(StartMatrix(env_, RequestFor("json")));
+  const matrix::Run run = test::Must(matrix::OpenRun(env_, run_, "1"));
+  auto attempt = test::Must(matrix::Attempt::Begin(env_, run, run.graph.jobs[0], "host h1"));
+  ASSERT_OK(CancelMatrix(env_, TheRun()));
+  const auto refused = ResumeMatrix(env_, TheRun());
+  EXPECT_THAT(refused, FailsWith(ErrorCode::kRefused, HasSubstr("have not stopped yet")));
+  EXPECT_THAT(refused, HasHint(EndsWith("rm " + (run_ / "cancelled").str())));
+  ASSERT_OK(attempt.End({.end = matrix::JobEnd::kStopped}));
+  EXPECT_OK(ResumeMatrix(env_, TheRun()));
+  EXPECT_THAT(MatrixLog(env_, TheRun(), "toy-1.0-0"),
+              FailsWith(ErrorCode::kNotFound, HasSubstr("its output went where 'ptpkg run-node' ran")));
+  EXPECT_THAT(MatrixLog(env_, TheRun(), "index"), FailsWith(ErrorCode::kNotFound, HasSubstr("not started")));
+}
+
+TEST_F(RunJobTest, ADryRunChecksTheEnginesFilesAndWritesNone) {
+  WriteRecipe("toy", "true", kCondaOnly);
+  MatrixRequest request = RequestFor("kubernetes");
+  request.dry_run = true;
+  EXPECT_THAT(StartMatrix(env_, request),
+              FailsWith(ErrorCode::kUsage, HasSubstr("needs --image and --volume")));
+  request.image = "i@sha256:0";
+  request.volume = "claim:" + env_.dir().path().str();
+  EXPECT_OK(StartMatrix(env_, request));
+  EXPECT_FALSE(test::Must(Exists(env_->fs, run_)));
 }
 
 TEST_F(RunJobTest, KubernetesNeedsItsFailedJobsRemovedAfterACancellation) {
