@@ -2,11 +2,28 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import harness
 
 RECIPE = harness.REPOSITORY / "recipes/ptpkg"
+# Builds empty packages, and reports what it checks.
+STAND_IN = """#!/usr/bin/env python3
+import os, pathlib, sys, zipfile
+if sys.argv[1] == "check":
+    print(*sys.argv[2:])
+    sys.exit(os.environ["CHECK"] or 0)
+output, = map(pathlib.Path, sys.argv[4:])
+for name in ("conda/linux-64/ptpkg-VERSION-0.conda", "wheels/ptpkg-VERSION-py3-none-any.whl", "zip/none"):
+    (output / name).parent.mkdir(parents=True, exist_ok=True)
+    (output / name).touch()
+with zipfile.ZipFile(output / "zip/ptpkg-VERSION-linux-x86_64.zip", "w") as archive:
+    for name, mode in (("bin/ptpkg", 0o755), ("share/licenses/ptpkg/LICENSE", 0o644)):
+        member = zipfile.ZipInfo("ptpkg-VERSION-linux-x86_64/" + name)
+        member.external_attr = (0o100000 | mode) << 16
+        archive.writestr(member, "x")
+"""
 
 
 class PtpkgRecipe(harness.Case):
@@ -67,6 +84,40 @@ class PtpkgRecipe(harness.Case):
             file.write("more\n")
         self.refused(folder, "a release is built from the last commit")
         self.assertFalse(os.path.exists(folder / "dist"))
+
+    def stand_in_release(self, umask: int, failure: str = "") -> tuple[str, dict[str, str]]:
+        """What a release checks, and the digests of its archives."""
+        if not shutil.which("dpkg-deb") or not shutil.which("unzip"):
+            self.skipTest("needs dpkg-deb and unzip")
+        folder, output = self.clone(), self.scratch / "out"
+        version = self.ptpkg("--version").stdout.split()[1]
+        program = self.scratch / "stand-in"
+        program.write_text(STAND_IN.replace("VERSION", version))
+        program.chmod(0o755)
+        done = subprocess.run([folder / "scripts/release", "--ptpkg", program, "--output", output], capture_output=True, text=True, check=False,
+                              env=self.environment(CHECK=failure), umask=umask)
+        self.assertEqual(done.returncode, 1 if failure else 0, done.stderr)
+        shutil.rmtree(folder)
+        return done.stdout, {path.name: harness.sha256(path) for path in (output / "archives").glob("*")}
+
+    def test_archives_do_not_depend_on_the_umask(self):
+        self.assertEqual(self.stand_in_release(0o022), self.stand_in_release(0o077))
+
+    def test_a_release_checks_its_own_version_before_archives_get_names(self):
+        earlier = self.scratch / "out/wheels/ptpkg-0.0.0-py3-none-any.whl"
+        earlier.parent.mkdir(parents=True)
+        earlier.touch()
+        checked, archives = self.stand_in_release(0o022, failure="a finding")
+        self.assertEqual(len(checked.split()), 2, checked)
+        self.assertNotIn("0.0.0", checked)
+        self.assertEqual(archives, {})
+
+    def test_a_program_that_is_missing_is_named(self):
+        done = subprocess.run([harness.REPOSITORY / "scripts/release", "--ptpkg", self.scratch / "none"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]), (1, f"error: '{self.scratch}/none' is not a program"))
+
+    def test_the_workflow_fits_the_recipe(self):
+        self.ptpkg("ci", "github", "recipes/ptpkg", "--check", cwd=harness.REPOSITORY)
 
 
 if __name__ == "__main__":

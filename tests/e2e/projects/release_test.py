@@ -54,13 +54,13 @@ class Release(harness.Case):
             return
         cls.builds = pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"ptpkg-release-{os.getpid()}"
         cls.addClassCleanup(shutil.rmtree, cls.builds, ignore_errors=True)
-        for name in ("first", "second-in-a-longer-directory"):
+        for name, umask in (("first", 0o022), ("second-in-a-longer-directory", 0o077)):
             clone = cls.builds / name / "clone"
             subprocess.run(["git", "clone", "--quiet", harness.REPOSITORY, clone], check=True)
             output = cls.builds / name / "out"
             environment = {**os.environ, "PTPKG_CACHE_DIR": str(cls.builds / name / "cache")}
             subprocess.run([clone / "scripts/release", "--ptpkg", harness.Settings.ptpkg, "--output", output], check=True,
-                           env=environment, stdin=subprocess.DEVNULL)
+                           env=environment, stdin=subprocess.DEVNULL, umask=umask)
             Release.releases.append(output)
 
     def setUp(self) -> None:
