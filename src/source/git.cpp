@@ -21,6 +21,7 @@
 
 #include "support/process/process.h"
 #include "support/process/shared_variables.h"
+#include "support/text/plural.h"
 #include "support/text/text.h"
 
 namespace ptpkg::source {
@@ -49,9 +50,10 @@ bool IsOwnDamage(const std::string& output, const AbsPath& repository) {
 }
 
 constexpr const char* kMovedTag = "would clobber existing tag";
+constexpr const char* kInTheWay = "untracked working tree files would be overwritten";
 
 ErrorCode CodeOf(const std::string& output, const std::optional<AbsPath>& repository) {
-  if (HoldsAny(output, {kMovedTag}) || !GitLockHint(output).empty()) return ErrorCode::kRefused;
+  if (HoldsAny(output, {kMovedTag, kInTheWay}) || !GitLockHint(output).empty()) return ErrorCode::kRefused;
   if (repository && IsOwnDamage(output, *repository)) return ErrorCode::kCorrupt;
   if (HoldsAny(output, {"could not read Username", "could not read Password", "Authentication failed",
                         "Permission denied", "terminal prompts disabled", "Host key verification failed",
@@ -59,7 +61,8 @@ ErrorCode CodeOf(const std::string& output, const std::optional<AbsPath>& reposi
     return ErrorCode::kRefused;
   }
   if (HoldsAny(output, {"not found", "does not appear to be a git repository", "does not exist",
-                        "repository not exported", "No such file or directory", "error: 404",
+                        "repository not exported", "couldn't find remote ref", "No such file or directory",
+                        "error: 404",
                         // For a commit: the server does not have it, or gives none by its id.
                         "not our ref", "unadvertised object", "bad object", "dumb http transport",
                         "not support shallow", "not support --depth"})) {
@@ -68,12 +71,22 @@ ErrorCode CodeOf(const std::string& output, const std::optional<AbsPath>& reposi
   return ErrorCode::kNetwork;
 }
 
+/// git lists the files below its message: "\tdata/new.txt".
+std::string InTheWayHint(const std::string& output) {
+  std::vector<std::string> files;
+  for (const std::string& line : SplitLines(output)) {
+    if (line.starts_with('\t')) files.push_back(line.substr(1));
+  }
+  return "move these files away: " + FirstNames(files, 5);
+}
+
 std::string HintOf(ErrorCode code, const std::string& output) {
   if (HoldsAny(output, {"dubious ownership"})) {
     return "the repository belongs to another user: git config --global --add safe.directory PATH";
   }
   if (HoldsAny(output, {kMovedTag}))
     return "compare the tags with git show; to take the server's: git tag -d NAME, and try again";
+  if (HoldsAny(output, {kInTheWay})) return InTheWayHint(output);
   if (std::string hint = GitLockHint(output); !hint.empty()) return hint;
   if (code == ErrorCode::kRefused) {
     return "ptpkg runs git without a password prompt: set up a credential helper or an SSH key, and test it "

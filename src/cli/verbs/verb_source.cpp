@@ -1,5 +1,5 @@
 // ptpkg source. Layer: cli. A build takes archives and commits of its own cache. These clones are for people
-// who edit: they get the ref of the recipe, and 'ptpkg build --source NAME=DIR/NAME' builds them.
+// who edit: they get the ref of the recipe, and 'ptpkg build --source NAME=DIR/CLONE' builds them.
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -110,18 +110,22 @@ Verb SourceVerb() {
                       SelectOption(flags->select, "Count only variants with this value; may be repeated"),
                       {.names = "--into",
                        .value = "DIR",
-                       .help = "Keep the clones in DIR, each named after its recipe",
+                       .help = "Keep the clones in DIR",
                        .target = &flags->into,
                        .default_text = "the working directory"},
                       // clone and update need a server, and say so.
                       OfflineOption(flags->offline, "Ask no server: for status")},
           .notes =
-              "Each clone has all submodules, at the tag, branch or commit of the recipe's source. If the "
-              "variants have several versions, the newest counts. 'update' fetches and checks out a "
-              "detached HEAD; branches stay, and so do URLs that you set for submodules. It refuses clones "
-              "with changed files, with commits that no branch holds, or of another repository, before it "
-              "changes any. After an interruption, update again. Build from a clone with '--source "
-              "NAME=DIR/NAME'.\n"
+              "Each clone has the submodules that the recipe's source has, and is at its tag, branch or "
+              "commit. If the variants have several versions, the newest counts. 'update' fetches and "
+              "checks out a detached HEAD; branches stay, and so do URLs that you set for submodules. "
+              "It refuses clones with changed files, with untracked or ignored files in the way, with "
+              "commits that no branch holds, or of another repository, before it changes any. After an "
+              "interruption, update again.\n"
+              "\n"
+              "A clone is named NAME after its recipe, or NAME-TARGET for a source with a "
+              "'target_directory'. Build from the clone of a recipe's first source with '--source "
+              "NAME=DIR/CLONE'.\n"
               "\n"
               "Exit codes: 0 done, 1 a clone is not at the recipe's ref, 2 wrong command line, 4 no such "
               "clone, ref or repository, 5 git failed, 7 refused, or a clone exists, 8 network.",

@@ -65,6 +65,13 @@ struct Repository {
   bool has_index = false;  ///< Something was checked out.
 };
 
+Result<Repository> OpenRepository(const CloneGit& git, const AbsPath& folder, const std::string& target) {
+  PTPKG_TRY(const std::string git_folder, git.Read(folder, {"rev-parse", "--absolute-git-dir"}));
+  PTPKG_TRY(const AbsPath parsed, AbsPath::Parse(git_folder));
+  PTPKG_TRY(const bool has_index, Exists(git.env().fs, parsed / "index"));
+  return Repository{.folder = folder, .git_folder = parsed, .target = target, .has_index = has_index};
+}
+
 /// The files, `unstaged` or in the way of a checkout, that are the user's and not left by a checkout of the
 /// target.
 Result<Names> UserFiles(const CloneGit& git, const Repository& repository, const Names& unstaged) {
@@ -105,14 +112,10 @@ Result<void> LookAtRepository(const CloneGit& git, const std::string& path, cons
   const std::string margin = path.empty() ? "" : path + "/";
   PTPKG_TRY(const Changes changes, ReadChanges(git, folder));
   for (const std::string& submodule : changes.moved) clone.unready.push_back(margin + submodule);
-  PTPKG_TRY(const std::string git_folder, git.Read(folder, {"rev-parse", "--absolute-git-dir"}));
-  PTPKG_TRY(const AbsPath parsed, AbsPath::Parse(git_folder));
-  PTPKG_TRY(const bool has_index, Exists(git.env().fs, parsed / "index"));
-  const Repository repository{
-      .folder = folder, .git_folder = parsed, .target = target, .has_index = has_index};
+  PTPKG_TRY(const Repository repository, OpenRepository(git, folder, target));
   Names files = changes.staged;
   std::ranges::copy(changes.unstaged, std::back_inserter(files));
-  if (!has_index || (changes.staged.empty() && !changes.unstaged.empty())) {
+  if (!repository.has_index || (changes.staged.empty() && !changes.unstaged.empty())) {
     PTPKG_TRY(files, UserFiles(git, repository, changes.unstaged));
     if (files.empty()) {
       if (!target.empty()) clone.unfinished.push_back({.folder = folder, .commit = target});
@@ -124,20 +127,111 @@ Result<void> LookAtRepository(const CloneGit& git, const std::string& path, cons
   return Ok();
 }
 
+/// Untracked files where a commit has new ones.
+struct Obstacles {
+  std::set<std::string> files;    ///< At the places of its files.
+  std::set<std::string> parents;  ///< At the places of its directories.
+};
+
+Result<Obstacles> FindObstacles(const CloneGit& git, const AbsPath& folder, const std::string& target) {
+  PTPKG_TRY(const std::string changes,
+            git.Lines(folder, {"diff", "--name-status", "--no-renames", "--no-ext-diff", "--diff-filter=AD",
+                               "HEAD", target}));
+  Names added;
+  std::set<std::string> removed;
+  for (const std::string& line : SplitLines(changes)) {  // "A\tdata/new.txt"
+    if (line.starts_with("A\t")) added.push_back(line.substr(2));
+    if (line.starts_with("D\t")) removed.insert(line.substr(2));
+  }
+  Obstacles obstacles;
+  for (const std::string& name : added) {
+    std::string place = name;
+    Result<FileStat> stat = git.env().fs.Lstat(folder / place);
+    while (!stat && place.find('/') != std::string::npos) {
+      place.erase(place.rfind('/'));
+      stat = git.env().fs.Lstat(folder / place);
+    }
+    if (!stat || stat->kind == FileKind::kDirectory || removed.contains(place)) continue;
+    (place == name ? obstacles.files : obstacles.parents).insert(place);
+  }
+  return obstacles;
+}
+
+/// Searches a clone and its submodules for files in the way.
+class ObstacleSearch {
+ public:
+  ObstacleSearch(const CloneGit& git, bool submodules, SourceClone& clone)
+      : git_(git), submodules_(submodules), clone_(clone) {}
+
+  /// Looks at the repository `path` of the clone; "" is the clone itself.
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as the submodules are
+  Result<void> Look(const std::string& path, const std::string& target) {
+    const AbsPath folder = path.empty() ? clone_.path : clone_.path / path;
+    PTPKG_TRY(bool known, git_.HasCommit(folder, target));
+    if (!known) {
+      PTPKG_CHECK(git_.Run(folder, {"fetch", "--quiet", "origin"}));
+      PTPKG_TRY(known, git_.HasCommit(folder, target));
+    }
+    PTPKG_TRY(const bool has_head, git_.HasCommit(folder, "HEAD"));
+    if (!known || !has_head) return Ok();
+    const std::string margin = path.empty() ? "" : path + "/";
+    PTPKG_CHECK(Compare(folder, margin, target));
+    if (!submodules_) return Ok();
+    PTPKG_TRY(const std::string tree, git_.Lines(folder, {"ls-tree", "-r", target}));
+    for (const std::string& line : SplitLines(tree)) {  // "160000 commit 1a2b…\tthird_party/lib"
+      constexpr std::string_view kSubmodule = "160000 commit ";
+      const std::size_t tab = line.find('\t');
+      if (!line.starts_with(kSubmodule) || tab == std::string::npos) continue;
+      const std::string name = line.substr(tab + 1);
+      PTPKG_TRY(const bool is_cloned, Exists(git_.env().fs, folder / name / ".git"));
+      if (!is_cloned) continue;
+      PTPKG_CHECK(Look(margin + name, line.substr(kSubmodule.size(), tab - kSubmodule.size())));
+    }
+    return Ok();
+  }
+
+  Names files;
+
+ private:
+  Result<void> Compare(const AbsPath& folder, const std::string& margin, const std::string& target) {
+    PTPKG_TRY(const Obstacles obstacles, FindObstacles(git_, folder, target));
+    if (obstacles.files.empty() && obstacles.parents.empty()) return Ok();
+    PTPKG_TRY(const Repository repository, OpenRepository(git_, folder, target));
+    PTPKG_TRY(Names found, UserFiles(git_, repository, {}));
+    std::erase_if(found, [&](const std::string& name) { return !obstacles.files.contains(name); });
+    found.insert(found.end(), obstacles.parents.begin(), obstacles.parents.end());
+    if (found.empty()) clone_.unfinished.push_back({.folder = folder, .commit = target});
+    for (const std::string& name : found) files.push_back(margin + name);
+    return Ok();
+  }
+
+  const CloneGit& git_;
+  bool submodules_;
+  SourceClone& clone_;
+};
+
 }  // namespace
 
-Result<void> LookAtFiles(const CloneGit& git, SourceClone& clone) {
+Result<Names> FilesInTheWay(const CloneGit& git, bool submodules, SourceClone& clone) {
+  ObstacleSearch search(git, submodules, clone);
+  PTPKG_CHECK(search.Look("", clone.wanted));
+  return std::move(search.files);
+}
+
+Result<void> LookAtFiles(const CloneGit& git, bool submodules, SourceClone& clone) {
   PTPKG_CHECK(LookAtRepository(git, "", clone.wanted, clone));
-  auto submodules = git.Lines(clone.path, {"submodule", "--quiet", "foreach", "--recursive",
-                                           "printf '%s %s\\n' \"$sha1\" \"$displaypath\""});
   if (!submodules) {
-    return std::move(submodules)
-        .error()
-        .WithHint(
-            "if the clone of a submodule is damaged, remove it and its repository below .git/modules, and "
-            "run 'ptpkg source update' again");
+    clone.unready.clear();
+    return Ok();
   }
-  for (const std::string& line : SplitLines(*submodules)) {
+  auto listed = git.Lines(clone.path, {"submodule", "--quiet", "foreach", "--recursive",
+                                       "printf '%s %s\\n' \"$sha1\" \"$displaypath\""});
+  if (!listed) {
+    return std::move(listed).error().WithHint(
+        "if the clone of a submodule is damaged, remove it and its repository below .git/modules, and "
+        "run 'ptpkg source update' again");
+  }
+  for (const std::string& line : SplitLines(*listed)) {
     const std::size_t blank = line.find(' ');
     if (blank == std::string::npos) continue;
     PTPKG_CHECK(LookAtRepository(git, line.substr(blank + 1), line.substr(0, blank), clone));

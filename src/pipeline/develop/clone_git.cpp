@@ -36,6 +36,7 @@ Result<std::string> CloneGit::Lines(const AbsPath& clone, Args args,
             git_.Run({.args = std::move(args),
                       .index = index,
                       .with_user_config = true,
+                      .settings = {"core.quotePath=false"},
                       .on_line = [&](std::string_view line) { text.append(line).push_back('\n'); }}));
   if (status.ok()) return text;
   return Failed(clone, command, status);
@@ -50,7 +51,7 @@ Result<void> CloneGit::Fetch(const AbsPath& clone, const WantedSource& source, A
                                .with_user_config = true,
                                .on_line = [&](std::string_view line) { task.ChildOutput(line); }},
                               source.url,
-                              fmt::format("cannot {} of '{}'", doing, recipe::ShownGitUrl(source.url.text))));
+                              fmt::format("cannot {} '{}'", doing, recipe::ShownGitUrl(source.url.text))));
   task.Done();
   return Ok();
 }

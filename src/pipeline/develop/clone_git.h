@@ -36,7 +36,7 @@ class CloneGit {
   /// Output of any length, with `index` as the index file. Errors: also kCommandFailed.
   Result<std::string> Lines(const AbsPath& clone, Args args, const std::optional<AbsPath>& index = {}) const;
   /// Runs a command that asks the server of `source`. Errors: also any from source::Git::RunWithRetry, with
-  /// `doing` ("fetch") in the message.
+  /// `doing` ("fetch from") in the message.
   Result<void> Fetch(const AbsPath& clone, const WantedSource& source, Args args,
                      const std::string& doing) const;
   [[nodiscard]] Env& env() const { return *env_; }

@@ -95,14 +95,37 @@ Result<void> SyncUrls(const CloneGit& git, const AbsPath& folder) {
   return Ok();
 }
 
+/// `git submodule update` as a command that writes over no ignored file: git has an option for this only in
+/// 'git checkout'. Another way to update that .gitmodules or the user chose stays.
+Result<CloneGit::Args> UpdateCommand(const CloneGit& git, const AbsPath& folder) {
+  PTPKG_TRY(const Values paths, SubmoduleValues(git, folder, {"--file", ".gitmodules"}, "path"));
+  PTPKG_TRY(const Values declared, SubmoduleValues(git, folder, {"--file", ".gitmodules"}, "update"));
+  PTPKG_TRY(const Values set, SubmoduleValues(git, folder, {}, "update"));
+  const auto is_checkout = [](const Values& values, const std::string& name) {
+    const auto value = values.find(name);
+    return value == values.end() || value->second == "checkout";
+  };
+  CloneGit::Args args;
+  for (const auto& [name, path] : paths) {
+    // git takes the name of a setting up to the first '='.
+    if (name.find('=') != std::string::npos || !is_checkout(declared, name) || !is_checkout(set, name))
+      continue;
+    args.insert(args.end(),
+                {"-c", fmt::format("submodule.{}.update=!git checkout --quiet --no-overwrite-ignore --detach",
+                                   name)});
+  }
+  args.insert(args.end(), {"submodule", "update", "--init", "--jobs", "4"});
+  return args;
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the submodules are
 Result<void> UpdateSubmodules(const CloneGit& git, const WantedSource& source, const AbsPath& folder) {
   PTPKG_CHECK(SyncUrls(git, folder));
   // Level by level, because only a submodule that is checked out has its .gitmodules.
-  PTPKG_CHECK(
-      git.Fetch(folder, source, {"submodule", "update", "--init", "--jobs", "4"}, "fetch the submodules"));
+  PTPKG_TRY(CloneGit::Args update, UpdateCommand(git, folder));
+  PTPKG_CHECK(git.Fetch(folder, source, std::move(update), "fetch the submodules of"));
   PTPKG_TRY(const std::string paths, git.Lines(folder, {"submodule", "--quiet", "foreach",
                                                         "test ! -e .gitmodules || echo \"$sm_path\""}));
   for (const std::string& path : SplitLines(paths)) PTPKG_CHECK(UpdateSubmodules(git, source, folder / path));

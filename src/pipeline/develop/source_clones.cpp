@@ -27,6 +27,21 @@ std::string RefOf(const recipe::GitSource& git) {
   return name.empty() ? "commit " + git.rev : name;
 }
 
+constexpr const char* kDefaultBranch = "refs/remotes/origin/HEAD";
+
+/// The refs of a clone that `git` may mean, in the order of source::ResolveGit. A branch is the server's, not
+/// one of the user or of `git clone`.
+std::vector<std::string> RefsOf(const recipe::GitSource& git) {
+  const std::string remote = "refs/remotes/origin/";
+  if (!git.tag.empty()) return {"refs/tags/" + git.tag};
+  if (!git.branch.empty()) return {remote + git.branch};
+  if (git.rev.empty()) return {kDefaultBranch};
+  constexpr std::string_view kHeads = "refs/heads/";
+  if (git.rev.starts_with(kHeads)) return {remote + git.rev.substr(kHeads.size())};
+  if (git.rev.starts_with("refs/") || recipe::IsCommitId(git.rev)) return {git.rev};
+  return {"refs/tags/" + git.rev, remote + git.rev};
+}
+
 Error TwoSources(const WantedSource& one, const WantedSource& other) {
   const bool is_one_recipe = one.recipe == other.recipe;
   return Error(ErrorCode::kUsage, fmt::format("two sources have the clone '{}': {} of '{}', and {} of '{}'",
@@ -82,6 +97,12 @@ Result<std::vector<WantedSource>> WantedSources(Env& env, const SourcesRequest& 
   return sources;
 }
 
+Error LacksRef(const SourceClone& clone, const WantedSource& source) {
+  const std::string url = recipe::ShownGitUrl(source.url.text);
+  return Error(ErrorCode::kNotFound, fmt::format("'{}' does not have {}", url, clone.ref))
+      .WithHint(fmt::format("list the branches and tags: git ls-remote {}", url));
+}
+
 class Clones {
  public:
   Clones(Env& env, source::Git git, const AbsPath& folder) : git_(env, std::move(git)), folder_(folder) {}
@@ -94,15 +115,11 @@ class Clones {
     return git_.env().fs.Lstat(PathOf(source) / ".git").has_value();
   }
 
-  /// The commit of the source's ref; "" if the clone lacks it.
-  Result<std::string> WantedCommit(const AbsPath& clone, const recipe::GitSource& git) const {
-    const std::string ref = !git.tag.empty()      ? "refs/tags/" + git.tag
-                            : !git.branch.empty() ? "refs/remotes/origin/" + git.branch
-                            : !git.rev.empty()    ? git.rev
-                                                  : "refs/remotes/origin/HEAD";
-    for (const std::string& one : {ref, "refs/remotes/origin/" + git.rev}) {
+  /// The commit of the first of `refs` that the clone has; "": of none.
+  Result<std::string> CommitOf(const AbsPath& clone, const std::vector<std::string>& refs) const {
+    for (const std::string& ref : refs) {
       PTPKG_TRY(const ExitStatus status,
-                git_.Run(clone, {"rev-parse", "--verify", "--quiet", one + "^{commit}"}));
+                git_.Run(clone, {"rev-parse", "--verify", "--quiet", ref + "^{commit}"}));
       if (status.ok()) return std::string(Trim(status.output));
     }
     return std::string();
@@ -112,10 +129,31 @@ class Clones {
     SourceClone clone{.name = source.name, .path = PathOf(source), .ref = RefOf(source.git)};
     if (!Has(source)) return clone;
     PTPKG_CHECK(RequireOrigin(clone.path, source));
-    PTPKG_TRY(clone.wanted, WantedCommit(clone.path, source.git));
+    PTPKG_TRY(clone.wanted, CommitOf(clone.path, RefsOf(source.git)));
     PTPKG_TRY(clone.commit, git_.Read(clone.path, {"rev-parse", "HEAD"}));
-    PTPKG_CHECK(LookAtFiles(git_, clone));
+    PTPKG_CHECK(LookAtFiles(git_, source.git.submodules, clone));
     return clone;
+  }
+
+  /// Fetches the branches, the new tags and the source's own tag, and sets `wanted`.
+  Result<void> Fetch(const WantedSource& source, SourceClone& clone) const {
+    PTPKG_CHECK(
+        git_.Fetch(clone.path, source, {"fetch", "--prune", "--no-prune-tags", "origin"}, "fetch from"));
+    std::vector<std::string> refs = RefsOf(source.git);
+    const std::string first = refs.front();
+    if (first == kDefaultBranch) {
+      PTPKG_CHECK(git_.Fetch(clone.path, source, {"remote", "set-head", "origin", "--auto"},
+                             "ask for the default branch of"));
+    } else if (first.starts_with("refs/tags/")) {
+      // Without --force: a tag that moved may be the only one that holds a commit of the user.
+      const Result<void> fetched =
+          git_.Fetch(clone.path, source, {"fetch", "origin", first + ":" + first}, "fetch from");
+      if (!fetched && fetched.error().code() != ErrorCode::kNotFound) return fetched;
+      if (!fetched) refs.erase(refs.begin());  // the clone may still have it
+    }
+    PTPKG_TRY(clone.wanted, CommitOf(clone.path, refs));
+    if (clone.wanted.empty()) return LacksRef(clone, source);
+    return Ok();
   }
 
   /// Checks out `wanted` with all submodules, and notes what changed.
@@ -134,7 +172,7 @@ class Clones {
   /// Completes a checkout: LookAtFiles found that it loses nothing.
   Result<void> Finish(const WantedSource& source, const UnfinishedCheckout& one) const {
     PTPKG_TRY(const bool known, git_.HasCommit(one.folder, one.commit));
-    if (!known) PTPKG_CHECK(git_.Fetch(one.folder, source, {"fetch", "origin"}, "fetch the submodules"));
+    if (!known) PTPKG_CHECK(git_.Fetch(one.folder, source, {"fetch", "origin"}, "fetch the submodules of"));
     PTPKG_CHECK(git_.Read(one.folder, {"checkout", "--quiet", "--force", "--detach", one.commit}));
     return Ok();
   }
@@ -169,12 +207,6 @@ class Clones {
   CloneGit git_;
   const AbsPath& folder_;
 };
-
-Error LacksRef(const SourceClone& clone, const WantedSource& source) {
-  return Error(ErrorCode::kNotFound,
-               fmt::format("'{}' does not have {}", recipe::ShownGitUrl(source.url.text), clone.ref))
-      .WithHint(fmt::format("list the tags: git ls-remote --tags {}", recipe::ShownGitUrl(source.url.text)));
-}
 
 Result<void> RequireOnline(const Env& env, const char* verb) {
   if (!env.offline) return Ok();
@@ -218,13 +250,22 @@ Result<void> RequireNothingToLose(const Clones& clones, const SourceClone& clone
       .WithHint(fmt::format("keep them: git -C {} branch NAME", ShellQuote({clone.path.str()})));
 }
 
+/// The checkout of `wanted` may write over no file that git does not track.
+Result<void> RequireNothingInTheWay(const Clones& clones, const WantedSource& source, SourceClone& clone) {
+  PTPKG_TRY(const std::vector<std::string> files, FilesInTheWay(clones.git(), source.git.submodules, clone));
+  if (files.empty()) return Ok();
+  return Error(ErrorCode::kRefused, fmt::format("'{}' has files that {} would replace: {}", clone.path.str(),
+                                                clone.ref, FirstNames(files, 5)))
+      .WithHint(fmt::format("move them away: mv {} DIR", ShellQuote({(clone.path / files.front()).str()})));
+}
+
 Result<SourceClone> MakeClone(Env& env, const Clones& clones, const WantedSource& source,
                               const AbsPath& folder) {
   PTPKG_TRY(TempDir scratch, TempDir::Create(env.fs, folder, "clone"));
   SourceClone clone{.name = source.name, .path = scratch.path(), .ref = RefOf(source.git)};
   PTPKG_CHECK(clones.git().Fetch(clone.path, source, {"clone", "--no-checkout", "--", source.url.text, "."},
-                                 "make a clone"));
-  PTPKG_TRY(clone.wanted, clones.WantedCommit(clone.path, source.git));
+                                 "make a clone of"));
+  PTPKG_TRY(clone.wanted, clones.CommitOf(clone.path, RefsOf(source.git)));
   if (clone.wanted.empty()) return LacksRef(clone, source);
   PTPKG_CHECK(clones.CheckOut(source, clone));
   PTPKG_CHECK(std::move(scratch).MoveTo(clones.PathOf(source)));
@@ -282,10 +323,8 @@ Result<std::vector<SourceClone>> UpdateSources(Env& env, const SourcesRequest& r
     updated.push_back(std::move(clone));
   }
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    // Without --force: a tag that moved may be the only one that holds a commit of the user.
-    PTPKG_CHECK(clones.git().Fetch(updated[i].path, sources[i], {"fetch", "--tags", "origin"}, "fetch"));
-    PTPKG_TRY(updated[i].wanted, clones.WantedCommit(updated[i].path, sources[i].git));
-    if (updated[i].wanted.empty()) return LacksRef(updated[i], sources[i]);
+    PTPKG_CHECK(clones.Fetch(sources[i], updated[i]));
+    PTPKG_CHECK(RequireNothingInTheWay(clones, sources[i], updated[i]));
   }
   for (std::size_t i = 0; i < sources.size(); ++i) PTPKG_CHECK(clones.CheckOut(sources[i], updated[i]));
   return updated;

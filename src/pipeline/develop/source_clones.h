@@ -11,7 +11,7 @@ namespace ptpkg::pipeline {
 
 struct SourcesRequest {
   RenderRequest render;  ///< The newest version of a recipe counts.
-  AbsPath folder;        ///< Holds one clone for each recipe, with the name that --source takes.
+  AbsPath folder;        ///< Holds one clone for each source.
 };
 
 /// A repository of a clone, and the commit whose checkout was interrupted.
@@ -21,7 +21,7 @@ struct UnfinishedCheckout {
 };
 
 struct SourceClone {
-  std::string name;  ///< "torchvision"
+  std::string name;  ///< "torchvision", or "torchvision-third_party" with the target directory.
   AbsPath path = AbsPath::Literal("/nonexistent");
   std::string ref = {};       ///< The recipe's: "tag v0.21.0", "branch main", "commit 1a2b…" or "HEAD".
   std::string wanted = {};    ///< Its commit; "": the clone does not have the ref.
@@ -47,8 +47,8 @@ Result<std::vector<SourceClone>> CloneSources(Env& env, const SourcesRequest& re
 
 /// Fetches into the clones and checks out the recipes' refs and their submodules. Branches and URLs of the
 /// user stay. Completes a checkout that was interrupted. Errors: as CloneSources, kNotFound (no clone). Also
-/// kRefused for changed files, for commits that no branch holds, and for the clone of another repository,
-/// before any clone is changed.
+/// kRefused for changed files, for untracked ones in the way, for commits that no branch holds, and for the
+/// clone of another repository, before any clone is changed.
 Result<std::vector<SourceClone>> UpdateSources(Env& env, const SourcesRequest& request);
 
 /// Compares the clones with the recipes. Asks no server. Errors: any from Render, kUsage, kCommandFailed,

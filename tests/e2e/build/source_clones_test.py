@@ -151,16 +151,57 @@ class Clones(Case):
         self.source("update")
         self.assertEqual((lib / "a.txt").read_text(), "2")
 
-    def test_an_update_writes_over_no_ignored_file(self):
-        self.commit(self.toy, ".gitignore", "local.txt\n")
+    def test_an_update_writes_over_no_untracked_file(self):
+        """Neither ignored ones nor others, in the clone or a submodule, and no clone changes."""
+        for folder in (self.lib, self.toy):
+            self.commit(folder, ".gitignore", "local.txt\n")
+        self.git(self.toy / "third_party/lib", "pull", "-q")
+        self.commit(self.toy, "toy.txt", "1.1")
+        self.git(self.toy, "tag", "-f", "v1.0")
+        other = self.scratch / "other"
+        other.mkdir()
+        (other / "recipe.yaml").write_text((self.folder / "recipe.yaml").read_text().replace("name: toy", "name: another"))
+        (other / "variants.yaml").write_text('toy: ["1.0", "2.0"]\n')
+        self.source("clone", other, "--select", "toy=1.0")
+        for folder in (self.lib, self.toy):
+            (folder / "data").mkdir()
+            for name in ("local.txt", "new.txt", "data/new.txt"):
+                (folder / name).write_text("theirs")
+            self.git(folder, "add", "-f", "local.txt")
+        self.new_version()
+        folders = [clone / below for clone in (self.clone, self.into / "another") for below in ("", "third_party/lib")]
+        before = [self.git(folder, "rev-parse", "HEAD") for folder in folders]
+        for folder in folders[:2]:
+            for name in ("local.txt", "new.txt", "data"):
+                path = folder / name
+                with self.subTest(path):
+                    path.write_text("mine")
+                    self.refused("update", 7, f"'{self.clone}' has files that tag v2.0 would replace: '{path.relative_to(self.clone)}'", other)
+                    self.assertEqual(path.read_text(), "mine")
+                    self.assertEqual([self.git(folder, "rev-parse", "HEAD") for folder in folders], before)
+                    path.unlink()
+        for folder in folders:  # an interrupted checkout wrote them
+            (folder / "new.txt").write_text("theirs")
+        self.source("update", other)
+        self.assertEqual((self.clone / "third_party/lib/local.txt").read_text(), "theirs")
+        self.assertTrue(self.one("status")["as_wanted"])
+
+    def test_an_ignored_file_below_a_submodule_whose_url_changed(self):
+        """ptpkg learns its new files only after the checkout of the clone."""
+        self.commit(self.lib, ".gitignore", "local.txt\n")
+        self.git(self.toy / "third_party/lib", "pull", "-q")
+        self.commit(self.toy, "toy.txt", "1.1")
         self.git(self.toy, "tag", "-f", "v1.0")
         self.source("clone")
-        (self.clone / "local.txt").write_text("mine")
-        (self.toy / "local.txt").write_text("theirs")
-        self.git(self.toy, "add", "-f", "local.txt")
+        (self.clone / "third_party/lib/local.txt").write_text("mine")
+        (self.lib / "local.txt").write_text("theirs")
+        self.git(self.lib, "add", "-f", "local.txt")
+        self.lib = self.lib.rename(self.lib.parent / "moved")
+        self.git(self.toy, "config", "--file", ".gitmodules", "submodule.third_party/lib.url", self.lib)
+        self.git(self.toy, "submodule", "sync", "-q")
         self.new_version()
-        self.source("update", exit_code=5)
-        self.assertEqual((self.clone / "local.txt").read_text(), "mine")
+        self.assertIn("hint: move these files away: 'local.txt'", self.refused("update", 7, "failed in submodule path 'third_party/lib'"))
+        self.assertEqual((self.clone / "third_party/lib/local.txt").read_text(), "mine")
 
     def test_an_update_moves_no_tag_of_the_user(self):
         self.source("clone")
@@ -169,6 +210,15 @@ class Clones(Case):
         self.new_version()
         self.refused("update", 7, "(would clobber existing tag)")
         self.assertEqual(self.git(self.clone, "rev-parse", "v2.0"), mine)
+
+    def test_an_update_takes_no_notice_of_other_tags_that_moved(self):
+        self.git(self.toy, "tag", "nightly")
+        self.source("clone")
+        before = self.git(self.clone, "rev-parse", "nightly")
+        self.new_version()
+        self.git(self.toy, "tag", "-f", "nightly")
+        self.assertTrue(self.one("update")["as_wanted"])
+        self.assertEqual(self.git(self.clone, "rev-parse", "nightly"), before)
 
     def test_two_clones_and_one_that_cannot_be_updated(self):
         other = self.scratch / "other"
@@ -191,6 +241,48 @@ class Clones(Case):
                 (self.folder / "recipe.yaml").write_text(text)
                 self.into = self.scratch / ref.replace(" ", "-")
                 self.assertEqual(self.source("clone").stdout, f"toy: {ref}\n")
+
+
+class Refs(Case):
+    """Refs that change on the server: an update takes those that a build takes."""
+
+    def ref(self, source: str) -> None:
+        (self.folder / "recipe.yaml").write_text(RECIPE.replace("GIT", str(self.toy)).replace(', tag: "v${{ toy }}"', source))
+
+    def test_a_rev_is_no_branch_of_the_user(self):
+        self.ref(", rev: main")
+        self.source("clone")
+        self.git(self.clone, "branch", "-f", "main", "HEAD")
+        commit = self.commit(self.toy, "toy.txt", "2")
+        self.assertEqual(self.one("update")["commit"], commit)
+        self.git(self.toy, "tag", "main", "HEAD~1")
+        one = self.one("update")
+        self.assertEqual((one["commit"], one["as_wanted"]), (self.git(self.toy, "rev-parse", "HEAD~1"), True))
+
+    def test_a_branch_and_a_tag_that_the_server_removed(self):
+        self.git(self.toy, "branch", "topic")
+        self.ref(", branch: topic")
+        self.source("clone")
+        self.git(self.toy, "branch", "-D", "topic")
+        self.refused("update", 4, f"'{self.toy}' does not have branch topic")
+        self.git(self.toy, "tag", "-d", "v1.0")
+        self.ref(", tag: v1.0")
+        self.refused("update", 4, f"'{self.toy}' does not have tag v1.0")
+
+    def test_another_default_branch(self):
+        self.ref("")
+        self.source("clone")
+        self.git(self.toy, "checkout", "-q", "-b", "trunk")
+        commit = self.commit(self.toy, "toy.txt", "2")
+        self.assertEqual(self.one("update")["commit"], commit)
+
+    def test_a_source_without_submodules(self):
+        self.ref(", submodules: false")
+        self.source("clone")
+        self.assertEqual(list((self.clone / "third_party/lib").iterdir()), [])
+        self.new_version()
+        self.assertTrue(self.one("update")["as_wanted"])
+        self.assertTrue(self.one("status")["as_wanted"])
 
 
 class Interrupted(Case):
