@@ -39,7 +39,10 @@ Result<ExitCode> RunRebuild(Context& context, const RebuildFlags& flags) {
   // A wheel does not hold its recipe: it would change with each build number. The conda package of the same
   // build does.
   PTPKG_TRY(request.recipe, ResolveFile(context, flags.package));
-  PTPKG_TRY(request.channel, ResolveFile(context, flags.channel));
+  if (flags.channel) {
+    // A build that used no package reads no channel, and a misspelt one would go unnoticed.
+    PTPKG_TRY(request.channel, ResolveInput(context, *flags.channel));
+  }
   PTPKG_TRY(request.output, ResolveFile(context, flags.output));
   PTPKG_TRY(const pipeline::RebuildOutcome outcome, pipeline::Rebuild(context.env(), request));
   // A difference is the result of this verb, not an error: the rebuild itself went well.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 #include "builder/outside_files.h"
 #include "builder/resume/work_layout.h"
@@ -20,6 +21,7 @@
 #include "pipeline/plan/run_plan.h"
 #include "pipeline/stages/build_inputs.h"
 #include "publish/output/output_folder.h"
+#include "recipe/expression/scope.h"
 #include "recipe/git_url.h"
 #include "source/prepare.h"
 #include "support/files/scratch.h"
@@ -96,16 +98,34 @@ Result<Origin> ReadOrigin(Env& env, const AbsPath& package) {
   return origin;
 }
 
-/// The variant file: each key that the package used, with its one value.
-Result<std::string> VariantText(const Origin& origin) {
+/// The variant file: each key that the package used, with its one value. Exact pins of `outputs` are in the
+/// hash, too, but the recipe makes them again.
+Result<std::string> VariantText(const Origin& origin, const std::set<std::string>& outputs) {
   const auto used = origin.files.find("hash_input.json");
   if (used == origin.files.end()) return CannotRebuild(origin.package, "it has no 'info/hash_input.json'");
   PTPKG_TRY(const Json values, ParseJson(used->second, "info/hash_input.json"));
   Json keys = Json::object();
   for (const auto& [key, value] : values.items()) {
-    if (!key.starts_with("__")) keys[key] = Json::array({value});
+    // The platform of a noarch package is its directory, and no platform that a build can have.
+    const bool is_noarch = key == "target_platform" && value == "noarch";
+    if (!key.starts_with("__") && !is_noarch && !outputs.contains(key)) keys[key] = Json::array({value});
   }
   return DumpJson(keys);  // JSON is YAML
+}
+
+/// Writes the variant file of a recipe. Only a recipe that was rendered shows the names of its outputs.
+Result<void> RestoreVariant(Env& env, const Origin& origin, const AbsPath& folder) {
+  const AbsPath file = folder / recipe::kVariantFileNames[0];
+  PTPKG_TRY(const std::string all, VariantText(origin, {}));
+  PTPKG_CHECK(WriteFile(env.fs, file, all));
+  PTPKG_TRY(const std::vector<recipe::Recipe> recipes,
+            Render(env, {.recipes = {folder}, .variant_files = {}, .select = {}}));
+  std::set<std::string> outputs;
+  for (const recipe::Recipe& recipe : recipes) {
+    if (!recipe.recipe_name.empty()) outputs.insert(recipe::NormalizedKey(recipe.name));
+  }
+  PTPKG_TRY(const std::string text, VariantText(origin, outputs));
+  return text == all ? Ok() : WriteFile(env.fs, file, text);
 }
 
 /// Writes the recipe's directory as deep below `root` as its outside files need.
@@ -139,8 +159,7 @@ Result<AbsPath> RestoreRecipe(Env& env, const Origin& origin, const AbsPath& roo
     PTPKG_TRY(const RelPath path, RelPath::Parse(name));
     PTPKG_CHECK(env.fs.SetMode(folder / path, 0755));
   }
-  PTPKG_TRY(const std::string variants, VariantText(origin));
-  PTPKG_CHECK(WriteFile(env.fs, folder / recipe::kVariantFileNames[0], variants));
+  PTPKG_CHECK(RestoreVariant(env, origin, folder));
   return folder;
 }
 
@@ -322,6 +341,13 @@ Result<AbsPath> BuildAgain(Env& env, const RebuildRequest& request, const Origin
   if (from_conda && build.host_env == builder::HostEnv::kAuto) build.host_env = builder::HostEnv::kConda;
   PTPKG_TRY(const AbsPath recipe, RestoreRecipe(env, origin, scratch / "recipe"));
   build.recipes = {recipe};
+  for (const Json& one : origin.inputs["builds"]) {
+    PTPKG_TRY(const auto names, JsonStringsOr(one, kNotSources, {}, kInputsName));
+    for (const std::string& name : names) {
+      PTPKG_TRY(RelPath path, RelPath::Parse(name));
+      build.not_sources.push_back(std::move(path));
+    }
+  }
   PTPKG_CHECK(RequireLocalSources(env, origin, build));
   PTPKG_CHECK(
       CopyPackages(env, origin, request.channel.value_or(origin.package.Parent().Parent()), build.output));

@@ -11,6 +11,7 @@
 #include "builder/tools/tool_key.h"
 #include "pipeline/plan/input_output_overlap.h"
 #include "pipeline/plan/plan_sources.h"
+#include "pipeline/stages/build_inputs.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/staging_inputs.h"
 #include "publish/output/output_folder.h"
@@ -57,9 +58,10 @@ Result<void> SetBuildInputs(Env& env, const PlanInputs& inputs, const ResolvedBu
   PTPKG_TRY(const std::optional<std::string> script,
             builder::BuildScriptText(env.fs, recipe.script, recipe.recipe_dir));
   node.inputs["script"] = script.value_or("");
-  source::SourceOptions sources{.left_out =
-                                    SourceExclusions(env, inputs.request, recipe, build.source, texts)};
-  SetSourceExclusions(node, sources.left_out);
+  SourceExclusions left_out = FindSourceExclusions(env, inputs.request, recipe, build.source, texts);
+  SetSourceExclusions(node, left_out.paths);
+  if (!left_out.names.empty()) node.inputs[kNotSources] = std::move(left_out.names);
+  source::SourceOptions sources{.left_out = std::move(left_out.paths)};
   if (build.source) {
     sources.overrides.emplace(recipe.name, *build.source);
     node.places.emplace("source", *build.source);

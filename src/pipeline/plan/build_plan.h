@@ -31,6 +31,7 @@ struct BuildRequest {
   std::map<std::string, AbsPath> sources = {};  ///< "--source NAME=PATH".
   /// "--source NAME=REPOSITORY@REF": takes the place of the first source, whose patches still apply.
   std::map<std::string, recipe::GitSource> git_sources = {};
+  std::vector<RelPath> not_sources = {};  ///< Below a directory of `sources`: what it leaves out.
   builder::HostEnv host_env = builder::HostEnv::kAuto;
   builder::ToolOptions tools = {};  ///< The interpreter and the conda client to take.
   bool force = false;               ///< Replace artifacts that ptpkg did not make.

@@ -152,17 +152,20 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
   return sources;
 }
 
-std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+SourceExclusions FindSourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts) {
   std::vector<AbsPath> roots;
   for (const AbsPath& folder : LocalSources(recipe, given)) roots.push_back(ResolveExistingPart(env, folder));
-  std::vector<AbsPath> left_out;
-  const auto add = [&](const AbsPath& place) {
-    const bool inside = std::any_of(roots.begin(), roots.end(), [&](const AbsPath& root) {
-      return place != root && place.IsWithin(root);
-    });
-    if (inside) left_out.push_back(place);
+  std::set<AbsPath> paths;
+  std::set<std::string> names;
+  const auto add = [&](const AbsPath& place, bool is_named) {
+    for (const AbsPath& root : roots) {
+      const Result<RelPath> below = place.RelativeTo(root);
+      if (!below) continue;
+      paths.insert(place);
+      if (is_named) names.insert(below->str());
+    }
   };
   std::vector<AbsPath> files = request.variant_files;
   if (files.empty()) {
@@ -175,15 +178,16 @@ std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, con
       return text.find(file.Name()) != std::string::npos;
     });
     if (named) continue;
-    add(ResolveExistingPart(env, file.Parent()) / file.Name());
-    add(ResolveExistingPart(env, file));  // another one for a symlink
+    add(ResolveExistingPart(env, file.Parent()) / file.Name(), true);
+    add(ResolveExistingPart(env, file), true);  // another one for a symlink
   }
-  // Both change while the build runs.
-  add(ResolveExistingPart(env, request.output));
-  add(ResolveExistingPart(env, env.cache_dir));
-  std::sort(left_out.begin(), left_out.end());
-  left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
-  return left_out;
+  for (const RelPath& path : request.not_sources) {
+    if (given) add(roots.front() / path, true);
+  }
+  // Both change while the build runs, and are elsewhere on another machine.
+  add(ResolveExistingPart(env, request.output), false);
+  add(ResolveExistingPart(env, env.cache_dir), false);
+  return {.paths = {paths.begin(), paths.end()}, .names = {names.begin(), names.end()}};
 }
 
 namespace {

@@ -28,10 +28,17 @@ std::vector<recipe::Source> SourcesToFetch(const BuildRequest& request, const re
 /// Sets the option "sources" to SourcesToFetch, and "source spans" to their positions in the recipe.
 void SetSources(graph::Node& node, const BuildRequest& request, const recipe::Recipe& recipe);
 
+/// Content of a source directory that is not a source.
+struct SourceExclusions {
+  std::vector<AbsPath> paths;
+  std::vector<std::string> names;  ///< Paths below their source that every machine leaves out.
+};
+
 /// Files in a source directory of `recipe` that are not sources: the recipe file and the variant files,
-/// which are keyed by their values, and the output and cache directories. `given`: of --source. A file that
-/// one of `texts` (of the build script and its files) names is a source: the script may read it.
-std::vector<AbsPath> SourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
+/// which are keyed by their values, BuildRequest::not_sources, and the output and cache directories. `given`:
+/// of --source. A file that one of `texts` (of the build script and its files) names is a source: the script
+/// may read it.
+SourceExclusions FindSourceExclusions(Env& env, const BuildRequest& request, const recipe::Recipe& recipe,
                                       const std::optional<AbsPath>& given,
                                       const std::vector<std::string>& texts);
 /// The paths that SetSourceExclusions has given the node.

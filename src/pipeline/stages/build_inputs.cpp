@@ -22,6 +22,7 @@ Result<Json> BuildInputsOf(Env& env, const graph::NodeRun& run, const builder::H
   if (host.wheels) {
     PTPKG_TRY(own["wheels"], run.Input("wheels"));
   }
+  if (Result<Json> not_sources = run.Input(kNotSources)) own[kNotSources] = *std::move(not_sources);
   own["packages"] = Json::array();
   for (const builder::LocalPackage& package : packages)
     own["packages"].push_back({{"file", package.path.Name()}, {"sha256", package.sha256.Hex()}});

@@ -16,6 +16,8 @@ namespace ptpkg::pipeline {
 inline constexpr const char* kBuildInputsFile = "recipe/build_inputs.json";
 /// Key of the list in the value of a build node.
 inline constexpr const char* kBuildInputs = "inputs";
+/// Input of a build node, and key of its record: paths below a source directory that are not sources.
+inline constexpr const char* kNotSources = "not_sources";
 
 /// The inputs of this build, then the inputs of the staging outputs that it inherits. Errors: kInvalidInput
 /// (the plan), kIo.

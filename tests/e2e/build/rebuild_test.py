@@ -15,6 +15,33 @@ import zipfile
 import harness
 
 NOBODY = 65534
+OUTPUTS = """\
+recipe: {name: pages, version: "1"}
+source: {path: files}
+build: {script: "mkdir -p $PREFIX/share; cp page.txt $PREFIX/share/$PKG_NAME-${{ kind }}"}
+outputs:
+  - package: {name: first-page}
+  - package: {name: second-page}
+    requirements: {host: [first-page], run: ["${{ pin_subpackage('first-page', exact=True) }}"]}
+about: {license: MIT, summary: "Pages"}
+extra: {ptpkg: {formats: [conda]}}
+"""
+NOARCH = """\
+package: {name: pure, version: "1"}
+source: {path: .}
+build:
+  noarch: python
+  script: |
+    info=$SP_DIR/pure-1.dist-info
+    mkdir -p $SP_DIR/pure $info
+    cp page.txt $SP_DIR/pure
+    printf 'Metadata-Version: 2.1\\nName: pure\\nVersion: 1\\n' >$info/METADATA
+    printf 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n' >$info/WHEEL
+    printf 'pure/page.txt,,\\npure-1.dist-info/METADATA,,\\npure-1.dist-info/WHEEL,,\\npure-1.dist-info/RECORD,,\\n' >$info/RECORD
+requirements: {host: [python], run: [python]}
+about: {license: MIT, summary: "A page"}
+extra: {ptpkg: {formats: [conda, wheel]}}
+"""
 PURE = """\
 package: {name: pure, version: "1"}
 build: {number: 0, string: "0", script: "mkdir -p $PREFIX/share; cp page.txt $PREFIX/share; date >/dev/null"}
@@ -135,6 +162,41 @@ class Rebuild(harness.Case):
         with open(shutil.copy(self.magma, channel / "linux-64"), "ab") as file:
             file.write(b"x")
         self.refused(*arguments, exit_code=4, text=f"{self.magma.name}' has sha256 [0-9a-f]{{64}}, but")
+
+    def test_a_channel_that_does_not_exist(self):
+        package, source = self.pure()
+        self.refused(package, "--source", f"pure={source}", "--channel", self.scratch / "none", exit_code=4, text="none' does not exist")
+
+    def other(self, recipe: str, **files: str) -> pathlib.Path:
+        """The directory of a recipe that was built into dist."""
+        folder = self.scratch / "other"
+        (folder / "files").mkdir(parents=True)
+        for name, text in {"recipe.yaml": recipe, "page.txt": "page\n", "files/page.txt": "page\n", **files}.items():
+            (folder / name.replace("_yaml", ".yaml")).write_text(text)
+        self.ptpkg("build", folder, "--output", self.scratch / "dist", "--quiet")
+        return folder
+
+    def test_an_exact_pin_of_another_output(self):
+        source = self.other(OUTPUTS, variants_yaml="kind: [one]\n")
+        for package in sorted((self.scratch / "dist/conda/linux-64").glob("*.conda")):
+            self.assertTrue(self.rebuild(package, "--source", f"pages={source / 'files'}")["identical"], package)
+
+    def test_noarch_packages(self):
+        source = self.other(NOARCH)
+        package, = (self.scratch / "dist/conda/noarch").glob("*.conda")
+        wheel, = (self.scratch / "dist/wheels").glob("*.whl")
+        for artifact in ((package, ), (wheel, "--recipe", package)):
+            self.assertTrue(self.rebuild(*artifact, "--source", f"pure={source}")["identical"], artifact)
+
+    def test_a_recipe_inside_its_source(self):
+        """The variant file is not what its script reads; in another directory, and after edits of these files."""
+        source = self.other(PURE.replace("path: files", "path: ."), variants_yaml="unused: [1]\n")
+        package = self.scratch / "dist/conda/linux-64/pure-1-0.conda"
+        moved = source.rename(self.scratch / "moved")
+        (moved / "variants.yaml").write_text("unused: [2]\n")
+        self.assertTrue(self.rebuild(package, "--source", f"pure={moved}")["identical"])
+        (moved / "more.txt").write_text("more\n")
+        self.refused(package, "--source", f"pure={moved}", exit_code=4, text="the sources of 'pure-1-0' have the digest")
 
     def test_a_tampered_package_shows_its_first_difference(self):
         package, source = self.pure()
