@@ -1,10 +1,9 @@
 // Collects the names that a library exports, the way ld.so finds them: through its hash table.
 //
-// A symbol that the table does not lead to is invisible to ld.so even if .dynsym defines it. So for
-// DT_GNU_HASH each chain entry is tested like a lookup: it must pass the Bloom filter and belong to its
-// bucket. An entry with another hash than its symbol's name offers nothing, because ld.so compares the names
-// too. Table entries drop the lowest bit of the hash for the end of the chain, so both values are tried. A
-// table that leads outside of the symbols is damaged.
+// A symbol that the table does not lead to is invisible to ld.so even if .dynsym defines it. So each symbol
+// is tested like a lookup of its name: the table must have it in the bucket of the name's hash, and
+// DT_GNU_HASH also that hash, past the Bloom filter. Entries of DT_GNU_HASH have the end of the chain in
+// place of the lowest bit of the hash. A table that leads outside of the symbols is damaged.
 //
 // The first entry must have the hash of the symbol that the head names. Source: glibc, elf/dl-lookup.c
 // (do_lookup_x, check_match) and dl_new_hash.
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <functional>
 
 #include "elf/read/corrupt.h"
 #include "elf/symbols/symbol_table.h"
@@ -55,7 +55,7 @@ struct GnuHashHead {
   }
 };
 constexpr std::uint64_t kGnuHashHead = 16;  // bytes
-/// Names of hostile symbols can overlap. Behind so many bytes of names the entries of the table count.
+/// Names of hostile symbols can overlap. No library has so many bytes of names.
 constexpr std::uint64_t kMostNameBytes = 1ULL << 30U;
 
 GnuHashHead DecodeGnuHashHead(const Codec& codec, Bytes head) {
@@ -65,61 +65,97 @@ GnuHashHead DecodeGnuHashHead(const Codec& codec, Bytes head) {
           .shift = codec.U32(head, 12) % 32};
 }
 
+/// True for a record that check_match takes for a definition.
+bool IsDefinition(const SymbolRecord& symbol) {
+  const bool has_value =
+      symbol.value != 0 || symbol.section == kAbsoluteIndex || symbol.type == kThreadLocalType;
+  return symbol.section != 0 && has_value && IsCodeOrData(symbol.type);
+}
+
+/// False for a definition that do_lookup_x passes over, because it is local to its file.
+bool IsVisible(const SymbolRecord& symbol) {
+  constexpr unsigned kBindings = 1U << 1U | 1U << 2U | 1U << 10U;  // global, weak, unique
+  constexpr unsigned kLocal = 1U << 1U | 1U << 2U;                 // internal, hidden
+  return (kBindings >> symbol.binding & 1U) != 0 && (kLocal >> symbol.visibility & 1U) == 0;
+}
+
 class HashTableReader {
  public:
-  HashTableReader(File& file, const Image& image) : file_(file), image_(image) {}
+  HashTableReader(File& file, const Image& image, std::uint64_t symbols)
+      : file_(file), image_(image), symbols_(symbols), bucket_of_(symbols, kNoBucket) {
+    names_.is_offered.resize(symbols);
+  }
 
-  Result<ExportedNames> Run(std::uint64_t symbols) && {
+  Result<ExportedNames> Run() && {
     if (const auto gnu = image_.dynamic->Find(kDtGnuHash)) {
-      PTPKG_CHECK(ReadGnu(*gnu, symbols));
+      PTPKG_CHECK(ReadGnu(*gnu));
     } else if (const auto hash = image_.dynamic->Find(kDtHash)) {
-      PTPKG_CHECK(ReadSysv(*hash, symbols));
+      PTPKG_CHECK(ReadSysv(*hash));
     }
     std::sort(names_.keys.begin(), names_.keys.end());
     return std::move(names_);
   }
 
  private:
-  Result<void> ReadGnu(std::uint64_t vaddr, std::uint64_t symbols) {
+  static constexpr std::uint32_t kNoBucket = ~0U;
+
+  Result<void> ReadGnu(std::uint64_t vaddr) {
     const Codec& codec = image_.codec;
     const std::uint64_t word = codec.WordSize();
     PTPKG_TRY(const auto head_bytes, ReadTable(vaddr, kGnuHashHead));
     const GnuHashHead head = DecodeGnuHashHead(codec, head_bytes);
     if (head.IsEmpty()) return Ok();
-    const std::uint64_t buckets = head.buckets;
     const std::uint64_t first = head.first;
-    const std::uint64_t words = head.words;
-    names_.first = first;
-    const std::uint64_t fixed = words * word + buckets * 4;
+    const std::uint64_t fixed = head.words * word + head.buckets * 4;
     PTPKG_TRY(const auto bytes, ReadTable(vaddr + kGnuHashHead, fixed));
-    const Bytes of_buckets = Bytes(bytes).subspan(words * word);
-    if (std::all_of(of_buckets.begin(), of_buckets.end(), [](std::byte one) { return one == std::byte{0}; }))
+    const Bytes buckets = Bytes(bytes).subspan(head.words * word);
+    if (std::all_of(buckets.begin(), buckets.end(), [](std::byte one) { return one == std::byte{0}; }))
       return Ok();  // linkers leave a chain of one zero there, or none
-    const std::uint64_t length = symbols > first ? symbols - first : 0;
+    const std::uint64_t length = symbols_ > first ? symbols_ - first : 0;
     PTPKG_TRY(const auto chain, ReadTable(vaddr + kGnuHashHead + fixed, length * 4));
-    PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0), symbols));
-    PTPKG_TRY(const std::vector<bool> is_named, CompareNames(first, chain));
+    PTPKG_CHECK(CompareFirst(first, length == 0 ? 0 : codec.U32(chain, 0)));
     const std::uint64_t bits = 8 * word;
-    const auto passes = [&](std::uint32_t hash) {
-      return head.Passes(hash, codec.Word(bytes, head.FilterWord(hash, bits) * word), bits);
+    const auto leads = [&](std::uint32_t hash, std::uint64_t bucket) {
+      return head.Passes(hash, codec.Word(bytes, head.FilterWord(hash, bits) * word), bits) &&
+             hash % head.buckets == bucket;
     };
-    for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
-      std::uint64_t number = codec.U32(bytes, words * word + bucket * 4);
+    for (std::uint64_t bucket = 0; bucket < head.buckets; ++bucket) {
+      std::uint64_t number = codec.U32(buckets, bucket * 4);
       if (number == 0) continue;
       for (bool last = false; !last; ++number) {
-        if (number < first || number >= symbols || names_.keys.size() > symbols)
-          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
-        const std::uint32_t hash = codec.U32(chain, (number - first) * 4);
-        last = (hash & 1U) != 0;
-        // The lowest bit of the name's hash is not kept.
-        const std::uint32_t even = hash & ~1U;
-        const bool is_found = (passes(even) && even % buckets == bucket) ||
-                              (passes(even | 1U) && (even | 1U) % buckets == bucket);
-        if (!is_found) return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
-        if (is_named[number - first]) names_.keys.push_back(hash | 1U);
+        if (number < first || number >= symbols_) return LeadsOutside(number);
+        const std::uint32_t entry = codec.U32(chain, (number - first) * 4);
+        last = (entry & 1U) != 0;
+        if (!leads(entry & ~1U, bucket) && !leads(entry | 1U, bucket)) return DoesNotLead(number);
+        bucket_of_[number] = static_cast<std::uint32_t>(bucket);
       }
     }
-    return Ok();
+    return TakeNames([&](std::uint64_t number, std::string_view name) -> Result<bool> {
+      const std::uint32_t hash = GnuHash(name);
+      const std::uint32_t entry = codec.U32(chain, (number - first) * 4);
+      return (hash | 1U) == (entry | 1U) && leads(hash, bucket_of_[number]);
+    });
+  }
+
+  Result<void> ReadSysv(std::uint64_t vaddr) {
+    const Codec& codec = image_.codec;
+    PTPKG_TRY(const auto head, ReadTable(vaddr, 8));
+    const std::uint64_t buckets = codec.U32(head, 0);
+    const std::uint64_t chain = codec.U32(head, 4);
+    if (buckets == 0) return Ok();
+    PTPKG_TRY(const auto bytes, ReadTable(vaddr + 8, (buckets + chain) * 4));
+    std::uint64_t followed = 0;
+    for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
+      for (std::uint64_t number = codec.U32(bytes, bucket * 4); number != 0;
+           number = codec.U32(bytes, (buckets + number) * 4)) {
+        if (number >= chain || number >= symbols_ || ++followed > chain) return LeadsOutside(number);
+        bucket_of_[number] = static_cast<std::uint32_t>(bucket);
+      }
+    }
+    return TakeNames([&](std::uint64_t number, std::string_view name) -> Result<bool> {
+      if (SysvHash(name) % buckets != bucket_of_[number]) return DoesNotLead(number);
+      return true;
+    });
   }
 
   Result<std::vector<std::byte>> ReadTable(std::uint64_t vaddr, std::uint64_t size) {
@@ -127,72 +163,54 @@ class HashTableReader {
     return ReadExact(file_, at, size, "the hash table");
   }
 
-  /// For each entry of `chain`: whether it has the hash of the symbol's name. ld.so compares both.
-  Result<std::vector<bool>> CompareNames(std::uint64_t first, Bytes chain) {
-    std::vector<bool> same(chain.size() / 4, true);
+  [[nodiscard]] Error LeadsOutside(std::uint64_t number) const {
+    return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols_));
+  }
+
+  static Error DoesNotLead(std::uint64_t number) {
+    return Corrupt(fmt::format("the hash table does not lead to symbol {}", number));
+  }
+
+  /// Takes the definitions of the table for which `is_found` is true. It gets their number and name.
+  Result<void> TakeNames(const std::function<Result<bool>(std::uint64_t, std::string_view)>& is_found) {
     PTPKG_TRY(const auto strings,
               ReadExact(file_, image_.strings.offset, image_.strings.size_bytes, "the string table"));
-    const std::string_view names = AsText(strings);
+    const std::string_view texts = AsText(strings);
     std::uint64_t left = kMostNameBytes;
-    PTPKG_CHECK(ForEachDynamicSymbol(
+    return ForEachDynamicSymbol(
         file_, image_, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
-          if (symbol.number < first) return true;
-          const std::uint64_t entry = symbol.number - first;
-          if (entry >= same.size()) return false;
-          const std::string_view rest = names.substr(std::min<std::size_t>(symbol.record.name, names.size()));
+          if (symbol.number >= symbols_) return false;
+          if (bucket_of_[symbol.number] == kNoBucket) return true;
+          if (!IsDefinition(symbol.record) || !IsVisible(symbol.record)) return true;
+          const std::string_view rest = texts.substr(std::min<std::size_t>(symbol.record.name, texts.size()));
           const std::string_view name = rest.substr(0, rest.find('\0'));
-          if (name.size() > left) return false;
+          if (name.size() > left) return Corrupt("the names of its symbols overlap too much");
           left -= name.size();
-          same[entry] = SymbolKey(name) == (image_.codec.U32(chain, entry * 4) | 1U);
+          PTPKG_TRY(const bool found, is_found(symbol.number, name));
+          if (!found) return true;
+          names_.keys.push_back(SymbolKey(name));
+          names_.is_offered[symbol.number] = true;
           return true;
-        }));
-    return same;
+        });
   }
 
   /// The first entry of the table is for the symbol that the head names.
-  Result<void> CompareFirst(std::uint64_t number, std::uint32_t hash, std::uint64_t symbols) {
+  Result<void> CompareFirst(std::uint64_t number, std::uint32_t hash) {
     const auto table = image_.dynamic->Find(kDtSymtab);
     const std::uint64_t record = image_.codec.SymbolSize();
-    if (!table || number >= symbols) return Ok();
+    if (!table || number >= symbols_) return Ok();
     PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(*table + number * record, record, "a symbol"));
     PTPKG_TRY(const auto symbol, ReadExact(file_, at, record, "a symbol"));
     PTPKG_TRY(const std::string name,
               ReadDynamicString(file_, image_, image_.codec.U32(symbol, 0), "a symbol"));
-    if (SymbolKey(name) == (hash | 1U)) return Ok();
+    if ((GnuHash(name) | 1U) == (hash | 1U)) return Ok();
     return Corrupt(fmt::format("the hash table has another name than '{}' for symbol {}", name, number));
-  }
-
-  Result<void> ReadSysv(std::uint64_t vaddr, std::uint64_t symbols) {
-    const Codec& codec = image_.codec;
-    PTPKG_TRY(const std::uint64_t at, image_.OffsetOf(vaddr, 8, "the hash table"));
-    PTPKG_TRY(const auto head, ReadExact(file_, at, 8, "the hash table"));
-    const std::uint64_t buckets = codec.U32(head, 0);
-    const std::uint64_t chain = codec.U32(head, 4);
-    if (buckets == 0) return Ok();
-    PTPKG_TRY(const std::uint64_t body, image_.OffsetOf(vaddr + 8, (buckets + chain) * 4, "the hash table"));
-    PTPKG_TRY(const auto bytes, ReadExact(file_, body, (buckets + chain) * 4, "the hash table"));
-    names_.first = 0;
-    const auto table = image_.dynamic->Find(kDtSymtab);
-    std::uint64_t followed = 0;
-    for (std::uint64_t bucket = 0; table && bucket < buckets; ++bucket) {
-      for (std::uint64_t number = codec.U32(bytes, bucket * 4); number != 0;
-           number = codec.U32(bytes, (buckets + number) * 4)) {
-        if (number >= chain || number >= symbols || ++followed > chain)
-          return Corrupt(fmt::format("the hash table leads to symbol {} of {}", number, symbols));
-        PTPKG_TRY(const std::uint64_t record,
-                  image_.OffsetOf(*table + number * codec.SymbolSize(), codec.SymbolSize(), "a symbol"));
-        PTPKG_TRY(const auto symbol, ReadExact(file_, record, codec.SymbolSize(), "a symbol"));
-        const SymbolRecord decoded = DecodeSymbol(codec, symbol);
-        if (decoded.section == 0) continue;
-        PTPKG_TRY(const std::string name, ReadDynamicString(file_, image_, decoded.name, "a symbol"));
-        names_.keys.push_back(SymbolKey(name));
-      }
-    }
-    return Ok();
   }
 
   File& file_;
   const Image& image_;
+  std::uint64_t symbols_;
+  std::vector<std::uint32_t> bucket_of_;  // of each symbol
   ExportedNames names_;
 };
 
@@ -239,7 +257,6 @@ Result<std::vector<std::uint64_t>> HashCandidates(File& file, const Image& image
 
 Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& image, std::string_view name,
                                                        std::uint64_t symbols) {
-  constexpr std::uint32_t kLocal = 0;  // the binding; the visibilities that ld.so treats like it are 1 and 2
   constexpr std::uint16_t kFirstVersion = 2;  // 0 and 1 stand for none
   const auto table = image.dynamic->Find(kDtSymtab);
   if (!table) return std::optional<SymbolRecord>();
@@ -249,29 +266,37 @@ Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& 
     return ReadExact(file, at, size, "a symbol");
   };
   const std::uint64_t size = image.codec.SymbolSize();
+  const auto visible = [](const SymbolRecord& symbol) {
+    return IsVisible(symbol) ? std::optional(symbol) : std::nullopt;
+  };
   std::vector<SymbolRecord> versioned;
   PTPKG_TRY(const std::vector<std::uint64_t> candidates, HashCandidates(file, image, name, symbols));
   for (const std::uint64_t number : candidates) {
     PTPKG_TRY(const auto bytes, read(*table + number * size, size));
     const SymbolRecord symbol = DecodeSymbol(image.codec, bytes);
     PTPKG_TRY(const std::string own, ReadDynamicString(file, image, symbol.name, "a symbol"));
-    const bool is_hidden = symbol.binding == kLocal || symbol.visibility == 1 || symbol.visibility == 2;
-    if (own != name || symbol.section == 0 || is_hidden) continue;
+    if (own != name || !IsDefinition(symbol)) continue;
     std::uint16_t version = 0;
     if (versions) {
       PTPKG_TRY(const auto word, read(*versions + number * 2, 2));
       version = image.codec.U16(word, 0);
     }
-    if ((version & kVersionIndexMask) < kFirstVersion) return std::optional(symbol);
+    if ((version & kVersionIndexMask) < kFirstVersion) return visible(symbol);
     if ((version & ~kVersionIndexMask) == 0) versioned.push_back(symbol);
   }
-  return versioned.size() == 1 ? std::optional(versioned.front()) : std::nullopt;
+  return versioned.size() == 1 ? visible(versioned.front()) : std::nullopt;
 }
 
-std::uint32_t SymbolKey(std::string_view name) { return GnuHash(name) | 1U; }
+std::uint32_t SymbolKey(std::string_view name) { return GnuHash(name); }
+
+bool IsCodeOrData(std::uint32_t type) {
+  // STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_COMMON, STT_TLS, STT_GNU_IFUNC
+  constexpr unsigned kTypes = 1U << 0U | 1U << 1U | 1U << 2U | 1U << 5U | 1U << 6U | 1U << 10U;
+  return (kTypes >> type & 1U) != 0;
+}
 
 Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols) {
-  return HashTableReader(file, image).Run(symbols);
+  return HashTableReader(file, image, symbols).Run();
 }
 
 }  // namespace ptpkg::elf

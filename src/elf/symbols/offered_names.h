@@ -11,14 +11,15 @@
 
 namespace ptpkg::elf {
 
-/// The hash of a name in a GNU hash table, with the lowest bit set.
+/// The hash of a name in a GNU hash table.
 std::uint32_t SymbolKey(std::string_view name);
+
+/// False for types that ld.so passes over: STT_SECTION, STT_FILE, unknown ones.
+bool IsCodeOrData(std::uint32_t type);
 
 struct ExportedNames {
   std::vector<std::uint32_t> keys = {};  ///< SymbolKey of each name, sorted.
-  std::uint64_t first = ~0ULL;           ///< Symbols with a section are in the table from this number on.
-
-  [[nodiscard]] bool HasNumber(std::uint64_t number) const { return number >= first; }
+  std::vector<bool> is_offered = {};     ///< For each symbol: whether ld.so finds it under its name.
 };
 
 /// `symbols`: number of symbols in .dynsym. Without a hash table, no names. REQUIRES: image.dynamic. Errors:

@@ -99,7 +99,7 @@ class ImportedNames {
     if (symbol.binding == kBindLocal) return Ok();
     PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
     if (symbol.binding == kBindWeak || symbol.visibility != 0) return Ok();
-    if (is_defined && offered.HasNumber(number)) return Ok();
+    if (is_defined && offered.is_offered[number]) return Ok();
     if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end())
       return Ok();
     PTPKG_TRY(std::string name, ReadDynamicString(file_, image_, symbol.name, "the name of a symbol"));
@@ -110,8 +110,7 @@ class ImportedNames {
 
   /// A relocation finds the symbol of the file itself, or calls its resolver.
   Result<void> CheckDefined(std::uint64_t number, const SymbolRecord& symbol) const {
-    constexpr unsigned kFound = 1U << 0U | 1U << 1U | 1U << 2U | 1U << 5U | 1U << 6U | 1U << kIndirectType;
-    if ((kFound >> symbol.type & 1U) == 0)
+    if (!IsCodeOrData(symbol.type))
       return Corrupt(fmt::format("symbol {} has type {}, which ld.so passes over", number, symbol.type));
     if (symbol.type == kThreadLocalType || symbol.section == kAbsoluteIndex) return CheckName(number, symbol);
     return CheckPlace(number, symbol, symbol.type == kIndirectType);

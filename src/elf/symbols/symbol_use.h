@@ -44,7 +44,7 @@ struct RelocationFacts {
 
 /// `passed_over`: indexes of versions whose symbols need not be named. REQUIRES: image.dynamic. Cost: the
 /// relocation tables, the hash table, the symbol table and the names in `asked`; nothing of MIPS, which has
-/// its own rules. Memory: 4 bytes for a symbol, beside the names. Errors: kIo.
+/// its own rules. Memory: 8 bytes for a symbol, beside the names. Errors: kIo.
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over);
 

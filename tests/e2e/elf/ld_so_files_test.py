@@ -5,6 +5,7 @@ A child process opens each file with dlopen, which is the judge. PTPKG_LD_SO_FIL
 """
 
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -151,6 +152,16 @@ def file_offset(image: bytes, address: int) -> int:
         if kind == 1 and vaddr <= address < vaddr + size:
             return offset + address - vaddr
     raise AssertionError(hex(address))
+
+
+def symbol(image: bytes, accept) -> int:
+    """The record of the first symbol whose number and name are accepted."""
+    symbols, strings = file_offset(image, find(image, 6)), file_offset(image, find(image, 5))
+    for at in range(symbols + 24, strings, 24):
+        name = strings + struct.unpack_from("<I", image, at)[0]
+        if accept((at - symbols) // 24, image[name:image.index(b"\0", name)]):
+            return at
+    raise AssertionError("no such symbol")
 
 
 def mutations(image: bytes) -> list[tuple[str, int, bytes]]:
@@ -393,7 +404,8 @@ class LdSoFiles(harness.Case):
         changes = {"name outside": (symbol, struct.pack("<I", 0x7fffffff)), "name of another": (symbol, bytes([image[symbol] + 1])),
                    "local": (symbol + 4, bytes([image[symbol + 4] & 15])), "hidden": (symbol + 5, b"\2"),
                    "in data": (symbol + 8, struct.pack("<Q", start)), "nowhere": (symbol + 8, struct.pack("<Q", 0x7ffff000)),
-                   "thread-local": (symbol + 4, bytes([image[symbol + 4] & 0xf0 | 6])),
+                   "thread-local": (symbol + 4, bytes([image[symbol + 4] & 0xf0 | 6])), "of a section": (symbol + 4, b"\x13"),
+                   "unknown binding": (symbol + 4, b"\x32"), "without value": (symbol + 8, bytes(8)),
                    "constants gone": (data, unused), "thread-local storage gone": (tls, unused)}
         for what, (at, new) in changes.items():
             with self.subTest(what):
@@ -436,15 +448,6 @@ class LdSoFiles(harness.Case):
         library = {"liba.so": ("int one(void) { return 1; } int two(void) { return 2; }", ["-Wl,--hash-style=gnu"])}
         user = {"x.so": ("int one(void), two(void); int f(void) { return one() + two(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so"])}
 
-        def symbol(image: bytes, accept) -> int:
-            """The record of the first symbol whose number and name are accepted."""
-            symbols, strings = file_offset(image, find(image, 6)), file_offset(image, find(image, 5))
-            for at in range(symbols + 24, strings, 24):
-                name = strings + struct.unpack_from("<I", image, at)[0]
-                if accept((at - symbols) // 24, image[name:image.index(b"\0", name)]):
-                    return at
-            raise AssertionError("no such symbol")
-
         for what, file in (("sound", None), ("hash of another name", "liba.so"), ("no name", "x.so")):
             with self.subTest(what):
                 root = self.tree(what.replace(" ", "-"), {**library, **user})
@@ -462,6 +465,50 @@ class LdSoFiles(harness.Case):
                 is_sound = file is None
                 self.assertEqual(self.judge([root / "x.so"])[0] == "ok", is_sound)
                 self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if is_sound else "error")
+
+    def test_definitions_that_ld_so_passes_over(self):
+        """One field of a symbol, or the order of the buckets, is changed. The user of the symbol tells whether ld.so takes it."""
+        local = "int own(void) { return 1; } int f(void) { return own(); }"
+        changes = {"sound": (4, b""), "internal": (5, b"\1"), "hidden": (5, b"\2"), "protected": (5, b"\3"), "local": (4, b"\2"), "weak": (4, b"\x22"),
+                   "unique": (4, b"\xa2"), "unknown binding": (4, b"\x32"), "section": (4, b"\x13"), "file": (4, b"\x14"), "common": (4, b"\x15"),
+                   "unknown type": (4, b"\x17"), "undefined": (6, bytes(2)), "absolute": (6, b"\xf1\xff"), "without value": (8, bytes(8)),
+                   "absolute without value": (6, b"\xf1\xff" + bytes(8)), "other buckets": (None, b"")}
+        for style in ("gnu", "sysv"):
+            hashed = f"-Wl,--hash-style={style}"
+            trees = {"needed": {"liba.so": ("int one(void) { return 1; } int own(void) { return 2; } int three(void) { return 3; }", [hashed]),
+                                "x.so": ("int own(void); int f(void) { return own(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so"])},
+                     "itself": {"x.so": (local, ["-Wl,-z,now", hashed])}}
+            for (name, files), (what, (place, new)) in itertools.product(trees.items(), changes.items()):
+                with self.subTest(f"{style}, {name}, {what}"):
+                    root = self.tree(f"{style}-{name}-{what}".replace(" ", "-"), files)
+                    file = root / next(iter(files))
+                    image = bytearray(file.read_bytes())
+                    if place is None:
+                        # Behind the two words of the head lie the buckets, behind four words and the filter those of DT_GNU_HASH.
+                        table = file_offset(image, find(image, 0x6ffffef5 if style == "gnu" else 4))
+                        words = struct.unpack_from("<4I", image, table)
+                        at, size = (table + 16 + 8 * words[2], 4 * words[0]) if style == "gnu" else (table + 8, 4 * words[0])
+                        self.assertGreater(size, 4)
+                        image[at:at + size] = image[at + 4:at + size] + image[at:at + 4]
+                    else:
+                        at = symbol(image, lambda _, own: own == b"own") + place
+                        image[at:at + len(new)] = new
+                    file.write_bytes(image)
+                    is_sound = self.judge([root / "x.so"])[0] == "ok"
+                    self.assertEqual(self.errors(root) == {}, is_sound)
+
+    def test_names_whose_hashes_differ_in_the_lowest_bit(self):
+        for style in ("gnu", "sysv"):
+            root = self.tree(f"pair-{style}", {
+                "both/liba.so": ("int f1(void) { return 1; } int f2(void) { return 2; }", []),
+                "x.so": ("int f1(void), f2(void); int f(void) { return f1() + f2(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}/both", "-l:liba.so"])})
+            shutil.rmtree(root / "both")
+            for defined in ("f1", "f2", "f1 f2"):
+                with self.subTest(style=style, defined=defined):
+                    self.tree(f"pair-{style}", {"liba.so": ("".join(f"int {name}(void) {{ return 1; }}" for name in defined.split()),
+                                                            [f"-Wl,--hash-style={style}"])})
+                    self.assertEqual(self.judge([root / "x.so"])[0] == "ok", defined == "f1 f2")
+                    self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if defined == "f1 f2" else "error")
 
     def test_a_library_with_pythons_suffix_may_be_for_ctypes(self):
         suffix = ".cpython-311-x86_64-linux-gnu.so"
