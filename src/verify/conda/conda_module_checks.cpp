@@ -2,8 +2,9 @@
 // one: "lib/python3.11/site-packages". Solvers compare only the dependencies, so a wrong place or suffix
 // shows first as an ImportError.
 //
-// 1. Each directory of modules belongs to one Python ("lib/python3.11/site-packages"), or to all Pythons of
-//    the dependencies (site-packages/ of noarch packages, Lib/site-packages/ on Windows).
+// 1. Each directory of modules belongs to one Python ("lib/python3.11/site-packages"), to all Pythons of the
+//    dependencies (site-packages/ of noarch packages, Lib/site-packages/ on Windows), or to none
+//    (site-packages/ of other packages, Lib/site-packages/ on other systems).
 // 2. The check reports a directory of a Python that the dependencies exclude, and a Python that they admit
 //    and that has no directory.
 // 3. In the other directories each module must have a suffix that the directory's Pythons look for.
@@ -49,6 +50,7 @@ class DependencyReader {
   bool Add(const std::string& text) {
     const std::string_view name = versions::MatchSpecName(text);
     if (name == "python-freethreading") flags_ = "t";
+    if (name == "python-gil") flags_ = "";
     if (name != "python" && name != "cpython" && name != "python_abi") return true;
     const auto spec = versions::MatchSpec::Parse(text);
     auto constraint = spec ? versions::Constraint::Of(*spec) : Result<versions::Constraint>(spec.error());
@@ -95,12 +97,13 @@ class DependencyReader {
 
 /// A directory from which Python imports modules.
 struct Site {
-  std::string version = {};  ///< "311"; "": every Python of the package.
+  std::string version = {};  ///< "311"; "": every Python of the package, or none.
+  bool is_lost = false;      ///< No Python imports from it.
   bool is_threaded = false;  ///< "lib/python3.13t": without the global lock.
   std::map<std::string, std::string> files = {};
 
   [[nodiscard]] bool IsOf(const SearchingPython& python) const {
-    if (version.empty()) return true;
+    if (version.empty()) return !is_lost;
     return python.version == version && (!python.flags || python.flags->starts_with('t') == is_threaded);
   }
 };
@@ -126,17 +129,34 @@ std::size_t ReadSite(const std::string& path, Site& site) {
   return slash + kFolder.size() - 1;
 }
 
+/// The directory of modules that `path` is in; "" for other paths.
+std::string FindSite(const CondaPythons& pythons, const std::string& path, Site& site) {
+  constexpr std::string_view kOpen = "site-packages/";
+  constexpr std::string_view kWindows = "Lib/site-packages/";
+  const std::string& platform = pythons.importers.platform;
+  const bool is_windows = platform.starts_with("win");
+  if (path.starts_with(kOpen)) {
+    site.is_lost = !pythons.is_noarch;
+    return path.substr(0, kOpen.size() - 1);
+  }
+  // Windows ignores case. A package for all systems may have files for Windows.
+  if (!platform.empty() && ToLower(path.substr(0, kWindows.size())) == ToLower(kWindows)) {
+    site.is_lost = !is_windows;
+    return std::string(is_windows ? kWindows : path).substr(0, kWindows.size() - 1);
+  }
+  const std::size_t end = ReadSite(path, site);
+  if (is_windows && end != 0) site = {.is_lost = true};
+  return path.substr(0, end);
+}
+
 Sites SitesOf(const CondaPythons& pythons, const StagedTree& tree) {
   Sites sites;
   for (const TreeEntry& entry : tree.entries) {
     const std::string& path = entry.path.str();
     Site site;
-    std::size_t end = ReadSite(path, site);
-    const std::string_view open = pythons.is_noarch ? "site-packages/" : "Lib/site-packages/";
-    const bool has_open = pythons.is_noarch || pythons.importers.platform.starts_with("win");
-    if (end == 0 && has_open && path.starts_with(open)) end = open.size() - 1;
-    if (end == 0) continue;
-    sites.try_emplace(path.substr(0, end), site).first->second.files.emplace(path, path);
+    const std::string folder = FindSite(pythons, path, site);
+    if (folder.empty()) continue;
+    sites.try_emplace(folder, site).first->second.files.emplace(folder + path.substr(folder.size()), path);
   }
   return sites;
 }
@@ -151,9 +171,28 @@ bool HasInterpreter(const StagedTree& tree) {
   });
 }
 
+int Minor(const SearchingPython& python) { return std::stoi(python.version.substr(1)); }
+
+/// "Python 2.7, 3.0 to 3.10, 3.12 or later"
 std::string NamePythons(const std::vector<SearchingPython>& pythons) {
-  const std::string first = pythons.front().Words();
-  return pythons.size() == 1 ? first : fmt::format("{} to {}", first, pythons.back().Words().substr(7));
+  constexpr std::size_t kPrefix = std::string_view("Python ").size();
+  const auto is_gap = [](const SearchingPython& one, const SearchingPython& next) {
+    return one.version.front() != next.version.front() || Minor(one) + 1 != Minor(next);
+  };
+  std::vector<std::string> ranges;
+  for (auto begin = pythons.begin(); begin != pythons.end();) {
+    auto last = std::adjacent_find(begin, pythons.end(), is_gap);
+    if (last == pythons.end()) --last;
+    std::string range = begin->Words().substr(kPrefix);
+    if (Minor(*last) == wheel::kNewestOf3) {
+      range += " or later";
+    } else if (last != begin) {
+      range += " to " + last->Words().substr(kPrefix);
+    }
+    ranges.push_back(std::move(range));
+    begin = last + 1;
+  }
+  return "Python " + Join(ranges, ", ");
 }
 
 class CondaModuleChecks {
@@ -181,24 +220,27 @@ class CondaModuleChecks {
         std::find_if(sites.begin(), sites.end(), [&](const auto& one) { return IsFound(one.second); });
     for (const auto& [folder, site] : sites) {
       if (IsFound(site)) continue;
-      Add(found != sites.end() ? Severity::kWarning : Severity::kError, site.files.begin()->first,
+      Add(found != sites.end() ? Severity::kWarning : Severity::kError, site.files.begin()->second,
           fmt::format("is in '{}', but the package depends on {}, which looks elsewhere", folder,
                       NamePythons(pythons_.importers.pythons)),
-          "depend on the Python for which the package was built");
+          site.is_lost
+              ? "set 'noarch: python' and pack the files as 'site-packages/…', or pack them into the "
+                "site-packages of one Python"
+              : "depend on the Python for which the package was built");
     }
     if (found == sites.end()) return;
-    for (const SearchingPython& python : pythons_.importers.pythons) {
-      const bool has_site =
-          std::any_of(sites.begin(), sites.end(), [&](const auto& one) { return one.second.IsOf(python); });
-      if (has_site) continue;
-      // A noarch package has no build for another Python.
-      Add(pythons_.is_noarch ? Severity::kError : Severity::kWarning, found->second.files.begin()->first,
-          fmt::format("is in '{}', but the dependencies also admit {}, which looks elsewhere", found->first,
-                      python.Words()),
-          pythons_.is_noarch ? "pack the files as 'site-packages/…'"
-                             : "depend on the Python for which the package was built");
-      return;
-    }
+    std::vector<SearchingPython> others = pythons_.importers.pythons;
+    std::erase_if(others, [&](const SearchingPython& python) {
+      return std::any_of(sites.begin(), sites.end(),
+                         [&](const auto& one) { return one.second.IsOf(python); });
+    });
+    if (others.empty()) return;
+    // A noarch package has no build for another Python.
+    Add(pythons_.is_noarch ? Severity::kError : Severity::kWarning, found->second.files.begin()->second,
+        fmt::format("is in '{}', but the dependencies also admit {}, which looks elsewhere", found->first,
+                    NamePythons(others)),
+        pythons_.is_noarch ? "pack the files as 'site-packages/…'"
+                           : "depend on the Python for which the package was built");
   }
 
   /// The Pythons that look into a directory.
@@ -225,22 +267,20 @@ class CondaModuleChecks {
           fmt::format("{}, but in '{}' {} looks for others", module.NameSuffixes(), folder, without->Words()),
           "build the module for that Python and platform");
     }
-    const auto older = std::find_if(importers.pythons.begin(), importers.pythons.end(), IsBeforeExports);
-    if (older == importers.pythons.end()) return;
-    for (const auto& [path, place] : site.files) {
+    std::vector<SearchingPython> older = importers.pythons;
+    std::erase_if(older, [](const SearchingPython& python) { return Minor(python) >= kFirstModuleExport; });
+    if (older.empty()) return;
+    for (const auto& [place, path] : site.files) {
       const auto symbols = symbols_.find(path);
       const std::string hook =
           symbols == symbols_.end() ? std::string() : OnlyExportHook(path, symbols->second);
       if (hook.empty()) continue;
       const std::string function = ModuleNameOf(path).functions.back();
       Add(severity, path,
-          fmt::format("exports '{}' without '{}', so {} cannot import it", hook, function, older->Words()),
+          fmt::format("exports '{}' without '{}', so {} cannot import it", hook, function,
+                      NamePythons(older)),
           fmt::format("export '{}' too, or depend on python >=3.{}", function, kFirstModuleExport));
     }
-  }
-
-  static bool IsBeforeExports(const SearchingPython& python) {
-    return std::stoi(python.version.substr(1)) < kFirstModuleExport;
   }
 
   const CondaPythons& pythons_;

@@ -22,8 +22,8 @@ struct CondaPythons {
   [[nodiscard]] bool IsKnown() const { return !importers.pythons.empty(); }
 };
 
-/// `index`: index.json, valid. The dependencies on python, cpython, python_abi and python-freethreading
-/// decide.
+/// `index`: index.json, valid. The dependencies on python, cpython, python_abi, python-gil and
+/// python-freethreading decide.
 CondaPythons PythonsOfIndex(const Json& index);
 
 /// Appends conda-python-module: files in the site-packages of a Python that the dependencies exclude, and

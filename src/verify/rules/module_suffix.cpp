@@ -1,8 +1,8 @@
 // Python finds an extension module by the end of its file name alone. CPython on Linux and macOS tries its
 // own suffix (SOABI), then ".abi3.so", then ".so". A debug build since 3.8 tries the release build's suffix
 // second (ALT_SOABI). Python 3.15 adds ".abi3t.so" and a platform to both stable suffixes; its build without
-// the global lock no longer has ".abi3.so". Windows has its own suffix and ".pyd". PyPy has its own suffix
-// and no other.
+// the global lock no longer has ".abi3.so". Windows has its own suffix and ".pyd", and no stable one. PyPy
+// has its own suffix and no other.
 //
 // SOABI ends with the platform for which Python was configured: "x86_64-linux-gnu", since 3.11
 // "x86_64-linux-musl" with musl, "darwin". Pythons before 3.5 can be without one.
@@ -23,6 +23,8 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr int kFirstStableThreads = 15;
+/// Of many Pythons, messages name one that people use: not Python 3.0 for "py3".
+constexpr int kFirstNamed = 8;
 
 /// "311t-x86_64-linux-gnu" behind its kind.
 std::optional<ModuleSuffix> OwnSuffix(std::string kind, std::string_view rest) {
@@ -183,15 +185,17 @@ bool LooksFor(const SearchingPython& python, const std::string& platform, const 
   const System system = SystemOfTag(platform);
   const bool is_new = minor && *minor >= kFirstStableThreads;
   const bool is_cpython = python.kind == "cp";
-  if (system != System::kOther && suffix.text.ends_with(".pyd") != (system == System::kWindows)) return false;
+  const bool is_windows = suffix.text.ends_with(".pyd");
+  if (system != System::kOther && is_windows != (system == System::kWindows)) return false;
   switch (suffix.kind) {
     case ModuleSuffix::Kind::kPlain:
       return python.kind != "pp";
     case ModuleSuffix::Kind::kStable:
-      if (!is_cpython || (is_new && python.flags && python.flags->starts_with("t"))) return false;
+      if (!is_cpython || is_windows || (is_new && python.flags && python.flags->starts_with("t")))
+        return false;
       break;
     case ModuleSuffix::Kind::kStableThreads:
-      if (!is_cpython || !is_new) return false;
+      if (!is_cpython || is_windows || !is_new) return false;
       break;
     case ModuleSuffix::Kind::kOwn:
       return suffix.python.kind == python.kind && suffix.python.version == python.version &&
@@ -245,8 +249,12 @@ const SearchingPython* FirstWithout(const ImportingPythons& importers, const Imp
     });
   };
   if (module.has_text) return nullptr;
-  const auto without = std::find_if_not(importers.pythons.begin(), importers.pythons.end(), has);
-  if (without == importers.pythons.end()) return nullptr;
+  const auto& pythons = importers.pythons;
+  auto without = std::find_if(pythons.begin(), pythons.end(), [&](const SearchingPython& python) {
+    return MinorOf(python.version).value_or(0) >= kFirstNamed && !has(python);
+  });
+  if (without == pythons.end()) without = std::find_if_not(pythons.begin(), pythons.end(), has);
+  if (without == pythons.end()) return nullptr;
   const std::set<Interpreter> built_for = module.BuiltFor();
   const bool is_chosen = importers.is_open && built_for.size() > 1 &&
                          std::any_of(built_for.begin(), built_for.end(), [&](const Interpreter& one) {

@@ -82,8 +82,9 @@ struct ImportingPythons {
   std::vector<SearchingPython> pythons = {};
 };
 
-/// The first Python that cannot import the module; null if all can. Null too for a plain library without the
-/// function of a module, and for files of another system that are not known to be modules.
+/// The first Python that cannot import the module, from 3.8 on if there is one; null if all can. Null too for
+/// a plain library without the function of a module, and for files of another system that are not known to be
+/// modules.
 const SearchingPython* FirstWithout(const ImportingPythons& importers, const ImportedModule& module,
                                     const SymbolsByPath& symbols);
 

@@ -209,6 +209,20 @@ class PythonModules(harness.Case):
                 self.assertEqual({suffix: not is_refused for suffix, is_refused in zip(suffixes, refused, strict=True)},
                                  dict(zip(suffixes, found, strict=True)), f"{kind}, Python {version}{flags}")
 
+    @unittest.skipUnless(platform.machine() == "x86_64", "the package is for x86-64")
+    def test_directories_of_a_conda_package(self):
+        """A Python finds the modules of one directory of its prefix."""
+        for path, version, flags in pythons():
+            words = "import sysconfig; print(sysconfig.get_path('purelib', 'posix_prefix', {'base': '', 'platbase': ''}).strip('/'))"
+            own = subprocess.run([path, "-c", words], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+            folders = [own, "site-packages", "Lib/site-packages", "lib/site-packages", "lib/python3.5/site-packages"]
+            packages = []
+            for number, folder in enumerate(folders):
+                scratch = self.scratch / f"place-{version}{flags}-{number}"
+                scratch.mkdir()
+                packages.append(conda_package(scratch, [f"python {version}.*"], {f"{folder}/m.py": b""}))
+            self.assertEqual(self.errors(packages, "conda-python-module"), [False, True, True, True, True], f"{version}{flags}, {own}")
+
     def test_export_hook(self):
         """PyModExport_NAME (PEP 793) counts from Python 3.15 on, before PyInit_NAME."""
         if sys.version_info < (3, 15):

@@ -79,8 +79,9 @@ TEST_F(CondaModuleChecksTest, ASuffixIsForThePythonAndThePlatform) {
   EXPECT_THAT(Check(kFor311, {kSite + "x.cpython-311-darwin.so"}), IsEmpty());
   index_["subdir"] = "win-64";
   EXPECT_THAT(Check(kFor311, {"Lib/site-packages/x.cp311-win_amd64.pyd"}), IsEmpty());
-  EXPECT_THAT(Severities(kFor311, {"Lib/site-packages/x.cp312-win_amd64.pyd"}),
-              ElementsAre(Severity::kError));
+  for (const char* file : {"Lib/site-packages/x.cp312-win_amd64.pyd",
+                           "lib/site-packages/x.cp312-win_amd64.pyd", "Lib/site-packages/x.abi3.pyd"})
+    EXPECT_THAT(Severities(kFor311, {file}), ElementsAre(Severity::kError)) << file;
 }
 
 TEST_F(CondaModuleChecksTest, TheDirectoryIsOfAPythonOfTheDependencies) {
@@ -102,6 +103,37 @@ TEST_F(CondaModuleChecksTest, TheDirectoryIsOfAPythonOfTheDependencies) {
               ElementsAre(Severity::kError));
   EXPECT_THAT(Severities({"python 3.13.*", "python-freethreading"}, {"lib/python3.13/site-packages/x.py"}),
               ElementsAre(Severity::kError));
+  EXPECT_THAT(Severities({"python 3.13.*", "python-gil"}, {"lib/python3.13t/site-packages/x.py"}),
+              ElementsAre(Severity::kError));
+}
+
+TEST_F(CondaModuleChecksTest, NoPythonLooksIntoSomeDirectories) {
+  const auto is_lost = ElementsAre(AllOf(Field(&Finding::severity, Severity::kError),
+                                         Field(&Finding::fix, HasSubstr("set 'noarch: python'"))));
+  for (const char* folder : {"site-packages/", "Lib/site-packages/", "lib/site-packages/"}) {
+    const std::string file = std::string(folder) + "x.cpython-311" + kEnd;
+    EXPECT_THAT(Check(kFor311, {file}), is_lost) << folder;
+    EXPECT_THAT(Severities(kFor311, {file, kSite + "x.py"}), ElementsAre(Severity::kWarning)) << folder;
+    EXPECT_THAT(Check({}, {file}), IsEmpty()) << folder;
+  }
+  index_["subdir"] = "win-64";
+  for (const std::string& folder : {std::string("site-packages/"), kSite})
+    EXPECT_THAT(Check(kFor311, {folder + "x.py"}), is_lost) << folder;
+  EXPECT_THAT(Check(kFor311, {"lib/site-packages/x.py"}), IsEmpty());
+  index_["subdir"] = "noarch";
+  index_["noarch"] = "generic";
+  EXPECT_THAT(Check({"python >=3.8"}, {"site-packages/x.py"}), is_lost);
+}
+
+TEST_F(CondaModuleChecksTest, MessagesNameThePythonsOfTheDependencies) {
+  const auto message = [&](const std::string& dependency) {
+    const std::vector<Finding> findings = Check({dependency}, {kSite + "x.py"});
+    return findings.size() == 1 ? findings.front().message : "";
+  };
+  EXPECT_THAT(message("python !=3.11.*"),
+              HasSubstr("depends on Python 2.7, 3.0 to 3.10, 3.12 or later, which"));
+  EXPECT_THAT(message("python >=3.11"), HasSubstr("also admit Python 3.12 or later, which"));
+  EXPECT_THAT(message("python >=3.9,<3.13"), HasSubstr("also admit Python 3.9 to 3.10, 3.12, which"));
 }
 
 TEST_F(CondaModuleChecksTest, NoarchPackagesAreForEachPython) {

@@ -132,6 +132,8 @@ TEST_F(WheelTagChecksTest, APythonLooksForItsOwnPlatform) {
       has("cp311-cp311-manylinux_2_17_x86_64.musllinux_1_2_x86_64", "x.cpython-311-x86_64-linux-gnu.so"));
   EXPECT_FALSE(has("cp311-cp311-macosx_11_0_arm64", "x.cpython-311-x86_64-linux-gnu.so"));
   EXPECT_FALSE(has("cp311-cp311-win_amd64", "x.cp311-win32.pyd"));
+  EXPECT_FALSE(has("cp311-abi3-win_amd64", "x.abi3.pyd"));
+  EXPECT_FALSE(has("cp315-abi3t-win_amd64", "x.abi3t.pyd"));
   EXPECT_FALSE(has("pp311-pypy311_pp73-linux_x86_64", "x.pypy311-pp73-aarch64-linux-gnu.so"));
   EXPECT_FALSE(has("cp39-abi3-manylinux_2_17_x86_64", "x.cpython-311-aarch64-linux-gnu.so"));
   EXPECT_FALSE(has("cp311-cp311-linux_x86_64", "x.graalpy242-311-native-x86_64-linux.so"));
@@ -198,6 +200,11 @@ TEST_F(WheelTagChecksTest, RequiresPythonMayKeepOthersAway) {
   EXPECT_THAT(
       CheckFiles("cp38-abi3-linux_x86_64", {file}, ">=3.8,<3.99"),
       ElementsAre(Field(&Finding::message, HasSubstr("Python 3.8 of the tag 'cp38-abi3-linux_x86_64'"))));
+  EXPECT_THAT(
+      CheckFiles("py3-none-linux_x86_64", {file}),
+      ElementsAre(Field(&Finding::message, HasSubstr("Python 3.8 of the tag 'py3-none-linux_x86_64'"))));
+  EXPECT_THAT(CheckFiles("py3-none-linux_x86_64", {file}, "<3.8"),
+              ElementsAre(Field(&Finding::message, HasSubstr("Python 3.0 of the tag"))));
   EXPECT_THAT(CheckFiles("cp38-abi3-linux_x86_64", {file}, ">=3.11,!=3.12.*,<3.13"), IsEmpty());
   EXPECT_THAT(CheckFiles("cp312-cp312-linux_x86_64", {file}, "==3.11.*"), testing::SizeIs(1));
 }
