@@ -181,8 +181,12 @@ class HashTableReader {
         file_, image_, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
           if (symbol.number >= symbols_) return false;
           if (bucket_of_[symbol.number] == kNoBucket) return true;
-          if (!IsDefinition(symbol.record) || !IsVisible(symbol.record)) return true;
-          const std::string_view rest = texts.substr(std::min<std::size_t>(symbol.record.name, texts.size()));
+          if (!IsDefinition(symbol.record)) return true;
+          if (symbol.record.name >= texts.size())
+            return Corrupt(
+                fmt::format("the name of symbol {} is outside of the string table", symbol.number));
+          if (!IsVisible(symbol.record)) return true;
+          const std::string_view rest = texts.substr(symbol.record.name);
           const std::string_view name = rest.substr(0, rest.find('\0'));
           if (name.size() > left) return Corrupt("the names of its symbols overlap too much");
           left -= name.size();
