@@ -144,6 +144,7 @@ class Faults(ToyMatrix):
         self.hold("core-cu124")
         self.start()
         self.host_of("core-cu124")
+        self.cluster.wait_for(lambda: self.states()["core-cpu-1-0"] == "passed")  # its package is the other content
         self.set_nodes("DRAIN")  # nothing new starts meanwhile
         self.addCleanup(self.set_nodes, "RESUME")
         self.release()
