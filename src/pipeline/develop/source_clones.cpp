@@ -146,7 +146,7 @@ class Clones {
                              "ask for the default branch of"));
     } else if (first.starts_with("refs/tags/")) {
       // Without --force: a tag that moved may be the only one that holds a commit of the user.
-      const Result<void> fetched =
+      Result<void> fetched =
           git_.Fetch(clone.path, source, {"fetch", "origin", first + ":" + first}, "fetch from");
       if (!fetched && fetched.error().code() != ErrorCode::kNotFound) return fetched;
       if (!fetched) refs.erase(refs.begin());  // the clone may still have it

@@ -29,30 +29,41 @@ struct Compiler {
   [[nodiscard]] bool IsNvcc() const { return name == "nvcc"; }
 };
 
+bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+/// True if a backslash before `rest` keeps its first character. `quote`: '\0' outside of quotes.
+bool Escapes(char quote, std::string_view rest) {
+  if (rest.empty()) return false;
+  return quote == '\0' || (quote == '"' && (rest.front() == '"' || rest.front() == '\\'));
+}
+
+/// The word at `at`, which moves behind it.
+std::string ReadShellWord(std::string_view text, std::size_t& at) {
+  std::string word;
+  char quote = '\0';
+  for (; at < text.size() && (quote != '\0' || !IsBlank(text[at])); ++at) {
+    const char c = text[at];
+    if (c == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (c == '"' || c == '\'')) {
+      quote = c;
+    } else {
+      word += c == '\\' && Escapes(quote, text.substr(at + 1)) ? text[++at] : c;
+    }
+  }
+  return word;
+}
+
 /// Splits at blanks as a shell does: quotes and backslashes keep them.
 std::vector<std::string> ShellWords(std::string_view text) {
   std::vector<std::string> words;
-  std::optional<std::string> word;
-  char quote = '\0';
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool is_blank = c == ' ' || c == '\t' || c == '\n';
-    if (is_blank && quote == '\0') {
-      if (word) words.push_back(*std::exchange(word, std::nullopt));
-      continue;
-    }
-    if (!word) word.emplace();
-    const bool is_quote = (c == '"' || c == '\'') && (quote == '\0' || quote == c);
-    const bool has_next = i + 1 < text.size();
-    const bool escapes = c == '\\' && has_next &&
-                         (quote == '\0' || (quote == '"' && (text[i + 1] == '"' || text[i + 1] == '\\')));
-    if (is_quote) {
-      quote = quote == '\0' ? c : '\0';
+  for (std::size_t at = 0; at < text.size();) {
+    if (IsBlank(text[at])) {
+      ++at;
     } else {
-      *word += escapes ? text[++i] : c;
+      words.push_back(ReadShellWord(text, at));
     }
   }
-  if (word) words.push_back(*std::move(word));
   return words;
 }
 
