@@ -90,6 +90,7 @@ bool HasName(const Option& option, std::string_view name) {
 struct BoundOption {
   const Option* option;
   CLI::Option* parsed;
+  std::set<std::string>* given;  ///< Of its verb or the program.
 };
 
 /// A flag has no value ('--quiet=false' is refused by name), and giving it twice is not an error.
@@ -118,7 +119,7 @@ class BoundProgram {
     app_.set_help_flag("-h,--help", "Print this help");
     app_.formatter(MakeHelpFormatter(help_width));
     app_.footer(HelpFooter(program, nullptr, help_width));
-    for (const Option& option : program.common) Bind(app_, option);
+    for (const Option& option : program.common) Bind(app_, option, program.given);
     for (const Verb& verb : program.verbs) {
       CLI::App* sub = app_.add_subcommand(verb.name, verb.summary)->group("Commands");
       sub->preparse_callback([this, sub, &verb](std::size_t /*words_left*/) { BindVerb(*sub, verb); });
@@ -160,7 +161,7 @@ class BoundProgram {
     return CLI::Validator(check, "");
   }
 
-  void Bind(CLI::App& app, const Option& option) {
+  void Bind(CLI::App& app, const Option& option, std::set<std::string>* given) {
     CLI::Option* parsed =
         std::visit([&](auto target) { return AddTo(app, option.names, target); }, option.target);
     parsed->description(OptionText(option))->option_text(OptionHead(option));
@@ -173,12 +174,12 @@ class BoundProgram {
       constexpr int kMany = 1 << 20;
       parsed->expected(kMany)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
-    bound_.push_back({.option = &option, .parsed = parsed});
+    bound_.push_back({.option = &option, .parsed = parsed, .given = given});
   }
 
   void BindVerb(CLI::App& app, const Verb& verb) {
     app.footer(HelpFooter(program_, &verb, help_width_));
-    for (const Option& option : verb.options) Bind(app, option);
+    for (const Option& option : verb.options) Bind(app, option, verb.given);
     for (const Option& option : verb.options) {
       if (option.needs.empty()) continue;
       Find(option.LongName())->parsed->needs(Find(option.needs)->parsed);
@@ -281,8 +282,7 @@ Result<ParsedLine> ParseWords(BoundProgram& line, const std::vector<std::string>
   const bool complete = TakeWords(line, std::move(spelled), settings != nullptr);
   for (const BoundOption& bound : line.options()) {
     // Before the settings come in: CLI11 counts them like words of the line.
-    if (bound.option->given != nullptr && bound.parsed->count() > 0)
-      bound.option->given->insert(bound.option->LongName());
+    if (bound.given != nullptr && bound.parsed->count() > 0) bound.given->insert(bound.option->LongName());
   }
   const Verb* verb = line.ChosenVerb();
   std::vector<Setting> stored;

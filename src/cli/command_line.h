@@ -40,13 +40,12 @@ struct Option {
                            ///< ARTIFACT complete files. "DIR[:DIR]" is a list with ':' between.
   std::string help;        ///< A verb phrase of at most 60 characters without a period.
   Target target;
-  std::vector<std::string> choices = {};   ///< Values allowed; empty: any.
-  std::string default_text = {};           ///< Text for "[default: …]" in the help.
-  std::string env = {};                    ///< The variable of the same meaning: "[env: …]".
-  std::string group = {};                  ///< Heading in --help; "" = "Options".
-  std::string needs = {};                  ///< "--recipe": has no meaning without that one.
-  std::set<std::string>* given = nullptr;  ///< Gets LongName() when the line has it, whatever the value.
-  std::string instead_of_empty = {};       ///< Hint where the value is empty; "": leave the option out.
+  std::vector<std::string> choices = {};  ///< Values allowed; empty: any.
+  std::string default_text = {};          ///< Text for "[default: …]" in the help.
+  std::string env = {};                   ///< The variable of the same meaning: "[env: …]".
+  std::string group = {};                 ///< Heading in --help; "" = "Options".
+  std::string needs = {};                 ///< "--recipe": has no meaning without that one.
+  std::string instead_of_empty = {};      ///< Hint where the value is empty; "": leave the option out.
   bool optional =
       false;            ///< A positional argument that may be missing; so is any with a std::optional target.
   bool shared = false;  ///< Has the same meaning in all verbs: a configuration file may name it at the top.
@@ -70,6 +69,7 @@ struct Verb {
   std::string notes = {};  ///< Paragraphs below the options. Indented lines are rows "  name   text".
   std::vector<std::string> examples;
   std::function<Result<ExitCode>(Context&)> run;
+  std::set<std::string>* given = nullptr;  ///< Gets LongName() of each option that the line has.
 };
 
 struct Program {
@@ -78,6 +78,7 @@ struct Program {
   std::vector<Option> common;  ///< Taken before and after the verb.
   std::vector<Verb> verbs;
   std::vector<std::string> examples;
+  std::set<std::string>* given = nullptr;  ///< The same for the common options.
 };
 
 /// The value that configuration files set for an option.

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<Option> CommonOptions(CommonFlags& flags) {
   constexpr std::uint64_t kMostJobs = 1024;
-  std::vector<Option> options = {
+  return {
       {.names = "--json", .help = "Print the result as one JSON document", .target = &flags.json},
       {.names = "-q,--quiet", .help = "Print only warnings and errors", .target = &flags.quiet},
       {.names = "-v,--verbose", .help = "Also print the output of build scripts", .target = &flags.verbose},
@@ -40,9 +40,6 @@ std::vector<Option> CommonOptions(CommonFlags& flags) {
       {.names = "--no-config", .help = "Read no configuration files", .target = &flags.no_config},
       {.names = "-V,--version", .help = "Print the version, commit and libraries", .target = &flags.version},
   };
-  // 'ptpkg config' and --no-cache have to tell a value of the command line from a setting or a default.
-  for (Option& option : options) option.given = &flags.given;
-  return options;
 }
 
 }  // namespace
@@ -59,7 +56,9 @@ Program MakeProgram(CommonFlags& flags) {
                 YankVerb(),    RemoveVerb(),     CiVerb(),        ImageVerb(),     MatrixVerb(),
                 DoctorVerb(),  BenchVerb(),      CacheVerb(),     ConfigVerb(),    ExplainVerb(),
                 RunNodeVerb(), CompletionVerb(), ManVerb(),       HelpVerb(flags), VersionVerb()},
-      .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"}};
+      .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist", "ptpkg build --help"},
+      // 'ptpkg config' and --no-cache have to tell a value of the command line from a setting or a default.
+      .given = &flags.given};
 }
 
 }  // namespace ptpkg::cli

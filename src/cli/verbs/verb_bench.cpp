@@ -162,52 +162,46 @@ Result<ExitCode> RunBench(Context& context, BenchFlags& flags) {
   return kDone;
 }
 
-std::vector<Option> BenchOptions(BenchFlags& flags) {
-  pipeline::BenchRequest& request = flags.request;
-  std::vector<Option> options = {{.names = "COMMAND",
-                                  .help = "Command after '--'; '---' begins a second one",
-                                  .target = &flags.words,
-                                  .optional = true},
-                                 {.names = "--rounds",
-                                  .value = "NUMBER",
-                                  .help = "Run each command this often, 4 to 100 times",
-                                  .target = Number{.value = &request.rounds, .least = 4, .most = 100},
-                                  .default_text = "10"},
-                                 {.names = "--warmup",
-                                  .value = "NUMBER",
-                                  .help = "Run this many rounds first that don't count",
-                                  .target = Number{.value = &request.warmup, .most = 100},
-                                  .default_text = "1"},
-                                 {.names = "--cpus",
-                                  .value = "LIST",
-                                  .help = "Run on these CPUs, such as 2,4-7",
-                                  .target = &request.cpus,
-                                  .default_text = "isolated ones, else one of each core but the first"},
-                                 {.names = "--stabilize",
-                                  .help = "Set governor, turbo and C-states meanwhile (root)",
-                                  .target = &request.stabilize},
-                                 {.names = "--gpu-clock",
-                                  .value = "MHZ",
-                                  .help = "Lock the SM clock of all GPUs meanwhile",
-                                  .target = Number{.value = &flags.gpu_mhz, .least = 1, .most = 10000},
-                                  .needs = "--stabilize"},
-                                 {.names = "--restore",
-                                  .help = "Put back what a killed --stabilize left (root)",
-                                  .target = &flags.restore}};
-  for (Option& option : options) option.given = &flags.given;
-  return options;
-}
-
 }  // namespace
 
 Verb BenchVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<BenchFlags>();
+  pipeline::BenchRequest& request = flags->request;
   return {
       .name = "bench",
       .summary = "Time a command, or compare two, on a steady machine",
       .known_as = {"benchmark", "time"},
-      .options = BenchOptions(*flags),
+      .options = {{.names = "COMMAND",
+                   .help = "Command after '--'; '---' begins a second one",
+                   .target = &flags->words,
+                   .optional = true},
+                  {.names = "--rounds",
+                   .value = "NUMBER",
+                   .help = "Run each command this often, 4 to 100 times",
+                   .target = Number{.value = &request.rounds, .least = 4, .most = 100},
+                   .default_text = "10"},
+                  {.names = "--warmup",
+                   .value = "NUMBER",
+                   .help = "Run this many rounds first that don't count",
+                   .target = Number{.value = &request.warmup, .most = 100},
+                   .default_text = "1"},
+                  {.names = "--cpus",
+                   .value = "LIST",
+                   .help = "Run on these CPUs, such as 2,4-7",
+                   .target = &request.cpus,
+                   .default_text = "isolated ones, else one of each core but the first"},
+                  {.names = "--stabilize",
+                   .help = "Set governor, turbo and C-states meanwhile (root)",
+                   .target = &request.stabilize},
+                  {.names = "--gpu-clock",
+                   .value = "MHZ",
+                   .help = "Lock the SM clock of all GPUs meanwhile",
+                   .target = Number{.value = &flags->gpu_mhz, .least = 1, .most = 10000},
+                   .needs = "--stabilize"},
+                  {.names = "--restore",
+                   .help = "Put back what a killed --stabilize left (root)",
+                   .target = &flags->restore}},
       .notes =
           "Without COMMAND, ptpkg prints the machine's settings and the reasons why times may vary. With "
           "--stabilize, the earlier settings are on the disk before the first change, and are put back at "
@@ -215,7 +209,8 @@ Verb BenchVerb() {
           "command failed, 6 a setting was refused, 7 another --stabilize is active or was killed.",
       .examples = {"ptpkg bench", "ptpkg bench -- python bench.py cpu",
                    "ptpkg bench --stabilize --rounds 20 -- old/bin/app --- new/bin/app"},
-      .run = [flags](Context& context) { return RunBench(context, *flags); }};
+      .run = [flags](Context& context) { return RunBench(context, *flags); },
+      .given = &flags->given};
 }
 
 }  // namespace ptpkg::cli

@@ -339,7 +339,6 @@ std::vector<Option> BuildOptions(BuildFlags& flags, const FormatHelp& formats) {
   std::move(own.begin(), own.end(), std::back_inserter(options));
   std::vector<Option> remote = RemoteCacheOptions(flags.remote_cache);
   std::move(remote.begin(), remote.end(), std::back_inserter(options));
-  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 
@@ -359,8 +358,6 @@ std::vector<Option> FamilyOptions(BuildFlags& flags, const FamilyHelp& help, std
                      .choices = pipeline::LayoutNames(),
                      .default_text = "by its name"});
   std::move(own.begin(), own.end(), std::back_inserter(options));
-  // RefuseOptions() has to know what the line has: a configuration file may set options of both cases.
-  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 
@@ -386,7 +383,8 @@ Verb BuildVerb() {
           .examples = {"ptpkg build fixtures/toymagma fixtures/toytorch --output dist",
                        "ptpkg build recipes/pytorch --select python=3.11 --format wheel",
                        "ptpkg build recipes/pytorch --remote-cache s3://team-cache/ptpkg"},
-          .run = [flags](Context& context) { return RunBuild(context, *flags); }};
+          .run = [flags](Context& context) { return RunBuild(context, *flags); },
+          .given = &flags->given};
 }
 
 Verb CondaVerb() {
@@ -414,7 +412,8 @@ Verb CondaVerb() {
                 .target = &flags->pythons,
                 .default_text = "one for all"}}),
           .examples = {"ptpkg conda torch-2.15.0-cp311-cp311-manylinux_2_28_x86_64.whl --output dist"},
-          .run = [flags](Context& context) { return RunFamily(context, *flags, true); }};
+          .run = [flags](Context& context) { return RunFamily(context, *flags, true); },
+          .given = &flags->given};
 }
 
 Verb WheelVerb() {
@@ -441,7 +440,8 @@ Verb WheelVerb() {
                                      .default_text = "the tag in WHEEL"}}),
           .examples = {"ptpkg wheel dist/conda/linux-64/pytorch-2.15.0-py3.11_cpu_0.conda",
                        "ptpkg wheel unpacked/torch-2.15.0 --compression fast --platform auto"},
-          .run = [flags](Context& context) { return RunFamily(context, *flags, false); }};
+          .run = [flags](Context& context) { return RunFamily(context, *flags, false); },
+          .given = &flags->given};
 }
 
 }  // namespace ptpkg::cli

@@ -27,7 +27,7 @@ struct CacheFlags {
   std::optional<std::string> older_than;
   std::optional<std::string> max_size;
   bool dry_run = false;
-  std::set<std::string> given;  ///< Those of the three that the command line has.
+  std::set<std::string> given;  ///< Long names of the options on the command line.
 };
 
 Json ToJson(const CacheItem& item) {
@@ -171,32 +171,29 @@ Result<ExitCode> RunCache(Context& context, const CacheFlags& flags) {
 Verb CacheVerb() {
   // Shared by the parser, which fills it, and the action, which reads it later.
   auto flags = std::make_shared<CacheFlags>();
-  return {.name = "cache",
-          .summary = "Show or clean the cache",
-          .known_as = {"clean", "prune"},
-          .options = {{.names = "clean",
-                       .help = "Remove entries that are not in use",
-                       .target = &flags->action,
-                       .choices = {"clean"}},
-                      {.names = "--older-than",
-                       .value = "TIME",
-                       .help = "Remove only entries unused for TIME: 12h, 30d, 2w",
-                       .target = &flags->older_than,
-                       .given = &flags->given},
-                      {.names = "--max-size",
-                       .value = "SIZE",
-                       .help = "Remove the least recently used down to SIZE: 500M, 20G",
-                       .target = &flags->max_size,
-                       .given = &flags->given},
-                      {.names = "--dry-run",
-                       .help = "Show what would be removed",
-                       .target = &flags->dry_run,
-                       .given = &flags->given}},
-          .notes =
-              "Entries in use are never removed, even if another container or host uses them. "
-              "Exit codes: 0 done, 2 wrong command line, 6 an entry could not be removed.",
-          .examples = {"ptpkg cache", "ptpkg cache clean --older-than 30d --max-size 20G"},
-          .run = [flags](Context& context) { return RunCache(context, *flags); }};
+  return {
+      .name = "cache",
+      .summary = "Show or clean the cache",
+      .known_as = {"clean", "prune"},
+      .options = {{.names = "clean",
+                   .help = "Remove entries that are not in use",
+                   .target = &flags->action,
+                   .choices = {"clean"}},
+                  {.names = "--older-than",
+                   .value = "TIME",
+                   .help = "Remove only entries unused for TIME: 12h, 30d, 2w",
+                   .target = &flags->older_than},
+                  {.names = "--max-size",
+                   .value = "SIZE",
+                   .help = "Remove the least recently used down to SIZE: 500M, 20G",
+                   .target = &flags->max_size},
+                  {.names = "--dry-run", .help = "Show what would be removed", .target = &flags->dry_run}},
+      .notes =
+          "Entries in use are never removed, even if another container or host uses them. "
+          "Exit codes: 0 done, 2 wrong command line, 6 an entry could not be removed.",
+      .examples = {"ptpkg cache", "ptpkg cache clean --older-than 30d --max-size 20G"},
+      .run = [flags](Context& context) { return RunCache(context, *flags); },
+      .given = &flags->given};
 }
 
 }  // namespace ptpkg::cli

@@ -186,7 +186,6 @@ std::vector<Option> CiOptions(CiFlags& flags) {
       // ptpkg knows an edited file by the digest in its first line.
       {.names = "--force", .help = "Replace a file that was edited by hand", .target = &request.force}};
   options.insert(options.end(), own.begin(), own.end());
-  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 
@@ -208,7 +207,8 @@ Verb CiVerb() {
               pipeline::PublishTargets(),
           .examples = {"ptpkg ci github fixtures/toytorch --to pypi:testpypi --output -",
                        "ptpkg ci gitlab recipes/magma --to anaconda:me --check"},
-          .run = [flags](Context& context) { return RunCi(context, *flags); }};
+          .run = [flags](Context& context) { return RunCi(context, *flags); },
+          .given = &flags->given};
 }
 
 }  // namespace ptpkg::cli

@@ -200,7 +200,6 @@ std::vector<Option> EnvOptions(EnvFlags& flags) {
     // These commands build nothing, so they read no source.
     if (option.names != "-o,--output" && option.names != "--source") options.push_back(std::move(option));
   }
-  for (Option& option : options) option.given = &flags.given;
   return options;
 }
 
@@ -227,7 +226,8 @@ Verb EnvVerb() {
           .examples = {"ptpkg env create environment.yml --prefix ../torch-env --env conda --cuda 12.4",
                        "ptpkg env export recipes/magma --select cuda_compiler_version=12.4 > env.yml",
                        "ptpkg shell recipes/magma -- ptpkg env check --library z"},
-          .run = [flags](Context& context) { return RunEnv(context, *flags); }};
+          .run = [flags](Context& context) { return RunEnv(context, *flags); },
+          .given = &flags->given};
 }
 
 }  // namespace ptpkg::cli

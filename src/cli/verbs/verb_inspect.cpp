@@ -125,26 +125,22 @@ Verb InspectVerb() {
            {.names = "--quick", .help = "Read only the file list and the metadata", .target = &request.quick},
            {.names = "--graph",
             .help = "List every needed library and how ld.so finds it",
-            .target = &flags->graph,
-            .given = &flags->given},
+            .target = &flags->graph},
            RowsOption(flags->rows),
            HtmlOption(flags->html, kOnPage),
            {.names = "--device-code",
             .value = "LIST",
             .help = "Expect these GPU architectures; may be repeated",
             .target = &request.device_code,
-            .default_text = "the package's own",
-            .given = &flags->given},
+            .default_text = "the package's own"},
            {.names = "--allow-unresolved",
             .value = "GLOB",
             .help = "Accept these libraries as provided; may be repeated",
-            .target = &request.allow_unresolved,
-            .given = &flags->given},
+            .target = &request.allow_unresolved},
            {.names = "--dependency",
             .value = "NAME",
             .help = "Add a dependency to the declared ones; may be repeated",
-            .target = &request.dependencies,
-            .given = &flags->given}},
+            .target = &request.dependencies}},
       .notes =
           "All sizes are unpacked sizes. Findings of ptpkg check are shown and do not "
           "change the exit code. --json lists all files, sections and libraries. --quick skips ELF "
@@ -152,7 +148,8 @@ Verb InspectVerb() {
       .examples = {"ptpkg inspect dist/wheels/*.whl --html wheels.html",
                    "ptpkg inspect --quick --json torch-2.15.0-*.whl",
                    "ptpkg inspect --graph --device-code '9.0;10.0+PTX' toy-1.0-0.conda"},
-      .run = [flags](Context& context) { return RunInspect(context, *flags); }};
+      .run = [flags](Context& context) { return RunInspect(context, *flags); },
+      .given = &flags->given};
 }
 
 Verb DiffVerb() {

@@ -174,6 +174,7 @@ Result<void> RefuseRunOptions(const Context& context, const MatrixFlags& flags, 
     if (context.flags().given.contains(common)) given.insert(common);
   }
   for (const std::string& name : given) {
+    if (!name.starts_with('-')) continue;  // the words: the action and its run
     // The one option that is about a run and not about its start.
     if (action == "status" && name == "--html") continue;
     if (action == "resume" && name == "--jobs") continue;
@@ -283,10 +284,6 @@ std::vector<Option> MatrixOptions(MatrixFlags& flags) {
   std::vector<Option> remote = RemoteCacheOptions(flags.remote_cache);
   std::move(own.begin(), own.end(), std::back_inserter(options));
   std::move(remote.begin(), remote.end(), std::back_inserter(options));
-  for (Option& option : options) {
-    // For RefuseRunOptions(), which has no use for the words: they are the action and its run.
-    if (!option.IsPositional()) option.given = &flags.given;
-  }
   return options;
 }
 
@@ -344,7 +341,8 @@ Verb MatrixVerb() {
           .examples = {"ptpkg matrix fixtures/toymagma fixtures/toytorch --run run",
                        "ptpkg matrix recipes/magma --on slurm --partition build --sbatch=--account=ml",
                        "ptpkg matrix status run", "ptpkg matrix logs run toymagma-cpu-2.9.0-1"},
-          .run = [flags](Context& context) { return RunMatrix(context, *flags); }};
+          .run = [flags](Context& context) { return RunMatrix(context, *flags); },
+          .given = &flags->given};
 }
 
 Verb RunNodeVerb() {

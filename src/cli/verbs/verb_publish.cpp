@@ -22,7 +22,7 @@ struct PublishFlags {
   std::vector<std::string> paths;
   std::string user;             ///< As anaconda-client names an owner.
   std::string label;            ///< Of `user`.
-  std::set<std::string> given;  ///< Those of --to, --user and --label that the command line has.
+  std::set<std::string> given;  ///< Long names of the options on the command line.
   pipeline::PublishRequest request;
 };
 
@@ -126,22 +126,16 @@ Verb PublishVerb() {
       .options = {{.names = "ARTIFACT",
                    .help = ".conda, .tar.bz2 or .whl file, or an output directory",
                    .target = &flags->paths},
-                  {.names = "--to",
-                   .value = "TARGET",
-                   .help = "Upload to TARGET",
-                   .target = &request.to,
-                   .given = &flags->given},
+                  {.names = "--to", .value = "TARGET", .help = "Upload to TARGET", .target = &request.to},
                   {.names = "-u,--user",
                    .value = "OWNER",
                    .help = "Upload to anaconda:OWNER, as with anaconda-client",
-                   .target = &flags->user,
-                   .given = &flags->given},
+                   .target = &flags->user},
                   {.names = "-l,--label",
                    .value = "LABEL",
                    .help = "Upload to this label of --user",
                    .target = &flags->label,
-                   .needs = "--user",
-                   .given = &flags->given},
+                   .needs = "--user"},
                   {.names = "--server",
                    .value = "URL",
                    .help = "Use the server at URL instead of the usual one",
@@ -163,7 +157,8 @@ Verb PublishVerb() {
                "or from files: see 'ptpkg explain publishing'.",
       .examples = {"ptpkg publish dist --to anaconda:me/dev", "ptpkg publish dist --to file:///srv/channel",
                    "ptpkg publish dist/wheels/*.whl --to pypi:testpypi --dry-run"},
-      .run = [flags](Context& context) { return RunPublish(context, *flags); }};
+      .run = [flags](Context& context) { return RunPublish(context, *flags); },
+      .given = &flags->given};
 }
 
 }  // namespace ptpkg::cli

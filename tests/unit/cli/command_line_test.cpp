@@ -163,7 +163,7 @@ TEST_F(CommandLine, SettingsAreAskedWithTheArgumentsOfTheVerb) {
 
 TEST_F(CommandLine, OnlyOptionsOfTheLineAreGiven) {
   std::set<std::string> given;
-  for (Option& option : program_.verbs[0].options) option.given = &given;
+  program_.verbs[0].given = &given;
   const SettingsOf settings = Says({{.option = "--jobs", .values = {"3"}}});
   ASSERT_TRUE(ParseCommandLine(program_, {"build", "x", "-o", "y"}, {.settings = settings}));
   EXPECT_THAT(given, ElementsAre("--output", "RECIPE"));
