@@ -32,6 +32,11 @@ constexpr std::uint64_t kUsualMinutes = 350;  // GitHub stops a job after six ho
 constexpr std::uint64_t kMarginMinutes = 30;
 constexpr std::uint64_t kMegabyte = 1U << 20U;
 
+/// The engine's time limit for a job; 0: none.
+std::uint64_t LimitMinutes(const Resources& resources) {
+  return resources.minutes == 0 ? 0 : resources.minutes + kMarginMinutes;
+}
+
 std::string_view Template(std::string_view name) { return ci::FindTemplate(kHostedTemplates, name); }
 
 std::string ValueOf(const Job& job, const std::string& key) {
@@ -59,9 +64,10 @@ std::vector<std::vector<const Job*>> Levels(const JobGraph& graph) {
 
 std::uint64_t LongestMinutes(const std::vector<const Job*>& jobs) {
   std::uint64_t minutes = 0;
-  for (const Job* job : jobs)
-    minutes = std::max(minutes,
-                       job->resources.minutes == 0 ? kUsualMinutes : job->resources.minutes + kMarginMinutes);
+  for (const Job* job : jobs) {
+    const std::uint64_t limit = LimitMinutes(job->resources);
+    minutes = std::max(minutes, limit == 0 ? kUsualMinutes : limit);
+  }
   return minutes;
 }
 
@@ -126,10 +132,8 @@ std::string GitlabJobs(const Run& run, const HostedRequest& request) {
   const std::string script = UnpackScript(run, request, "results/*.tar");
   std::string text;
   for (const Job& job : run.graph.jobs) {
-    const std::string timeout =
-        job.resources.minutes == 0
-            ? ""
-            : fmt::format("timeout: {} minutes\n", job.resources.minutes + kMarginMinutes);
+    const std::uint64_t limit = LimitMinutes(job.resources);
+    const std::string timeout = limit == 0 ? "" : fmt::format("timeout: {} minutes\n", limit);
     text += ci::Fill(Template("gitlab_job"), {{"name", ci::Quoted(job.id)},
                                               {"id", ci::Quoted(ReplaceAll(job.id, "$", "$$"))},
                                               {"stage", fmt::format("level-{}", job.level + 1)},
@@ -245,10 +249,8 @@ std::vector<HostedFile> KubernetesFiles(const Run& run, const HostedRequest& req
       std::string index;
       for (std::size_t i = 0; i < group.size(); ++i) index += fmt::format("{} {}\n", i, group[i]->id);
       const std::string gpu = resources.gpus == 0 ? "" : fmt::format(", nvidia.com/gpu: {}", resources.gpus);
-      const std::string deadline =
-          resources.minutes == 0
-              ? ""
-              : fmt::format("activeDeadlineSeconds: {}\n", (resources.minutes + kMarginMinutes) * 60);
+      const std::uint64_t limit = LimitMinutes(resources);
+      const std::string deadline = limit == 0 ? "" : fmt::format("activeDeadlineSeconds: {}\n", limit * 60);
       files.push_back({.name = fmt::format("kubernetes/{}.index", name), .text = index});
       files.push_back(
           {.name = fmt::format("kubernetes/{}.yaml", name),

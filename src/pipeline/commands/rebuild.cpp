@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <set>
 
 #include "builder/outside_files.h"
 #include "builder/resume/work_layout.h"
@@ -98,9 +97,8 @@ Result<Origin> ReadOrigin(Env& env, const AbsPath& package) {
   return origin;
 }
 
-/// The variant file: each key that the package used, with its one value. Exact pins of `outputs` are in the
-/// hash, too, but the recipe makes them again.
-Result<std::string> VariantText(const Origin& origin, const std::set<std::string>& outputs) {
+/// The variant file: each key that the package used, with its one value.
+Result<Json> VariantKeys(const Origin& origin) {
   const auto used = origin.files.find("hash_input.json");
   if (used == origin.files.end()) return CannotRebuild(origin.package, "it has no 'info/hash_input.json'");
   PTPKG_TRY(const Json values, ParseJson(used->second, "info/hash_input.json"));
@@ -108,24 +106,23 @@ Result<std::string> VariantText(const Origin& origin, const std::set<std::string
   for (const auto& [key, value] : values.items()) {
     // The platform of a noarch package is its directory, and no platform that a build can have.
     const bool is_noarch = key == "target_platform" && value == "noarch";
-    if (!key.starts_with("__") && !is_noarch && !outputs.contains(key)) keys[key] = Json::array({value});
+    if (!key.starts_with("__") && !is_noarch) keys[key] = Json::array({value});
   }
-  return DumpJson(keys);  // JSON is YAML
+  return keys;
 }
 
-/// Writes the variant file of a recipe. Only a recipe that was rendered shows the names of its outputs.
+/// Writes the variant file of a recipe. Exact pins of its outputs are among the keys, too, but the recipe
+/// makes them again. Only a recipe that was rendered shows the names of its outputs.
 Result<void> RestoreVariant(Env& env, const Origin& origin, const AbsPath& folder) {
   const AbsPath file = folder / recipe::kVariantFileNames[0];
-  PTPKG_TRY(const std::string all, VariantText(origin, {}));
-  PTPKG_CHECK(WriteFile(env.fs, file, all));
+  PTPKG_TRY(Json keys, VariantKeys(origin));
+  PTPKG_CHECK(WriteFile(env.fs, file, DumpJson(keys)));  // JSON is YAML
   PTPKG_TRY(const std::vector<recipe::Recipe> recipes,
             Render(env, {.recipes = {folder}, .variant_files = {}, .select = {}}));
-  std::set<std::string> outputs;
   for (const recipe::Recipe& recipe : recipes) {
-    if (!recipe.recipe_name.empty()) outputs.insert(recipe::NormalizedKey(recipe.name));
+    if (!recipe.recipe_name.empty()) keys.erase(recipe::NormalizedKey(recipe.name));
   }
-  PTPKG_TRY(const std::string text, VariantText(origin, outputs));
-  return text == all ? Ok() : WriteFile(env.fs, file, text);
+  return WriteFile(env.fs, file, DumpJson(keys));
 }
 
 /// Writes the recipe's directory as deep below `root` as its outside files need.
