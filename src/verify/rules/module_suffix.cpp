@@ -23,7 +23,7 @@ namespace ptpkg::verify {
 namespace {
 
 constexpr int kFirstStableThreads = 15;
-/// Of many Pythons, messages name one that people use: not Python 3.0 for "py3".
+/// Messages prefer a Python from this minor version on: "py3" also stands for Python 3.0, which nobody uses.
 constexpr int kFirstNamed = 8;
 
 /// "311t-x86_64-linux-gnu" behind its kind.

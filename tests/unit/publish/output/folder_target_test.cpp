@@ -111,7 +111,7 @@ TEST(FolderTargetTest, PatchInstructionsAreReadBeforeAndTellWhatTheyHide) {
     fs.AddFile(patch, "{}");
     EXPECT_THAT(CheckFolder(env, root, {*upload}),
                 FailsWith(ErrorCode::kInvalidInput, HasSubstr("'" + patch + "'")));
-    // What would end the index of any subdir, and what would spoil a row that is about to come.
+    // A patch that ends the index of another subdir, and one that damages the row of the new package.
     const std::string other = "/dist/conda/noarch/patch_instructions.json";
     fs.AddFile(patch, Json{{"patch_instructions_version", 1}}.dump());
     fs.AddFile(other, "{}");
