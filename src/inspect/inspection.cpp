@@ -76,7 +76,7 @@ std::vector<ListedFile> FilesOf(const Listing& listing, const std::vector<TreeEn
     if (found != listed.end()) file.stored_bytes = found->second->stored_bytes;
     files.push_back(std::move(file));
   }
-  const bool conda = listing.format == ArtifactFormat::kConda || listing.format == ArtifactFormat::kTarBz2;
+  const bool conda = IsCondaPackage(listing.format);
   for (const ListedFile& file : listing.files) {
     // The examination has no entries for conda's own files.
     if (conda && file.path.starts_with("info/")) files.push_back(file);

@@ -161,7 +161,7 @@ Result<Listing> ReadListing(Env& env, const AbsPath& artifact) {
   PTPKG_TRY(listing.format, RequireFormat(artifact));
   PTPKG_TRY(const FileStat stat, env.fs.Stat(artifact));
   listing.size_bytes = stat.size_bytes;
-  if (listing.format == ArtifactFormat::kConda || listing.format == ArtifactFormat::kTarBz2) {
+  if (IsCondaPackage(listing.format)) {
     PTPKG_CHECK(ListConda(env, artifact, listing));
     return listing;
   }

@@ -76,8 +76,7 @@ void FillHardLinks(SideFiles& files) {
 Result<void> VisitFiles(Env& env, const Side& side, const std::set<std::string>* only,
                         const archive::VisitMember& visit) {
   archive::PassOptions options{.hash = only == nullptr};
-  const bool conda =
-      side.listing.format == ArtifactFormat::kConda || side.listing.format == ArtifactFormat::kTarBz2;
+  const bool conda = IsCondaPackage(side.listing.format);
   if (conda) {
     const auto visit_some = [&](const archive::PassedMember& passed) -> Result<void> {
       return only == nullptr || only->contains(passed.member.path.str()) ? visit(passed) : Ok();

@@ -13,6 +13,11 @@ namespace ptpkg {
 
 enum class ArtifactFormat : std::uint8_t { kConda, kTarBz2, kWheel, kZip };
 
+/// .conda and .tar.bz2: what channels have.
+constexpr bool IsCondaPackage(ArtifactFormat format) {
+  return format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
+}
+
 /// ".conda", ".tar.bz2", ".whl", ".zip".
 std::string_view ArtifactExtension(ArtifactFormat format);
 /// "conda", "tar.bz2", "wheel", "zip": as recipes, flags and the manifest name it.

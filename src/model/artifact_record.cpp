@@ -61,4 +61,12 @@ Json ArtifactRecordToJson(const ArtifactRecord& record) {
   return json;
 }
 
+Result<Digests> DigestsOf(const ArtifactRecord& record) {
+  Digests digests;
+  digests.size_bytes = record.size_bytes;
+  PTPKG_TRY(digests.sha256, Sha256::FromHex(record.sha256));
+  PTPKG_TRY(digests.md5, Md5::FromHex(record.md5));
+  return digests;
+}
+
 }  // namespace ptpkg

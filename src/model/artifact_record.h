@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/digest/hash.h"
 #include "support/text/json.h"
 
 namespace ptpkg {
@@ -42,5 +43,8 @@ struct ArtifactRecord {
 /// Errors: kInvalidInput naming `where`, also for a path that is absolute or leaves the directory.
 Result<ArtifactRecord> ArtifactRecordFromJson(const Json& json, std::string_view where);
 Json ArtifactRecordToJson(const ArtifactRecord& record);
+
+/// Errors: any from FromHex, if the record lacks one.
+Result<Digests> DigestsOf(const ArtifactRecord& record);
 
 }  // namespace ptpkg

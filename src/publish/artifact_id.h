@@ -25,11 +25,6 @@ struct ArtifactId {
   }
 };
 
-/// .conda and .tar.bz2: what channels have.
-constexpr bool IsCondaPackage(ArtifactFormat format) {
-  return format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
-}
-
 /// Errors: kRefused, for artifacts that no channel can have.
 Result<void> RequireInChannel(const ArtifactId& artifact);
 

@@ -209,7 +209,7 @@ Result<void> ExamineConda(Env& env, const AbsPath& artifact, const CheckOptions&
 
 Result<Examination> ExamineArtifact(Env& env, const AbsPath& artifact, const CheckOptions& options) {
   PTPKG_TRY(const ArtifactFormat format, RequireFormat(artifact));
-  const bool is_conda = format == ArtifactFormat::kConda || format == ArtifactFormat::kTarBz2;
+  const bool is_conda = IsCondaPackage(format);
   PTPKG_TRY(const Profile profile, ProfileBeside(options.targets, options.profile, artifact.Name()));
   Examination examination;
   PTPKG_CHECK(is_conda ? ExamineConda(env, artifact, options, examination)

@@ -14,14 +14,6 @@
 namespace ptpkg::pipeline {
 namespace {
 
-/// nullopt if the record lacks one, or has an invalid one.
-std::optional<Digests> DigestsIn(const ArtifactRecord& record) {
-  const auto sha256 = Sha256::FromHex(record.sha256);
-  const auto md5 = Md5::FromHex(record.md5);
-  if (!sha256 || !md5) return std::nullopt;
-  return Digests{.sha256 = *sha256, .md5 = *md5, .size_bytes = record.size_bytes};
-}
-
 /// Artifacts in the manifest of an output directory that the taker accepts.
 Result<std::vector<NamedArtifact>> ManifestArtifacts(Env& env, const AbsPath& folder,
                                                      const ArtifactFilter& taker) {
@@ -40,7 +32,9 @@ Result<std::vector<NamedArtifact>> ManifestArtifacts(Env& env, const AbsPath& fo
     PTPKG_TRY(const RelPath path, RelPath::Parse(record.path));
     const auto format = ParseArtifactFormat(record.format);
     if (format && taker.takes(*format)) {
-      files.push_back({.file = folder / path, .digests = DigestsIn(record)});
+      // A record can lack one: the file is hashed then.
+      const Result<Digests> digests = DigestsOf(record);
+      files.push_back({.file = folder / path, .digests = digests ? std::optional(*digests) : std::nullopt});
     } else {
       left_out.emplace_back(path.Name());
     }

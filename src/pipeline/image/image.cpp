@@ -51,7 +51,7 @@ Result<void> AddArtifact(Env& env, const AbsPath& path, const verify::PlatformPo
   PTPKG_TRY(const Digests digests, HashFile(env.fs, path));
   PlacedArtifact placed{.file = path, .facts = {.file_name = name, .sha256 = digests.sha256.Hex()}};
   verify::DeclaredPlatform declared;
-  if (publish::IsCondaPackage(format)) {
+  if (IsCondaPackage(format)) {
     PTPKG_TRY(const conda::PackageInfo info, conda::ReadPackageInfo(env, path));
     PTPKG_TRY(placed.subdir, JsonString(info.index, "subdir", name));
     PTPKG_TRY(const std::string package, JsonString(info.index, "name", name));

@@ -139,14 +139,6 @@ Result<NodeResult> RunTest(Env& env, const NodeRun& run) {
   return NodeResult{.value = {{"reports", reports}}};
 }
 
-Result<Digests> DigestsOf(const ArtifactRecord& record) {
-  Digests digests;
-  digests.size_bytes = record.size_bytes;
-  PTPKG_TRY(digests.sha256, Sha256::FromHex(record.sha256));
-  PTPKG_TRY(digests.md5, Md5::FromHex(record.md5));
-  return digests;
-}
-
 /// All artifacts of a variant get their names, or none does.
 Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
   PTPKG_TRY(const AbsPath root, run.Place("output"));
@@ -173,7 +165,7 @@ Result<NodeResult> RunPublish(Env& env, const NodeRun& run) {
   std::vector<index::NewPackage> packages;
   for (const publish::PublishItem& item : items) {
     const auto format = ParseArtifactFormat(item.record.format);
-    if (!format || (*format != ArtifactFormat::kConda && *format != ArtifactFormat::kTarBz2)) continue;
+    if (!format || !IsCondaPackage(*format)) continue;
     PTPKG_TRY(const Digests digests, DigestsOf(item.record));
     packages.push_back({.file = item.file,
                         .subdir = std::string((root / item.record.path).Parent().Name()),
