@@ -35,7 +35,7 @@ class ToolPlanner {
     }
     PTPKG_TRY(ToolSet tools, FindTools(env_, recipe_, request_));
     if (tools.missing.empty()) return HostPlan{.host_env = HostEnv::kSystem, .tools = std::move(tools)};
-    if (request_.host_env == HostEnv::kSystem) return MissingToolsError(recipe_, tools);
+    if (request_.host_env == HostEnv::kSystem) return MissingToolsError(recipe_, tools, request_);
     return PlanFromFirstComplete(std::move(tools));
   }
 
@@ -71,7 +71,7 @@ class ToolPlanner {
       tools.missing.front().reason += "; --env wheels: " + plan.error().message();
     }
     if (const auto client = FindCondaClient(env_, request_.options.conda_exe)) return OfClient(*client);
-    return MissingToolsError(recipe_, tools);
+    return MissingToolsError(recipe_, tools, request_);
   }
 
   Result<HostPlan> PlanFromIndex(const std::set<std::string>& names) {
@@ -79,7 +79,7 @@ class ToolPlanner {
     rest.from_index = names;
     PTPKG_TRY(ToolSet tools, FindTools(env_, recipe_, rest));
     std::vector<Error> lacks;
-    if (!tools.missing.empty()) lacks.push_back(MissingToolsError(recipe_, tools));
+    if (!tools.missing.empty()) lacks.push_back(MissingToolsError(recipe_, tools, request_));
     std::optional<WheelPlan> wheels;
     if (!names.empty()) {
       Result<WheelPlan> resolved = Wheels(names, tools);

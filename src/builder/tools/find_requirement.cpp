@@ -168,11 +168,9 @@ Result<ToolAnswer> FindUnknown(Env& env, const ToolSources& sources, const ToolR
     const std::optional<AbsPath> path = FindProgram(name, sources.search);
     if (path) return TakeProgram(env, sources, requirement, *path);
   }
-  std::string reason = "it is not in the output channel, and --env system has no such tool";
-  if (sources.python) {
-    reason = fmt::format("it is not in the output channel, and '{}' has not installed it",
-                         sources.python->executable.str());
-  }
+  std::string reason = sources.output_channel ? "it is not in the output channel, and " : "";
+  reason += sources.python ? fmt::format("'{}' has not installed it", sources.python->executable.str())
+                           : "--env system has no such tool";
   // compiler() makes a name of the language where no variant names the compiler.
   constexpr std::string_view kPlatform = "_linux-64";
   if (name.ends_with(kPlatform)) {

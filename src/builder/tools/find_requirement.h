@@ -43,6 +43,7 @@ struct ToolSources {
   std::optional<Python> python;  ///< Knows the distributions of all requirements.
   ChosenNvcc nvcc;
   HostEnv host_env = HostEnv::kAuto;  ///< For a hint.
+  bool output_channel = true;         ///< For a message, as in HostRequest.
 };
 
 /// The parts of a machine that meet one requirement.

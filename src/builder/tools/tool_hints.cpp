@@ -64,7 +64,7 @@ std::string PipRequirement(std::string_view name, std::string_view constraint) {
   return std::string(name) + Join(clauses, ",");
 }
 
-Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
+Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools, const HostRequest& request) {
   std::vector<std::string> lines;
   for (const MissingTool& one : tools.missing) {
     lines.push_back(fmt::format("'{}' ({})", one.requirement, one.reason));
@@ -78,7 +78,9 @@ Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools) {
   for (const MissingTool& one : tools.missing) {
     if (!one.unfit_program.empty()) unfit.insert(one.unfit_program);
   }
-  std::string hint = "build that package first into the same output directory, or use --env conda";
+  std::string hint = request.output_channel ? "build that package first into the same output directory"
+                                            : "list Python packages below 'pip:' or in a requirements.txt";
+  hint += ", or use --env conda";
   if (lacks_python) hint = "install that Python and set PTPKG_PYTHON, or use --env conda";
   if (!commands.empty()) hint = fmt::format("install: {}", fmt::join(commands, " && "));
   if (!unfit.empty()) {

@@ -262,7 +262,8 @@ Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequ
   ToolSources sources{.search = std::move(search),
                       .python = std::move(python.python),
                       .nvcc = std::move(nvcc),
-                      .host_env = request.host_env};
+                      .host_env = request.host_env,
+                      .output_channel = request.output_channel};
   ToolSet set;
   if (python.missing) set.missing.push_back(*std::move(python.missing));
   std::vector<std::string> header_packages;

@@ -71,6 +71,7 @@ struct HostRequest {
   /// among them still needs the interpreter.
   std::set<std::string> from_index = {};
   std::optional<LockedWheels> given = {};  ///< kWheels in a node: its plan's choice.
+  bool output_channel = true;              ///< False: messages do not suggest packages of our own.
 };
 
 /// Sources of the tools of one recipe.
@@ -100,7 +101,7 @@ Result<ToolSet> FindTools(Env& env, const recipe::Recipe& recipe, const HostRequ
 Result<HostPlan> CheckTools(Env& env, const recipe::Recipe& recipe, const HostRequest& request);
 
 /// All of `tools.missing` as one kNotFound error with the commands that install them. REQUIRES: not empty.
-Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools);
+Error MissingToolsError(const recipe::Recipe& recipe, const ToolSet& tools, const HostRequest& request);
 
 /// Several kNotFound errors as one, with all messages and hints. Returns a single one unchanged. REQUIRES:
 /// not empty.

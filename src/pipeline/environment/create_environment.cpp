@@ -133,22 +133,13 @@ std::string ActivationText(const std::string& exports, const std::string& preamb
          "unset ptpkg_before\n";
 }
 
-/// The message of a build, without the output channel: an environment takes no packages of it.
-Error WithoutChannel(const Error& error) {
-  constexpr std::string_view kReason = "it is not in the output channel, and ";
-  if (error.message().find(kReason) == std::string::npos) return error;
-  return Error(error.code(), ReplaceAll(error.message(), kReason, ""))
-      .WithHint(ReplaceAll(error.hint(), "build that package first into the same output directory",
-                           "list Python packages below 'pip:' or in a requirements.txt"));
-}
-
 Result<HostEnv> Fill(Env& env, const CreateRequest& request, const EnvironmentSpec& spec,
                      const AbsPath& log) {
   const recipe::Recipe recipe = RecipeOf(spec);
-  Result<builder::HostPlan> found =
-      builder::CheckTools(env, recipe, {.host_env = request.provider, .options = request.tools});
-  if (!found) return WithoutChannel(found.error());
-  builder::HostPlan plan = *std::move(found);
+  PTPKG_TRY(
+      builder::HostPlan plan,
+      builder::CheckTools(env, recipe,
+                          {.host_env = request.provider, .options = request.tools, .output_channel = false}));
   if (plan.host_env == HostEnv::kConda) {
     PTPKG_CHECK(MakeCondaPrefix(env, spec, plan,
                                 {.prefix = request.prefix, .specs = {}, .channels = spec.channels}, log));

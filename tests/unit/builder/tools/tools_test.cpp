@@ -83,7 +83,7 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
 
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find({"toymagma-cpu"}));
   ASSERT_THAT(tools.missing, SizeIs(3));
-  const Result<void> error = MissingToolsError(recipe_, tools);
+  const Result<void> error = MissingToolsError(recipe_, tools, {});
 
   EXPECT_THAT(error, FailsWith(ErrorCode::kNotFound, HasSubstr("'ninja' (program 'ninja' is not on PATH)")));
   EXPECT_THAT(error,
@@ -96,7 +96,7 @@ TEST_F(FindToolsTest, ReportsAllThatIsMissingWithTheCommands) {
 TEST_F(FindToolsTest, PointsToTheChannelWhenNoCommandHelps) {
   recipe_.requirements.host = {Spec("toymagma-cpu")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools, {})),
               HasHint(HasSubstr("build that package first")));
 }
 
@@ -110,12 +110,12 @@ TEST_F(FindToolsTest, ChecksVersionsOfPrograms) {
   recipe_.requirements.build = {Spec("cmake", ">=3.27")};
   ASSERT_OK_AND_ASSIGN(const ToolSet old, Find());
   EXPECT_THAT(old.missing, ElementsAre(Field(&MissingTool::reason, HasSubstr("is version 3.25.1"))));
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, old)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, old, {})),
               HasHint("put a suitable version first on PATH: cmake"))
       << "apt-get would say that it is installed";
   recipe_.requirements.build.push_back(Spec("ninja"));
   ASSERT_OK_AND_ASSIGN(const ToolSet both, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, both)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, both, {})),
               HasHint("install: apt-get install ninja-build; put a suitable version first on PATH: cmake"));
 }
 
@@ -217,7 +217,7 @@ class ToolkitsTest : public FindToolsTest {
     recipe_.requirements.host = {Spec("cuda-cudart-dev")};
     PTPKG_TRY(const ToolSet tools,
               FindTools(env_, recipe_, {.host_env = HostEnv::kSystem, .options = {.cuda_home = cuda_home}}));
-    if (!tools.missing.empty()) return MissingToolsError(recipe_, tools);
+    if (!tools.missing.empty()) return MissingToolsError(recipe_, tools, {});
     return std::vector<AbsPath>{tools.tools.at(0).path, tools.tools.at(0).toolkit->root,
                                 tools.headers.at(0).Parent().Parent()};
   }
@@ -261,7 +261,7 @@ TEST_F(FindToolsTest, RejectsAnInterpreterOfAnotherVersion) {
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("'/v/bin/python' is Python 3.12.1"));
   EXPECT_THAT(tools.missing[0].reason, HasSubstr("PTPKG_PYTHON"));
   EXPECT_EQ(tools.missing[0].debian_package, "");
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools, {})),
               HasHint(HasSubstr("install that Python and set PTPKG_PYTHON")));
 }
 
@@ -271,11 +271,11 @@ TEST_F(FindToolsTest, OffersAPythonThatDebianHas) {
   process_.Answer("apt-cache", 0, "Package: python3.11\n");
   recipe_.requirements.host = {Spec("python", "3.11.*")};
   ASSERT_OK_AND_ASSIGN(const ToolSet offered, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, offered)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, offered, {})),
               HasHint("install: apt-get install python3.11"));
   process_.Answer("apt-cache", 0, "N: Unable to locate package\nPackage: python3.11\n");
   ASSERT_OK_AND_ASSIGN(const ToolSet noted, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, noted)), HasHint(HasSubstr("apt-get")));
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, noted, {})), HasHint(HasSubstr("apt-get")));
 }
 
 TEST_F(FindToolsTest, OffersNoPythonThatDebianLacks) {
@@ -291,7 +291,7 @@ TEST_F(FindToolsTest, OffersNoPythonThatDebianLacks) {
     SCOPED_TRACE(output);
     process_.Answer("apt-cache", code, output);
     ASSERT_OK_AND_ASSIGN(const ToolSet unknown, Find());
-    EXPECT_THAT(Result<void>(MissingToolsError(recipe_, unknown)),
+    EXPECT_THAT(Result<void>(MissingToolsError(recipe_, unknown, {})),
                 HasHint(::testing::Not(HasSubstr("apt-get"))));
   }
 }
@@ -320,7 +320,7 @@ TEST_F(FindToolsTest, KnowsBuildBackendsUnderBothSpellings) {
   recipe_.requirements.host = {Spec("setuptools_scm", ">=8"), Spec("poetry-core"),
                                Spec("flit-core", ">=3.9,<4")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools, {})),
               HasHint("install: /v/bin/python -m pip install 'flit-core>=3.9,<4' poetry-core"));
 }
 
@@ -346,7 +346,7 @@ TEST_F(FindToolsTest, NamesAVirtualEnvironmentWherePipMayNotInstall) {
   InstallPython("3.11.2", "{}", true);
   recipe_.requirements.host = {Spec("setuptools", ">=77")};
   ASSERT_OK_AND_ASSIGN(const ToolSet tools, Find());
-  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools)),
+  EXPECT_THAT(Result<void>(MissingToolsError(recipe_, tools, {})),
               HasHint("install: /v/bin/python -m venv ptpkg-python && ptpkg-python/bin/python -m pip install "
                       "'setuptools>=77' && export PTPKG_PYTHON=$PWD/ptpkg-python/bin/python"));
 }
