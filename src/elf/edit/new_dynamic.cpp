@@ -8,6 +8,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "elf/load/search_path.h"
 #include "elf/load/self_loading.h"
 
 namespace ptpkg::elf {
@@ -199,6 +200,20 @@ void EditEntries(const Edits& edits, NewDynamicState& state) {
   if (edits.add_debug_entry) AddDebugEntry(state);
 }
 
+/// ld.so expands tokens in NEEDED, and not in the version records, so it would not find the library of a
+/// record again, and abort.
+Result<void> CheckVersionNames(const NewDynamicState& state) {
+  for (const NewVersionNeed& need : state.needs) {
+    if (!need.wish || !UsesAnyToken(need.text)) continue;
+    return Error(ErrorCode::kInvalidInput,
+                 fmt::format("the file requires symbol versions of a library that would be needed as '{}', "
+                             "but ld.so expands no $ORIGIN in the names of version requirements",
+                             need.text))
+        .WithHint("keep the plain name, and add the directory to the search path");
+  }
+  return Ok();
+}
+
 /// DT_VERNEED follows the records: its address is set by the planner, its count and presence here.
 void CountNeeds(bool has_definitions, NewDynamicState& state) {
   if (!state.needs_changed_) return;
@@ -348,6 +363,7 @@ Result<NewDynamicState> ComputeNewDynamic(File& file, const Image& image, const 
   PTPKG_CHECK(ComputeSegments(edits, state));
   if (image.dynamic) {
     EditEntries(edits, state);
+    PTPKG_CHECK(CheckVersionNames(state));
     CountNeeds(image.dynamic->Find(kDtVerdef).has_value(), state);
     DropOptionalEntries(image.dynamic->capacity, state);
     PTPKG_TRY(state.kept, KeptStrings(file, image, state));

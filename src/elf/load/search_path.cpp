@@ -76,6 +76,10 @@ bool UsesToken(std::string_view text, std::string_view name) {
   return false;
 }
 
+bool UsesAnyToken(std::string_view text) {
+  return UsesToken(text, "ORIGIN") || UsesToken(text, "LIB") || UsesToken(text, "PLATFORM");
+}
+
 std::vector<std::string> SplitSearchPath(std::string_view text) {
   if (text.empty()) return {};
   return Split(text, ':');

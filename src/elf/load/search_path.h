@@ -33,6 +33,8 @@ struct TokenValues {
 std::string ExpandTokens(std::string_view text, const TokenValues& values);
 /// True if ExpandTokens would replace $`name` in `text`; `name`: "ORIGIN", "LIB", "PLATFORM".
 bool UsesToken(std::string_view text, std::string_view name);
+/// As UsesToken for one of these names.
+bool UsesAnyToken(std::string_view text);
 
 /// `entries` of the tree member `file`, valid at any place of installation. Entries below `build_prefix`
 /// become $ORIGIN-relative (the prefix is the tree's root), and $ORIGIN entries stay. Drops all others:

@@ -5,6 +5,10 @@
 // DT_GNU_HASH also that hash, past the Bloom filter. Entries of DT_GNU_HASH have the end of the chain in
 // place of the lowest bit of the hash. A table that leads outside of the symbols is damaged.
 //
+// A look-up with a version takes the definition of that version, hidden or not, or one of the base version. A
+// look-up without one takes the base version and the first of the file (index 2), or else the only one that
+// is not hidden.
+//
 // The first entry must have the hash of the symbol that the head names. Source: glibc, elf/dl-lookup.c
 // (do_lookup_x, check_match) and dl_new_hash.
 
@@ -177,25 +181,54 @@ class HashTableReader {
               ReadExact(file_, image_.strings.offset, image_.strings.size_bytes, "the string table"));
     const std::string_view texts = AsText(strings);
     std::uint64_t left = kMostNameBytes;
-    return ForEachDynamicSymbol(
-        file_, image_, SymbolVersions::kSkip, [&](const DynamicSymbol& symbol) -> Result<bool> {
-          if (symbol.number >= symbols_) return false;
-          if (bucket_of_[symbol.number] == kNoBucket) return true;
-          if (!IsDefinition(symbol.record)) return true;
-          if (symbol.record.name >= texts.size())
-            return Corrupt(
-                fmt::format("the name of symbol {} is outside of the string table", symbol.number));
-          if (!IsVisible(symbol.record)) return true;
-          const std::string_view rest = texts.substr(symbol.record.name);
-          const std::string_view name = rest.substr(0, rest.find('\0'));
-          if (name.size() > left) return Corrupt("the names of its symbols overlap too much");
-          left -= name.size();
-          PTPKG_TRY(const bool found, is_found(symbol.number, name));
-          if (!found) return true;
-          names_.keys.push_back(SymbolKey(name));
-          names_.is_offered[symbol.number] = true;
-          return true;
-        });
+    PTPKG_TRY(const VersionHashes versions, ReadVersionHashes(file_, image_));
+    const bool has_versions = image_.dynamic->Find(kDtVersym).has_value();
+    std::vector<std::string_view> defaults;  // names with a default version, which count only once
+    PTPKG_CHECK(
+        ForEachDynamicSymbol(file_, image_, has_versions ? SymbolVersions::kRead : SymbolVersions::kSkip,
+                             [&](const DynamicSymbol& symbol) -> Result<bool> {
+                               if (symbol.number >= symbols_) return false;
+                               if (bucket_of_[symbol.number] == kNoBucket) return true;
+                               if (!IsDefinition(symbol.record)) return true;
+                               if (symbol.record.name >= texts.size())
+                                 return Corrupt(fmt::format(
+                                     "the name of symbol {} is outside of the string table", symbol.number));
+                               if (!IsVisible(symbol.record)) return true;
+                               const std::string_view rest = texts.substr(symbol.record.name);
+                               const std::string_view name = rest.substr(0, rest.find('\0'));
+                               if (name.size() > left)
+                                 return Corrupt("the names of its symbols overlap too much");
+                               left -= name.size();
+                               PTPKG_TRY(const bool found, is_found(symbol.number, name));
+                               if (!found) return true;
+                               AddKeys(name, symbol.version, versions, defaults);
+                               names_.is_offered[symbol.number] = true;
+                               return true;
+                             }));
+    std::sort(defaults.begin(), defaults.end());
+    for (std::size_t i = 0; i < defaults.size(); ++i) {
+      const bool is_only = (i == 0 || defaults[i - 1] != defaults[i]) &&
+                           (i + 1 == defaults.size() || defaults[i + 1] != defaults[i]);
+      if (is_only) names_.keys.push_back(SymbolKey(defaults[i], kNoVersion));
+    }
+    return Ok();
+  }
+
+  /// `word`: of DT_VERSYM.
+  void AddKeys(std::string_view name, std::uint16_t word, const VersionHashes& versions,
+               std::vector<std::string_view>& defaults) {
+    constexpr std::uint16_t kFirstVersion = 2;
+    const auto index = static_cast<std::uint16_t>(word & kVersionIndexMask);
+    const bool is_hidden = index != word;
+    const auto known = versions.find(index);
+    const std::uint32_t version = known == versions.end() ? 0 : known->second;
+    if (version == 0 && !is_hidden) return names_.keys.push_back(SymbolKey(name, kAnyVersion));
+    if (version != 0) names_.keys.push_back(SymbolKey(name, version));
+    if (index <= kFirstVersion) {
+      names_.keys.push_back(SymbolKey(name, kNoVersion));
+    } else if (!is_hidden) {
+      defaults.push_back(name);
+    }
   }
 
   /// The first entry of the table is for the symbol that the head names.
@@ -291,7 +324,9 @@ Result<std::optional<SymbolRecord>> FindExportedSymbol(File& file, const Image& 
   return versioned.size() == 1 ? visible(versioned.front()) : std::nullopt;
 }
 
-std::uint32_t SymbolKey(std::string_view name) { return GnuHash(name); }
+std::uint64_t SymbolKey(std::string_view name, std::uint32_t version) {
+  return std::uint64_t{GnuHash(name)} << 32U | version;
+}
 
 bool IsCodeOrData(std::uint32_t type) {
   // STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_COMMON, STT_TLS, STT_GNU_IFUNC

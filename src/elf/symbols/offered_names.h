@@ -11,14 +11,19 @@
 
 namespace ptpkg::elf {
 
-/// The hash of a name in a GNU hash table.
-std::uint32_t SymbolKey(std::string_view name);
+/// Version of a definition that every look-up takes: the file has no versions, or it is the base version.
+inline constexpr std::uint32_t kAnyVersion = 0;
+/// Version that only a look-up without a version takes.
+inline constexpr std::uint32_t kNoVersion = 1;
+
+/// The GNU hash of a symbol's name, then `version`: one of these two, or the hash of a version's name.
+std::uint64_t SymbolKey(std::string_view name, std::uint32_t version);
 
 /// False for types that ld.so passes over: STT_SECTION, STT_FILE, unknown ones.
 bool IsCodeOrData(std::uint32_t type);
 
 struct ExportedNames {
-  std::vector<std::uint32_t> keys = {};  ///< SymbolKey of each name, sorted.
+  std::vector<std::uint64_t> keys = {};  ///< SymbolKey for each look-up that finds a symbol, sorted.
   std::vector<bool> is_offered = {};     ///< For each symbol: whether ld.so finds it under its name.
 };
 

@@ -27,6 +27,7 @@ constexpr std::uint32_t kX86Dtpmod = 16;
 constexpr std::uint32_t kX86Tpoff = 18;
 constexpr std::uint32_t kX86Tlsdesc = 36;
 constexpr std::uint32_t kX86Irelative = 37;
+constexpr std::uint32_t kAarch64Copy = 1024;
 constexpr std::uint32_t kAarch64Relative = 1027;
 constexpr std::array<std::uint32_t, 16> kX86Known = {0, 1, 2, 5, 6, 7, 8, 10, 16, 17, 18, 32, 33, 36, 37, 38};
 
@@ -174,13 +175,17 @@ class RelocationPass {
   void Take(const Relocation& record, SymbolLookup lookup) {
     const bool is_x86 = IsX8664(image_);
     if (use_.binds_now) lookup = SymbolLookup::kImmediate;
+    const bool is_aarch64 = image_.header.machine == kMachineAarch64;
     if (is_x86) CheckX86Type(image_, record, lookup == SymbolLookup::kLazy, faults_);
     if (is_x86) NoteTls(record, use_);
     if (record.type == 0) return;
     places_.Check(record.place, faults_);
-    const bool is_relative = (is_x86 && record.type == kX86Relative) ||
-                             (image_.header.machine == kMachineAarch64 && record.type == kAarch64Relative);
+    const bool is_relative =
+        (is_x86 && record.type == kX86Relative) || (is_aarch64 && record.type == kAarch64Relative);
     if (arrays_.Mark(record.place) && is_relative) arrays_.CheckTarget(record.place, record.addend, faults_);
+    const bool is_copy = (is_x86 && record.type == kX86Copy) || (is_aarch64 && record.type == kAarch64Copy);
+    // Only a program is passed over: in a library, COPY finds the symbol of the library.
+    if (is_copy && image_.FindSegment(kSegmentInterp) != nullptr) lookup = SymbolLookup::kElsewhere;
     if (record.symbol == 0) return;
     if (count_ && record.symbol >= *count_) {
       faults_.Add(Kind::kSymbol,

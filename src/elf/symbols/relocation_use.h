@@ -23,8 +23,13 @@ class RelocationFaults {
   std::vector<LoadFault> faults_;
 };
 
-/// The time at which ld.so looks a symbol up for a relocation.
-enum class SymbolLookup : std::uint8_t { kNone, kLazy, kImmediate };
+/// How ld.so looks a symbol up for its relocations.
+enum class SymbolLookup : std::uint8_t {
+  kNone,
+  kLazy,       ///< At the first call.
+  kImmediate,  ///< While it loads the file.
+  kElsewhere,  ///< At once, and not in the file itself: a COPY relocation.
+};
 
 struct RelocationUse {
   bool binds_now = false;                  ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.

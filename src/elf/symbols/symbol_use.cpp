@@ -39,7 +39,7 @@ class ImportedNames {
     if (const auto versym = image_.dynamic->Find(kDtVersym)) {
       PTPKG_TRY(versions_at, image_.OffsetOf(*versym, count * 2, "the table of symbol versions"));
     }
-    PTPKG_TRY(const std::vector<bool> known, KnownVersions());
+    PTPKG_TRY(const VersionHashes known, ReadVersionHashes(file_, image_));
     for (std::uint64_t first = 0; first < count; first += kSymbolsPerPiece) {
       const std::uint64_t size = std::min(kSymbolsPerPiece, count - first);
       const auto begin = lookups_.begin() + static_cast<std::ptrdiff_t>(first);
@@ -58,53 +58,43 @@ class ImportedNames {
         const std::uint16_t version =
             versions.empty() ? std::uint16_t{0}
                              : static_cast<std::uint16_t>(codec.U16(versions, i * 2) & kVersionIndexMask);
-        if (version > 1 && !known[version])
+        const auto declared = known.find(version);
+        if (version > 1 && declared == known.end())
           return Corrupt(
               fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
-        PTPKG_CHECK(Take(first + i, DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)), version,
-                         offered, use));
+        const std::uint32_t hash = declared == known.end() ? 0 : declared->second;
+        PTPKG_CHECK(Take(DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)),
+                         {.number = first + i, .version = version, .version_hash = hash}, offered, use));
       }
     }
     return Ok();
   }
 
  private:
-  /// Indexes that .gnu.version may hold.
-  Result<std::vector<bool>> KnownVersions() {
-    std::vector<bool> known(kVersionIndexMask + 1U);
-    PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file_, image_));
-    for (const VersionNeed& need : needs.records) {
-      for (const VersionNeed::Version& version : need.versions)
-        known[version.index & kVersionIndexMask] = true;
-    }
-    const auto at = image_.dynamic->Find(kDtVerdef);
-    const auto count = image_.dynamic->Find(kDtVerdefnum);
-    if (!at || !count) return known;
-    constexpr std::uint64_t kRecord = 20;
-    std::uint64_t address = *at;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(*count, kVersionIndexMask); ++i) {
-      PTPKG_TRY(const std::uint64_t offset, image_.OffsetOf(address, kRecord, "a version definition"));
-      PTPKG_TRY(const auto record, ReadExact(file_, offset, kRecord, "a version definition"));
-      known[image_.codec.U16(record, 4) & kVersionIndexMask] = true;
-      const std::uint32_t step = image_.codec.U32(record, 16);
-      if (step == 0) break;
-      address += step;
-    }
-    return known;
-  }
+  struct Reference {
+    std::uint64_t number = 0;  ///< Of the symbol.
+    std::uint16_t version = 0;
+    std::uint32_t version_hash = 0;
+  };
 
-  Result<void> Take(std::uint64_t number, const SymbolRecord& symbol, std::uint16_t version,
-                    const ExportedNames& offered, SymbolUse& use) {
+  Result<void> Take(const SymbolRecord& symbol, const Reference& reference, const ExportedNames& offered,
+                    SymbolUse& use) {
+    const std::uint64_t number = reference.number;
     const bool is_defined = symbol.section != 0;
+    const bool is_elsewhere = lookups_[number] == SymbolLookup::kElsewhere;
     if (symbol.binding == kBindLocal) return Ok();
     PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
     if (symbol.binding == kBindWeak || symbol.visibility != 0) return Ok();
-    if (is_defined && offered.is_offered[number]) return Ok();
-    if (!is_defined && std::find(passed_over_.begin(), passed_over_.end(), version) != passed_over_.end())
-      return Ok();
+    if (is_defined && !is_elsewhere && offered.is_offered[number]) return Ok();
+    const bool is_passed_over =
+        std::find(passed_over_.begin(), passed_over_.end(), reference.version) != passed_over_.end();
+    if ((!is_defined || is_elsewhere) && is_passed_over) return Ok();
     PTPKG_TRY(std::string name, ReadDynamicString(file_, image_, symbol.name, "the name of a symbol"));
-    use.asked.push_back(
-        {.name = std::move(name), .version = version, .lazy = lookups_[number] == SymbolLookup::kLazy});
+    use.asked.push_back({.name = std::move(name),
+                         .version = reference.version,
+                         .version_hash = reference.version_hash,
+                         .lazy = lookups_[number] == SymbolLookup::kLazy,
+                         .elsewhere = is_elsewhere});
     return Ok();
   }
 
@@ -172,6 +162,7 @@ Result<void> FillSymbols(File& file, const Image& image, std::span<const std::ui
   facts.symbol_count = count.value_or(0);
   PTPKG_TRY(const RelocationUse relocations, ReadRelocationUse(file, image, count, faults));
   use.binds_now = relocations.binds_now;
+  use.has_versions = image.dynamic->Find(kDtVersym).has_value();
   PTPKG_TRY(ExportedNames offered, ReadExportedNames(file, image, count.value_or(0)));
   PTPKG_CHECK(ImportedNames(file, image, relocations.lookups, passed_over).Read(offered, use));
   use.offered = std::move(offered.keys);
@@ -194,7 +185,16 @@ bool HasOtherTables(const Image& image) {
 }  // namespace
 
 bool SymbolUse::ExportsSymbol(std::string_view name) const {
-  return std::binary_search(offered.begin(), offered.end(), SymbolKey(name));
+  const auto first = std::lower_bound(offered.begin(), offered.end(), SymbolKey(name, 0));
+  return first != offered.end() && *first <= SymbolKey(name, ~0U);
+}
+
+bool SymbolUse::Answers(const ImportedSymbol& symbol) const {
+  const std::uint32_t version = symbol.version_hash == 0 ? kNoVersion : symbol.version_hash;
+  const auto has = [&](std::uint32_t one) {
+    return std::binary_search(offered.begin(), offered.end(), SymbolKey(symbol.name, one));
+  };
+  return has(kAnyVersion) || has(version);
 }
 
 Result<EntryPoints> FindEntryPoints(File& file, const Image& image, const std::set<std::string>& names,

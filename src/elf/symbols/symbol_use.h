@@ -15,25 +15,32 @@
 
 namespace ptpkg::elf {
 
-/// A symbol that a relocation refers to and that the file does not offer itself.
+/// A symbol that a relocation refers to and that the file does not offer itself, or that ld.so copies.
 struct ImportedSymbol {
   std::string name;
-  std::uint16_t version = 0;  ///< Index as in .gnu.version; 0 and 1: none.
-  bool lazy =
-      false;  ///< Looked up at the first call, unless the process or the file binds everything at once.
+  std::uint16_t version = 0;       ///< Index as in .gnu.version; 0 and 1: none.
+  std::uint32_t version_hash = 0;  ///< The hash of the version's name; 0: none.
+  /// Looked up at the first call, unless the process or the file binds everything at once.
+  bool lazy = false;
+  bool elsewhere = false;  ///< Not looked up in the file itself.
 
   bool operator==(const ImportedSymbol&) const = default;
 };
 
 struct SymbolUse {
-  std::vector<std::uint32_t> offered;  ///< SymbolKey of each name that ld.so finds in the file, sorted.
-  std::vector<ImportedSymbol> asked;   ///< Without weak ones, in the order of the symbol table.
-  bool binds_now = false;              ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
+  std::vector<std::uint64_t>
+      offered;                        ///< SymbolKey of each look-up that ld.so answers from the file, sorted.
+  bool has_versions = false;          ///< DT_VERSYM: its definitions have versions, if only the base version.
+  std::vector<ImportedSymbol> asked;  ///< Without weak ones, in the order of the symbol table.
+  bool binds_now = false;             ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
   /// Bytes of the file's own thread-local variables that have to lie in the static block (initial-exec
   /// access).
   std::uint64_t static_tls_bytes = 0;
 
+  /// In any version.
   [[nodiscard]] bool ExportsSymbol(std::string_view name) const;
+  /// In the version that `symbol` asks for.
+  [[nodiscard]] bool Answers(const ImportedSymbol& symbol) const;
 };
 
 struct RelocationFacts {
@@ -44,7 +51,7 @@ struct RelocationFacts {
 
 /// `passed_over`: indexes of versions whose symbols need not be named. REQUIRES: image.dynamic. Cost: the
 /// relocation tables, the hash table, the symbol table and the names in `asked`; nothing of MIPS, which has
-/// its own rules. Memory: 8 bytes for a symbol, beside the names. Errors: kIo.
+/// its own rules. Memory: up to 24 bytes for a symbol, beside the names. Errors: kIo.
 Result<RelocationFacts> ReadRelocationFacts(File& file, const Image& image,
                                             std::span<const std::uint16_t> passed_over);
 

@@ -6,9 +6,11 @@
 #include "elf/symbols/symbol_versions.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <map>
 
 #include "elf/edit/string_slots.h"
+#include "elf/read/corrupt.h"
 #include "elf/symbols/symbol_table.h"
 
 namespace ptpkg::elf {
@@ -61,6 +63,34 @@ Result<std::vector<std::string>> ReadDefinedVersions(File& file, const Image& im
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+Result<VersionHashes> ReadVersionHashes(File& file, const Image& image) {
+  constexpr std::uint64_t kRecord = 20;
+  constexpr std::uint16_t kBase = 1;  // VER_FLG_BASE
+  VersionHashes hashes;
+  PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file, image));
+  for (const VersionNeed& need : needs.records) {
+    for (const VersionNeed::Version& version : need.versions)
+      hashes[version.index & kVersionIndexMask] = version.hash;
+  }
+  const auto at = image.dynamic->Find(kDtVerdef);
+  const auto count = image.dynamic->Find(kDtVerdefnum);
+  if (!at || !count) return hashes;
+  std::uint64_t address = *at;
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(*count, kVersionIndexMask); ++i) {
+    PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(address, kRecord, "a version definition"));
+    PTPKG_TRY(const auto record, ReadExact(file, offset, kRecord, "a version definition"));
+    const Codec& codec = image.codec;
+    if (codec.U16(record, 0) != 1)
+      return Corrupt(fmt::format("a version definition has the format {}", codec.U16(record, 0)));
+    const bool is_base = (codec.U16(record, 2) & kBase) != 0;
+    hashes[codec.U16(record, 4) & kVersionIndexMask] = is_base ? 0 : codec.U32(record, 8);
+    const std::uint32_t step = codec.U32(record, 16);
+    if (step == 0) break;
+    address += step;
+  }
+  return hashes;
 }
 
 Result<std::vector<std::string>> FindUndefinedSymbols(File& file, const Image& image,

@@ -2,6 +2,7 @@
 // Reads required, defined and bound symbol versions. Layer: elf. Source: Linux Standard Base 5.0 "Symbol
 // Versioning".
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,13 @@ Result<std::vector<RequiredVersion>> ReadRequiredVersions(File& file, const Imag
 
 /// Names that .gnu.version_d defines, sorted; empty when the file versions nothing. Errors: kCorrupt, kIo.
 Result<std::vector<std::string>> ReadDefinedVersions(File& file, const Image& image);
+
+/// Index in .gnu.version → hash of the version's name, as ld.so compares it; 0 for the base version, which
+/// stands for the file itself.
+using VersionHashes = std::map<std::uint16_t, std::uint32_t>;
+
+/// The versions that the file requires and defines. Errors: kCorrupt, kIo.
+Result<VersionHashes> ReadVersionHashes(File& file, const Image& image);
 
 /// An undefined symbol and the version index that it is bound to.
 struct BoundSymbol {

@@ -28,13 +28,15 @@ namespace ptpkg::pipeline {
 namespace {
 
 /// Findings that a repair is responsible for, besides the tags.
-constexpr std::array<std::string_view, 17> kFindingsOfRepair = {"elf-damaged",
+constexpr std::array<std::string_view, 19> kFindingsOfRepair = {"elf-damaged",
                                                                 "elf-dlopen-renamed",
+                                                                "elf-filter",
                                                                 "elf-search-path-absolute",
                                                                 "elf-search-path-empty",
                                                                 "elf-search-path-pad",
                                                                 "elf-search-path-relative",
                                                                 "elf-search-path-stubs",
+                                                                "elf-undefined-symbol",
                                                                 "elf-unreachable-needed",
                                                                 "elf-unresolved-needed",
                                                                 "elf-version-missing",

@@ -58,6 +58,14 @@ class NeededChecks {
           "remove that file, or put the library's directory before it in the search path");
       return;
     }
+    if (outcome.missing && FromSystem(name) && SearchesOwnPathOnly(member)) {
+      findings.Add("elf-unresolved-needed", Severity::kError,
+                   fmt::format("needs '{}' of the system, but has the flag DF_1_NODEFLIB, so ld.so searches "
+                               "only the file's own search path",
+                               name),
+                   "link without -z nodefaultlib");
+      return;
+    }
     // After the refusal: with a broken file in the way, a driver or a dependency that has the library doesn't
     // help.
     if (IsFound(outcome) || FromElsewhere(name)) return;
@@ -95,6 +103,16 @@ class NeededChecks {
 
   static bool FromSystem(const std::string& name) {
     return MatchesAnyGlob(SystemLibraries(), name) || MatchesAnyGlob(DriverLibraries(), name);
+  }
+
+  /// A library with the flag gets what its process has loaded already. An absolute entry of the search path
+  /// can lead to the system.
+  static bool SearchesOwnPathOnly(const ElfMember& member) {
+    const auto& path = member.facts.Effective();
+    const std::vector<std::string> entries = path ? Split(path->text, ':') : std::vector<std::string>();
+    return IsProgram(member) && (member.facts.flags_1 & elf::kFlag1NoDefaultLibraries) != 0 &&
+           std::all_of(entries.begin(), entries.end(),
+                       [](const std::string& entry) { return elf::AfterOrigin(entry).has_value(); });
   }
 
   [[nodiscard]] bool FromElsewhere(const std::string& name) const {

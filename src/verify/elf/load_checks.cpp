@@ -63,6 +63,14 @@ void CheckFilters(const ElfTree& tree, std::size_t index, const ResolvedLibrarie
   }
 }
 
+/// The loader that programs of glibc have on the processor of `member`; "" where several are in use.
+std::string_view OnlyLoaderFor(const ElfMember& member) {
+  const bool is_64 = member.elf_class == elf::ElfClass::k64;
+  if (member.machine == elf::kMachineX8664 && is_64) return "/lib64/ld-linux-x86-64.so.2";
+  if (member.machine == elf::kMachineAarch64 && is_64) return "/lib/ld-linux-aarch64.so.1";
+  return member.machine == elf::kMachine386 ? "/lib/ld-linux.so.2" : "";
+}
+
 /// Checks the path of each C library's loader, which is the same on every distribution.
 void CheckInterpreter(const ElfMember& member, FileFindings findings) {
   constexpr std::array<std::string_view, 12> kLoaders = {"/lib64/ld-linux-x86-64.so.2",
@@ -79,7 +87,15 @@ void CheckInterpreter(const ElfMember& member, FileFindings findings) {
                                                          "/lib64/ld-linux-loongarch64.so.1"};
   const std::string interpreter = member.facts.interpreter.value_or("");
   if (!member.facts.interpreter || !IsProgram(member)) return;
-  if (std::find(kLoaders.begin(), kLoaders.end(), interpreter) != kLoaders.end()) return;
+  if (std::find(kLoaders.begin(), kLoaders.end(), interpreter) != kLoaders.end()) {
+    const std::string_view only = OnlyLoaderFor(member);
+    if (only.empty() || only == interpreter) return;
+    findings.Add(
+        "elf-interpreter", Severity::kError,
+        fmt::format("uses the program interpreter '{}', which is for another processor", interpreter),
+        fmt::format("set its own: patchelf --set-interpreter {}", only));
+    return;
+  }
   if (GlobMatch("/lib/ld-musl-*.so.1", interpreter) || interpreter.starts_with("/system/bin/linker")) return;
   findings.Add("elf-interpreter", Severity::kError,
                fmt::format("uses the program interpreter '{}', which other machines don't have", interpreter),

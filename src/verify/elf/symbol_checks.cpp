@@ -2,7 +2,9 @@
 // members and the libraries that they load. A symbol counts as undefined only if no process with the file
 // offers it. So the search widens step by step: the file and its libraries, the programs of the tree (a
 // plugin finds the symbols of its program), then everything that each loader of the file brings. One loader
-// with a library of unknown content ("opaque") ends the search without a finding. The severity follows the
+// with a library of unknown content ("opaque") ends the search without a finding. Two more faults are looked
+// for in the libraries that a file finds: one for better processors that lacks a symbol of the usual one, and
+// one without a table of versions, at which a look-up of a version ends. The severity follows the
 // binding: Python and DT_BIND_NOW bind at once, so the load fails. A lazy function fails only at its first
 // call. All closures together can need time that grows with the square of the members. kMaxSymbolSteps bounds
 // it, and the checks then stop without a finding.
@@ -47,35 +49,41 @@ bool IsKnownElsewhere(const std::string& name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+/// "own@V1", or "own" if `symbol` asks for no version.
+std::string NameWithVersion(const ElfMember& member, const elf::ImportedSymbol& symbol) {
+  for (const elf::RequiredVersion& required : member.required_versions) {
+    if (symbol.version_hash != 0 && required.index == symbol.version)
+      return symbol.name + "@" + required.version;
+  }
+  return symbol.name;
+}
+
 /// Which member loads which, over all processes.
 class Graph {
  public:
   Graph(const ElfTree& tree, const ResolvedLibraries& loads)
-      : edges_(tree.members.size()), opaque_(tree.members.size()) {
+      : edges_(tree.members.size()), loaders_(tree.members.size()), opaque_(tree.members.size()) {
     for (std::size_t i = 0; i < tree.members.size(); ++i) {
       const ElfMember& member = tree.members[i];
       for (const std::string& name : member.facts.needed) AddNeed(tree, loads, i, name);
       for (const ElfFilter& filter : member.filters) AddNeed(tree, loads, i, filter.name);
     }
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+      for (const std::size_t to : edges_[i]) loaders_[to].push_back(i);
+    }
   }
 
-  [[nodiscard]] const std::vector<std::size_t>& From(std::size_t member) const { return edges_[member]; }
   /// True if the member needs a library whose symbols are not known.
   [[nodiscard]] bool IsOpaque(std::size_t member) const { return opaque_[member]; }
+  [[nodiscard]] bool HasLoaders(std::size_t member) const { return !loaders_[member].empty(); }
 
   /// `start` and all that it loads, in breadth-first order.
-  [[nodiscard]] std::vector<std::size_t> Closure(std::size_t start) const {
-    std::vector<bool> seen(edges_.size());
-    std::vector<std::size_t> order = {start};
-    seen[start] = true;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const std::size_t next : edges_[order[i]]) {
-        if (!seen[next]) order.push_back(next);
-        seen[next] = true;
-      }
-    }
-    return order;
-  }
+  std::vector<std::size_t> Closure(std::size_t start) { return Reached(start, edges_); }
+  /// The members with which processes that load `start` begin: all that lead to it.
+  std::vector<std::size_t> Loaders(std::size_t start) { return Reached(start, loaders_); }
+
+  void AddSteps(std::size_t steps) { steps_ += steps; }
+  [[nodiscard]] bool IsExhausted() const { return steps_ > kMaxSymbolSteps; }
 
  private:
   void AddNeed(const ElfTree& tree, const ResolvedLibraries& loads, std::size_t from,
@@ -96,8 +104,24 @@ class Graph {
     if (outcome.missing && !outcome.found.empty()) opaque_[from] = true;
   }
 
+  std::vector<std::size_t> Reached(std::size_t start, const std::vector<std::vector<std::size_t>>& edges) {
+    std::vector<bool> seen(edges.size());
+    std::vector<std::size_t> order = {start};
+    seen[start] = true;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const std::size_t next : edges[order[i]]) {
+        if (!seen[next]) order.push_back(next);
+        seen[next] = true;
+      }
+    }
+    steps_ += order.size();
+    return order;
+  }
+
   std::vector<std::vector<std::size_t>> edges_;
+  std::vector<std::vector<std::size_t>> loaders_;
   std::vector<bool> opaque_;
+  std::uint64_t steps_ = 0;
 };
 
 class SymbolChecks {
@@ -106,15 +130,16 @@ class SymbolChecks {
       : context_(context), tree_(context.tree), graph_(context.tree, context.loads), findings_(findings) {
     has_python_ = std::any_of(tree_.files.begin(), tree_.files.end(),
                               [](const RelPath& path) { return path.Name().ends_with(".py"); });
-    loaders_.resize(tree_.members.size());
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
       if (IsProgram(tree_.members[i])) programs_.push_back(i);
-      for (const std::size_t to : graph_.From(i)) loaders_[to].push_back(i);
     }
   }
 
   void Run() {
-    for (std::size_t i = 0; i < tree_.members.size(); ++i) CheckUndefined(i);
+    for (std::size_t i = 0; i < tree_.members.size(); ++i) {
+      CheckUndefined(i);
+      CheckNeeds(i);
+    }
     CheckStaticTls();
   }
 
@@ -128,35 +153,12 @@ class SymbolChecks {
     }
     if (left.empty()) return left;
     // Breadth first, like ld.so. Here the order only saves time: most symbols are in a direct need.
-    for (const std::size_t other : ClosureOf(index)) {
-      std::erase_if(left, [&](const elf::ImportedSymbol* symbol) {
-        return tree_.members[other].symbols.ExportsSymbol(symbol->name);
-      });
-      steps_ += left.size() + 1;
+    for (const std::size_t other : graph_.Closure(index)) {
+      std::erase_if(left, [&](const elf::ImportedSymbol* symbol) { return Answers(other, index, *symbol); });
+      graph_.AddSteps(left.size() + 1);
       if (left.empty()) break;
     }
     return left;
-  }
-
-  std::vector<std::size_t> ClosureOf(std::size_t index) {
-    std::vector<std::size_t> closure = graph_.Closure(index);
-    steps_ += closure.size();
-    return closure;
-  }
-
-  /// The members with which processes that load `index` begin: all that lead to it.
-  std::vector<std::size_t> LoadersOf(std::size_t index) {
-    std::vector<bool> seen(tree_.members.size());
-    std::vector<std::size_t> order = {index};
-    seen[index] = true;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const std::size_t next : loaders_[order[i]]) {
-        if (!seen[next]) order.push_back(next);
-        seen[next] = true;
-      }
-    }
-    steps_ += order.size();
-    return order;
   }
 
   /// A file without libc's versions was linked against something else, or is for musl.
@@ -171,30 +173,35 @@ class SymbolChecks {
 
   void CheckUndefined(std::size_t index) {
     const ElfMember& member = tree_.members[index];
-    if (member.symbols.asked.empty() || steps_ > kMaxSymbolSteps || !HasLibcVersions(member)) return;
+    if (member.symbols.asked.empty() || graph_.IsExhausted() || !HasLibcVersions(member)) return;
     std::vector<const elf::ImportedSymbol*> left = UnresolvedSymbols(index);
     // A plugin finds what the program that opens it exports.
-    std::erase_if(left, [&](const elf::ImportedSymbol* symbol) { return IsOfAProgram(symbol->name); });
+    std::erase_if(left, [&](const elf::ImportedSymbol* symbol) { return IsOfAProgram(index, *symbol); });
     if (left.empty()) return;
     bool is_imported = false;
-    for (const std::size_t loader : LoadersOf(index)) {
+    for (const std::size_t loader : graph_.Loaders(index)) {
       is_imported = is_imported || ExportsModule(tree_.members[loader]);
-      for (const std::size_t other : ClosureOf(loader)) {
+      for (const std::size_t other : graph_.Closure(loader)) {
         // A library of unknown content could define any symbol, so nothing is certain any more.
-        if (graph_.IsOpaque(other) || steps_ > kMaxSymbolSteps) return;
-        std::erase_if(left, [&](const elf::ImportedSymbol* symbol) {
-          return tree_.members[other].symbols.ExportsSymbol(symbol->name);
-        });
+        if (graph_.IsOpaque(other) || graph_.IsExhausted()) return;
+        std::erase_if(left,
+                      [&](const elf::ImportedSymbol* symbol) { return Answers(other, index, *symbol); });
       }
       if (left.empty()) return;
     }
     Report(index, left, is_imported);
   }
 
-  [[nodiscard]] bool IsOfAProgram(const std::string& name) const {
-    return std::any_of(programs_.begin(), programs_.end(), [&](std::size_t program) {
-      return tree_.members[program].symbols.ExportsSymbol(name);
-    });
+  /// True if `member` answers the look-up of `symbol` for `user`.
+  [[nodiscard]] bool Answers(std::size_t member, std::size_t user, const elf::ImportedSymbol& symbol) const {
+    return (member != user || !symbol.elsewhere) && tree_.members[member].symbols.Answers(symbol);
+  }
+
+  /// False for the symbols of programs: no process has two.
+  [[nodiscard]] bool IsOfAProgram(std::size_t user, const elf::ImportedSymbol& symbol) const {
+    if (IsProgram(tree_.members[user])) return false;
+    return std::any_of(programs_.begin(), programs_.end(),
+                       [&](std::size_t program) { return Answers(program, user, symbol); });
   }
 
   /// `is_imported`: a Python module is or loads the file; Python binds everything at once.
@@ -206,14 +213,15 @@ class SymbolChecks {
         is_imported || member.symbols.binds_now ||
         std::any_of(left.begin(), left.end(), [](const auto* symbol) { return !symbol->lazy; });
     // Libraries that Python code loads first for all are not visible here.
-    const bool may_be_loaded =
-        has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
-          return std::any_of(tree_.members.begin(), tree_.members.end(), [&](const ElfMember& other) {
-            return other.symbols.ExportsSymbol(symbol->name);
-          });
-        });
+    const bool may_be_loaded = has_python_ && std::all_of(left.begin(), left.end(), [&](const auto* symbol) {
+                                 for (std::size_t other = 0; other < tree_.members.size(); ++other) {
+                                   if (Answers(other, index, *symbol)) return true;
+                                 }
+                                 return false;
+                               });
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i) names.push_back(left[i]->name);
+    for (std::size_t i = 0; i < std::min(left.size(), kNamed); ++i)
+      names.push_back(NameWithVersion(member, *left[i]));
     const std::string more = left.size() > kNamed ? fmt::format(" and {} more", left.size() - kNamed) : "";
     FileFindings(findings_, member)
         .Add("elf-undefined-symbol", at_once && !may_be_loaded ? Severity::kError : Severity::kWarning,
@@ -222,24 +230,101 @@ class SymbolChecks {
              "link the file with the library that defines them (find them at link time with -Wl,-z,defs)");
   }
 
+  /// Two faults of a library that a file needs and finds.
+  void CheckNeeds(std::size_t index) {
+    const ElfMember& member = tree_.members[index];
+    if (member.symbols.asked.empty()) return;
+    for (const std::string& name :
+         std::set<std::string>(member.facts.needed.begin(), member.facts.needed.end())) {
+      std::vector<std::size_t> libraries;
+      for (const std::string& path : context_.loads.Of(index, name).found) {
+        if (const auto library = tree_.FindMember(path)) libraries.push_back(*library);
+      }
+      for (const std::size_t library : libraries) {
+        if (graph_.IsExhausted()) return;
+        CheckVariant(index, library, libraries);
+        CheckVersionTable(index, library, name);
+      }
+    }
+  }
+
+  /// A library for better processors defines what the file uses of the library that others get.
+  void CheckVariant(std::size_t index, std::size_t variant, const std::vector<std::size_t>& libraries) {
+    const ElfMember& member = tree_.members[index];
+    const std::string& path = tree_.members[variant].path.str();
+    if (libraries.size() < 2 || path.find("glibc-hwcaps/") == std::string::npos) return;
+    for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
+      const auto answers = [&](std::size_t one) { return Answers(one, index, symbol); };
+      if (answers(variant) || std::none_of(libraries.begin(), libraries.end(), answers) ||
+          MayBeElsewhere(index, symbol, libraries))
+        continue;
+      FileFindings(findings_, member)
+          .Add("elf-undefined-symbol", SeverityOf(member, symbol),
+               fmt::format("uses '{}', which '{}' does not define, the library for better processors",
+                           NameWithVersion(member, symbol), path),
+               "build the library for all processors from the same sources");
+      return;
+    }
+  }
+
+  /// check_match asserts that the version which a look-up asks for is not one of a library without DT_VERSYM.
+  void CheckVersionTable(std::size_t index, std::size_t library, const std::string& name) {
+    const ElfMember& member = tree_.members[index];
+    if (tree_.members[library].symbols.has_versions) return;
+    for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
+      const auto& versions = member.required_versions;
+      const bool is_required = std::any_of(versions.begin(), versions.end(), [&](const auto& one) {
+        return one.library == name && one.index == symbol.version;
+      });
+      if (!is_required || !Answers(library, index, symbol) || MayBeElsewhere(index, symbol, {library}))
+        continue;
+      FileFindings(findings_, member)
+          .Add("elf-version-missing", SeverityOf(member, symbol),
+               fmt::format("uses '{}' of '{}', which has no table of symbol versions, so ld.so aborts",
+                           NameWithVersion(member, symbol), tree_.members[library].path.str()),
+               "pack the library that the file was linked with");
+      return;
+    }
+  }
+
+  /// True if a library that is none of `libraries` may answer the look-up of `symbol` for `index`.
+  bool MayBeElsewhere(std::size_t index, const elf::ImportedSymbol& symbol,
+                      const std::vector<std::size_t>& libraries) {
+    if (IsKnownElsewhere(symbol.name) || IsOfAProgram(index, symbol)) return true;
+    for (const std::size_t loader : graph_.Loaders(index)) {
+      for (const std::size_t other : graph_.Closure(loader)) {
+        if (graph_.IsOpaque(other) || graph_.IsExhausted()) return true;
+        const bool is_one = std::find(libraries.begin(), libraries.end(), other) != libraries.end();
+        if (!is_one && Answers(other, index, symbol)) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Of a fault that ends the look-up of `symbol` for `member`.
+  static Severity SeverityOf(const ElfMember& member, const elf::ImportedSymbol& symbol) {
+    const bool at_once = member.symbols.binds_now || !symbol.lazy || ExportsModule(member);
+    return at_once ? Severity::kError : Severity::kWarning;
+  }
+
   /// True if ld.so loads the library when a process starts, and makes the block as large as needed: a program
   /// of the tree needs it, or it replaces malloc, for which LD_PRELOAD is the way.
   bool IsLoadedAtStart(std::size_t index) {
     if (tree_.members[index].symbols.ExportsSymbol("malloc")) return true;
-    const std::vector<std::size_t> loaders = LoadersOf(index);
+    const std::vector<std::size_t> loaders = graph_.Loaders(index);
     return std::any_of(loaders.begin(), loaders.end(),
                        [&](std::size_t loader) { return IsProgram(tree_.members[loader]); });
   }
 
   void CheckStaticTls() {
-    for (std::size_t i = 0; i < tree_.members.size() && steps_ <= kMaxSymbolSteps; ++i) {
+    for (std::size_t i = 0; i < tree_.members.size() && !graph_.IsExhausted(); ++i) {
       const ElfMember& member = tree_.members[i];
       // A file that others load is part of their sums. It is looked at alone only if it adds something
       // itself.
-      if (IsProgram(member) || (!loaders_[i].empty() && member.symbols.static_tls_bytes == 0)) continue;
+      if (IsProgram(member) || (graph_.HasLoaders(i) && member.symbols.static_tls_bytes == 0)) continue;
       if (!any_static_tls_) return;
       std::uint64_t sum = 0;
-      for (const std::size_t other : ClosureOf(i)) sum += tree_.members[other].symbols.static_tls_bytes;
+      for (const std::size_t other : graph_.Closure(i)) sum += tree_.members[other].symbols.static_tls_bytes;
       // dlopen has only the surplus, because the static block is laid out before the program starts
       // (elf/dl-tls.c).
       if (sum <= kStaticTlsSurplus) continue;
@@ -254,15 +339,13 @@ class SymbolChecks {
 
   const SymbolContext& context_;
   const ElfTree& tree_;
-  const Graph graph_;
+  Graph graph_;
   std::vector<Finding>& findings_;
-  std::vector<std::vector<std::size_t>> loaders_;
   std::vector<std::size_t> programs_;
   bool has_python_ = false;
   const bool any_static_tls_ =
       std::any_of(tree_.members.begin(), tree_.members.end(),
                   [](const ElfMember& member) { return member.symbols.static_tls_bytes != 0; });
-  std::uint64_t steps_ = 0;
 };
 
 }  // namespace

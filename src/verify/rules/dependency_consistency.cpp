@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "elf/load/search_path.h"
 #include "support/text/globs.h"
 #include "support/text/text.h"
 #include "verify/elf/elf_tables.h"
@@ -22,7 +23,14 @@ void CheckVersionFiles(const ElfMember& member, FileFindings findings) {
   for (const std::string& name : member.facts.version_files) {
     // glibc asserts that the library of each requirement is loaded (elf/dl-version.c,
     // _dl_check_map_versions). Nothing guarantees that for a library outside NEEDED.
-    if (std::find(needed.begin(), needed.end(), name) != needed.end()) continue;
+    if (std::find(needed.begin(), needed.end(), name) != needed.end()) {
+      if (!elf::UsesAnyToken(name)) continue;
+      findings.Add(
+          "elf-version-requirement", Severity::kError,
+          fmt::format("requires symbol versions of '{}', where ld.so expands no tokens, so it aborts", name),
+          "link with the plain name of the library, and put its directory into the search path");
+      continue;
+    }
     findings.Add("elf-version-requirement", Severity::kError,
                  fmt::format("requires symbol versions of '{}', which it does not list as needed", name),
                  "rename the library in both places: ld.so aborts on this file");
@@ -53,7 +61,8 @@ void CheckVersions(const ElfMember& member, const std::string& name, const ElfMe
       missing.push_back(required.version);
   }
   if (missing.empty()) return;
-  // Against a library without any versions ld.so only prints a warning.
+  // Against a library without any versions ld.so only prints a warning. CheckSymbols finds those against
+  // which it ends.
   const bool fatal = !library.defined_versions.empty();
   findings.Add("elf-version-missing", fatal ? Severity::kError : Severity::kWarning,
                fmt::format("requires '{}' of '{}', which the library at '{}' does not define",

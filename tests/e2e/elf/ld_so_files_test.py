@@ -5,10 +5,8 @@ A child process opens each file with dlopen, which is the judge. PTPKG_LD_SO_FIL
 """
 
 import collections
-import itertools
 import json
 import os
-import pathlib
 import random
 import shutil
 import struct
@@ -17,7 +15,8 @@ import sys
 import unittest
 
 import harness
-import ld_so
+import ld_so_case
+from ld_so_case import dynamic, file_offset, find, segments
 
 SAMPLE = 400
 # These are in every sample, since each once passed.
@@ -35,55 +34,6 @@ REASONS = {
     "elf-version-requirement": "ld.so finds the library loaded already",
     "elf-search-path-relative": "the search path is not asked for",
 }
-
-JUDGE = r"""
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-/* judge < paths: a line each: "ok", or why the child has not loaded and closed the library. */
-int main(void) {
-  char line[4096];
-  struct rlimit none = {0, 0};
-  setrlimit(RLIMIT_CORE, &none);
-  while (fgets(line, sizeof line, stdin)) {
-    line[strcspn(line, "\n")] = 0;
-    int ends[2];
-    if (pipe(ends)) return 2;
-    pid_t child = fork();
-    if (child == 0) {
-      dup2(ends[1], 1);
-      dup2(ends[1], 2);
-      alarm(3);
-      void* library = dlopen(line, RTLD_LAZY);
-      if (!library) {
-        printf("refused: %s", dlerror());
-        fflush(stdout);
-        _exit(1);
-      }
-      dlclose(library);
-      exit(0);
-    }
-    close(ends[1]);
-    char said[600];
-    size_t got = 0;
-    ssize_t more;
-    while (got < sizeof said - 1 && (more = read(ends[0], said + got, sizeof said - 1 - got)) > 0) got += more;
-    said[got] = 0;
-    close(ends[0]);
-    for (char* at = said; *at; at++) if (*at == '\n') *at = ' ';
-    int status;
-    waitpid(child, &status, 0);
-    if (WIFSIGNALED(status)) printf("died of signal %d: %s\n", WTERMSIG(status), said);
-    else if (WEXITSTATUS(status)) printf("exit %d: %s\n", WEXITSTATUS(status), said);
-    else printf("ok\n");
-    fflush(stdout);
-  }
-}
-"""
 
 SOURCE = r"""
 #include <stdio.h>
@@ -123,45 +73,6 @@ SEGMENT_FIELDS = ("type", "flags", "offset", "vaddr", "paddr", "filesz", "memsz"
 # the place can have, read-only memory that reaches further, and another processor, for which the file may be.
 CODE, RELRO = (12, 13), 0x6474e552
 VALUES = (0, 1, 3, 23, 1 << 32, (1 << 63) + 8)
-
-
-def segments(image: bytes) -> list[int]:
-    offset, count = struct.unpack_from("<Q", image, 32)[0], struct.unpack_from("<H", image, 56)[0]
-    return [offset + 56 * i for i in range(count)]
-
-
-def dynamic(image: bytes) -> list[int]:
-    at = next(at for at in segments(image) if struct.unpack_from("<I", image, at)[0] == 2)
-    offset, size = struct.unpack_from("<Q", image, at + 8)[0], struct.unpack_from("<Q", image, at + 32)[0]
-    entries = []
-    for entry in range(offset, offset + size, 16):
-        entries.append(entry)
-        if struct.unpack_from("<Q", image, entry)[0] == 0:
-            break
-    return entries
-
-
-def find(image: bytes, tag: int) -> int | None:
-    return next((struct.unpack_from("<Q", image, at + 8)[0] for at in dynamic(image)
-                 if struct.unpack_from("<Q", image, at)[0] == tag), None)
-
-
-def file_offset(image: bytes, address: int) -> int:
-    for at in segments(image):
-        kind, _, offset, vaddr, _, size = struct.unpack_from("<IIQQQQ", image, at)
-        if kind == 1 and vaddr <= address < vaddr + size:
-            return offset + address - vaddr
-    raise AssertionError(hex(address))
-
-
-def symbol(image: bytes, accept) -> int:
-    """The record of the first symbol whose number and name are accepted."""
-    symbols, strings = file_offset(image, find(image, 6)), file_offset(image, find(image, 5))
-    for at in range(symbols + 24, strings, 24):
-        name = strings + struct.unpack_from("<I", image, at)[0]
-        if accept((at - symbols) // 24, image[name:image.index(b"\0", name)]):
-            return at
-    raise AssertionError("no such symbol")
 
 
 def mutations(image: bytes) -> list[tuple[str, int, bytes]]:
@@ -244,33 +155,14 @@ def mutations(image: bytes) -> list[tuple[str, int, bytes]]:
 
 
 @unittest.skipUnless(shutil.which("gcc"), "gcc is missing")
-class LdSoFiles(harness.Case):
+class LdSoFiles(ld_so_case.LdSoCase):
     def setUp(self) -> None:
         super().setUp()
-        if not ld_so.available():
-            self.skipTest("ld.so of x86-64 is missing")
-        (self.scratch / "judge.c").write_text(JUDGE)
         (self.scratch / "source.c").write_text(SOURCE)
-        self.gcc("-O1", "judge.c", "-o", "judge", "-ldl")
-
-    def gcc(self, *arguments: str) -> None:
-        subprocess.run(["gcc", *arguments], cwd=self.scratch, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def build(self, name: str, options: list[str]) -> bytes:
         self.gcc("-shared", "-fPIC", "-O1", "source.c", "-o", f"{name}.so", *options)
         return (self.scratch / f"{name}.so").read_bytes()
-
-    def judge(self, files: list[pathlib.Path]) -> list[str]:
-        # As bytes: names in the answers hold any of them, and text would take '\r' for the end of a line.
-        done = subprocess.run([self.scratch / "judge"], input="".join(f"{file}\n" for file in files).encode(), check=True,
-                              stdout=subprocess.PIPE)
-        return done.stdout.decode(errors="replace").removesuffix("\n").split("\n")
-
-    def check(self, roots: list[pathlib.Path]) -> list[dict]:
-        done = subprocess.run([harness.Settings.ptpkg, "check", "--json", "--quiet", "--profile", "tree", *roots], text=True,
-                              env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        return json.loads(done.stdout)
 
     def test_one_field_changed(self):
         cases = []
@@ -307,39 +199,6 @@ class LdSoFiles(harness.Case):
         if wanted >= len(others):
             self.assertEqual(set(REASONS) - set(tally), set(), "no file needs these reasons")
         self.assertGreater(tally["both refuse"], len(cases) / 3)
-
-    def tree(self, name: str, files: dict[str, tuple[str, list[str]] | str]) -> pathlib.Path:
-        """Path → source and options of a library, or the text of a file."""
-        root = self.scratch / name
-        for path, content in files.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(content, str):
-                (root / path).write_text(content)
-                continue
-            (self.scratch / "one.c").write_text(content[0])
-            self.gcc("-shared", "-fPIC", "one.c", "-o", str(root / path), *[option.format(root=root) for option in content[1]])
-        return root
-
-    def test_static_tls_of_a_process_from_the_start(self):
-        large = "__thread char room[4000000] __attribute__((tls_model(\"initial-exec\"))); char *f(void) { return room; }"
-        cases = {"dlopen": (large, None, "error"), "allocator": (large + "void *malloc(unsigned long n) { return 0; }", None, "warning"),
-                 "program": (large, "char *f(void); int main(void) { return !f(); }", "warning")}
-        for name, (library, program, severity) in cases.items():
-            with self.subTest(name):
-                root = self.tree(f"tls-{name}", {"libx.so": (library, ["-Wl,-soname,libx.so"])})
-                if program:
-                    (self.scratch / "main.c").write_text(program)
-                    self.gcc("main.c", "-o", str(root / "run"), f"-L{root}", "-l:libx.so", "-Wl,-rpath,$ORIGIN")
-                    subprocess.run([root / "run"], check=True)
-                found = {finding["id"]: finding["severity"] for finding in self.check([root])[0]["findings"]}
-                self.assertEqual(found["elf-static-tls"], severity)
-
-    def errors(self, root: pathlib.Path) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for finding in self.check([root])[0]["findings"]:
-            if finding["severity"] != "info":
-                found.setdefault(finding["id"], set()).add(finding["file"])
-        return found
 
     def test_what_no_field_alone_says(self):
         lib, ask = ("int nobody(void) { return 1; }", []), "int nobody(void); int f(void) { return nobody(); }"
@@ -428,87 +287,30 @@ class LdSoFiles(harness.Case):
             for finding in self.check([root])[0]["findings"]:
                 self.assertNotIn("ld.so cannot load", finding["message"], hex(place))
 
-    def severities(self, root: pathlib.Path) -> dict[str, str]:
-        return {finding["id"]: finding["severity"] for finding in self.check([root])[0]["findings"]}
+    @unittest.skipUnless(shutil.which("mold"), "mold is missing")
+    def test_notes_of_two_alignments_in_one_segment(self):
+        (self.scratch / "main.c").write_text("int main(void) { return 0; }")
+        root = self.tree("notes", {"readme.txt": ""})
+        self.gcc("main.c", "-no-pie", "-fuse-ld=mold", "-o", str(root / "run"))
+        subprocess.run([root / "run"], check=True)
+        self.assertEqual(self.errors(root), {})
 
-    def test_a_plugin_takes_symbols_from_the_program_of_its_tree(self):
-        plugin = {"plugin.so": ("int offered(void); int f(void) { return offered(); }", ["-Wl,-z,now"])}
-        alone = self.tree("alone", plugin)
-        self.assertEqual(self.severities(alone).get("elf-undefined-symbol"), "error")
-        together = self.tree("together", plugin)
-        (self.scratch / "main.c").write_text(
-            "#include <dlfcn.h>\nint offered(void) { return 7; }\n"
-            "int main(int n, char **words) { int (*f)(void) = dlsym(dlopen(words[1], RTLD_NOW), \"f\"); return f() - 7; }\n")
-        self.gcc("main.c", "-o", str(together / "run"), "-rdynamic")
-        subprocess.run([together / "run", together / "plugin.so"], check=True)
-        self.assertNotIn("elf-undefined-symbol", self.severities(together))
+    def test_the_interpreter_of_another_processor(self):
+        (self.scratch / "main.c").write_text("int main(void) { return 0; }")
+        for interpreter, is_sound in (("/lib64/ld-linux-x86-64.so.2", True), ("/lib/ld-linux.so.2", False), ("/lib/ld-linux-aarch64.so.1", False)):
+            with self.subTest(interpreter=interpreter):
+                root = self.tree(f"interpreter-{interpreter.replace('/', '-')}", {"readme.txt": ""})
+                self.gcc("main.c", f"-Wl,--dynamic-linker,{interpreter}", "-o", str(root / "run"))
+                self.assertEqual(self.severities(root).get("elf-interpreter"), None if is_sound else "error")
 
-    def test_names_of_symbols(self):
-        """ld.so finds a symbol by its hash and then compares the names. It finds no symbol without a name."""
-        library = {"liba.so": ("int one(void) { return 1; } int two(void) { return 2; }", ["-Wl,--hash-style=gnu"])}
-        user = {"x.so": ("int one(void), two(void); int f(void) { return one() + two(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so"])}
-
-        for what, file in (("sound", None), ("hash of another name", "liba.so"), ("no name", "x.so")):
-            with self.subTest(what):
-                root = self.tree(what.replace(" ", "-"), {**library, **user})
-                if file:
-                    image = bytearray((root / file).read_bytes())
-                    strings = file_offset(image, find(image, 5))
-                    if file == "liba.so":
-                        # The first symbol of the table is compared in any case.
-                        first = struct.unpack_from("<I", image, file_offset(image, find(image, 0x6ffffef5)) + 4)[0]
-                        at = symbol(image, lambda number, name: number > first and name in (b"one", b"two"))
-                        image[strings + struct.unpack_from("<I", image, at)[0]] ^= 1
-                    else:
-                        struct.pack_into("<I", image, symbol(image, lambda _, name: name == b"one"), 0)
-                    (root / file).write_bytes(image)
-                is_sound = file is None
-                self.assertEqual(self.judge([root / "x.so"])[0] == "ok", is_sound)
-                self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if is_sound else "error")
-
-    def test_definitions_that_ld_so_passes_over(self):
-        """One field of a symbol, or the order of the buckets, is changed. The user of the symbol tells whether ld.so takes it."""
-        local = "int own(void) { return 1; } int f(void) { return own(); }"
-        changes = {"sound": (4, b""), "internal": (5, b"\1"), "hidden": (5, b"\2"), "protected": (5, b"\3"), "local": (4, b"\2"), "weak": (4, b"\x22"),
-                   "unique": (4, b"\xa2"), "unknown binding": (4, b"\x32"), "section": (4, b"\x13"), "file": (4, b"\x14"), "common": (4, b"\x15"),
-                   "unknown type": (4, b"\x17"), "undefined": (6, bytes(2)), "absolute": (6, b"\xf1\xff"), "without value": (8, bytes(8)),
-                   "absolute without value": (6, b"\xf1\xff" + bytes(8)), "other buckets": (None, b"")}
-        for style in ("gnu", "sysv"):
-            hashed = f"-Wl,--hash-style={style}"
-            trees = {"needed": {"liba.so": ("int one(void) { return 1; } int own(void) { return 2; } int three(void) { return 3; }", [hashed]),
-                                "x.so": ("int own(void); int f(void) { return own(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so"])},
-                     "itself": {"x.so": (local, ["-Wl,-z,now", hashed])}}
-            for (name, files), (what, (place, new)) in itertools.product(trees.items(), changes.items()):
-                with self.subTest(f"{style}, {name}, {what}"):
-                    root = self.tree(f"{style}-{name}-{what}".replace(" ", "-"), files)
-                    file = root / next(iter(files))
-                    image = bytearray(file.read_bytes())
-                    if place is None:
-                        # Behind the two words of the head lie the buckets, behind four words and the filter those of DT_GNU_HASH.
-                        table = file_offset(image, find(image, 0x6ffffef5 if style == "gnu" else 4))
-                        words = struct.unpack_from("<4I", image, table)
-                        at, size = (table + 16 + 8 * words[2], 4 * words[0]) if style == "gnu" else (table + 8, 4 * words[0])
-                        self.assertGreater(size, 4)
-                        image[at:at + size] = image[at + 4:at + size] + image[at:at + 4]
-                    else:
-                        at = symbol(image, lambda _, own: own == b"own") + place
-                        image[at:at + len(new)] = new
-                    file.write_bytes(image)
-                    is_sound = self.judge([root / "x.so"])[0] == "ok"
-                    self.assertEqual(self.errors(root) == {}, is_sound)
-
-    def test_names_whose_hashes_differ_in_the_lowest_bit(self):
-        for style in ("gnu", "sysv"):
-            root = self.tree(f"pair-{style}", {
-                "both/liba.so": ("int f1(void) { return 1; } int f2(void) { return 2; }", []),
-                "x.so": ("int f1(void), f2(void); int f(void) { return f1() + f2(); }", ["-Wl,-z,now", "-Wl,-rpath,$ORIGIN", "-L{root}/both", "-l:liba.so"])})
-            shutil.rmtree(root / "both")
-            for defined in ("f1", "f2", "f1 f2"):
-                with self.subTest(style=style, defined=defined):
-                    self.tree(f"pair-{style}", {"liba.so": ("".join(f"int {name}(void) {{ return 1; }}" for name in defined.split()),
-                                                            [f"-Wl,--hash-style={style}"])})
-                    self.assertEqual(self.judge([root / "x.so"])[0] == "ok", defined == "f1 f2")
-                    self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if defined == "f1 f2" else "error")
+    def test_a_program_that_does_not_search_the_system(self):
+        for options, is_sound in (([], True), (["-Wl,-z,nodefaultlib"], False)):
+            with self.subTest(options=options):
+                root = self.tree(f"system-{is_sound}", {"readme.txt": ""})
+                (self.scratch / "main.c").write_text("int main(void) { return 0; }")
+                self.gcc("main.c", *options, "-o", str(root / "run"))
+                self.assertEqual(subprocess.run([root / "run"], capture_output=True, check=False).returncode == 0, is_sound)
+                self.assertEqual(self.severities(root).get("elf-unresolved-needed"), None if is_sound else "error")
 
     def test_a_library_with_pythons_suffix_may_be_for_ctypes(self):
         suffix = ".cpython-311-x86_64-linux-gnu.so"

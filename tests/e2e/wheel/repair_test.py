@@ -55,6 +55,25 @@ class Repair(wheel_maker.WheelCase):
         self.sound(result["to"])
         self.assertEqual(self.get(self.installed(result["to"]), "toy.one"), "7")
 
+    def test_a_library_that_filters_another_is_refused(self):
+        self.library("libreal.so", "int value(void) { return 7; }")
+        self.library("libfront.so.1", "int value(void) { return 0; }", options=["-Wl,-F,libreal.so", f"-Wl,-rpath,{self.outside}"])
+        self.module("one", self.outside / "libfront.so.1")
+        refused = self.ptpkg("repair", self.wheel(), "--output", self.scratch / "out", exit_code=1)
+        self.assertIn("DT_FILTER names 'libreal.so'", refused.stderr)
+        self.assertEqual(list((self.scratch / "out").glob("*.whl")), [])
+
+    def test_a_library_of_another_version_is_refused(self):
+        """The library that is there now defines the symbol for another version than the one that the module was linked with."""
+        script = self.scratch / "versions"
+        script.write_text("TOY_1 { global: value; old; local: *; };\n")
+        self.library("libver.so.1", "int value(void) { return 7; } int old(void) { return 1; }", options=[f"-Wl,--version-script={script}"])
+        self.module("one", self.outside / "libver.so.1")
+        script.write_text("TOY_1 { global: old; local: *; }; TOY_2 { global: value; };\n")
+        self.library("libver.so.1", "int value(void) { return 7; } int old(void) { return 1; }", options=[f"-Wl,--version-script={script}"])
+        refused = self.ptpkg("repair", self.wheel(), "--output", self.scratch / "out", exit_code=1)
+        self.assertIn("uses 'value@TOY_1', which none of its libraries defines", refused.stderr)
+
     def test_two_libraries_of_one_name(self):
         first = self.library("libsame.so.1", "int value(void) { return 1; }", folder="a")
         second = self.library("libsame.so.1", "int value(void) { return 2; }", folder="b")
