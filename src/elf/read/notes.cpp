@@ -59,7 +59,12 @@ Result<void> ForEachNote(const Codec& codec, Bytes notes, std::uint64_t align, c
     owner = owner.substr(0, owner.find('\0'));
     PTPKG_CHECK(
         visit({.owner = owner, .type = codec.U32(notes, at + 8), .content = notes.subspan(data, data_size)}));
-    at = PadTo(data + data_size, align);
+    at = PadTo(data + data_size, 4);
+    // mold puts notes of both alignments into one segment, the wider ones first. Between two wide ones lie
+    // zeros, where a narrow one has the size of its name.
+    const bool is_narrow = at + 4 <= notes.size() && codec.U32(notes, at) != 0;
+    if (at % align != 0 && is_narrow) align = 4;
+    at = PadTo(at, align);
   }
   return Ok();
 }

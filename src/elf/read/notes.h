@@ -20,8 +20,9 @@ struct Note {
 };
 using OnNote = std::function<Result<void>(const Note& note)>;
 
-/// Calls `visit` for each note of `notes`, the bytes of one note segment or section. `align`: 4 or 8. Errors:
-/// kCorrupt for a note that runs past the end, and any error from `visit`.
+/// Calls `visit` for each note of `notes`, the bytes of one note segment or section. `align`: 4 or 8; notes
+/// aligned to 4 can follow ones aligned to 8. Errors: kCorrupt for a note that runs past the end, and any
+/// error from `visit`.
 Result<void> ForEachNote(const Codec& codec, Bytes notes, std::uint64_t align, const OnNote& visit);
 
 /// The same for all note segments of the file. Objects have no segments, so it reads their note sections.
