@@ -4,7 +4,7 @@
 //
 // 1. Each directory of modules belongs to one Python ("lib/python3.11/site-packages"), to all Pythons of the
 //    dependencies (site-packages/ of noarch packages, Lib/site-packages/ on Windows), or to none
-//    (site-packages/ of other packages, Lib/site-packages/ on other systems).
+//    (site-packages/ of other packages, Lib/site-packages/ on other systems, lib64 and dist-packages).
 // 2. The check reports a directory of a Python that the dependencies exclude, and a Python that they admit
 //    and that has no directory.
 // 3. In the other directories each module must have a suffix that the directory's Pythons look for.
@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <regex>
 
 #include "support/text/json.h"
 #include "support/text/text.h"
@@ -110,23 +111,19 @@ struct Site {
 
 using Sites = std::map<std::string, Site>;
 
-/// The end of "lib/python3.11/site-packages" in `path`; 0 if it does not begin like this.
+/// The end of "lib/python3.11/site-packages" in `path`, or of a directory like it that pip fills on other
+/// systems, and in which no Python of conda looks; 0 if it does not begin like this.
 std::size_t ReadSite(const std::string& path, Site& site) {
-  constexpr std::string_view kLib = "lib/python";
-  constexpr std::string_view kFolder = "/site-packages/";
-  if (!path.starts_with(kLib)) return 0;
-  const std::size_t slash = path.find('/', kLib.size());
-  if (slash == std::string::npos || path.compare(slash, kFolder.size(), kFolder) != 0) return 0;
-  std::string version = path.substr(kLib.size(), slash - kLib.size());
-  site.is_threaded = version.ends_with('t');
-  if (site.is_threaded) version.pop_back();
-  // "3.8" to "3.99"
-  constexpr std::size_t kLongest = 4;
-  if (version.size() < 3 || version.size() > kLongest || version[1] != '.') return 0;
-  version.erase(1, 1);
-  if (version.find_first_not_of("0123456789") != std::string::npos) return 0;
-  site.version = version;
-  return slash + kFolder.size() - 1;
+  static const std::regex kSites(
+      "(lib|lib64|local/lib)/python([23])(?:\\.([0-9]{1,2})(t?))?/(site|dist)-packages/");
+  std::smatch match;
+  if (path.find("-packages/") == std::string::npos) return 0;
+  if (!std::regex_search(path, match, kSites, std::regex_constants::match_continuous)) return 0;
+  const bool has_minor = match[3].matched;
+  site.is_lost = match[1] != "lib" || match[5] != "site" || !has_minor;
+  site.is_threaded = match.length(4) != 0;
+  if (!site.is_lost) site.version = match.str(2) + match.str(3);
+  return static_cast<std::size_t>(match.length()) - 1;
 }
 
 /// The directory of modules that `path` is in; "" for other paths.
@@ -135,16 +132,18 @@ std::string FindSite(const CondaPythons& pythons, const std::string& path, Site&
   constexpr std::string_view kWindows = "Lib/site-packages/";
   const std::string& platform = pythons.importers.platform;
   const bool is_windows = platform.starts_with("win");
-  if (path.starts_with(kOpen)) {
+  // Windows ignores case.
+  const std::string named = is_windows ? ToLower(path) : path;
+  if (named.starts_with(kOpen)) {
     site.is_lost = !pythons.is_noarch;
     return path.substr(0, kOpen.size() - 1);
   }
-  // Windows ignores case. A package for all systems may have files for Windows.
+  // A package for all systems may have files for Windows.
   if (!platform.empty() && ToLower(path.substr(0, kWindows.size())) == ToLower(kWindows)) {
     site.is_lost = !is_windows;
     return std::string(is_windows ? kWindows : path).substr(0, kWindows.size() - 1);
   }
-  const std::size_t end = ReadSite(path, site);
+  const std::size_t end = ReadSite(named, site);
   if (is_windows && end != 0) site = {.is_lost = true};
   return path.substr(0, end);
 }

@@ -110,14 +110,17 @@ TEST_F(CondaModuleChecksTest, TheDirectoryIsOfAPythonOfTheDependencies) {
 TEST_F(CondaModuleChecksTest, NoPythonLooksIntoSomeDirectories) {
   const auto is_lost = ElementsAre(AllOf(Field(&Finding::severity, Severity::kError),
                                          Field(&Finding::fix, HasSubstr("set 'noarch: python'"))));
-  for (const char* folder : {"site-packages/", "Lib/site-packages/", "lib/site-packages/"}) {
+  for (const char* folder : {"site-packages/", "Lib/site-packages/", "lib/site-packages/",
+                             "lib64/python3.11/site-packages/", "local/lib/python3.11/dist-packages/",
+                             "lib/python3.11/dist-packages/", "lib/python3/dist-packages/"}) {
     const std::string file = std::string(folder) + "x.cpython-311" + kEnd;
     EXPECT_THAT(Check(kFor311, {file}), is_lost) << folder;
     EXPECT_THAT(Severities(kFor311, {file, kSite + "x.py"}), ElementsAre(Severity::kWarning)) << folder;
     EXPECT_THAT(Check({}, {file}), IsEmpty()) << folder;
   }
   index_["subdir"] = "win-64";
-  for (const std::string& folder : {std::string("site-packages/"), kSite})
+  for (const std::string& folder : {std::string("site-packages/"), std::string("Site-Packages/"), kSite,
+                                    std::string("LIB/PYTHON3.11/site-packages/")})
     EXPECT_THAT(Check(kFor311, {folder + "x.py"}), is_lost) << folder;
   EXPECT_THAT(Check(kFor311, {"lib/site-packages/x.py"}), IsEmpty());
   index_["subdir"] = "noarch";
