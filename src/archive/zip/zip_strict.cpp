@@ -81,7 +81,7 @@ class ProblemList {
     AddProblem(OfMember(name, why), refused_by);
   }
   void AddDescriptor(const std::string& name) {
-    Add({.text = OfMember(name, "has a data descriptor"), .refused_by = kPypiOnly, .hides_length = true});
+    Add({.text = OfMember(name, "has a data descriptor"), .refused_by = kPypiOnly, .has_descriptor = true});
   }
   /// Adds a problem for which readers see different members or contents.
   void AddSplit(std::string text) {
@@ -101,7 +101,7 @@ class ProblemList {
                            std::none_of(problems_.begin(), problems_.end(), [&](const ZipProblem& listed) {
                              return listed.splits_readers == problem.splits_readers &&
                                     listed.refused_by == problem.refused_by &&
-                                    listed.hides_length == problem.hides_length;
+                                    listed.has_descriptor == problem.has_descriptor;
                            });
     if (is_listed) problems_.push_back(std::move(problem));
   }

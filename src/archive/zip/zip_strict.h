@@ -18,9 +18,9 @@ struct ZipProblem {
   /// Consumers that refuse a wheel for it. All of them if readers disagree: at least one unpacks members that
   /// others do not see, whether it complains or not.
   Consumers refused_by = kAllConsumers;
-  /// True if the local header does not say where the content ends: a reader that streams cannot find the end
-  /// of a stored member.
-  bool hides_length = false;
+  /// Bit 3 of a header: readers that stream take the length from behind the content, whatever the header
+  /// says.
+  bool has_descriptor = false;
 
   bool operator==(const ZipProblem&) const = default;
 };

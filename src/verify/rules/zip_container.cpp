@@ -45,7 +45,7 @@ std::string BelowTop(const std::string& path, const std::string& top) {
 Severity ContainerSeverity(const archive::ZipProblem& problem, const ContainerRule& rule) {
   // Two people would get different files from one archive. No target can allow that.
   if (problem.splits_readers) return Severity::kError;
-  if (rule.is_streamed && problem.hides_length) return Severity::kError;
+  if (rule.is_streamed && problem.has_descriptor) return Severity::kError;
   if (!rule.targets) return rule.where_readers_agree;
   return problem.refused_by.Intersects(*rule.targets) ? Severity::kError : Severity::kWarning;
 }
