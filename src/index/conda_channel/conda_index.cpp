@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "conda/channel_names.h"
@@ -41,14 +42,10 @@ bool IsPackageName(const std::string& name) {
                                     lower.ends_with(ArtifactExtension(ArtifactFormat::kTarBz2)));
 }
 
-/// Directories of `root` that hold packages or an older index; noarch in any case.
-Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
-  PTPKG_TRY(std::vector<std::string> names, env.fs.ListDir(root));
-  if (std::find(names.begin(), names.end(), "noarch") == names.end()) {
-    PTPKG_CHECK(env.fs.MakeDirs(root / "noarch"));
-    names.emplace_back("noarch");
-    std::sort(names.begin(), names.end());
-  }
+/// Directories of `root` that hold packages or an older index, and those of `wanted` that exist.
+Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root,
+                                               const std::set<std::string>& wanted) {
+  PTPKG_TRY(const std::vector<std::string> names, env.fs.ListDir(root));
   std::vector<SubdirContent> result;
   for (const std::string& name : names) {
     if (!conda::IsSubdir(name)) continue;
@@ -58,7 +55,7 @@ Result<std::vector<SubdirContent>> FindSubdirs(Env& env, const AbsPath& root) {
     PTPKG_TRY(const std::vector<std::string> files, env.fs.ListDir(root / name));
     std::copy_if(files.begin(), files.end(), std::back_inserter(content.packages), IsPackageName);
     const bool indexed = std::find(files.begin(), files.end(), "repodata.json") != files.end();
-    if (!content.packages.empty() || indexed || name == "noarch") result.push_back(std::move(content));
+    if (!content.packages.empty() || indexed || wanted.contains(name)) result.push_back(std::move(content));
   }
   return result;
 }
@@ -81,8 +78,8 @@ class SubdirReader {
   SubdirReader(Env& env, const AbsPath& root, const SubdirContent& content, const KnownDigests& known)
       : env_(env), folder_(root / content.subdir), content_(content), known_(known) {}
 
-  /// Adds the indexed and the skipped packages to `summary`.
-  Result<CondaRecords> Run(IndexSummary& summary) {
+  /// In the order of the content; writes nothing.
+  Result<std::vector<Reading<CondaRecord>>> Read() {
     PTPKG_TRY(const CondaRecords cached, ReadCache());
     std::vector<Reading<CondaRecord>> readings(content_.packages.size());
     const auto read = [&](std::size_t i) -> Result<void> {
@@ -91,6 +88,12 @@ class SubdirReader {
       return Ok();
     };
     PTPKG_CHECK(ParallelFor(env_.jobs, readings.size(), read));
+    return readings;
+  }
+
+  /// Adds the indexed and the skipped packages to `summary`.
+  Result<CondaRecords> Run(IndexSummary& summary) {
+    PTPKG_TRY(std::vector<Reading<CondaRecord>> readings, Read());
     CondaRecords result;
     for (std::size_t i = 0; i < readings.size(); ++i) {
       const std::string& name = content_.packages[i];
@@ -235,7 +238,8 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, const CondaIndexO
   const std::string frame = fmt::format("while indexing '{}'", root.str());
   KnownDigests digests;
   for (const Artifact& artifact : options.known) digests.emplace(artifact.path, artifact.digests);
-  PTPKG_TRY(std::vector<SubdirContent> subdirs, FindSubdirs(env, root), frame);
+  PTPKG_CHECK(env.fs.MakeDirs(root / "noarch"), frame);
+  PTPKG_TRY(std::vector<SubdirContent> subdirs, FindSubdirs(env, root, {"noarch"}), frame);
   ChannelParts parts = options.parts;
   PTPKG_TRY(const bool has_shards, AnySubdirHas(env, root, subdirs, kShardIndex), frame);
   PTPKG_TRY(const bool has_current, AnySubdirHas(env, root, subdirs, kCurrentRepodata), frame);
@@ -263,6 +267,33 @@ Result<IndexSummary> IndexConda(Env& env, const AbsPath& root, const CondaIndexO
   PTPKG_CHECK(files.Write(root / "channeldata.json", CompactJson(MakeChanneldata(all)) + "\n"), frame);
   summary.written = files.TakeWritten();
   return summary;
+}
+
+Result<void> CheckPatches(Env& env, const AbsPath& root, const std::vector<NewPackage>& packages) {
+  PTPKG_TRY(const bool is_there, Exists(env.fs, root));
+  if (!is_there) return Ok();
+  std::set<std::string> wanted = {"noarch"};
+  for (const NewPackage& package : packages) wanted.insert(package.subdir);
+  PTPKG_TRY(std::vector<SubdirContent> subdirs, FindSubdirs(env, root, wanted));
+  for (SubdirContent& content : subdirs) {
+    const AbsPath folder = root / content.subdir;
+    PTPKG_TRY(const bool has_patch, Exists(env.fs, folder / kPatchFile));
+    if (!has_patch) continue;
+    PTPKG_TRY(const PatchInstructions patch, ReadPatchOf(env, folder));
+    CondaRecords records;
+    for (const NewPackage& package : packages) {
+      if (package.subdir != content.subdir) continue;
+      const std::string name(package.file.Name());
+      std::erase(content.packages, name);
+      PTPKG_TRY(records[name], ReadCondaRecord(env, package.file, package.subdir, package.digests));
+    }
+    PTPKG_TRY(std::vector<Reading<CondaRecord>> readings, SubdirReader(env, root, content, {}).Read());
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+      if (readings[i].record) records.emplace(content.packages[i], *std::move(readings[i].record));
+    }
+    PTPKG_CHECK(PatchRecords(patch, fmt::format("'{}'", (folder / kPatchFile).str()), records));
+  }
+  return Ok();
 }
 
 }  // namespace ptpkg::index

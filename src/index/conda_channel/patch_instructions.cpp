@@ -19,6 +19,8 @@
 #include "index/conda_channel/conda_documents.h"
 #include "support/files/scratch.h"
 #include "support/text/json.h"
+#include "support/text/text.h"
+#include "versions/match_spec.h"
 
 namespace ptpkg::index {
 namespace {
@@ -89,6 +91,32 @@ Result<PatchTexts> ReadPatchFolder(Env& env, const AbsPath& folder, const std::s
     PTPKG_TRY(text.text, ReadFile(env.fs, folder / name / kPatchFile));
   }
   return texts;
+}
+
+/// `spec` without what clients read and packages have no need of: a comment, a channel, capitals, fields in
+/// brackets.
+std::string PlainSpec(const std::string& spec) {
+  std::string text = ToLower(Trim(std::string_view(spec).substr(0, spec.find('#'))));
+  if (const std::size_t channel = text.find("::"); channel != std::string::npos) text.erase(0, channel + 2);
+  if (const std::size_t open = text.find('['); open != std::string::npos && text.ends_with(']'))
+    text.erase(open);
+  return text;
+}
+
+/// The specs that the patch has added: solvers pass over a row, or the whole channel, for one that they
+/// cannot read.
+Result<void> CheckSpecs(const Json& row, const Json& before, const std::string& where) {
+  for (const char* key : {"depends", "constrains"}) {
+    const auto specs = row.find(key);
+    if (specs == row.end()) continue;
+    const Json old = before.contains(key) ? before[key] : Json();
+    for (const Json& spec : *specs) {
+      if (spec == kRevoked || std::find(old.begin(), old.end(), spec) != old.end()) continue;
+      auto normal = versions::NormalizeMatchSpec(PlainSpec(spec.get<std::string>()));
+      if (!normal) return std::move(normal).error().WithContext(fmt::format("{}: {}", where, key));
+    }
+  }
+  return Ok();
 }
 
 }  // namespace
@@ -183,8 +211,11 @@ Result<RemovedPackages> PatchRecords(const PatchInstructions& patch, std::string
   for (auto record = records.begin(); record != records.end();) {
     std::optional<Json> row = patch.Apply(record->first, record->second.repodata);
     if (row) {
-      if (*row != record->second.repodata)
-        PTPKG_CHECK(conda::CheckIndexSchema(*row, fmt::format("{}: '{}'", where, record->first)));
+      if (*row != record->second.repodata) {
+        const std::string place = fmt::format("{}: '{}'", where, record->first);
+        PTPKG_CHECK(conda::CheckIndexSchema(*row, place));
+        PTPKG_CHECK(CheckSpecs(*row, record->second.repodata, place));
+      }
       record->second.repodata = *std::move(row);
       ++record;
     } else {
@@ -201,27 +232,6 @@ Result<PatchInstructions> ReadPatchOf(Env& env, const AbsPath& folder) {
   if (!exists) return PatchInstructions();
   PTPKG_TRY(const std::string text, ReadFile(env.fs, path));
   return PatchInstructions::Parse(text, fmt::format("'{}'", path.str()));
-}
-
-Result<void> CheckPatches(Env& env, const AbsPath& root, const std::vector<NewPackage>& packages) {
-  PTPKG_TRY(const bool there, Exists(env.fs, root));
-  if (!there) return Ok();
-  PTPKG_TRY(const std::vector<std::string> subdirs, env.fs.ListDir(root));
-  for (const std::string& subdir : subdirs) {
-    const AbsPath folder = root / subdir;
-    const bool has_patch = conda::IsSubdir(subdir) && env.fs.Stat(folder / kPatchFile).has_value();
-    if (!has_patch) continue;
-    PTPKG_TRY(const PatchInstructions patch, ReadPatchOf(env, folder));
-    const Result<std::string> cache = ReadFile(env.fs, RecordCachePath(folder));
-    CondaRecords records = cache ? ParseRecordCache(*cache) : CondaRecords();
-    for (const NewPackage& package : packages) {
-      if (package.subdir != subdir) continue;
-      PTPKG_TRY(records[std::string(package.file.Name())],
-                ReadCondaRecord(env, package.file, subdir, package.digests));
-    }
-    PTPKG_CHECK(PatchRecords(patch, fmt::format("'{}'", (folder / kPatchFile).str()), records));
-  }
-  return Ok();
 }
 
 void WarnOfHidden(Env& env, const std::set<std::string>& hidden, const std::vector<std::string>& packages) {

@@ -74,8 +74,9 @@ struct NewPackage {
 };
 
 /// Refuses what would end IndexConda once `packages` are in the channel `root`: reads the instructions of
-/// each subdir, and applies them to its rows. A channel that does not exist has none. Errors: kInvalidInput;
-/// any from ReadPatchOf and ReadCondaRecord.
+/// each subdir, and applies them to its rows. A channel that does not exist has none. Writes nothing. Cost:
+/// as IndexConda for the subdirs with instructions. Errors: kInvalidInput; any from ReadPatchOf and
+/// ReadCondaRecord.
 Result<void> CheckPatches(Env& env, const AbsPath& root, const std::vector<NewPackage>& packages);
 
 /// `hidden`: IndexSummary::hidden. `packages`: those just published, as "linux-64/toy-1.0-0.conda".

@@ -40,7 +40,7 @@ using graph::NodeRun;
 
 // Raise it when equal artifacts can get other findings or severities than before: ptpkg then checks artifacts
 // again that passed an older check.
-constexpr int kCheckVersion = 9;
+constexpr int kCheckVersion = 10;
 
 /// Texts that no file of the artifacts may hold. They come from the build, because artifacts in the output
 /// directory have no such list. A repacked package has the list of its packing.
@@ -213,12 +213,14 @@ Result<NodeResult> RunIndex(Env& env, const NodeRun& run) {
   PTPKG_TRY(const publish::OutputFolder output, publish::OutputFolder::Open(env, root));
   PTPKG_TRY(const std::vector<Artifact> known, KnownArtifacts(run, root));
   Task task(env.reporter, {.stage = "index", .subject = run.subject()});
-  PTPKG_TRY(const index::IndexSummary conda, index::IndexConda(env, output.CondaRoot(), {.known = known}));
+  // Both, so that the failure of one leaves no file of the other without its row.
+  auto conda_index = index::IndexConda(env, output.CondaRoot(), {.known = known});
+  PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot(), {.known = known}));
+  PTPKG_TRY(const index::IndexSummary conda, std::move(conda_index));
   std::vector<std::string> packages;
   for (const Artifact& artifact : known)
     packages.push_back(fmt::format("{}/{}", artifact.path.Parent().Name(), artifact.path.Name()));
   index::WarnOfHidden(env, conda.hidden, packages);
-  PTPKG_TRY(const index::IndexSummary wheels, index::IndexWheels(env, output.WheelRoot(), {.known = known}));
   const std::size_t written = conda.written.size() + wheels.written.size();
   Json left_out = Json::array();
   for (const index::IndexSummary* index : {&conda, &wheels}) {

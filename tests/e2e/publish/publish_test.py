@@ -223,16 +223,45 @@ class Folders(publishing.Case):
         """A build publishes nothing that its index would then refuse, and tells what clients cannot install."""
         folder = self.scratch / "dist"
         recipe = self.recipe(1)
-        bad = folder / "conda/linux-64/patch_instructions.json"
+        bad = folder / "conda/noarch/patch_instructions.json"
         bad.parent.mkdir(parents=True)
-        bad.write_text("{}")
-        self.assertIn("patch_instructions_version", self.ptpkg("build", recipe, "--output", folder, exit_code=3).stderr)
-        self.assertEqual(list(folder.rglob("*.conda")), [])
-        bad.unlink()
+        for make in (lambda: bad.write_text("{}"), lambda: bad.symlink_to("no")):
+            make()
+            said = self.ptpkg("build", recipe, "--output", folder, exit_code=3 if not bad.is_symlink() else 4).stderr
+            self.assertIn("patch_instructions", said)
+            self.assertEqual(list(folder.rglob("*.conda")), [])
+            bad.unlink()
+        # The index does not look into a subdir without packages.
+        idle = folder / "conda/win-64/patch_instructions.json"
+        idle.parent.mkdir()
+        idle.write_text("{}")
         self.ptpkg("build", recipe, "--output", folder)
         package, = (folder / "conda/noarch").glob("*.conda")
         (package.parent / "patch_instructions.json").write_text(json.dumps({"patch_instructions_version": 1, "revoke": [package.name]}))
         self.assertIn(f"clients cannot install '{package.name}'", self.ptpkg("build", recipe, "--output", folder).stderr)
+
+    def test_patch_instructions_meet_the_packages_that_are_there(self):
+        """Whatever the cache of an earlier index says."""
+        folder = self.scratch / "dist"
+        self.ptpkg("build", self.recipe(1), "--output", folder)
+        subdir = folder / "conda/noarch"
+        package, = subdir.glob("*.conda")
+        (subdir / "patch_instructions.json").write_text(json.dumps(
+            {"patch_instructions_version": 1, "packages.conda": {package.name: {"build_number": "x"}}}))
+        shutil.rmtree(subdir / ".cache")
+        self.assertIn("build_number", self.publish(self.package, "--to", f"file://{folder}", exit_code=3))
+        self.assertFalse((folder / "conda/linux-64" / self.package.name).exists())
+        package.unlink()
+        self.publish(self.package, "--to", f"file://{folder}")
+
+    def test_wheels_have_their_rows_though_the_channel_has_no_index(self):
+        folder = self.scratch / "dist"
+        (folder / "conda/channeldata.json").mkdir(parents=True)
+        (folder / "wheels").mkdir()
+        wheel = publishing.pure_wheel(self.scratch)
+        shutil.copyfile(wheel, folder / "wheels" / wheel.name)
+        self.assertIn("channeldata.json", self.ptpkg("build", self.recipe(1), "--output", folder, exit_code=6).stderr)
+        self.assertIn(wheel.name, (folder / "wheels/simple/toy-pure/index.html").read_text())
 
     def test_an_output_folder_gives_what_its_manifest_lists(self):
         source, folder = self.made / "first", self.scratch / "channel"

@@ -91,8 +91,8 @@ TEST(PatchInstructionsTest, ObjectsAreMergedNullRemovesAndOtherValuesReplace) {
 
 /// rattler reads no package of a name if one row has such a value.
 TEST(PatchInstructionsTest, APatchedRowIsOneThatClientsRead) {
-  const Json row = {{"name", "a"},      {"version", "1"},    {"build", "0"},
-                    {"depends", {"x"}}, {"build_number", 0}, {"license", "MIT"}};
+  Json row = {{"name", "a"},      {"version", "1"},    {"build", "0"},
+              {"depends", {"x"}}, {"build_number", 0}, {"license", "MIT"}};
   const auto patched = [&](const Json& change) -> Result<RemovedPackages> {
     CondaRecords records;
     records["a-1-0.conda"].repodata = row;
@@ -118,6 +118,17 @@ TEST(PatchInstructionsTest, APatchedRowIsOneThatClientsRead) {
                                                                                change.begin().key() + "' ")))
         << change;
   }
+  for (const char* key : {"depends", "constrains"}) {
+    for (const char* spec : {"a b c d", "foo[version=", "foo >=1,", "foo >>1"}) {
+      EXPECT_THAT(patched({{key, {spec}}}), FailsWith(ErrorCode::kInvalidInput, HasSubstr(spec))) << spec;
+    }
+  }
+  for (const char* spec :
+       {"conda-forge::foo", "foo[md5=0f]", "FOO >1", "foo 1.0 0 # why", "foo >=1,<2 *_cpu"})
+    EXPECT_OK(patched({{"depends", {spec}}})) << spec;
+  // A spec that the package has is not the fault of the patch.
+  row["depends"] = {"foo >=>1"};
+  EXPECT_OK(patched({{"depends", {"foo >=>1", "b"}}}));
 }
 
 TEST(PatchInstructionsTest, ARevokedPackageCannotBeInstalled) {
