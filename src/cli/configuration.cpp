@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "cli/context.h"
 #include "cli/suggestions.h"
 #include "support/secret_name.h"
 #include "support/text/display_text.h"
@@ -129,6 +130,7 @@ Result<std::string> Resolved(const AbsPath& directory, std::string_view kind, co
   const bool is_path =
       kind == "DIR" || kind == "FILE" || (kind == "PROGRAM" && text.find('/') != std::string::npos);
   if (!is_path || text == "-") return text;
+  PTPKG_CHECK(RefuseUrl(text));
   PTPKG_TRY(const AbsPath path, AbsPath::Resolve(directory, text));
   return path.str();
 }
@@ -143,6 +145,7 @@ Result<std::string> ResolvedValue(const AbsPath& directory, const Option& option
     PTPKG_TRY(const AbsPath path, AbsPath::Resolve(directory, text.substr(equals + 1)));
     return text.substr(0, equals + 1) + path.str();
   }
+  PTPKG_CHECK(RefuseUrl(text));
   std::vector<std::string> parts;
   for (const std::string& part : Split(text, ':')) {
     if (part.empty()) return Error(ErrorCode::kUsage, fmt::format("'{}' has an empty entry", text));

@@ -69,7 +69,9 @@ Result<std::int64_t> ParseEpoch(const std::string& text) {
 Result<AbsPath> CacheFolder(const CommonFlags& flags, const std::map<std::string, std::string>& variables,
                             const AbsPath& cwd) {
   for (const std::string& named : {flags.cache_dir, Variable(variables, "PTPKG_CACHE_DIR")}) {
-    if (!named.empty()) return AbsPath::Resolve(cwd, named);
+    if (named.empty()) continue;
+    PTPKG_CHECK(RefuseUrl(named));
+    return AbsPath::Resolve(cwd, named);
   }
   // The XDG Base Directory Specification demands absolute paths, and that others are ignored.
   if (const std::string cache = Variable(variables, "XDG_CACHE_HOME"); cache.starts_with('/')) {
@@ -135,11 +137,11 @@ void RememberSecretVariables(const std::map<std::string, std::string>& variables
   }
 }
 
-/// "https://…", and whatever else has a scheme.
+/// A scheme as RFC 3986 has it.
 bool IsUrl(std::string_view text) {
   const std::size_t scheme = text.find("://");
-  return scheme != std::string_view::npos && scheme > 0 &&
-         std::ranges::all_of(text.substr(0, scheme), [](unsigned char c) { return std::isalnum(c) != 0; });
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.'; };
+  return scheme != std::string_view::npos && scheme > 0 && std::ranges::all_of(text.substr(0, scheme), fits);
 }
 
 }  // namespace
@@ -153,6 +155,13 @@ std::map<std::string, std::string> ReadEnvironment(const char* const* environmen
       variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
   }
   return variables;
+}
+
+Result<void> RefuseUrl(const std::string& text) {
+  if (!IsUrl(text)) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("'{}' is a URL, where ptpkg takes a path", text))
+      .WithHint(text.starts_with("file://") ? "leave 'file://' out"
+                                            : "give a file or directory of this machine");
 }
 
 Result<AbsPath> WorkingDirectory() {
@@ -219,11 +228,7 @@ Result<std::unique_ptr<Context>> Context::Create(const CommonFlags& flags, const
 bool Context::IsSet(const std::string& name) const { return IsSwitchedOn(env_->variables, name); }
 
 Result<AbsPath> Context::Path(const std::string& text) const {
-  if (IsUrl(text)) {
-    // As it was typed: resolved like a path, it would not be recognized as a URL, and show its password.
-    return Error(ErrorCode::kUsage, fmt::format("'{}' is a URL, where ptpkg takes a path", text))
-        .WithHint("download the file first");
-  }
+  PTPKG_CHECK(RefuseUrl(text));
   auto path = AbsPath::Resolve(env_->cwd, text);
   if (!path) return Error(ErrorCode::kUsage, path.error().message());
   return path;

@@ -38,6 +38,10 @@ std::map<std::string, std::string> ReadEnvironment(const char* const* environmen
 /// Errors: kNotFound (it was removed), kIo.
 Result<AbsPath> WorkingDirectory();
 
+/// A URL in place of a path. Call it before the text is resolved: like a path, it would not be recognized as
+/// a URL, and show its password. Errors: kUsage.
+Result<void> RefuseUrl(const std::string& text);
+
 /// The outside world of one run. Environment variables are read here and nowhere else.
 class Context {
  public:

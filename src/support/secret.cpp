@@ -190,6 +190,11 @@ void RememberSecretsOf(std::string_view url) {
     // Only the password of "user:password" is secret; a user name as a secret would mask ordinary words.
     const bool is_user_info = range.end < url.size() && url[range.end] == '@';
     const std::size_t colon = is_user_info ? value.find(':') : std::string_view::npos;
+    // As HTTP clients send it. A short password alone has too few digits of base64 that nothing else decides.
+    if (is_user_info) {
+      const std::string login = PercentDecode(value);
+      RememberSecret(Base64(AsBytes(colon == std::string_view::npos ? login + ":" : login)));
+    }
     if (colon != std::string_view::npos) value.remove_prefix(colon + 1);
     RememberSecret(value);
     RememberSecret(PercentDecode(value));

@@ -24,12 +24,22 @@ namespace {
 constexpr std::uint64_t kTokenFileBytes = 64U << 10U;
 constexpr std::chrono::seconds kKeyringTimeout{30};
 
-std::optional<Secret> FirstVariable(const Env& env, const std::vector<std::string>& names) {
+/// `text` without blanks around it; nullopt if nothing is left. `place`: for people. Errors: kUsage for more
+/// than one line: most servers get it in an HTTP header.
+Result<std::optional<Secret>> OneLine(std::string_view text, const std::string& place) {
+  std::string value(Trim(text));
+  if (value.empty()) return std::optional<Secret>();
+  Secret secret(std::move(value));
+  if (secret.Reveal().find_first_of("\r\n") == std::string::npos) return std::optional(std::move(secret));
+  return Error(ErrorCode::kUsage, fmt::format("the token or password in {} has more than one line", place));
+}
+
+Result<std::optional<Secret>> FirstVariable(const Env& env, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    std::string value(Trim(env.Variable(name)));
-    if (!value.empty()) return Secret(std::move(value));
+    PTPKG_TRY(auto value, OneLine(env.Variable(name), name));
+    if (value) return value;
   }
-  return std::nullopt;
+  return std::optional<Secret>();
 }
 
 /// Like urllib.parse.quote_plus: quotes '/' and ':' too.
@@ -40,9 +50,7 @@ Result<std::optional<Secret>> ReadTokenFile(Env& env, const AbsPath& path) {
   PTPKG_TRY(const bool there, Exists(env.fs, path));
   if (!there) return std::optional<Secret>();
   PTPKG_TRY(const std::string text, ReadFile(env.fs, path, kTokenFileBytes));
-  std::string token(Trim(text));
-  if (token.empty()) return std::optional<Secret>();
-  return std::optional(Secret(std::move(token)));
+  return OneLine(text, fmt::format("'{}'", path.str()));
 }
 
 std::vector<AbsPath> AnacondaTokenFolders(const Env& env) {
@@ -106,8 +114,8 @@ Result<bool> IsMeantFor(const std::optional<PypircSection>& section, const std::
 }  // namespace
 
 Result<Secret> AnacondaToken(Env& env, const std::string& api) {
-  if (auto token = FirstVariable(env, {"BINSTAR_API_TOKEN", "ANACONDA_API_TOKEN", "ANACONDA_API_KEY"}))
-    return *std::move(token);
+  PTPKG_TRY(auto given, FirstVariable(env, {"BINSTAR_API_TOKEN", "ANACONDA_API_TOKEN", "ANACONDA_API_KEY"}));
+  if (given) return *std::move(given);
   for (const AbsPath& folder : AnacondaTokenFolders(env)) {
     PTPKG_TRY(auto token, ReadTokenFile(env, folder / (QuotePlus(api) + ".token")));
     if (token) return *std::move(token);
@@ -117,7 +125,8 @@ Result<Secret> AnacondaToken(Env& env, const std::string& api) {
 
 Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, const std::string& url,
                          TrustedToken* trusted) {
-  if (auto token = FirstVariable(env, variables)) return *std::move(token);
+  PTPKG_TRY(auto given, FirstVariable(env, variables));
+  if (given) return *std::move(given);
   if (trusted != nullptr) {
     PTPKG_TRY(auto minted, trusted(env, url));
     if (minted) return *std::move(minted);
@@ -142,11 +151,11 @@ Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& u
     const char* user;
     const char* password;
   };
-  if (auto token = FirstVariable(env, {"UV_PUBLISH_TOKEN"}))
-    return Login{.user = kTokenUser, .password = *std::move(token)};
+  PTPKG_TRY(auto given, FirstVariable(env, {"UV_PUBLISH_TOKEN"}));
+  if (given) return Login{.user = kTokenUser, .password = *std::move(given)};
   for (const Pair& pair :
        {Pair{"UV_PUBLISH_USERNAME", "UV_PUBLISH_PASSWORD"}, Pair{"TWINE_USERNAME", "TWINE_PASSWORD"}}) {
-    auto password = FirstVariable(env, {pair.password});
+    PTPKG_TRY(auto password, FirstVariable(env, {pair.password}));
     if (!password) continue;
     const std::string user = env.Variable(pair.user);
     return Login{.user = user.empty() ? kTokenUser : user, .password = *std::move(password)};

@@ -14,7 +14,7 @@ namespace ptpkg::publish {
 /// Token for anaconda.org's API at `api`. Searched in this order: BINSTAR_API_TOKEN, ANACONDA_API_TOKEN,
 /// rattler-build's ANACONDA_API_KEY, `<quoted api>.token` in the token directories of anaconda-client
 /// (BINSTAR_CONFIG_DIR, the user's data directory, ~/.continuum/anaconda-client/tokens), the keyring. Errors:
-/// kRefused with a hint when there is none, kIo.
+/// kRefused with a hint when there is none, kUsage for one of several lines, kIo.
 Result<Secret> AnacondaToken(Env& env, const std::string& api);
 
 /// A token for a CI job that the server at the URL trusts. nullopt: this is not such a job, or the server

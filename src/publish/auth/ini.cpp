@@ -13,12 +13,13 @@ namespace {
 
 constexpr std::uint64_t kIniBytes = 64U << 10U;
 
-/// False for a line that is neither "key = value" nor "key: value".
-bool TakeLine(std::string_view line, IniSection& section) {
+/// Takes "key = value" or "key: value". Returns what is wrong with the line; "" if nothing is.
+std::string TakeLine(std::string_view line, IniSection& section) {
   const std::size_t sign = line.find_first_of("=:");
-  if (sign == std::string_view::npos) return false;
-  section[ToLower(Trim(line.substr(0, sign)))] = std::string(Trim(line.substr(sign + 1)));
-  return true;
+  if (sign == std::string_view::npos) return "neither a section nor 'key = value'";
+  const std::string key = ToLower(Trim(line.substr(0, sign)));
+  const bool is_new = section.emplace(key, Trim(line.substr(sign + 1))).second;
+  return is_new ? "" : fmt::format("'{}' is there twice", key);
 }
 
 }  // namespace
@@ -45,13 +46,16 @@ Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, 
     const std::size_t indent = line.find_first_not_of(" \t");
     if (trimmed.front() == '[') {
       inside = Trim(trimmed.substr(1, trimmed.rfind(']') - 1)) == name;
+      if (inside && section)
+        return Error(ErrorCode::kInvalidInput,
+                     fmt::format("{}:{}: section '{}' is there twice", file.str(), number, name));
       if (inside) section.emplace();
       indent_of_keys = std::string::npos;
     } else if (inside && (indent_of_keys == std::string::npos || indent <= indent_of_keys)) {
       indent_of_keys = indent;
-      if (TakeLine(trimmed, *section)) continue;
-      return Error(ErrorCode::kInvalidInput,
-                   fmt::format("{}:{}: neither a section nor 'key = value'", file.str(), number));
+      const std::string wrong = TakeLine(trimmed, *section);
+      if (!wrong.empty())
+        return Error(ErrorCode::kInvalidInput, fmt::format("{}:{}: {}", file.str(), number, wrong));
     }
   }
   return section;

@@ -130,7 +130,9 @@ class PackageIndex final : public Remote {
   Result<void> LogIn() override {
     PTPKG_TRY(const Login login, IndexLogin(upload_.env(), place_.name, place_.upload));
     if (login.minted) minted_ = login.password;
-    const std::string basic = "Basic " + Base64(AsBytes(login.user + ":" + login.password.Reveal()));
+    const std::string credentials = Base64(AsBytes(login.user + ":" + login.password.Reveal()));
+    RememberSecret(credentials);  // a short password is not found in them
+    const std::string basic = "Basic " + credentials;
     upload_.SetHeader("Authorization", basic);
     // A private index asks readers too. Another server than the one for uploads gets no credentials.
     if (simple_.origin() == upload_.origin()) simple_.SetHeader("Authorization", basic);

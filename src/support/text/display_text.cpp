@@ -15,6 +15,7 @@
 #include <array>
 #include <fmt/core.h>
 
+#include "support/net/url.h"
 #include "support/text/display_json.h"
 #include "support/text/text.h"
 #include "support/text/utf8.h"
@@ -205,6 +206,11 @@ std::vector<Parameter> ParametersFrom(std::string_view text, std::size_t& at) {
   }
 }
 
+/// Whether values of parameters are looked at without their percent escapes, too.
+enum class Escapes : std::uint8_t { kDecode, kKeep };
+
+std::vector<Credential> FindCredentials(std::string_view text, Escapes escapes = Escapes::kDecode);
+
 std::string_view In(std::string_view text, const TextRange& range) {
   return text.substr(range.begin, range.end - range.begin);
 }
@@ -226,9 +232,23 @@ bool IsOpaque(std::string_view value) {
          !(is_hex && value.size() == kCommit) && value.find_first_of("./:") == std::string_view::npos;
 }
 
+/// True for a value that is a URL with a secret, in the percent escapes that such a value should have.
+bool HoldsEscapedSecret(std::string_view value) {
+  return Contains(value, "%") && !FindCredentials(PercentDecode(value), Escapes::kKeep).empty();
+}
+
+/// Adds the secrets of a URL in the value of a parameter.
+void AddNested(std::string_view text, const TextRange& value, std::vector<Credential>& found) {
+  const auto moved = [&](const TextRange& range) {
+    return TextRange{.begin = value.begin + range.begin, .end = value.begin + range.end};
+  };
+  for (const Credential& one : FindCredentials(In(text, value)))
+    found.push_back({.value = moved(one.value), .whole = moved(one.whole)});
+}
+
 /// Adds the secrets of a query or a fragment, whose mark is at `at`. A fragment is an anchor, which no server
 /// sees: a part of it without a name hides nothing.
-void AddParameters(std::string_view text, std::size_t& at, std::vector<Credential>& found) {
+void AddParameters(std::string_view text, Escapes escapes, std::size_t& at, std::vector<Credential>& found) {
   const bool is_query = text[at] == '?';
   const std::vector<Parameter> all = ParametersFrom(text, ++at);
   std::vector<std::string> names;
@@ -240,14 +260,18 @@ void AddParameters(std::string_view text, std::size_t& at, std::vector<Credentia
     const bool named = all[i].value.begin != all[i].name.begin;
     // "?code=all" chooses something; the codes that log in have digits.
     const bool is_choice = names[i] == "code" && !HasDigit(value);
-    secret.push_back(!value.empty() &&
-                     (IsSecretValue(value) || (named ? IsSecretName(names[i], is_signed) && !is_choice
-                                                     : is_query && IsOpaque(value))));
+    secret.push_back(
+        !value.empty() &&
+        (IsSecretValue(value) || (escapes == Escapes::kDecode && HoldsEscapedSecret(value)) ||
+         (named ? IsSecretName(names[i], is_signed) && !is_choice : is_query && IsOpaque(value))));
   }
   const auto last_kept = std::find(secret.rbegin(), secret.rend(), false);
   const auto first_kept = std::find(secret.begin(), secret.end(), false) - secret.begin();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!secret[i]) continue;
+    if (!secret[i]) {
+      AddNested(text, all[i].value, found);
+      continue;
+    }
     // With the separator before it, or the one behind it while what is kept comes later.
     const bool comes_first = last_kept != secret.rend() && static_cast<std::ptrdiff_t>(i) < first_kept;
     const std::size_t begin = all[i].name.begin;
@@ -288,27 +312,65 @@ void AddAttributes(std::string_view text, std::size_t& at, std::vector<Credentia
   }
 }
 
-std::vector<Credential> FindCredentials(std::string_view text) {
-  constexpr std::string_view kSchemeEnd = "://";
+/// Where the user info of the next URL can begin, at or behind `from`. A path that was made of a URL has one
+/// slash behind its scheme; the name "${HOST}" of an empty variable leaves three.
+std::size_t NextAuthority(std::string_view text, std::size_t from) {
+  const auto is_of_scheme = [&](std::size_t at) {
+    return (text[at] >= 'a' && text[at] <= 'z') || (text[at] >= 'A' && text[at] <= 'Z') ||
+           HasDigit(text.substr(at, 1));
+  };
+  for (std::size_t colon = text.find(":/", from); colon != std::string_view::npos;
+       colon = text.find(":/", colon + 1)) {
+    const std::size_t begin = std::min(text.find_first_not_of('/', colon + 1), text.size());
+    if (begin > colon + 2) return begin;
+    // No scheme has a single letter; the drives of Windows have.
+    if (colon < 2 || !is_of_scheme(colon - 1) || !is_of_scheme(colon - 2)) continue;
+    const std::string_view part = text.substr(begin, text.find_first_of("/?# \t\n'\"<>", begin) - begin);
+    if (part.find(':') < part.find('@') && Contains(part, "@")) return begin;
+  }
+  return std::string_view::npos;
+}
+
+/// The end of the word of a URL, computed once for all URLs inside it.
+class WordEnd {
+ public:
+  explicit WordEnd(std::string_view text) : text_(text) {}
+  std::size_t From(std::size_t at) {
+    if (at >= end_) end_ = EndOfPart(text_, at, std::string(kUrlEnds) + "?#");
+    return end_;
+  }
+
+ private:
+  std::string_view text_;
+  std::size_t end_ = 0;
+};
+
+std::vector<Credential> FindCredentials(std::string_view text, Escapes escapes) {
   std::vector<Credential> found;
-  for (std::size_t scheme = text.find(kSchemeEnd); scheme != std::string_view::npos;) {
-    TextRange user{.begin = scheme + kSchemeEnd.size(), .end = 0};
+  WordEnd word_end(text);
+  for (std::size_t next = NextAuthority(text, 0); next != std::string_view::npos;) {
+    TextRange user{.begin = next, .end = 0};
+    const std::size_t scheme = text.rfind(":/", next);
     std::size_t at = user.begin;
     while (at < text.size() && !Contains("/?# \t\n'\"<>", text.substr(at, 1))) {
       if (text[at] == '@') user.end = at;
       at = After(text, at);
     }
-    at = std::min(at, text.find('|', std::max(user.begin, user.end)));
+    at = std::min(at, text.substr(0, at).find('|', std::max(user.begin, user.end)));
     const std::string_view part = text.substr(user.begin, std::max(user.end, user.begin) - user.begin);
     // "git@" of an ssh URL is a name that everybody knows.
     const bool user_alone = text.substr(0, scheme).ends_with("ssh") && !Contains(part, ":");
     if (!part.empty() && !user_alone) found.push_back({.value = user, .whole = {user.begin, user.end + 1}});
     TextRange path{.begin = at, .end = at};
-    at = path.end = EndOfPart(text, at, std::string(kUrlEnds) + "?#");
+    at = path.end = word_end.From(at);
+    // A URL in the path of another, such as a proxy's: the query belongs to the inner one.
+    next = NextAuthority(text, std::max(path.begin, user.begin));
+    if (next < path.end) path.end = next;
     AddPathToken(text, text.substr(user.begin, path.begin - user.begin), path, found);
-    while (at < text.size() && Contains("?#", text.substr(at, 1))) AddParameters(text, at, found);
+    if (next == path.end) continue;
+    while (at < text.size() && Contains("?#", text.substr(at, 1))) AddParameters(text, escapes, at, found);
     AddAttributes(text, at, found);
-    scheme = text.find(kSchemeEnd, std::max(at, user.begin));
+    next = NextAuthority(text, std::max(at, user.begin));
   }
   return found;
 }

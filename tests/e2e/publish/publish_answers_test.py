@@ -79,6 +79,16 @@ class Answers(publishing.Case):
                         for form in (TOKEN[:10], *(one.strip('"=')[4:-4] for one in FORMS)):
                             self.assertNotIn(form, printed)
 
+    def test_a_short_password_in_a_repeated_header_is_not_shown(self):
+        credentials = base64.b64encode(b"joe:hun2").decode()
+        with Target("pypi") as target:
+            target.server.faults.append(faults.Status(403, times=None, when="head", body=f"Basic {credentials}".encode()))
+            done = subprocess.run([harness.Settings.ptpkg, "publish", self.artifact("pypi"), *target.flags()], cwd=self.scratch, text=True,
+                                  env=self.environment(HOME=str(self.scratch), TWINE_USERNAME="joe", TWINE_PASSWORD="hun2"),
+                                  capture_output=True, check=False)
+            self.assertIn("403", done.stderr)
+            self.assertNotIn(credentials, done.stderr)
+
     def test_compressed_answers_are_read(self):
         for kind in KINDS:
             for coding in ("gzip", "deflate"):

@@ -58,6 +58,11 @@ TEST(MaskSecrets, KnowsThoseOfUrls) {
       "@h/x?a=harmless-value&token=tokenOfTheQuery");
   EXPECT_EQ(MaskSecrets("user wordOfTheUser%2B1 wordOfTheUser+1 harmless-value tokenOfTheQuery"),
             "user **** **** harmless-value ****");
+  // A server repeats the header of a request. "joe:hun2" in base64.
+  RememberSecretsOf(
+      "https://joe:hun2"
+      "@h/x");
+  EXPECT_EQ(MaskSecrets("Basic am9lOmh1bjI="), "Basic ****");
 }
 
 }  // namespace

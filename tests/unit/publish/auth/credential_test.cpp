@@ -46,6 +46,16 @@ TEST_F(CredentialTest, VariablesComeFirstInTheirOrder) {
   EXPECT_EQ(Token(), "first");
 }
 
+TEST_F(CredentialTest, ATokenOfSeveralLinesIsRefusedByItsPlace) {
+  Write(home_ / ".continuum/anaconda-client/tokens/https%3A%2F%2Fapi.host.token", "one\ntwo\n");
+  EXPECT_THAT(AnacondaToken(env_, "https://api.host"),
+              FailsWith(ErrorCode::kUsage, HasSubstr(".token' has")));
+  env_->variables["ANACONDA_API_TOKEN"] = "one\r\nX: 1";
+  EXPECT_THAT(AnacondaToken(env_, "https://api.host"),
+              FailsWith(ErrorCode::kUsage,
+                        HasSubstr("the token or password in ANACONDA_API_TOKEN has more than one line")));
+}
+
 TEST_F(CredentialTest, AnEmptyTokenFileIsNone) {
   Write(home_ / ".local/share/binstar/https%3A%2F%2Fapi.host.token", "\n");
   Write(home_ / ".continuum/anaconda-client/tokens/https%3A%2F%2Fapi.host.token", "later");
@@ -117,6 +127,12 @@ TEST_F(CredentialTest, ALineThatIsNoneIsNamedWithoutItsText) {
   Write(home_ / ".pypirc", "[ours]\nusername: me\nhidden\n");
   const auto section = ReadPypirc(env_, "ours");
   ASSERT_THAT(section, FailsWith(ErrorCode::kInvalidInput, HasSubstr(".pypirc:3")));
+  Write(home_ / ".pypirc", "[ours]\nusername: me\nUsername: you\n");
+  EXPECT_THAT(ReadPypirc(env_, "ours"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr(".pypirc:3: 'username' is there twice")));
+  Write(home_ / ".pypirc", "[ours]\nusername: me\n[other]\n[ours]\n");
+  EXPECT_THAT(ReadPypirc(env_, "ours"),
+              FailsWith(ErrorCode::kInvalidInput, HasSubstr(".pypirc:4: section 'ours' is there twice")));
   EXPECT_THAT(FormatError(section.error()), Not(HasSubstr("hidden")));
 }
 

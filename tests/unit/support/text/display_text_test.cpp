@@ -72,6 +72,24 @@ TEST(MaskCredentials, OfUrlsOnly) {
   EXPECT_EQ(MaskCredentials("https://****@h"), "https://****@h");
 }
 
+TEST(MaskCredentials, OfUrlsInUrlsAndInPaths) {
+  const std::string user = "u:p@";
+  EXPECT_EQ(MaskCredentials("https://proxy/https://" + user + "h/x?a=1&token=b"),
+            "https://proxy/https://****@h/x?a=1&token=****");
+  EXPECT_EQ(MaskCredentials("https://h/?next=https://" + user + "i/x&key=a#https://" + user + "j"),
+            "https://h/?next=https://****@i/x&key=****#https://****@j");
+  EXPECT_EQ(DropCredentials("https://h/?next=https://" + user + "i/x&key=a"), "https://h/?next=https://i/x");
+  EXPECT_EQ(MaskCredentials("https://h/t/tk-1/https://" + user + "i"), "https://h/t/****/https://****@i");
+  EXPECT_EQ(MaskCredentials("'/home/me/git+https:/" + user + "h/x'"), "'/home/me/git+https:/****@h/x'");
+  EXPECT_EQ(MaskCredentials("https:///" + user + "h x/HTTPS:/" + user + "h, socks5h:/" + user + "h"),
+            "https:///****@h x/HTTPS:/****@h, socks5h:/****@h");
+  EXPECT_EQ(MaskCredentials("https://h/?next=https%3A%2F%2Fu%3Ap%40h&a=b%20c"),
+            "https://h/?next=****&a=b%20c");
+  for (const char* plain : {"/a:/b@c", "https:/h/x@v1", "/opt/lib:/usr/lib@2", "https://h/https://i/x@v1",
+                            "C:/u:p@h", "https:/h"})
+    EXPECT_EQ(MaskCredentials(plain), plain);
+}
+
 TEST(MaskCredentials, HidesSecretParametersOfQueries) {
   const auto masked = [](const std::string& query) {
     return MaskCredentials("https://h/x" + query).substr(11);
