@@ -21,6 +21,7 @@
 #include "pipeline/stages/detect.h"
 #include "pipeline/stages/stages.h"
 #include "pipeline/stages/staging_inputs.h"
+#include "publish/output/output_folder.h"
 
 namespace ptpkg::pipeline {
 
@@ -295,6 +296,7 @@ Result<std::vector<recipe::Recipe>> AllOutputs(Env& env, const BuildRequest& req
 }  // namespace
 
 Result<BuildPlan> PlanBuild(Env& env, const BuildRequest& request) {
+  PTPKG_CHECK(publish::OutputFolder::RefuseRoot(request.output));
   if (request.ccache) PTPKG_CHECK(builder::FindCompilerCache(env));
   const RenderRequest wanted{.recipes = request.recipes,
                              .variant_files = request.variant_files,

@@ -16,6 +16,7 @@
 #include "pipeline/plan/run_plan.h"
 #include "pipeline/stages/package_inputs.h"
 #include "pipeline/stages/stages.h"
+#include "publish/output/output_folder.h"
 
 namespace ptpkg::pipeline {
 
@@ -85,6 +86,7 @@ Result<bool> IsWheelTree(Env& env, const AbsPath& path) {
 }
 
 Result<graph::Plan> PlanRepack(Env& env, const RepackRequest& request) {
+  PTPKG_CHECK(publish::OutputFolder::RefuseRoot(request.output));
   PTPKG_TRY(const std::vector<std::string> pythons, PythonsOf(request));  // before a gigabyte is read
   PTPKG_TRY(const FileStat stat, env.fs.Stat(request.input));
   const bool is_tree = stat.kind == FileKind::kDirectory;

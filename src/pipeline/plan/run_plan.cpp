@@ -170,7 +170,6 @@ Result<std::vector<NodeOutcome>> Run(Env& env, const graph::Plan& plan, const Ab
   // Execute says so too, but by then the directories would be made.
   PTPKG_CHECK(CheckUtf8(env.cache_dir.str(), "the cache directory"));
   PTPKG_CHECK(CheckUtf8(output.str(), "the output directory"));
-  PTPKG_CHECK(publish::OutputFolder::RefuseRoot(output));
   PTPKG_TRY(publish::OutputFolder folder, publish::OutputFolder::Open(env, output));
   if (!options.dry_run) {
     PTPKG_CHECK(folder.Prepare());

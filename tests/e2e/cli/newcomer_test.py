@@ -109,8 +109,18 @@ class Newcomer(harness.Case):
         for command in ("check", "inspect", "conda", "wheel", "repair", "build", "render", "index", "slice", "publish"):
             with self.subTest(command):
                 said = self.said(command, "https://me:" + "hunter2pass@example.org/x.whl?token=tokval12345")
-                self.assertIn("is a URL, where ptpkg takes a path\n  hint: download the file first", said)
+                self.assertIn("is a URL, where ptpkg takes a path\n  hint: give a file or directory of this machine", said)
                 self.assertNotRegex(said, "hunter2pass|tokval12345")
+        inner = "://me:" + "hunter2pass@example.org/x"
+        for command in (("check", "git+https" + inner), ("check", "https://proxy.example/https" + inner), ("check", "https:" + inner[2:]),
+                        ("check", "no.whl", "--cache-dir", "https" + inner), ("check", "no.whl", "--cache-dir", "file" + inner)):
+            with self.subTest(command):
+                self.assertNotIn("hunter2pass", self.said(*command, code=4 if command[1].startswith("https:/m") else 2))
+        for command in (("build", self.write()), ("conda", self.wheel())):
+            self.assertIn("artifacts cannot go into '/' itself", self.said(*command, "--output", "/"))
+        self.assertIn("hint: leave 'file://' out", self.said("check", "file:///tmp/x.whl"))
+        self.assertNotIn("hunter2pass", self.said("check", "no.whl", PTPKG_CACHE_DIR="https" + inner))
+        self.assertEqual([path for path in self.scratch.iterdir() if path.name.startswith("https")], [])
         (self.scratch / "file").write_text("")
         folder = self.write()
         for cache, code in ((self.scratch / "file", 3), (self.scratch / "file/deeper", 7)):
