@@ -206,7 +206,7 @@ std::vector<Parameter> ParametersFrom(std::string_view text, std::size_t& at) {
   }
 }
 
-/// Whether values of parameters are looked at without their percent escapes, too.
+/// Says whether FindCredentials also decodes the percent escapes in values of parameters.
 enum class Escapes : std::uint8_t { kDecode, kKeep };
 
 std::vector<Credential> FindCredentials(std::string_view text, Escapes escapes = Escapes::kDecode);
@@ -313,7 +313,7 @@ void AddAttributes(std::string_view text, std::size_t& at, std::vector<Credentia
 }
 
 /// Where the user info of the next URL can begin, at or behind `from`. A path that was made of a URL has one
-/// slash behind its scheme; the name "${HOST}" of an empty variable leaves three.
+/// slash behind its scheme; an empty variable in place of the host leaves three.
 std::size_t NextAuthority(std::string_view text, std::size_t from) {
   const auto is_of_scheme = [&](std::size_t at) {
     return (text[at] >= 'a' && text[at] <= 'z') || (text[at] >= 'A' && text[at] <= 'Z') ||
@@ -331,23 +331,9 @@ std::size_t NextAuthority(std::string_view text, std::size_t from) {
   return std::string_view::npos;
 }
 
-/// The end of the word of a URL, computed once for all URLs inside it.
-class WordEnd {
- public:
-  explicit WordEnd(std::string_view text) : text_(text) {}
-  std::size_t From(std::size_t at) {
-    if (at >= end_) end_ = EndOfPart(text_, at, std::string(kUrlEnds) + "?#");
-    return end_;
-  }
-
- private:
-  std::string_view text_;
-  std::size_t end_ = 0;
-};
-
 std::vector<Credential> FindCredentials(std::string_view text, Escapes escapes) {
   std::vector<Credential> found;
-  WordEnd word_end(text);
+  std::size_t word_end = 0;  // once for all URLs of a word
   for (std::size_t next = NextAuthority(text, 0); next != std::string_view::npos;) {
     TextRange user{.begin = next, .end = 0};
     const std::size_t scheme = text.rfind(":/", next);
@@ -362,7 +348,8 @@ std::vector<Credential> FindCredentials(std::string_view text, Escapes escapes) 
     const bool user_alone = text.substr(0, scheme).ends_with("ssh") && !Contains(part, ":");
     if (!part.empty() && !user_alone) found.push_back({.value = user, .whole = {user.begin, user.end + 1}});
     TextRange path{.begin = at, .end = at};
-    at = path.end = word_end.From(at);
+    if (at >= word_end) word_end = EndOfPart(text, at, std::string(kUrlEnds) + "?#");
+    at = path.end = word_end;
     // A URL in the path of another, such as a proxy's: the query belongs to the inner one.
     next = NextAuthority(text, std::max(path.begin, user.begin));
     if (next < path.end) path.end = next;
@@ -370,7 +357,7 @@ std::vector<Credential> FindCredentials(std::string_view text, Escapes escapes) 
     if (next == path.end) continue;
     while (at < text.size() && Contains("?#", text.substr(at, 1))) AddParameters(text, escapes, at, found);
     AddAttributes(text, at, found);
-    next = NextAuthority(text, std::max(at, user.begin));
+    if (next < at) next = NextAuthority(text, at);
   }
   return found;
 }

@@ -301,7 +301,7 @@ class SymbolChecks {
     return false;
   }
 
-  /// Of a fault that ends the look-up of `symbol` for `member`.
+  /// Returns the severity of a fault that ends the look-up of `symbol` for `member`.
   static Severity SeverityOf(const ElfMember& member, const elf::ImportedSymbol& symbol) {
     const bool at_once = member.symbols.binds_now || !symbol.lazy || ExportsModule(member);
     return at_once ? Severity::kError : Severity::kWarning;

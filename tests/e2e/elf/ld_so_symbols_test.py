@@ -172,7 +172,7 @@ class LdSoSymbols(ld_so_case.LdSoCase):
                 self.ptpkg("relink", root / "x.so", "--replace-needed", "liba.so=$ORIGIN/liba.so", exit_code=3 if is_versioned else 0)
                 if not is_versioned:
                     self.assertEqual(self.judge([root / "x.so"])[0], "ok")
-        # A '$' that is no token.
+        # ld.so leaves a '$' alone that begins no token.
         root = self.tree("dollar", {"versions.map": "V1 { global: *; };",
                                     "lib$x.so": ("int own(void) { return 1; }", ["-Wl,-soname,lib$x.so", "-Wl,--version-script={root}/versions.map"])})
         self.tree("dollar", {"x.so": ("int own(void); int f(void) { return own(); }", ["-Wl,-rpath,$ORIGIN", "-L{root}", "-l:lib$x.so"])})
