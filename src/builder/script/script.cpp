@@ -99,12 +99,35 @@ std::map<std::string, std::string> SecretsOf(Env& env, const std::vector<std::st
   return secrets;
 }
 
+namespace {
+
+/// A directory can be below another.
+struct LongerFirst {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  }
+};
+
+}  // namespace
+
 std::string LastLines(const std::string& output) {
   std::vector<std::string> lines = SplitLines(output);
   while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
   const std::size_t first = lines.size() > kShownLines ? lines.size() - kShownLines : 0;
   std::string text;
   for (std::size_t i = first; i < lines.size(); ++i) text += "\n  " + DisplayLine(lines[i]);
+  return text;
+}
+
+std::string ReplaceFoldersByVariables(std::string text, const std::map<std::string, std::string>& variables) {
+  std::map<std::string, std::string, LongerFirst> folders;
+  for (const char* const name : {"PREFIX", "BUILD_PREFIX", "SRC_DIR"}) {
+    const auto variable = variables.find(name);
+    if (variable != variables.end() && !variable->second.empty()) {
+      folders.emplace(variable->second, std::string("$") + name);
+    }
+  }
+  for (const auto& [folder, name] : folders) text = ReplaceAll(text, folder, name);
   return text;
 }
 
@@ -231,6 +254,7 @@ Result<void> RunBuildScript(Env& env, const ScriptRun& run) {
                           .jobs = env.jobs,
                           .bytes_per_job = run.bytes_per_job,
                           .free_bytes = run.free_bytes,
+                          .variables = run.variables,
                           .remembers = run.remembers});
   Watchers watchers{.watch = watch};
   if (run.failed_commands) {

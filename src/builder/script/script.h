@@ -69,4 +69,8 @@ std::string ExitSummary(const ExitStatus& status);
 /// The last 40 lines of `output`, each after a line break and two blanks; "" when there are none.
 std::string LastLines(const std::string& output);
 
+/// `text` with "$PREFIX", "$BUILD_PREFIX" and "$SRC_DIR" in place of the paths that they have in `variables`.
+/// Paths of a prefix are as long as a placeholder (255 bytes), which hides what a message says about them.
+std::string ReplaceFoldersByVariables(std::string text, const std::map<std::string, std::string>& variables);
+
 }  // namespace ptpkg::builder

@@ -89,7 +89,7 @@ Error ScriptWatch::Failed(const ExitStatus& status) {
   const std::string cause = memory.what.empty() ? "" : ": " + memory.what;
   return Error(ErrorCode::kCommandFailed, fmt::format("the {} script of '{}' {}{}", options_.stage,
                                                       options_.subject, ExitSummary(status), cause))
-      .WithContext(context)
+      .WithContext(ReplaceFoldersByVariables(context, options_.variables))
       .WithHint(Hint(memory, context));
 }
 

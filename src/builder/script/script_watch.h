@@ -1,6 +1,7 @@
 #pragma once
 // Combines all parsers of a running script's output. Layer: builder.
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ struct WatchOptions {
   int jobs = 1;         ///< Number of jobs that the script got.
   std::uint64_t bytes_per_job = 0;
   std::uint64_t free_bytes = 0;
+  std::map<std::string, std::string> variables = {};  ///< Environment of the script, for ReplaceFoldersByVariables().
   bool remembers = true;  ///< False: a partial run, whose time is not representative.
 };
 
@@ -35,8 +37,8 @@ class ScriptWatch {
   /// The script succeeded. Records the times of its steps.
   void Succeeded();
   /// The script ended with `status`, which is not ok. Returns kCommandFailed with the block of the first
-  /// command that failed, else the errors that it printed and its last 40 lines. The error includes the path
-  /// of the log, and a hint if the failure is known.
+  /// command that failed, else the errors that it printed and its last 40 lines, with variables for the
+  /// directories of the build. The error includes the path of the log, and a hint if the failure is known.
   Error Failed(const ExitStatus& status);
 
  private:

@@ -58,7 +58,7 @@ Result<std::string> RunTest(Env& env, const TestRun& run, ScriptRun place) {
   PTPKG_TRY(const ExitStatus status, RunScript(env, place));
   if (status.ok()) return std::string();
   return fmt::format("'{}' {}; log: '{}'{}", run.title, ExitSummary(status), place.log_file.str(),
-                     LastLines(status.output));
+                     ReplaceFoldersByVariables(LastLines(status.output), place.variables));
 }
 
 Finding TestFinding(Severity severity, std::size_t number, const std::string& message, std::string fix) {

@@ -91,6 +91,23 @@ class Newcomer(harness.Case):
             self.assertTrue(any(line.startswith(path.stem + ": ") for line in listed), path)
         self.assertIn("did you mean 'ptpkg explain elf-unreachable-needed'?", self.said("explain", "elf-unreachable-neded"))
 
+    def test_a_failed_check_is_the_error_and_has_its_fix(self):
+        script = ("cd $PREFIX && mkdir -p lib/geo && echo 'int g;' >g.c && echo 'extern int g; int *f(void) { return &g; }' >f.c\n"
+                  "gcc -shared -fPIC -Wl,-soname,libgeo.so.0 g.c -o lib/geo/libgeo.so.0\n"
+                  "gcc -shared -fPIC f.c lib/geo/libgeo.so.0 -o lib/libtoy.so\nrm *.c\n")
+        folder = self.write(recipe=json.dumps({
+            "package": {"name": "toy", "version": "1.0"}, "build": {"string": "0", "script": {"content": script}},
+            "about": {"license": "MIT"}}))
+        for formats in ("conda", "conda,tar.bz2"):
+            with self.subTest(formats):
+                said = self.said("build", folder, "--env", "system", "--format", formats, "--output", self.scratch / "dist", code=1)
+                failure = said[said.index("error: "):]
+                self.assertNotIn("libgeo", said[:said.index("error: ")], "the cause is no warning above the error")
+                self.assertRegex(failure, r"error: 'toy-1\.0-0\.(conda|tar\.bz2)' failed its checks and was not published:\n"
+                                          r" +lib/libtoy\.so \[elf-unreachable-needed\] cannot find 'libgeo\.so\.0'")
+                self.assertIn("fix: add '$ORIGIN/geo' to its search path", failure)
+                self.assertIn("ptpkg explain elf-unreachable-needed", failure)
+
     def test_targets_of_publish(self):
         wheel = self.wheel()
         self.assertIn("--to file:///tmp/x", self.said("publish", wheel, "--to", "/tmp/x"))

@@ -163,6 +163,16 @@ TEST_F(ScriptTest, LinesThatTellTheCauseAreShownThoughOtherJobsWentOn) {
       << "once is enough";
 }
 
+TEST_F(ScriptTest, AFailureNamesTheFoldersOfTheBuildByTheirVariables) {
+  variables_["BUILD_PREFIX"] = layout_.build_prefix.str();
+  variables_["SRC_DIR"] = layout_.source.str();
+  const auto result =
+      Run("echo \"$PREFIX/lib/liba.so: no\"; echo \"-I$BUILD_PREFIX/include $SRC_DIR/a.c\"; exit 1\n");
+  const std::string& context = result.error().context()[0];
+  EXPECT_THAT(context, ::testing::EndsWith(":\n  $PREFIX/lib/liba.so: no\n  -I$BUILD_PREFIX/include $SRC_DIR/a.c"));
+  EXPECT_THAT(Log(), HasSubstr("\n" + layout_.prefix.str() + "/lib/liba.so: no\n"));
+}
+
 TEST_F(ScriptTest, AFailureShowsTheBlockOfTheFirstCommandThatFailed) {
   const auto result = Run(
       "echo '[1/300] a'\necho 'FAILED: a.o'\necho 'c++ -c a.cpp'\necho 'nvml.c:1:10: fatal error: nvml.h: No "
