@@ -1,7 +1,6 @@
 """`ptpkg image` with buildah on a root file system that debootstrap makes: equal digests, two users, the recipe's build stage.
 
-Needs root, buildah and debootstrap, and the Debian archive for the base. PTPKG_IMAGE_BASE names a root file system with tzdata,
-python3 and pip to take instead.
+Needs root, buildah and debootstrap, and the Debian archive for the base (tests/harness/buildah.py).
 """
 
 import json
@@ -10,10 +9,10 @@ import pathlib
 import shutil
 import subprocess
 import tarfile
-import unittest
 
 import harness
 import image_test
+from buildah import Store, debian_base, needs_buildah
 from harness import Settings
 
 DESCRIPTION = """
@@ -38,65 +37,23 @@ FILES = {"toy.py": "x = 1\n", "METADATA": "Metadata-Version: 2.1\nName: toy\nVer
 
 
 def setUpModule() -> None:
-    if os.geteuid() != 0 or not all(map(shutil.which, ("buildah", "debootstrap"))):
-        raise unittest.SkipTest("root, buildah and debootstrap are needed")
+    needs_buildah()
 
 
 class Case(image_test.Case):
-    base_tar: pathlib.Path
-
     @classmethod
     def setUpClass(cls) -> None:
-        given = os.environ.get("PTPKG_IMAGE_BASE")
-        cls.base_tar = pathlib.Path(given) if given else harness.real_input() / "bookworm-minbase-python3.tar"
-        if cls.base_tar.exists():
-            return
-        root = cls.base_tar.with_suffix(".root")
-        shutil.rmtree(root, ignore_errors=True)
-        subprocess.run(["debootstrap", "--variant=minbase", "--include=tzdata,python3,python3-pip", "bookworm", root], check=True,
-                       stdout=subprocess.DEVNULL)
-        part = cls.base_tar.with_suffix(".part")
-        subprocess.run(["tar", "-C", root, "--numeric-owner", "--exclude=./var/cache/apt/archives/*.deb", "--exclude=./dev/*", "-cf", part, "."],
-                       check=True)
-        shutil.rmtree(root)
-        part.rename(cls.base_tar)
+        cls.base_tar = debian_base()
 
-    def storage(self, name: str) -> dict[str, str]:
-        """A store of images of its own, so that no cache of another run counts."""
-        folder = self.scratch / f"store-{name}"
-        folder.mkdir()
-        # Overlays cannot be stacked on the overlay of a container; copies of whole trees are slow.
-        kind = subprocess.run(["stat", "-f", "-c", "%T", folder], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
-        return self.configure(folder, "vfs" if kind.startswith("overlay") else "overlay")
-
-    def configure(self, folder: pathlib.Path, driver: str) -> dict[str, str]:
-        config = folder / "storage.conf"
-        config.write_text(f'[storage]\ndriver = "{driver}"\ngraphroot = "{folder}/graph"\nrunroot = "{folder}/run"\n')
-        self.addCleanup(subprocess.run, ["umount", "-q", folder / "graph/overlay"], check=False)
-        return {"CONTAINERS_STORAGE_CONF": str(config), "BUILDAH_ISOLATION": "chroot"}
-
-    def buildah(self, store: dict[str, str], *arguments, check=True) -> str:
-        return subprocess.run(["buildah", *arguments], env={**os.environ, **store}, check=check, text=True, stdout=subprocess.PIPE).stdout
-
-    def inside(self, store: dict[str, str], image: str, script: str) -> str:
-        """Output of a shell in the image, as its user and with its variables."""
-        container = self.buildah(store, "from", f"localhost/{image}").strip()
-        try:
-            # To a file: in one run on a busy machine, the end of the output through buildah was missing. The cause is not known.
-            self.buildah(store, "run", container, "--", "sh", "-e", "-c", f"{{ {script}; }} >/tmp/output")
-            return (pathlib.Path(self.buildah(store, "mount", container).strip()) / "tmp/output").read_text()
-        finally:
-            self.buildah(store, "rm", container)
-
-    def assert_no_containers(self, store: dict[str, str]) -> None:
-        self.assertEqual(self.buildah(store, "containers", "--all", "--quiet"), "")
+    def assert_no_containers(self, store: Store) -> None:
+        self.assertEqual(store.buildah("containers", "--all", "--quiet"), "")
 
 
 class Images(Case):
     def test_wheels_for_two_users(self):
         wheel, description = self.wheel(), self.describe(DESCRIPTION)
-        stores = [self.storage("1"), self.storage("2")]
-        made = [json.loads(self.image(wheel, "--file", description, "--base", self.base_tar, "--engine", "buildah", "--json", **store).stdout)
+        stores = [Store(self), Store(self, "2")]
+        made = [json.loads(self.image(wheel, "--file", description, "--base", self.base_tar, "--engine", "buildah", "--json", **store.variables).stdout)
                 for store in stores]
         self.assertEqual(made[0]["images"], made[1]["images"])  # ids and layers
         alice, bob, _ = (image["layers"] for image in made[0]["images"])
@@ -104,29 +61,29 @@ class Images(Case):
         self.assertNotEqual(alice[2:], bob[2:])
         store = stores[0]
         facts = "id -u; id -g; id -un; pwd; date +%Z; date -d @0 +%H; echo $TEAM; python3 -c 'import toy; print(toy.x)'; touch new; stat -c %u:%g new . $HOME"
-        self.assertEqual(self.inside(store, "train_alice", facts).split(),
+        self.assertEqual(store.inside("train_alice", facts).split(),
                          ["1001", "1001", "alice", "/home/alice", "JST", "09", "vision", "1", "1001:1001", "1001:1001", "1001:1001"])
-        self.assertEqual(self.inside(store, "train_bob", facts).split(),
+        self.assertEqual(store.inside("train_bob", facts).split(),
                          ["1002", "100", "bob", "/data/bob", "-05", "19", "vision", "1", "1002:100", "1002:100", "1002:100"])
-        self.assertEqual(self.inside(store, "train_bob", "test ! -e /run/artifacts; cat /etc/timezone"), "America/Lima\n")
-        self.assertEqual(self.inside(store, "train_carol", "pwd; stat -c %a:%u /tmp"), "/tmp\n1777:0\n")  # as in the base
-        config = json.loads(self.buildah(store, "inspect", "--type", "image", "localhost/train_bob"))["OCIv1"]["config"]
+        self.assertEqual(store.inside("train_bob", "test ! -e /run/artifacts; cat /etc/timezone"), "America/Lima\n")
+        self.assertEqual(store.inside("train_carol", "pwd; stat -c %a:%u /tmp"), "/tmp\n1777:0\n")  # as in the base
+        config = json.loads(store.buildah("inspect", "--type", "image", "localhost/train_bob"))["OCIv1"]["config"]
         self.assertEqual(config["Labels"]["owner"], "bob")
         self.assertEqual(json.loads(config["Labels"]["org.ptpkg.artifacts"]), {wheel.name: harness.sha256(wheel)})
         self.assert_no_containers(store)
         self.nothing_left()
 
     def test_a_recipe_in_a_build_stage(self):
-        folder, store, out = self.recipe(), self.storage("1"), self.scratch / "out"
+        folder, store, out = self.recipe(), Store(self), self.scratch / "out"
         (folder / "recipe.yaml").write_text(RECIPE)
         for name, text in FILES.items():
             (folder / "src" / name).write_text(text)
         self.with_ptpkg()
         (folder / "image.yaml").write_text("base: ../with-ptpkg.tar\nimages: {one: {}, two: {user: bob, uid: 1002}}\n")
-        self.image(folder, "--extract", out, "--engine", "buildah", **store)
+        self.image(folder, "--extract", out, "--engine", "buildah", **store.variables)
         self.assertEqual([path.suffix for path in out.iterdir()], [".whl"])
         for image in ("one", "two"):
-            self.assertEqual(self.inside(store, image, "python3 -c 'import toy; print(toy.x)'"), "1\n")
+            self.assertEqual(store.inside(image, "python3 -c 'import toy; print(toy.x)'"), "1\n")
         self.assert_no_containers(store)
         self.nothing_left()
 
@@ -146,15 +103,14 @@ class Images(Case):
                     archive.add(os.path.realpath(library), f"./usr/lib/x86_64-linux-gnu/{name}")
 
 
-
 class Refused(Case):
     def test_a_base_that_only_the_build_sees(self):
         """A base from a registry is not on this machine before: the Containerfile has the same rules."""
-        store = self.storage("1")
+        store = Store(self)
         (self.scratch / "base").mkdir()
         shutil.copyfile(self.base_tar, self.scratch / "base/rootfs.tar")
         (self.scratch / "base/Containerfile").write_text("FROM scratch\nADD rootfs.tar /\nRUN useradd --uid 1001 carol && rm /usr/share/zoneinfo/Asia/Tokyo\n")
-        self.buildah(store, "build", "--tag", "localhost/base", str(self.scratch / "base"))
+        store.buildah("build", "--tag", "localhost/base", str(self.scratch / "base"))
         arguments = ("--base", "localhost/base", "--engine", "buildah")
         for settings, tag, message in (
                 ("user: alice, uid: 1001", "py3-none-any", "UID 1001 belongs to 'carol' in the base, not to 'alice'"),
@@ -162,20 +118,18 @@ class Refused(Case):
                 ("timezone: Asia/Tokyo", "py3-none-any", "the base has no data of the time zone Asia/Tokyo"),
                 ("", "py3-none-manylinux_2_99_x86_64", "the base has glibc 2.36, and toy-1.0-py3-none-manylinux_2_99_x86_64.whl needs 2.99")):
             with self.subTest(message=message):
-                self.refused(3, message, self.wheel(tag), "--file", self.describe("images: {a: {%s}}" % settings), *arguments, **store)
+                self.refused(3, message, self.wheel(tag), "--file", self.describe("images: {a: {%s}}" % settings), *arguments, **store.variables)
                 self.assert_no_containers(store)
-        self.assertNotIn("localhost/a", self.buildah(store, "images"))
+        self.assertNotIn("localhost/a", store.buildah("images"))
 
     def test_a_full_disk_in_a_layer(self):
-        store = self.storage("1")
-        small = self.scratch / "store-1"
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", small], check=True)
-        self.addCleanup(subprocess.run, ["umount", small], check=True)
-        self.configure(small, "vfs")
-        self.refused(6, "No space left on device", self.wheel(), "--base", self.base_tar, "--engine", "buildah", **store)
-        self.assertNotIn("localhost/toy", self.buildah(store, "images"))
+        store = Store(self)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", store.folder], check=True)
+        self.addCleanup(subprocess.run, ["umount", store.folder], check=True)
+        store.configure("vfs")
+        self.refused(6, "No space left on device", self.wheel(), "--base", self.base_tar, "--engine", "buildah", **store.variables)
+        self.assertNotIn("localhost/toy", store.buildah("images"))
         # Containers are not asserted: buildah 1.28 leaves its working container then, also with --force-rm (docs/images.md).
-
 
 
 if __name__ == "__main__":

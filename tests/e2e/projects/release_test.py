@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import zipfile
 
+import buildah
 import harness
 import installing
 from servers import faults
@@ -168,6 +169,18 @@ class Release(harness.Case):
         self.assertIn("certificate", refused.stderr)
         done = build(SSL_CERT_FILE=str(self.scratch / "ca.crt"))
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_image(self):
+        buildah.needs_buildah()
+        store = buildah.Store(self)
+        self.ptpkg("image", self.wheel, "--file", harness.REPOSITORY / "recipes/ptpkg/image.yaml", "--base", buildah.debian_base(),
+                   "--engine", "buildah", **store.variables)
+        recipe = self.scratch / "toy"
+        recipe.mkdir()
+        (recipe / "recipe.yaml").write_text(re.sub("source: .*\n", "", RECIPE).replace("cp page.txt", "touch"))
+        said = store.inside("ptpkg", "ptpkg --version; git --version; ptpkg build /toy --env system --output /tmp/dist; ls /tmp/dist/conda/linux-64",
+                            "--volume", f"{recipe}:/toy:ro")
+        self.assertRegex(said, rf"^ptpkg {re.escape(self.version)} .*\n(.*\n)*git version (.*\n)*tls-1\.0-0\.conda\n")
 
     def test_debian_package_in_an_empty_debian(self):
         """And the certificates of each system, at the places where systems have them."""
