@@ -245,8 +245,9 @@ Result<std::vector<std::uint64_t>> KeptStrings(File& file, const Image& image, c
     if (!need.wish) kept.push_back(need.need.name);
     for (const auto& version : need.need.versions) kept.push_back(version.name);
   }
-  PTPKG_TRY(const auto names, ReadVersionDefinitionNames(file, image));
-  kept.insert(kept.end(), names.begin(), names.end());
+  PTPKG_TRY(const auto definitions, ReadVersionDefinitions(file, image));
+  for (const VersionDefinition& one : definitions)
+    kept.insert(kept.end(), one.names.begin(), one.names.end());
   SortUnique(kept);
   return kept;
 }

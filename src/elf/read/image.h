@@ -138,7 +138,15 @@ Result<VersionNeeds> ReadVersionNeeds(File& file, const Image& image);
 std::vector<std::byte> EncodeVersionNeeds(const Codec& codec, const std::vector<VersionNeed>& records);
 std::uint64_t VersionNeedsSize(const std::vector<VersionNeed>& records);
 
-/// Offsets in .dynstr of every name that .gnu.version_d uses.
-Result<std::vector<std::uint64_t>> ReadVersionDefinitionNames(File& file, const Image& image);
+/// One record of .gnu.version_d.
+struct VersionDefinition {
+  std::uint16_t flags = 0;
+  std::uint16_t index = 0;  ///< Value in the .gnu.version entries of this version.
+  std::uint32_t hash = 0;
+  std::vector<std::uint64_t> names = {};  ///< Offsets in .dynstr: its own, then those of its parents.
+};
+
+/// The version definitions in chain order. Errors: as ReadVersionNeeds, and for another format.
+Result<std::vector<VersionDefinition>> ReadVersionDefinitions(File& file, const Image& image);
 
 }  // namespace ptpkg::elf

@@ -193,30 +193,36 @@ std::vector<std::byte> EncodeVersionNeeds(const Codec& codec, const std::vector<
 }
 
 // Verdef: u16 version, flags, ndx, cnt, u32 hash, aux, next: 20 bytes. Verdaux: u32 name, u32 next.
-Result<std::vector<std::uint64_t>> ReadVersionDefinitionNames(File& file, const Image& image) {
+Result<std::vector<VersionDefinition>> ReadVersionDefinitions(File& file, const Image& image) {
   constexpr std::uint32_t kRecord = 20;
   constexpr std::uint32_t kAux = 8;
-  std::vector<std::uint64_t> names;
+  std::vector<VersionDefinition> definitions;
   PTPKG_TRY(const auto chain, FindChain(image, kDtVerdef, kDtVerdefnum, kRecord));
-  if (!chain) return names;
+  if (!chain) return definitions;
   std::uint64_t offset = chain->offset;
   std::uint64_t followed = 0;
   for (std::uint64_t i = 0; i < chain->count; ++i) {
     PTPKG_TRY(const auto record, ReadExact(file, offset, kRecord, "a version definition"));
+    if (const std::uint16_t format = image.codec.U16(record, 0); format != 1)  // VER_DEF_CURRENT
+      return Corrupt(fmt::format("a version definition has the format {}", format));
+    VersionDefinition definition{.flags = image.codec.U16(record, 2),
+                                 .index = image.codec.U16(record, 4),
+                                 .hash = image.codec.U32(record, 8)};
     const std::uint16_t count = image.codec.U16(record, 6);
     std::uint64_t aux = offset + image.codec.U32(record, 12);
     for (std::uint16_t k = 0; k < count; ++k) {
       PTPKG_CHECK(CountRecord(image, kAux, followed));
       PTPKG_TRY(const auto entry, ReadExact(file, aux, kAux, "a version definition's name"));
-      names.push_back(image.codec.U32(entry, 0));
+      definition.names.push_back(image.codec.U32(entry, 0));
       // The loader reads only the first name, so the last record's step is not judged.
       if (k + 1 < count) {
         PTPKG_TRY(aux, NextRecord(aux, image.codec.U32(entry, 4), kAux, false));
       }
     }
+    definitions.push_back(std::move(definition));
     PTPKG_TRY(offset, NextRecord(offset, image.codec.U32(record, 16), kRecord, i + 1 == chain->count));
   }
-  return names;
+  return definitions;
 }
 
 }  // namespace ptpkg::elf

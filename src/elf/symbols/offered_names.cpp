@@ -20,7 +20,6 @@
 
 #include "elf/read/corrupt.h"
 #include "elf/symbols/symbol_table.h"
-#include "elf/symbols/symbol_versions.h"
 
 namespace ptpkg::elf {
 namespace {
@@ -85,8 +84,8 @@ bool IsVisible(const SymbolRecord& symbol) {
 
 class HashTableReader {
  public:
-  HashTableReader(File& file, const Image& image, std::uint64_t symbols)
-      : file_(file), image_(image), symbols_(symbols), bucket_of_(symbols, kNoBucket) {
+  HashTableReader(File& file, const Image& image, std::uint64_t symbols, const VersionHashes& versions)
+      : file_(file), image_(image), symbols_(symbols), versions_(versions), bucket_of_(symbols, kNoBucket) {
     names_.is_offered.resize(symbols);
   }
 
@@ -97,6 +96,7 @@ class HashTableReader {
       PTPKG_CHECK(ReadSysv(*hash));
     }
     std::sort(names_.keys.begin(), names_.keys.end());
+    std::sort(names_.tls_keys.begin(), names_.tls_keys.end());
     return std::move(names_);
   }
 
@@ -181,9 +181,8 @@ class HashTableReader {
               ReadExact(file_, image_.strings.offset, image_.strings.size_bytes, "the string table"));
     const std::string_view texts = AsText(strings);
     std::uint64_t left = kMostNameBytes;
-    PTPKG_TRY(const VersionHashes versions, ReadVersionHashes(file_, image_));
     const bool has_versions = image_.dynamic->Find(kDtVersym).has_value();
-    std::vector<std::string_view> defaults;  // names with a default version, which count only once
+    std::vector<Default> defaults;
     PTPKG_CHECK(
         ForEachDynamicSymbol(file_, image_, has_versions ? SymbolVersions::kRead : SymbolVersions::kSkip,
                              [&](const DynamicSymbol& symbol) -> Result<bool> {
@@ -201,33 +200,39 @@ class HashTableReader {
                                left -= name.size();
                                PTPKG_TRY(const bool found, is_found(symbol.number, name));
                                if (!found) return true;
-                               AddKeys(name, symbol.version, versions, defaults);
+                               AddKeys(name, symbol, defaults);
                                names_.is_offered[symbol.number] = true;
                                return true;
                              }));
-    std::sort(defaults.begin(), defaults.end());
+    std::sort(defaults.begin(), defaults.end(),
+              [](const Default& a, const Default& b) { return a.name < b.name; });
     for (std::size_t i = 0; i < defaults.size(); ++i) {
-      const bool is_only = (i == 0 || defaults[i - 1] != defaults[i]) &&
-                           (i + 1 == defaults.size() || defaults[i + 1] != defaults[i]);
-      if (is_only) names_.keys.push_back(SymbolKey(defaults[i], kNoVersion));
+      const bool is_only = (i == 0 || defaults[i - 1].name != defaults[i].name) &&
+                           (i + 1 == defaults.size() || defaults[i + 1].name != defaults[i].name);
+      if (is_only) defaults[i].keys->push_back(SymbolKey(defaults[i].name, kNoVersion));
     }
     return Ok();
   }
 
-  /// `word`: of DT_VERSYM.
-  void AddKeys(std::string_view name, std::uint16_t word, const VersionHashes& versions,
-               std::vector<std::string_view>& defaults) {
+  /// A name with a default version. Such names count only once.
+  struct Default {
+    std::string_view name;
+    std::vector<std::uint64_t>* keys = nullptr;  ///< The list of its key.
+  };
+
+  void AddKeys(std::string_view name, const DynamicSymbol& symbol, std::vector<Default>& defaults) {
     constexpr std::uint16_t kFirstVersion = 2;
-    const auto index = static_cast<std::uint16_t>(word & kVersionIndexMask);
-    const bool is_hidden = index != word;
-    const auto known = versions.find(index);
-    const std::uint32_t version = known == versions.end() ? 0 : known->second;
-    if (version == 0 && !is_hidden) return names_.keys.push_back(SymbolKey(name, kAnyVersion));
-    if (version != 0) names_.keys.push_back(SymbolKey(name, version));
+    std::vector<std::uint64_t>& keys = symbol.record.type == kThreadLocalType ? names_.tls_keys : names_.keys;
+    const auto index = static_cast<std::uint16_t>(symbol.version & kVersionIndexMask);
+    const bool is_hidden = index != symbol.version;
+    const auto known = versions_.find(index);
+    const std::uint32_t version = known == versions_.end() ? 0 : known->second;
+    if (version == 0 && !is_hidden) return keys.push_back(SymbolKey(name, kAnyVersion));
+    if (version != 0) keys.push_back(SymbolKey(name, version));
     if (index <= kFirstVersion) {
-      names_.keys.push_back(SymbolKey(name, kNoVersion));
+      keys.push_back(SymbolKey(name, kNoVersion));
     } else if (!is_hidden) {
-      defaults.push_back(name);
+      defaults.push_back({.name = name, .keys = &keys});
     }
   }
 
@@ -247,6 +252,7 @@ class HashTableReader {
   File& file_;
   const Image& image_;
   std::uint64_t symbols_;
+  const VersionHashes& versions_;
   std::vector<std::uint32_t> bucket_of_;  // of each symbol
   ExportedNames names_;
 };
@@ -334,8 +340,9 @@ bool IsCodeOrData(std::uint32_t type) {
   return (kTypes >> type & 1U) != 0;
 }
 
-Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols) {
-  return HashTableReader(file, image, symbols).Run();
+Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols,
+                                        const VersionHashes& versions) {
+  return HashTableReader(file, image, symbols, versions).Run();
 }
 
 }  // namespace ptpkg::elf

@@ -8,6 +8,7 @@
 
 #include "elf/read/image.h"
 #include "elf/symbols/symbol_table.h"
+#include "elf/symbols/symbol_versions.h"
 
 namespace ptpkg::elf {
 
@@ -23,14 +24,16 @@ std::uint64_t SymbolKey(std::string_view name, std::uint32_t version);
 bool IsCodeOrData(std::uint32_t type);
 
 struct ExportedNames {
-  std::vector<std::uint64_t> keys = {};  ///< SymbolKey for each look-up that finds a symbol, sorted.
-  std::vector<bool> is_offered = {};     ///< For each symbol: whether ld.so finds it under its name.
+  std::vector<std::uint64_t> keys = {};      ///< SymbolKey for each look-up that finds a symbol, sorted.
+  std::vector<std::uint64_t> tls_keys = {};  ///< In place of `keys`, for thread-local variables.
+  std::vector<bool> is_offered = {};         ///< For each symbol: whether ld.so finds it under its name.
 };
 
-/// `symbols`: number of symbols in .dynsym. Without a hash table, no names. REQUIRES: image.dynamic. Errors:
-/// kCorrupt for a table through which ld.so would not find its symbols, kIo. Cost: reads the table, the
-/// symbols and their names.
-Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols);
+/// `symbols`: number of symbols in .dynsym. `versions`: of the file. Without a hash table, no names.
+/// REQUIRES: image.dynamic. Errors: kCorrupt for a table through which ld.so would not find its symbols, kIo.
+/// Cost: reads the table, the symbols and their names.
+Result<ExportedNames> ReadExportedNames(File& file, const Image& image, std::uint64_t symbols,
+                                        const VersionHashes& versions);
 
 /// The symbol that dlsym finds under `name`; nullopt if there is none. A hidden version ("name@V1") does not
 /// count, and neither do two default ones. REQUIRES: as ReadExportedNames. Errors: kCorrupt where ld.so would

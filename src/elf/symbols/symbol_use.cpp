@@ -23,10 +23,10 @@ constexpr unsigned kIndirectType = 10;  // its value is the address of a functio
 /// The names of the symbols that relocations refer to.
 class ImportedNames {
  public:
-  /// `lookups`: RelocationUse::lookups.
+  /// `lookups`: RelocationUse::lookups. `versions`: of the file.
   ImportedNames(File& file, const Image& image, const std::vector<SymbolLookup>& lookups,
-                std::span<const std::uint16_t> passed_over)
-      : file_(file), image_(image), lookups_(lookups), passed_over_(passed_over) {}
+                const VersionHashes& versions, std::span<const std::uint16_t> passed_over)
+      : file_(file), image_(image), lookups_(lookups), versions_(versions), passed_over_(passed_over) {}
 
   Result<void> Read(const ExportedNames& offered, SymbolUse& use) {
     const Codec& codec = image_.codec;
@@ -39,7 +39,6 @@ class ImportedNames {
     if (const auto versym = image_.dynamic->Find(kDtVersym)) {
       PTPKG_TRY(versions_at, image_.OffsetOf(*versym, count * 2, "the table of symbol versions"));
     }
-    PTPKG_TRY(const VersionHashes known, ReadVersionHashes(file_, image_));
     for (std::uint64_t first = 0; first < count; first += kSymbolsPerPiece) {
       const std::uint64_t size = std::min(kSymbolsPerPiece, count - first);
       const auto begin = lookups_.begin() + static_cast<std::ptrdiff_t>(first);
@@ -58,11 +57,11 @@ class ImportedNames {
         const std::uint16_t version =
             versions.empty() ? std::uint16_t{0}
                              : static_cast<std::uint16_t>(codec.U16(versions, i * 2) & kVersionIndexMask);
-        const auto declared = known.find(version);
-        if (version > 1 && declared == known.end())
+        const auto declared = versions_.find(version);
+        if (version > 1 && declared == versions_.end())
           return Corrupt(
               fmt::format("symbol {} has version {}, which the file does not declare", first + i, version));
-        const std::uint32_t hash = declared == known.end() ? 0 : declared->second;
+        const std::uint32_t hash = declared == versions_.end() ? 0 : declared->second;
         PTPKG_CHECK(Take(DecodeSymbol(codec, Bytes(symbols).subspan(i * record, record)),
                          {.number = first + i, .version = version, .version_hash = hash}, offered, use));
       }
@@ -84,7 +83,9 @@ class ImportedNames {
     const bool is_elsewhere = lookups_[number] == SymbolLookup::kElsewhere;
     if (symbol.binding == kBindLocal) return Ok();
     PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
-    if (symbol.binding == kBindWeak || symbol.visibility != 0) return Ok();
+    const bool is_weak = symbol.binding == kBindWeak;
+    const bool is_tls = symbol.type == kThreadLocalType;
+    if ((is_weak && reference.version_hash == 0) || symbol.visibility != 0) return Ok();
     if (is_defined && !is_elsewhere && offered.is_offered[number]) return Ok();
     const bool is_passed_over =
         std::find(passed_over_.begin(), passed_over_.end(), reference.version) != passed_over_.end();
@@ -93,8 +94,11 @@ class ImportedNames {
     use.asked.push_back({.name = std::move(name),
                          .version = reference.version,
                          .version_hash = reference.version_hash,
-                         .lazy = lookups_[number] == SymbolLookup::kLazy,
-                         .elsewhere = is_elsewhere});
+                         // ld.so completes descriptors of thread-local variables at once.
+                         .lazy = lookups_[number] == SymbolLookup::kLazy && !is_tls,
+                         .elsewhere = is_elsewhere,
+                         .weak = is_weak,
+                         .is_tls = is_tls});
     return Ok();
   }
 
@@ -138,6 +142,7 @@ class ImportedNames {
   File& file_;
   const Image& image_;
   const std::vector<SymbolLookup>& lookups_;
+  const VersionHashes& versions_;
   std::span<const std::uint16_t> passed_over_;
 };
 
@@ -163,9 +168,11 @@ Result<void> FillSymbols(File& file, const Image& image, std::span<const std::ui
   PTPKG_TRY(const RelocationUse relocations, ReadRelocationUse(file, image, count, faults));
   use.binds_now = relocations.binds_now;
   use.has_versions = image.dynamic->Find(kDtVersym).has_value();
-  PTPKG_TRY(ExportedNames offered, ReadExportedNames(file, image, count.value_or(0)));
-  PTPKG_CHECK(ImportedNames(file, image, relocations.lookups, passed_over).Read(offered, use));
+  PTPKG_TRY(const VersionHashes versions, ReadVersionHashes(file, image));
+  PTPKG_TRY(ExportedNames offered, ReadExportedNames(file, image, count.value_or(0), versions));
+  PTPKG_CHECK(ImportedNames(file, image, relocations.lookups, versions, passed_over).Read(offered, use));
   use.offered = std::move(offered.keys);
+  use.offered_tls = std::move(offered.tls_keys);
   PTPKG_TRY(const bool by_symbol, DefinesAny(file, image, relocations.static_tls_symbols, count.value_or(0)));
   const Segment* const tls = image.FindSegment(kSegmentTls);
   const bool has_static_tls = relocations.has_static_tls || by_symbol;
@@ -173,6 +180,16 @@ Result<void> FillSymbols(File& file, const Image& image, std::span<const std::ui
     return Corrupt("relocations of thread-local variables without PT_TLS");
   if (tls != nullptr && has_static_tls) use.static_tls_bytes = tls->memory_size;
   return Ok();
+}
+
+/// True if `keys` has the version that `symbol` asks for.
+bool HasKeyFor(const ImportedSymbol& symbol, const std::vector<std::uint64_t>& keys) {
+  if (keys.empty()) return false;  // as of most files for thread-local variables
+  const std::uint32_t version = symbol.version_hash == 0 ? kNoVersion : symbol.version_hash;
+  const auto has = [&](std::uint32_t one) {
+    return std::binary_search(keys.begin(), keys.end(), SymbolKey(symbol.name, one));
+  };
+  return has(kAnyVersion) || has(version);
 }
 
 /// MIPS orders its symbols in its own way. DT_HASH of s390x and Alpha has words of 8 bytes.
@@ -190,11 +207,12 @@ bool SymbolUse::ExportsSymbol(std::string_view name) const {
 }
 
 bool SymbolUse::Answers(const ImportedSymbol& symbol) const {
-  const std::uint32_t version = symbol.version_hash == 0 ? kNoVersion : symbol.version_hash;
-  const auto has = [&](std::uint32_t one) {
-    return std::binary_search(offered.begin(), offered.end(), SymbolKey(symbol.name, one));
-  };
-  return has(kAnyVersion) || has(version);
+  return HasKeyFor(symbol, offered) || HasKeyFor(symbol, offered_tls);
+}
+
+bool SymbolUse::AnswersWrongly(const ImportedSymbol& symbol) const {
+  return HasKeyFor(symbol, symbol.is_tls ? offered : offered_tls) &&
+         !HasKeyFor(symbol, symbol.is_tls ? offered_tls : offered);
 }
 
 Result<EntryPoints> FindEntryPoints(File& file, const Image& image, const std::set<std::string>& names,

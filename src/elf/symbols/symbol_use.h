@@ -23,24 +23,30 @@ struct ImportedSymbol {
   /// Looked up at the first call, unless the process or the file binds everything at once.
   bool lazy = false;
   bool elsewhere = false;  ///< Not looked up in the file itself.
+  bool weak = false;       ///< ld.so continues without a definition.
+  bool is_tls = false;     ///< A thread-local variable.
 
   bool operator==(const ImportedSymbol&) const = default;
 };
 
 struct SymbolUse {
   std::vector<std::uint64_t>
-      offered;                        ///< SymbolKey of each look-up that ld.so answers from the file, sorted.
-  bool has_versions = false;          ///< DT_VERSYM: its definitions have versions, if only the base version.
-  std::vector<ImportedSymbol> asked;  ///< Without weak ones, in the order of the symbol table.
-  bool binds_now = false;             ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
+      offered;  ///< SymbolKey of each look-up that ld.so answers from the file, sorted.
+  std::vector<std::uint64_t> offered_tls;  ///< In place of `offered`, for thread-local variables.
+  bool has_versions = false;  ///< DT_VERSYM: its definitions have versions, if only the base version.
+  /// In the order of the symbol table. A weak one only if it asks for a version.
+  std::vector<ImportedSymbol> asked;
+  bool binds_now = false;  ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
   /// Bytes of the file's own thread-local variables that have to lie in the static block (initial-exec
   /// access).
   std::uint64_t static_tls_bytes = 0;
 
-  /// In any version.
+  /// In any version; a thread-local variable does not count.
   [[nodiscard]] bool ExportsSymbol(std::string_view name) const;
   /// In the version that `symbol` asks for.
   [[nodiscard]] bool Answers(const ImportedSymbol& symbol) const;
+  /// True if the answer is a thread-local variable and `symbol` is none, or the reverse. ld.so takes it.
+  [[nodiscard]] bool AnswersWrongly(const ImportedSymbol& symbol) const;
 };
 
 struct RelocationFacts {

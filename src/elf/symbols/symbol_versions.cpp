@@ -6,11 +6,9 @@
 #include "elf/symbols/symbol_versions.h"
 
 #include <algorithm>
-#include <fmt/core.h>
 #include <map>
 
 #include "elf/edit/string_slots.h"
-#include "elf/read/corrupt.h"
 #include "elf/symbols/symbol_table.h"
 
 namespace ptpkg::elf {
@@ -41,13 +39,17 @@ class Wanted {
 }  // namespace
 
 Result<std::vector<RequiredVersion>> ReadRequiredVersions(File& file, const Image& image) {
+  constexpr std::uint16_t kWeak = 2;  // VER_FLG_WEAK
   std::vector<RequiredVersion> required;
   PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file, image));
   for (const VersionNeed& need : needs.records) {
     PTPKG_TRY(const std::string library, ReadDynamicString(file, image, need.name, "a version requirement"));
     for (const VersionNeed::Version& version : need.versions) {
       PTPKG_TRY(std::string name, ReadDynamicString(file, image, version.name, "a required version"));
-      required.push_back({.library = library, .version = std::move(name), .index = version.index});
+      required.push_back({.library = library,
+                          .version = std::move(name),
+                          .index = version.index,
+                          .weak = (version.flags & kWeak) != 0});
     }
   }
   return required;
@@ -55,10 +57,12 @@ Result<std::vector<RequiredVersion>> ReadRequiredVersions(File& file, const Imag
 
 Result<std::vector<std::string>> ReadDefinedVersions(File& file, const Image& image) {
   std::vector<std::string> names;
-  PTPKG_TRY(const auto offsets, ReadVersionDefinitionNames(file, image));
-  for (const std::uint64_t offset : offsets) {
-    PTPKG_TRY(std::string name, ReadDynamicString(file, image, offset, "a version definition"));
-    names.push_back(std::move(name));
+  PTPKG_TRY(const auto definitions, ReadVersionDefinitions(file, image));
+  for (const VersionDefinition& definition : definitions) {
+    for (const std::uint64_t offset : definition.names) {
+      PTPKG_TRY(std::string name, ReadDynamicString(file, image, offset, "a version definition"));
+      names.push_back(std::move(name));
+    }
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -66,7 +70,6 @@ Result<std::vector<std::string>> ReadDefinedVersions(File& file, const Image& im
 }
 
 Result<VersionHashes> ReadVersionHashes(File& file, const Image& image) {
-  constexpr std::uint64_t kRecord = 20;
   constexpr std::uint16_t kBase = 1;  // VER_FLG_BASE
   VersionHashes hashes;
   PTPKG_TRY(const VersionNeeds needs, ReadVersionNeeds(file, image));
@@ -74,22 +77,9 @@ Result<VersionHashes> ReadVersionHashes(File& file, const Image& image) {
     for (const VersionNeed::Version& version : need.versions)
       hashes[version.index & kVersionIndexMask] = version.hash;
   }
-  const auto at = image.dynamic->Find(kDtVerdef);
-  const auto count = image.dynamic->Find(kDtVerdefnum);
-  if (!at || !count) return hashes;
-  std::uint64_t address = *at;
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(*count, kVersionIndexMask); ++i) {
-    PTPKG_TRY(const std::uint64_t offset, image.OffsetOf(address, kRecord, "a version definition"));
-    PTPKG_TRY(const auto record, ReadExact(file, offset, kRecord, "a version definition"));
-    const Codec& codec = image.codec;
-    if (codec.U16(record, 0) != 1)
-      return Corrupt(fmt::format("a version definition has the format {}", codec.U16(record, 0)));
-    const bool is_base = (codec.U16(record, 2) & kBase) != 0;
-    hashes[codec.U16(record, 4) & kVersionIndexMask] = is_base ? 0 : codec.U32(record, 8);
-    const std::uint32_t step = codec.U32(record, 16);
-    if (step == 0) break;
-    address += step;
-  }
+  PTPKG_TRY(const auto definitions, ReadVersionDefinitions(file, image));
+  for (const VersionDefinition& one : definitions)
+    hashes[one.index & kVersionIndexMask] = (one.flags & kBase) != 0 ? 0 : one.hash;
   return hashes;
 }
 

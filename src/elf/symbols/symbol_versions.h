@@ -19,6 +19,7 @@ struct RequiredVersion {
   std::string library;      ///< Name in DT_NEEDED.
   std::string version;      ///< "GLIBC_2.14"
   std::uint16_t index = 0;  ///< Value in .gnu.version for the symbols bound to it.
+  bool weak = false;        ///< ld.so loads the file without it, too.
 
   bool operator==(const RequiredVersion&) const = default;
 };

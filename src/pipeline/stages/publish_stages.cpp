@@ -40,7 +40,7 @@ using graph::NodeRun;
 
 // Raise it when equal artifacts can get other findings or severities than before: ptpkg then checks artifacts
 // again that passed an older check.
-constexpr int kCheckVersion = 10;
+constexpr int kCheckVersion = 11;
 
 /// Texts that no file of the artifacts may hold. They come from the build, because artifacts in the output
 /// directory have no such list. A repacked package has the list of its packing.

@@ -106,17 +106,6 @@ Result<std::map<std::string, std::vector<std::string>>> ReadInternalSymbols(
   return used;
 }
 
-Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) {
-  std::vector<ElfFilter> filters;
-  for (const elf::DynamicEntry& entry : image.dynamic->entries) {
-    if (entry.tag != elf::kDtFilter && entry.tag != elf::kDtAuxiliary) continue;
-    PTPKG_TRY(std::string name,
-              elf::ReadDynamicString(file, image, entry.value, "the name of a filtered library"));
-    filters.push_back({.name = std::move(name), .is_auxiliary = entry.tag == elf::kDtAuxiliary});
-  }
-  return filters;
-}
-
 /// Reads how glibc's loader treats the file. Returns RelocationFacts::symbol_count.
 Result<std::uint64_t> ReadLoading(File& file, const elf::Image& image, ElfMember& member) {
   // The kernel reads the header of a program, by other rules than ld.so.
@@ -275,6 +264,10 @@ EntryKind KindOf(const ElfTree& tree, const std::string& folder, const std::stri
 
 }  // namespace
 
+bool IsVariant(const ElfMember& member) {
+  return member.path.str().find("glibc-hwcaps/") != std::string::npos;
+}
+
 // The type ET_DYN is the same for a PIE and a library. The interpreter and DF_1_PIE tell them apart.
 bool IsProgram(const ElfMember& member) {
   const bool is_pie = (member.facts.flags_1 & elf::kFlag1Pie) != 0;
@@ -295,6 +288,17 @@ std::vector<RelPath> FilesOf(const TreeMap& map) {
     }
   }
   return files;
+}
+
+Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image) {
+  std::vector<ElfFilter> filters;
+  for (const elf::DynamicEntry& entry : image.dynamic->entries) {
+    if (entry.tag != elf::kDtFilter && entry.tag != elf::kDtAuxiliary) continue;
+    PTPKG_TRY(std::string name,
+              elf::ReadDynamicString(file, image, entry.value, "the name of a filtered library"));
+    filters.push_back({.name = std::move(name), .is_auxiliary = entry.tag == elf::kDtAuxiliary});
+  }
+  return filters;
 }
 
 Result<SharedElfFacts> ReadElfFacts(File& file, const RelPath& path, const DlopenTable& opened) {

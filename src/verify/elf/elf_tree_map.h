@@ -25,7 +25,7 @@
 
 namespace ptpkg::verify {
 
-/// A library that replaces the file's own symbols.
+/// DT_FILTER or DT_AUXILIARY: a library that replaces the file's own symbols.
 struct ElfFilter {
   std::string name;
   bool is_auxiliary = false;  ///< DT_AUXILIARY: ld.so continues without it.
@@ -63,6 +63,9 @@ struct ElfMember {
 /// True if the file is a program: linked to fixed addresses, with an interpreter, or a PIE that is
 /// not named like a shared library.
 bool IsProgram(const ElfMember& member);
+
+/// True for a library for better processors: it lies in a directory of glibc-hwcaps, next to the usual one.
+bool IsVariant(const ElfMember& member);
 
 inline constexpr std::size_t kNamedSymbols = 3;  ///< Per version: enough to find the object that uses them.
 
@@ -108,6 +111,9 @@ using OnFile = std::function<Result<void>(const RelPath& path, File& file)>;
 
 /// The files and symlinks of `map`, sorted by path.
 std::vector<RelPath> FilesOf(const TreeMap& map);
+
+/// Reads ElfMember::filters. REQUIRES: image.dynamic. Errors: kCorrupt, kIo.
+Result<std::vector<ElfFilter>> ReadFilters(File& file, const elf::Image& image);
 
 /// Facts read from one file.
 struct ElfFacts {

@@ -2,12 +2,13 @@
 // members and the libraries that they load. A symbol counts as undefined only if no process with the file
 // offers it. So the search widens step by step: the file and its libraries, the programs of the tree (a
 // plugin finds the symbols of its program), then everything that each loader of the file brings. One loader
-// with a library of unknown content ("opaque") ends the search without a finding. Two more faults are looked
-// for in the libraries that a file finds: one for better processors that lacks a symbol of the usual one, and
-// one without a table of versions, at which a look-up of a version ends. The severity follows the
-// binding: Python and DT_BIND_NOW bind at once, so the load fails. A lazy function fails only at its first
-// call. All closures together can need time that grows with the square of the members. kMaxSymbolSteps bounds
-// it, and the checks then stop without a finding.
+// with a library of unknown content ("opaque") ends the search without a finding. Three more faults are
+// looked for in the libraries that a file finds: one for better processors that lacks a symbol of the usual
+// one, one without a table of versions, at which a look-up of a version ends, and one with an ordinary
+// variable in place of a thread-local one. The severity follows the binding: Python and DT_BIND_NOW bind at
+// once, so the load fails. A lazy function fails only at its first call. All closures together can need time
+// that grows with the square of the members. kMaxSymbolSteps bounds it, and the checks then stop without a
+// finding.
 
 #include "verify/elf/symbol_checks.h"
 
@@ -149,7 +150,7 @@ class SymbolChecks {
     const ElfMember& member = tree_.members[index];
     std::vector<const elf::ImportedSymbol*> left;
     for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
-      if (!IsKnownElsewhere(symbol.name)) left.push_back(&symbol);
+      if (!symbol.weak && !IsKnownElsewhere(symbol.name)) left.push_back(&symbol);
     }
     if (left.empty()) return left;
     // Breadth first, like ld.so. Here the order only saves time: most symbols are in a direct need.
@@ -230,7 +231,7 @@ class SymbolChecks {
              "link the file with the library that defines them (find them at link time with -Wl,-z,defs)");
   }
 
-  /// Two faults of a library that a file needs and finds.
+  /// Faults of the libraries that a file needs and finds.
   void CheckNeeds(std::size_t index) {
     const ElfMember& member = tree_.members[index];
     if (member.symbols.asked.empty()) return;
@@ -243,7 +244,8 @@ class SymbolChecks {
       for (const std::size_t library : libraries) {
         if (graph_.IsExhausted()) return;
         CheckVariant(index, library, libraries);
-        CheckVersionTable(index, library, name);
+        CheckVersionTable(index, library, name, libraries);
+        CheckStorage(index, library, libraries);
       }
     }
   }
@@ -251,24 +253,24 @@ class SymbolChecks {
   /// A library for better processors defines what the file uses of the library that others get.
   void CheckVariant(std::size_t index, std::size_t variant, const std::vector<std::size_t>& libraries) {
     const ElfMember& member = tree_.members[index];
-    const std::string& path = tree_.members[variant].path.str();
-    if (libraries.size() < 2 || path.find("glibc-hwcaps/") == std::string::npos) return;
+    if (libraries.size() < 2 || !IsVariant(tree_.members[variant])) return;
     for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
       const auto answers = [&](std::size_t one) { return Answers(one, index, symbol); };
-      if (answers(variant) || std::none_of(libraries.begin(), libraries.end(), answers) ||
+      if (symbol.weak || answers(variant) || std::none_of(libraries.begin(), libraries.end(), answers) ||
           MayBeElsewhere(index, symbol, libraries))
         continue;
       FileFindings(findings_, member)
           .Add("elf-undefined-symbol", SeverityOf(member, symbol),
                fmt::format("uses '{}', which '{}' does not define, the library for better processors",
-                           NameWithVersion(member, symbol), path),
+                           NameWithVersion(member, symbol), tree_.members[variant].path.str()),
                "build the library for all processors from the same sources");
       return;
     }
   }
 
   /// check_match asserts that the version which a look-up asks for is not one of a library without DT_VERSYM.
-  void CheckVersionTable(std::size_t index, std::size_t library, const std::string& name) {
+  void CheckVersionTable(std::size_t index, std::size_t library, const std::string& name,
+                         const std::vector<std::size_t>& libraries) {
     const ElfMember& member = tree_.members[index];
     if (tree_.members[library].symbols.has_versions) return;
     for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
@@ -276,12 +278,30 @@ class SymbolChecks {
       const bool is_required = std::any_of(versions.begin(), versions.end(), [&](const auto& one) {
         return one.library == name && one.index == symbol.version;
       });
-      if (!is_required || !Answers(library, index, symbol) || MayBeElsewhere(index, symbol, {library}))
+      if (!is_required || !Answers(library, index, symbol) || MayBeElsewhere(index, symbol, libraries))
         continue;
       FileFindings(findings_, member)
           .Add("elf-version-missing", SeverityOf(member, symbol),
                fmt::format("uses '{}' of '{}', which has no table of symbol versions, so ld.so aborts",
                            NameWithVersion(member, symbol), tree_.members[library].path.str()),
+               "pack the library that the file was linked with");
+      return;
+    }
+  }
+
+  /// ld.so does not compare what a symbol is. The process ends or gets other memory where a thread-local
+  /// variable meets a definition that is none, or the reverse.
+  void CheckStorage(std::size_t index, std::size_t library, const std::vector<std::size_t>& libraries) {
+    const ElfMember& member = tree_.members[index];
+    for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
+      if (!tree_.members[library].symbols.AnswersWrongly(symbol) || MayBeElsewhere(index, symbol, libraries))
+        continue;
+      FileFindings(findings_, member)
+          .Add("elf-undefined-symbol", SeverityOf(member, symbol),
+               fmt::format("uses '{}' as {} variable, but it is {} in '{}'", NameWithVersion(member, symbol),
+                           symbol.is_tls ? "a thread-local" : "an ordinary",
+                           symbol.is_tls ? "not thread-local" : "thread-local",
+                           tree_.members[library].path.str()),
                "pack the library that the file was linked with");
       return;
     }

@@ -54,7 +54,7 @@ void CheckVersions(const ElfMember& member, const std::string& name, const ElfMe
                    FileFindings findings) {
   std::vector<std::string> missing;
   for (const elf::RequiredVersion& required : member.required_versions) {
-    if (required.library != name) continue;
+    if (required.library != name || required.weak) continue;
     // ReadDefinedVersions sorts them.
     const auto& defined = library.defined_versions;
     if (!std::binary_search(defined.begin(), defined.end(), required.version))
@@ -89,11 +89,6 @@ void CheckProviders(const ElfTree& tree, const ResolvedLibraries& loads, std::ve
       }
     }
   }
-}
-
-/// Directories below glibc-hwcaps hold the same library for better processors, on purpose.
-bool IsVariant(const ElfMember& member) {
-  return member.path.str().find("glibc-hwcaps/") != std::string::npos;
 }
 
 void CheckRepeatedSonames(const ElfTree& tree, std::vector<Finding>& list) {

@@ -4,6 +4,7 @@ import itertools
 import shutil
 import struct
 import subprocess
+import sys
 import unittest
 
 import harness
@@ -122,6 +123,42 @@ class LdSoSymbols(ld_so_case.LdSoCase):
                                           "liba.so": (source, ["-Wl,-soname,liba.so", f"-Wl,--hash-style={style}", *options])})
                     answer = self.judge([root / "x.so"])[0]
                     self.assertEqual("error" not in self.severities(root).values(), answer == "ok", (answer, self.severities(root)))
+
+    def test_weak_references_that_ask_for_a_version(self):
+        old, new = "int old(void) { return 1; }", "int own(void) { return 2; }"
+        versioned = ["-Wl,-soname,liba.so", "-Wl,--version-script={root}/versions.map"]
+        libraries = {"the same": (old + new, "V1 { global: *; };"), "another": (old + new, "V1 { global: old; local: *; }; V2 { global: own; };"),
+                     "lost": (old, "V1 { global: *; };"), "no such version": (old + new, "V2 { global: *; };"), "no table": (old + new, None),
+                     "no table, not there": (old, None)}
+        for flags, (name, (source, script)) in itertools.product((0, 2), libraries.items()):
+            with self.subTest(library=name, flags=flags):
+                root = self.tree(f"weak-{name}-{flags}".replace(" ", "-").replace(",", ""), {"versions.map": "V1 { global: *; };"})
+                self.tree(root.name, {"liba.so": (old + new, versioned)})
+                self.tree(root.name, {"x.so": ("__attribute__((weak)) int own(void); int f(void) { return own ? own() : 0; }",
+                                               ["-Wl,-rpath,$ORIGIN", "-L{root}", "-Wl,--no-as-needed", "-nostdlib", "-l:liba.so"])})
+                image = bytearray((root / "x.so").read_bytes())
+                needs = file_offset(image, find(image, 0x6ffffffe))
+                struct.pack_into("<H", image, needs + struct.unpack_from("<I", image, needs + 8)[0] + 4, flags)  # vna_flags: VER_FLG_WEAK
+                (root / "x.so").write_bytes(image)
+                self.tree(root.name, {"versions.map": script or ""})
+                self.tree(root.name, {"liba.so": (source, versioned if script else ["-Wl,-soname,liba.so", "-nostdlib"])})
+                answer = self.judge([root / "x.so"])[0]
+                self.assertEqual("error" not in self.severities(root).values(), answer == "ok", (answer, self.severities(root)))
+
+    def test_thread_local_variables_that_meet_ordinary_ones(self):
+        """ld.so binds one to the other. The process then ends, or reads something else."""
+        kinds = {"thread-local": "__thread int own", "ordinary": "int own"}
+        models = {"global-dynamic": [], "initial-exec": ["-ftls-model=initial-exec"], "descriptors": ["-mtls-dialect=gnu2"]}
+        for asked, defined, (model, options) in itertools.product(kinds, kinds, models.items()):
+            with self.subTest(asked=asked, defined=defined, model=model):
+                root = self.tree(f"{asked}-{defined}-{model}", {
+                    "liba.so": (f"{kinds[asked]} = 5;", ["-Wl,-soname,liba.so"]),
+                    "x.so": (f"extern {kinds[asked]}; int f(void) {{ return own; }}", ["-Wl,-rpath,$ORIGIN", "-L{root}", "-l:liba.so", *options])})
+                self.tree(root.name, {"liba.so": (f"{kinds[defined]} = 5;", ["-Wl,-soname,liba.so"])})
+                use = subprocess.run([sys.executable, "-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).f())", root / "x.so"],
+                                     capture_output=True, check=False)
+                self.assertEqual(use.stdout == b"5\n", asked == defined)
+                self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if asked == defined else "error")
 
     def test_a_copied_variable_that_the_library_lost(self):
         (self.scratch / "main.c").write_text("extern int shared[4]; int main(void) { return shared[0] - 1; }")
