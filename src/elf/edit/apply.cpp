@@ -20,6 +20,7 @@
 
 #include "elf/edit/byte_diff.h"
 #include "elf/edit/edit.h"
+#include "elf/edit/string_slots.h"
 #include "elf/edit/undo.h"
 #include "elf/read/model.h"
 #include "support/files/atomic_file.h"
@@ -87,6 +88,10 @@ Result<DeepState> ReadDeepState(File& file, const AbsPath& path, const EditPlan&
   if (depth == Depth::kWhole) {
     PTPKG_TRY(state.code, HashCode(file, *image, plan.writes));
     PTPKG_TRY(state.model, ReadModel(path));
+    // LIEF counts symbols by relocations too, whose layout it misreads in 64-bit little-endian files of MIPS.
+    // It then takes the bytes behind the table for symbols.
+    PTPKG_TRY(const auto count, CountDynamicSymbols(file, *image));
+    if (count && state.model.symbols.size() > *count) state.model.symbols.resize(*count);
     return state;
   }
   PTPKG_CHECK(CheckCodeUntouched(*image, plan));

@@ -10,6 +10,7 @@
 #include "support/fault_fs.h"
 #include "support/matchers.h"
 #include "support/mem_fs.h"
+#include "support/test_env.h"
 #include "unit/elf/fixtures/edits_of.h"
 #include "unit/elf/fixtures/synthetic_elf.h"
 
@@ -322,6 +323,28 @@ TEST(EditTier, MipsRelativeDebugEntryFollowsTheTable) {
   ASSERT_EQ(table.entries[kIndex].tag, kDtMipsRldMapRel);
   const std::uint64_t target = (table.range.vaddr + kIndex * 8 + table.entries[kIndex].value) & 0xffffffffU;
   EXPECT_EQ(target, elf.places.dynamic + kIndex * 8 + 0x100);
+}
+
+TEST(EditVerification, DeepForRelocationsOfMips64) {
+  // Little-endian files have the number of the symbol in the lower half of r_info, the types in the upper.
+  constexpr std::uint64_t kInfo = 0x0312000000000001;
+  SyntheticElf elf;
+  elf.machine = kMachineMips;
+  elf.extra_strings = std::string(16, '\0');
+  std::string bytes = elf.Build();
+  PokeWord(bytes, elf.codec(), elf.places.strings + 1, elf.places.dynamic);
+  PokeWord(bytes, elf.codec(), elf.places.strings + 9, kInfo);
+  std::uint64_t at = elf.places.dynamic + 11 * 16;  // behind the other entries
+  const std::vector<DynamicEntry> table = {{kDtRel, elf.places.strings + 1}, {kDtRelsz, 16}, {kDtRelent, 16}};
+  for (const DynamicEntry& entry : table) {
+    PokeWord(bytes, elf.codec(), at, entry.tag);
+    PokeWord(bytes, elf.codec(), at + 8, entry.value);
+    at += 16;
+  }
+  ptpkg::test::TestEnv env;
+  const AbsPath path = env.dir() / "libx.so";  // LIEF opens it
+  ASSERT_OK(WriteFile(env->fs, path, bytes));
+  EXPECT_OK(EditFile(env->fs, path, SetPath("$ORIGIN/lib"), {.verification = Verification::kDeep}));
 }
 
 TEST(ReadModelOfTables, ManySymbolsWithoutRelocations) {
