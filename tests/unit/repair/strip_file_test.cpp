@@ -14,6 +14,7 @@ namespace {
 
 using elf::test::SyntheticElf;
 using ptpkg::test::FailsWith;
+using testing::AllOf;
 using testing::HasSubstr;
 
 class StripFileTest : public testing::Test {
@@ -51,6 +52,15 @@ TEST_F(StripFileTest, WhatStripDestroysIsNotShipped) {
   Becomes(other.Build());
   EXPECT_THAT(StripFile(env_, path_),
               FailsWith(ErrorCode::kUnsupported, HasSubstr("strip destroyed 'libx.so'")));
+  EXPECT_OK(WriteFile(env_->fs, path_, SyntheticElf().Build()));
+  SyntheticElf elf;
+  std::string unusable = elf.Build();
+  elf::test::PokeU32(unusable, elf.codec(), elf.places.program_headers + 56 + 4, 0);  // p_flags
+  Becomes(unusable);
+  EXPECT_THAT(
+      StripFile(env_, path_),
+      AllOf(FailsWith(ErrorCode::kUnsupported, HasSubstr("strip destroyed 'libx.so': loadable segment 1")),
+            ptpkg::test::HasHint(HasSubstr("repair without --strip"))));
   EXPECT_OK(WriteFile(env_->fs, path_, SyntheticElf().Build()));
   Becomes("no ELF file");
   EXPECT_THAT(StripFile(env_, path_), FailsWith(ErrorCode::kUnsupported, HasSubstr("strip destroyed")));
