@@ -22,9 +22,6 @@
 namespace ptpkg::repair {
 namespace {
 
-/// Variants of libraries for better processors.
-constexpr std::string_view kProcessorFolders = "glibc-hwcaps/";
-
 /// Values of $LIB in distributions' builds of glibc: Fedora, Debian, others.
 constexpr std::array<std::string_view, 4> kLibFolders = {"lib64", "lib/x86_64-linux-gnu",
                                                          "lib/aarch64-linux-gnu", "lib"};
@@ -87,6 +84,7 @@ struct NotCopied {
 struct HostFile {
   elf::LinkFacts facts;
   elf::Host host;
+  std::vector<verify::ElfFilter> filters = {};
   std::string origin = {};                  ///< The directory through which it was found.
   std::vector<std::string> inherited = {};  ///< Directories of DT_RPATH of the file that asks for it.
   NeedChange change = {};
@@ -174,6 +172,7 @@ Result<HostCopy> ReadHostCopy(Env& env, const AbsPath& source, bool musl, const 
                          .order = image->codec.order(),
                          .machine = image->header.machine}};
   PTPKG_TRY(read.facts, elf::ReadLinkFacts(*file, *image));
+  PTPKG_TRY(read.filters, verify::ReadFilters(*file, *image));
   if (musl && HasGraftName(read.facts.needed, "libc.so.6")) {
     return Error(ErrorCode::kInvalidInput,
                  fmt::format("'{}' is for glibc, but the wheel is for musl", source.str()))
@@ -259,7 +258,7 @@ Result<std::optional<std::string>> PlaceInWheel(const GraftContext& context, con
     if (member.path.Name() != name || verify::HostOf(member) != host || !verify::InstalledPath(path))
       continue;
     // ld.so gets to these through the directory above, on processors that can take them.
-    if (path.find(kProcessorFolders) != std::string::npos) continue;
+    if (verify::IsVariant(member)) continue;
     if (verify::OriginOf(member) == folder) return std::optional(path);
     PTPKG_TRY(const Digests digests, HashFile(context.env.fs, context.tree.root / member.path));
     if (!first) {
@@ -310,6 +309,23 @@ void ApplyDecision(const NeedDecision& decision, const std::string& name, NeedCh
     change.renamed[name] = decision.text;
 }
 
+/// Follows the DT_AUXILIARY that `asker` looks for. Errors: kUnsupported if this machine has the library,
+/// since no edit changes the entry. Without the library, ld.so would silently take the file's own symbols.
+Result<void> FollowAuxiliary(const GraftInputs& inputs, const NeedingFile& file, const Requester& asker,
+                             NotCopied& not_copied, NeedChange& change) {
+  const std::string& name = asker.search.name;
+  PTPKG_TRY(const NeedDecision decision, Decide(inputs, file, name, not_copied));
+  if (decision.kind == NeedDecision::Kind::kInWheel) change.folders.insert(decision.text);
+  if (decision.kind != NeedDecision::Kind::kCopied) return Ok();
+  PTPKG_TRY(const auto place, inputs.context.host.Find(inputs.context.env, asker.search));
+  if (!place) return Ok();
+  return Error(ErrorCode::kUnsupported,
+               fmt::format("cannot bundle '{}', which DT_AUXILIARY of '{}' names", place->str(), asker.path))
+      .WithHint(fmt::format("put the library into the wheel, or let the file use its own symbols instead: "
+                            "--exclude '{}'",
+                            name));
+}
+
 /// Changes of the wheel's file `index`; adds the libraries that it needs to `copies`.
 Result<NeedChange> FollowMember(const GraftInputs& inputs, std::size_t index, Copies& copies,
                                 NotCopied& not_copied) {
@@ -332,6 +348,11 @@ Result<NeedChange> FollowMember(const GraftInputs& inputs, std::size_t index, Co
     PTPKG_TRY(const auto target,
               FindLibrary(inputs, RequesterInWheel(tree, member, name), copies, not_copied));
     if (target) copies.AddNeed({.graft = {}, .path = member.path.str(), .name = name, .target = *target});
+  }
+  for (const verify::ElfFilter& filter : member.filters) {
+    if (!filter.is_auxiliary || !inputs.context.loads.Of(index, filter.name).missing) continue;
+    const Requester asker = RequesterInWheel(tree, member, filter.name);
+    PTPKG_CHECK(FollowAuxiliary(inputs, file, asker, not_copied, change));
   }
   return change;
 }
@@ -369,6 +390,12 @@ Result<void> FollowCopy(const GraftInputs& inputs, std::size_t index, Copies& co
     const Requester asker = RequesterOnHost(copies.found[index].graft.source, copies.files[index], name);
     PTPKG_TRY(const auto target, FindLibrary(inputs, asker, copies, not_copied));
     if (target) copies.AddNeed({.graft = index, .path = "", .name = name, .target = *target});
+  }
+  const HostFile& file = copies.files[index];
+  for (const verify::ElfFilter& filter : file.filters) {
+    if (!filter.is_auxiliary) continue;
+    const Requester asker = RequesterOnHost(copies.found[index].graft.source, file, filter.name);
+    PTPKG_CHECK(FollowAuxiliary(inputs, asking, asker, not_copied, copies.files[index].change));
   }
   return Ok();
 }

@@ -90,6 +90,7 @@ struct GraftContext {
 ///   directory of the file that needs it
 /// - kInvalidInput: a name in `opened` that is never copied, or that no file has
 /// - kInvalidInput: a copy that would need two names, or a glibc library in a wheel for musl
+/// - kUnsupported: a library of this machine that DT_AUXILIARY names
 /// - kCorrupt (a library of this machine), kIo, kCancelled
 Result<GraftPlan> PlanGrafts(const GraftContext& context, const GraftOptions& options);
 

@@ -63,6 +63,20 @@ class Repair(wheel_maker.WheelCase):
         self.assertIn("DT_FILTER names 'libreal.so'", refused.stderr)
         self.assertEqual(list((self.scratch / "out").glob("*.whl")), [])
 
+    def test_an_auxiliary_library_is_refused_by_its_name(self):
+        """ld.so takes symbols from the DT_AUXILIARY library first, and continues without it."""
+        auxiliary = ["-Wl,-f,libreal.so", f"-Wl,-rpath,{self.outside}"]
+        self.library("libreal.so", "int value(void) { return 42; }")
+        self.module("one", self.library("libfront.so.1", "int value(void) { return 1; }", options=auxiliary))
+        for _ in range(2):
+            refused = self.ptpkg("repair", self.wheel(), "--output", self.scratch / "out", exit_code=3)
+            self.assertRegex(refused.stderr, r"cannot bundle '.*/libreal\.so', which DT_AUXILIARY of '.*(libfront\.so\.1|one\..*\.so)' names")
+            self.assertIn("--exclude 'libreal.so'", refused.stderr)
+            (self.tree / f"toy/one{SUFFIX}").unlink()
+            self.module("one", self.library("libplain.so.1", "int value(void) { return 1; }"), options=auxiliary)
+        result = self.repair(self.wheel(), "--exclude", "libreal.so")
+        self.assertEqual(self.get(self.installed(result["to"]), "toy.one"), "1")
+
     def test_a_library_of_another_version_is_refused(self):
         """The library that is there now defines the symbol for another version than the one that the module was linked with."""
         script = self.scratch / "versions"
