@@ -24,7 +24,7 @@ pkg_check_modules(LIBARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(LIBDEFLATE REQUIRED IMPORTED_TARGET libdeflate)
-pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)  # a fuzzer's second judge of deflate streams
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)  # answers of servers; a fuzzer's second judge of deflate streams
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(BZip2 REQUIRED)
 set(PTPKG_PUGIXML pugixml::pugixml)

@@ -189,7 +189,7 @@ void HttpStub::Send(int socket, const StubReply& reply, bool without_body) const
   std::string head = fmt::format("HTTP/1.1 {} Stub\r\nConnection: close\r\n", reply.status);
   if (!reply.leaves_length_out) head += fmt::format("Content-Length: {}\r\n", reply.body.size());
   for (const auto& [name, value] : reply.headers) head += fmt::format("{}: {}\r\n", name, value);
-  if (!SendAll(socket, head + "\r\n") || without_body) return;
+  if (!SendAll(socket, head + (reply.cuts_head ? "" : "\r\n")) || without_body || reply.cuts_head) return;
   const std::size_t count = std::min({reply.body.size(), reply.truncate_after.value_or(reply.body.size()),
                                       reply.stall_after.value_or(reply.body.size())});
   if (!SendAll(socket, std::string_view(reply.body).substr(0, count)) || !reply.stall_after) return;

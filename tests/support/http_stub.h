@@ -22,6 +22,7 @@ struct StubReply {
   std::optional<std::size_t> stall_after =
       {};                      ///< Sends so many bytes, then nothing until the client leaves.
   bool close_at_once = false;  ///< No answer at all.
+  bool cuts_head = false;      ///< Closes before the blank line behind the headers.
   /// Answers when so many bytes of the request's body have come, and takes no more of them; 0: without asking
   /// for it by 100 Continue. Then waits for the client to leave.
   std::optional<std::size_t> answer_after = {};

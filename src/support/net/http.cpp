@@ -141,6 +141,7 @@ struct Transfer {
   bool is_useless = false;     // an answer to a range of which the sink can take nothing
   bool is_changed = false;     // the body is another one than that of an earlier attempt
   bool has_begun = false;      // a body that is wanted
+  bool has_head = false;       // the whole of it
   std::uint64_t position = 0;  // of the next byte in the server's file
   std::uint64_t total = 0;     // by Content-Range; 0 = not known
   std::uint64_t last_progress = UINT64_MAX;
@@ -159,8 +160,11 @@ struct Transfer {
 
 std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  TakeHeaderLine({data, size * count}, transfer.response.headers);
-  return size * count;
+  const std::string_view line(data, size * count);
+  if (line.starts_with("HTTP/")) transfer.has_head = false;
+  if (line == "\r\n" || line == "\n") transfer.has_head = true;
+  TakeHeaderLine(line, transfer.response.headers);
+  return line.size();
 }
 
 Error Changed(const std::string& url) {
@@ -419,7 +423,9 @@ class CurlHttp final : public Http {
     SetOptions(transfer, limits_, headers.get());
     std::array<char, CURL_ERROR_SIZE> detail{};
     curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
-    const CURLcode code = curl_easy_perform(easy.get());
+    CURLcode code = curl_easy_perform(easy.get());
+    // libcurl takes the end of the connection for the end of the head.
+    if (code == CURLE_OK && !transfer.is_file && !transfer.has_head) code = CURLE_PARTIAL_FILE;
     return Judge(transfer, code, detail.data());
   }
 

@@ -2,6 +2,7 @@
 // No redirect is followed, and nothing is repeated except after a 417, because only the caller knows whether
 // its call can be repeated. Large bodies wait for "100 Continue" (RFC 9110, 10.1.1): a server can refuse an
 // upload of gigabytes before it is sent.
+// A document is asked for in gzip and decoded here, not by libcurl, which takes a cut one for whole.
 // Timeouts differ by phase. A server can think for minutes after a large upload, but bytes that no longer
 // move mean a dead connection.
 
@@ -14,6 +15,7 @@
 #include <optional>
 #include <utility>
 #include <vector>
+#include <zlib.h>
 
 #include "support/clock.h"
 #include "support/net/curl_request.h"
@@ -29,6 +31,11 @@ constexpr long kExpectationFailed = 417;
 constexpr std::uint64_t kMostHeaderBytes = 1U << 20U;
 
 std::string Named(const HttpCall& call) { return fmt::format("{} '{}'", call.method, Redacted(call.url)); }
+
+Error TooLong(const HttpCall& call) {
+  return {ErrorCode::kNetwork,
+          fmt::format("the answer to {} is longer than {} bytes", Named(call), call.answer_limit_bytes)};
+}
 
 /// The body as libcurl takes it: an error unless it is as long as the call says.
 class UploadBody {
@@ -84,6 +91,7 @@ struct Exchange {
   UploadBody body;
   HttpAnswer answer;      // what came of the last one: one with status 1xx comes before
   bool is_early = false;  // it began before the body was sent
+  bool has_head = false;  // the whole of it
   std::uint64_t header_bytes = 0;
   std::uint64_t received = 0;
   std::optional<Error> error;  // of a callback: why libcurl was told to end
@@ -187,7 +195,9 @@ std::size_t OnAnswerHeader(char* data, std::size_t size, std::size_t count, void
     curl_off_t sent = 0;
     curl_easy_getinfo(exchange.easy, CURLINFO_SIZE_UPLOAD_T, &sent);
     exchange.is_early = static_cast<std::uint64_t>(sent) < exchange.call.body_bytes;
+    exchange.has_head = false;
   }
+  if (line == "\r\n" || line == "\n") exchange.has_head = true;
   TakeHeaderLine(line, exchange.answer.headers);
   return line.size();
 }
@@ -202,9 +212,7 @@ std::size_t OnAnswerBody(char* data, std::size_t size, std::size_t count, void* 
   }
   std::string& body = exchange.answer.body;
   if (bytes > exchange.call.answer_limit_bytes - body.size()) {
-    exchange.error =
-        Error(ErrorCode::kNetwork, fmt::format("the answer to {} is longer than {} bytes",
-                                               Named(exchange.call), exchange.call.answer_limit_bytes));
+    exchange.error = TooLong(exchange.call);
     return bytes == 0 ? 1 : 0;
   }
   body.append(data, bytes);
@@ -320,9 +328,8 @@ void SetCallOptions(Exchange& exchange, curl_slist* headers, bool asks) {
                    static_cast<long>(forbids_expect ? CURL_HTTP_VERSION_1_0 : CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
-  // A document is decoded; bytes for a sink are those of the file, whatever it holds.
-  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, WantsPlainBytes(call) ? "identity" : "");
-  curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, WantsPlainBytes(call) ? 0L : 1L);
+  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, WantsPlainBytes(call) ? "identity" : "gzip");
+  curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);  // see Decode
   SetMethod(easy, call);
   curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, kUploadBytes);
   curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, kExpectMs);
@@ -346,6 +353,63 @@ bool IsRefusalOfBody(const Exchange& exchange, CURLcode code) {
   if (exchange.answer.status < 300 || exchange.call.body_bytes == 0) return false;
   return code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR ||
          (code == CURLE_PARTIAL_FILE && exchange.is_early);
+}
+
+/// The content of a body in gzip or zlib's format; nullopt where it is damaged or cut.
+Result<std::optional<std::string>> Inflated(const HttpCall& call, std::string_view packed) {
+  constexpr int kLargestWindow = 15;
+  constexpr int kEitherFormat = 32;
+  constexpr std::size_t kBlock = 64U << 10U;
+  z_stream stream{};
+  if (inflateInit2(&stream, kLargestWindow + kEitherFormat) != Z_OK)
+    return Error(ErrorCode::kIo, "out of memory");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
+  std::string input(packed);  // zlib takes no constant bytes
+  std::string plain;
+  stream.next_in = reinterpret_cast<Bytef*>(input.data());
+  stream.avail_in = static_cast<uInt>(input.size());
+  int status = Z_OK;
+  while (status == Z_OK) {
+    const std::size_t done = plain.size();
+    if (done > call.answer_limit_bytes) return TooLong(call);
+    plain.resize(done + kBlock);
+    stream.next_out = reinterpret_cast<Bytef*>(plain.data() + done);
+    stream.avail_out = kBlock;
+    status = inflate(&stream, Z_NO_FLUSH);
+    plain.resize(plain.size() - stream.avail_out);
+    // Another member can follow (RFC 1952, 2.2).
+    if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
+  }
+  if (plain.size() > call.answer_limit_bytes) return TooLong(call);
+  return status == Z_STREAM_END ? std::optional(std::move(plain)) : std::nullopt;
+}
+
+/// Decodes the body. One that cannot be decoded is an error only where somebody wants the document; a refusal
+/// is then told by its status alone.
+Result<HttpAnswer> Decode(const HttpCall& call, HttpAnswer answer) {
+  const auto header = answer.headers.find("content-encoding");
+  const std::string coding = header == answer.headers.end() ? "" : ToLower(header->second);
+  if (WantsPlainBytes(call) || answer.body.empty() || coding.empty() || coding == "identity") return answer;
+  const bool is_known = coding == "gzip" || coding == "x-gzip" || coding == "deflate";
+  std::optional<std::string> plain;
+  if (is_known) {
+    PTPKG_TRY(plain, Inflated(call, answer.body));
+  }
+  if (!plain && answer.status / 100 == 2) {
+    if (!is_known) {
+      return Error(
+                 ErrorCode::kUnsupported,
+                 fmt::format("{} failed: the server compressed the answer as '{}', but ptpkg asked for gzip",
+                             Named(call), coding))
+          .WithHint("have the server, or the proxy in between, honour Accept-Encoding");
+    }
+    return Error(ErrorCode::kNetwork,
+                 fmt::format("{} failed: the server's compressed answer ({}) is damaged or cut", Named(call),
+                             coding))
+        .WithHint("try again; if the error stays, check the server and the proxy in between");
+  }
+  answer.body = std::move(plain).value_or("");
+  return answer;
 }
 
 Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool asks) {
@@ -372,9 +436,12 @@ Result<HttpAnswer> SendOnce(const HttpCall& call, const HttpLimits& limits, bool
   curl_easy_setopt(easy.get(), CURLOPT_ERRORBUFFER, detail.data());
 
   failure.code = curl_easy_perform(easy.get());
+  // libcurl takes the end of the connection for the end of the head.
+  if (failure.code == CURLE_OK && !exchange.has_head) failure.code = CURLE_PARTIAL_FILE;
   failure.detail = detail.data();
   if (exchange.error) return *std::move(exchange.error);
-  if (failure.code == CURLE_OK || IsRefusalOfBody(exchange, failure.code)) return std::move(exchange.answer);
+  if (failure.code == CURLE_OK || IsRefusalOfBody(exchange, failure.code))
+    return Decode(call, std::move(exchange.answer));
   return RequestError(call.url, limits, failure);
 }
 

@@ -97,6 +97,24 @@ class Answers(publishing.Case):
                     self.assertIn(": sent", self.publish_to(target, artifact))
                     self.assertIn(": there already", self.publish_to(target, artifact))
 
+    def test_an_answer_that_cannot_be_decoded_names_its_cause(self):
+        class Encoded(Page):
+            def __init__(self, coding, body):
+                super().__init__("")
+                self.coding, self.body_sent = coding, body
+
+            def answered(self, handler, request, answer):
+                return faults.Answer(200, self.body_sent, {"Content-Type": "text/html", "Content-Encoding": self.coding})
+
+        packed = gzip.compress(b"<html></html>")
+        for coding, body, words in (("gzip", packed[:-9], "damaged or cut"), ("deflate", b"no page", "damaged or cut"),
+                                    ("br", b"no page", "'br', but ptpkg asked for gzip"), ("zstd", b"no page", "'zstd', but")):
+            with self.subTest(coding), Target("pypi", faults=[Encoded(coding, body)]) as target:
+                said = self.attempt(target, self.artifact("pypi"))
+                for text in (f"GET '{target.server.simple_url}toy-pure/'", words, "the proxy in between"):
+                    self.assertIn(text, said)
+                self.assertEqual(target.files(), {})
+
     def test_what_is_no_link_is_no_success(self):
         wheel = publishing.pure_wheel(self.scratch)
         link = f'<a href="/files/{wheel.name}#sha256={harness.sha256(wheel)}">x</a>'

@@ -266,6 +266,42 @@ TEST_F(HttpCallTest, ACutAnswerIsANetworkError) {
     EXPECT_THAT(http_->Call(CallWithBody("PUT", "/cut", 10)),
                 FailsWith(ErrorCode::kNetwork, HasSubstr("/cut")));
   }
+  stub_.Serve("/head", {.cuts_head = true});
+  for (const char* method : {"GET", "HEAD", "DELETE"})
+    EXPECT_THAT(http_->Call(CallOf(method, "/head")), FailsWith(ErrorCode::kNetwork, HasSubstr(method)));
+}
+
+TEST_F(HttpCallTest, ACompressedAnswerIsReadWholeOrNotAtAll) {
+  using std::string_literals::operator""s;
+  const std::string gzip =  // "an answer", as are the bytes of zlib
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\xcc\x53\x48\xcc\x2b\x2e\x4f\x2d\x02\x00\xda\xe1\xd2\xcc\x09\x00\x00\x00"s;
+  const std::string zlib = "\x78\x9c\x4b\xcc\x53\x48\xcc\x2b\x2e\x4f\x2d\x02\x00\x10\x9b\x03\x80"s;
+  const std::string long_text =  // 5000 bytes
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xed\xc1\x31\x01\x00\x00\x00\xc2\xa0\xda\x8b\x6f\x0a\x3f\xa0\x00\x00\x00\x00\x80\xb7\x01\x26\xf0\xdb\x00\x88\x13\x00\x00"s;
+  const auto ask = [&](const std::string& coding, const std::string& body, int status = 200) {
+    stub_.Serve("/f", {.status = status, .headers = {{"Content-Encoding", coding}}, .body = body});
+    HttpCall call = CallOf("GET", "/f");
+    call.answer_limit_bytes = 4999;
+    return http_->Call(call);
+  };
+  for (const auto& [coding, body] : {std::pair("gzip", gzip), std::pair("X-GZip", gzip),
+                                     std::pair("deflate", zlib), std::pair("identity", "an answer"s)}) {
+    ASSERT_OK_AND_ASSIGN(const HttpAnswer answer, ask(coding, body));
+    EXPECT_EQ(answer.body, "an answer") << coding;
+    EXPECT_EQ(stub_.requests().back().headers.at("accept-encoding"), "gzip");
+  }
+  ASSERT_OK_AND_ASSIGN(const HttpAnswer two_members, ask("gzip", gzip + gzip));
+  EXPECT_EQ(two_members.body, "an answeran answer");
+  const auto damaged = FailsWith(ErrorCode::kNetwork, HasSubstr("damaged or cut"));
+  for (std::size_t size = 1; size < gzip.size(); ++size)
+    EXPECT_THAT(ask("gzip", gzip.substr(0, size)), damaged) << size;
+  for (const std::string& other : {gzip.substr(0, 12) + "x" + gzip.substr(13), "an answer"s})
+    EXPECT_THAT(ask("gzip", other), damaged);
+  EXPECT_THAT(ask("gzip", long_text), FailsWith(ErrorCode::kNetwork, HasSubstr("longer than 4999 bytes")));
+  for (const char* coding : {"br", "zstd", "gzip, gzip"})
+    EXPECT_THAT(ask(coding, gzip), FailsWith(ErrorCode::kUnsupported, HasSubstr(coding)));
+  ASSERT_OK_AND_ASSIGN(const HttpAnswer refusal, ask("br", gzip, 404));
+  EXPECT_EQ(refusal.status, 404);
 }
 
 TEST_F(HttpCallTest, AnAnswerThatStallsIsANetworkError) {

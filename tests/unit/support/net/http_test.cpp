@@ -137,6 +137,9 @@ TEST_F(HttpTest, DroppedConnectionIsTriedAgain) {
   const Result<HttpResponse> drops = GetPath("/drops");
   EXPECT_THAT(drops, FailsWith(ErrorCode::kNetwork, HasSubstr("/drops")));
   EXPECT_THAT(stub_.requests(), SizeIs(5));
+  stub_.ServeInTurn("/head", {{.cuts_head = true}, {.body = "fine"}});
+  EXPECT_OK(GetPath("/head"));
+  EXPECT_THAT(stub_.requests(), SizeIs(7));
 }
 
 std::string Numbers(std::size_t count) {
