@@ -86,9 +86,12 @@ class S3Store final : public Store {
     // The index took its time, and another run may have put another file there.
     PTPKG_TRY(const RemoteStatus now, QueryStatus(change));
     if (now.state == ChangeState::kAbsent || now.sha256 != change.sha256) return Ok();
-    for (const std::string& path : FilesOf(change)) {
+    const std::vector<std::string> paths = FilesOf(change);
+    for (const std::string& path : paths) {
+      // Each file has tries of its own, except the artifact, for which the caller looks in between.
+      const Repeat repeat = path == paths.back() ? Repeat::kOnce : Repeat::kSafe;
       PTPKG_TRY(const HttpAnswer answer,
-                bucket_->Send({.method = "DELETE", .url = bucket_->FileUrl(path), .repeat = Repeat::kOnce}));
+                bucket_->Send({.method = "DELETE", .url = bucket_->FileUrl(path), .repeat = repeat}));
       if (answer.status / 100 != 2 && answer.status != 404)
         return bucket_->ErrorOf(answer, fmt::format("told to remove '{}'", path));
     }

@@ -287,7 +287,11 @@ class Publishing(Case, servers_test.Clients):
             self.assertNotIn(beside, bucket.server.state())
             self.publish_to(bucket, signed, "--force")
             self.assertIn(beside, bucket.server.state())
+            # Each answer is cut once: every file has tries of its own.
+            ends = (r"\.intoto\.jsonl$", r"\.sig$", r"\.sigstore\.json$", r"\.v0\.sigs$", r"\.conda$")
+            bucket.server.faults += [faults.Cut(method="DELETE", path=end) for end in ends]
             self.run_verb("remove", self.package, "--from", *bucket.flags()[1:], **bucket.variables())
+            self.assertEqual(sum(bool(one.fault) for one in bucket.server.requests), len(ends))
             self.assertNotIn(beside, bucket.server.state())
 
     def test_two_publishers_at_once_lose_nothing(self):
