@@ -139,6 +139,16 @@ Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& nam
   if (!path) return std::optional<PypircSection>();
   PTPKG_TRY(std::optional<IniSection> lines, ReadIniSection(env, *path, name));
   if (!lines) return std::optional<PypircSection>();
+  PTPKG_TRY(const std::optional<IniSection> defaults, ReadIniSection(env, *path, kDefaultSection));
+  if (defaults) lines->insert(defaults->begin(), defaults->end());
+  for (auto& [key, value] : *lines) value = Trim(value);  // a value can begin in the line below its key
+  for (const char* key : {"username", "password"}) {
+    // The next key is indented by mistake. twine would send all of it as one value.
+    if (!lines->contains(key) || lines->at(key).find('\n') == std::string::npos) continue;
+    return Error(ErrorCode::kUsage,
+                 fmt::format("'{}' of section '{}' in '{}' has more than one line", key, name, path->str()))
+        .WithHint("remove the indent of the next line, or the line: indented lines continue a value");
+  }
   PypircSection section{.repository = (*lines)["repository"]};
   if (lines->contains("username")) section.user = lines->at("username");
   if (lines->contains("password")) section.password = Secret(lines->at("password"));

@@ -40,7 +40,9 @@ struct PypircSection {
 };
 
 /// Section `name` of ~/.pypirc, or of the file that TWINE_CONFIG_FILE names. nullopt: no such section or
-/// file. Source: PyPA specification ".pypirc". Errors: kInvalidInput at the malformed line.
+/// file. Values of the section [DEFAULT] count where the section has none. Source: PyPA specification
+/// ".pypirc", as twine 7 reads it. Errors: kInvalidInput at the malformed line, kUsage for a user name or
+/// password of several lines.
 Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name);
 
 /// Login for the index `name` at `url`. Tried in this order: UV_PUBLISH_TOKEN, UV_PUBLISH_USERNAME and

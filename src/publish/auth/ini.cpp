@@ -1,6 +1,6 @@
-// Reads one section of an INI file like Python's configparser and AWS's own clients: case-insensitive keys,
-// `=` or `:`, and lines with a deeper indent continue a value and are not keys. Errors name file and line
-// but never the text, which can be a password.
+// Reads an INI file like Python's configparser.RawConfigParser, with which twine and AWS's clients read it. A
+// faulty line of any section ends the reading, as there. Errors name file and line but never the text, which
+// can be a password.
 
 #include "publish/auth/ini.h"
 
@@ -13,14 +13,54 @@ namespace {
 
 constexpr std::uint64_t kIniBytes = 64U << 10U;
 
-/// Takes "key = value" or "key: value". Returns what is wrong with the line; "" if nothing is.
-std::string TakeLine(std::string_view line, IniSection& section) {
-  const std::size_t sign = line.find_first_of("=:");
-  if (sign == std::string_view::npos) return "neither a section nor 'key = value'";
-  const std::string key = ToLower(Trim(line.substr(0, sign)));
-  const bool is_new = section.emplace(key, Trim(line.substr(sign + 1))).second;
-  return is_new ? "" : fmt::format("'{}' is there twice", key);
-}
+/// Sections by name, line by line.
+class IniReader {
+ public:
+  /// Returns what is wrong with the line; "" if nothing is.
+  std::string Take(std::string_view line) {
+    const std::string_view text = Trim(line);
+    if (text.starts_with('#') || text.starts_with(';')) return "";
+    const std::size_t indent = line.find_first_not_of(" \t\f\v");
+    if (value_ != nullptr && (text.empty() || indent > indent_)) {
+      value_->append("\n").append(text);
+      return "";
+    }
+    if (text.empty()) return "";
+    indent_ = indent;
+    value_ = nullptr;
+    const std::size_t end = text.rfind(']');
+    if (text.front() == '[' && end != std::string_view::npos && end > 1)
+      return BeginSection(std::string(text.substr(1, end - 1)));
+    return section_ == nullptr ? "no section begins before this line" : TakeKey(text);
+  }
+
+  [[nodiscard]] const IniSection* Find(const std::string& name) const {
+    const auto found = sections_.find(name);
+    return found == sections_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::string BeginSection(const std::string& name) {
+    const auto [at, is_new] = sections_.try_emplace(name);
+    section_ = &at->second;
+    return is_new || name == kDefaultSection ? "" : fmt::format("section '{}' is there twice", name);
+  }
+
+  /// Takes "key = value" or "key: value".
+  std::string TakeKey(std::string_view text) {
+    const std::size_t sign = text.find_first_of("=:");
+    if (sign == std::string_view::npos || sign == 0) return "neither a section nor 'key = value'";
+    const std::string key = ToLower(Trim(text.substr(0, sign)));
+    const auto [at, is_new] = section_->emplace(key, Trim(text.substr(sign + 1)));
+    value_ = &at->second;
+    return is_new ? "" : fmt::format("'{}' is there twice", key);
+  }
+
+  std::map<std::string, IniSection> sections_;
+  IniSection* section_ = nullptr;
+  std::string* value_ = nullptr;  // continues in deeper lines
+  std::size_t indent_ = 0;        // of its key
+};
 
 }  // namespace
 
@@ -35,30 +75,18 @@ Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, 
   PTPKG_TRY(const bool there, Exists(env.fs, file));
   if (!there) return std::optional<IniSection>();
   PTPKG_TRY(const std::string text, ReadFile(env.fs, file, kIniBytes));
-  std::optional<IniSection> section;
-  bool inside = false;
-  std::size_t indent_of_keys = std::string::npos;
+  IniReader reader;
   int number = 0;
-  for (const std::string& line : SplitLines(text)) {
+  for (const std::string& line : SplitLines(ReplaceAll(ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))) {
     ++number;
-    const std::string_view trimmed = Trim(line);
-    if (trimmed.empty() || trimmed.front() == '#' || trimmed.front() == ';') continue;
-    const std::size_t indent = line.find_first_not_of(" \t");
-    if (trimmed.front() == '[') {
-      inside = Trim(trimmed.substr(1, trimmed.rfind(']') - 1)) == name;
-      if (inside && section)
-        return Error(ErrorCode::kInvalidInput,
-                     fmt::format("{}:{}: section '{}' is there twice", file.str(), number, name));
-      if (inside) section.emplace();
-      indent_of_keys = std::string::npos;
-    } else if (inside && (indent_of_keys == std::string::npos || indent <= indent_of_keys)) {
-      indent_of_keys = indent;
-      const std::string wrong = TakeLine(trimmed, *section);
-      if (!wrong.empty())
-        return Error(ErrorCode::kInvalidInput, fmt::format("{}:{}: {}", file.str(), number, wrong));
-    }
+    if (const std::string wrong = reader.Take(line); !wrong.empty())
+      return Error(ErrorCode::kInvalidInput, fmt::format("{}:{}: {}", file.str(), number, wrong));
   }
-  return section;
+  const IniSection* const found = reader.Find(name);
+  if (found == nullptr) return std::optional<IniSection>();
+  IniSection section = *found;
+  for (auto& [key, value] : section) value.resize(value.find_last_not_of('\n') + 1);  // npos + 1 = 0
+  return std::optional(std::move(section));
 }
 
 }  // namespace ptpkg::publish

@@ -13,8 +13,11 @@ namespace ptpkg::publish {
 /// Values by key in lower case.
 using IniSection = std::map<std::string, std::string>;
 
-/// The section "[name]"; nullopt when there is no such section or file. From a value that continues in lines
-/// indented deeper, only the first line counts. Errors: kInvalidInput at a malformed line, kIo.
+/// The section whose values count for all others in Python's readers. AWS's clients know no such section.
+inline constexpr const char* kDefaultSection = "DEFAULT";
+
+/// The section "[name]"; nullopt when there is no such section or file. A value goes on in lines that are
+/// indented deeper than its key, and then has line breaks. Errors: kInvalidInput at a malformed line, kIo.
 Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, const std::string& name);
 
 /// The path in a variable, relative to the current directory; nullopt where it holds none.

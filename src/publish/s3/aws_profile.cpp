@@ -50,7 +50,7 @@ Result<std::optional<IniSection>> ConfigurationOf(Env& env, const std::string& p
 
 std::string ValueOf(const IniSection& section, const std::string& key) {
   const auto found = section.find(key);
-  return found == section.end() ? "" : found->second;
+  return found == section.end() ? "" : std::string(Trim(found->second));
 }
 
 /// Keys of one section; nullopt when it has none. `where`: for messages.
@@ -58,6 +58,10 @@ Result<std::optional<AwsKeys>> KeysIn(const IniSection& section, const std::stri
   AwsKeys keys{.id = Secret(ValueOf(section, "aws_access_key_id")),
                .key = Secret(ValueOf(section, "aws_secret_access_key")),
                .session_token = Secret(ValueOf(section, "aws_session_token"))};
+  for (const Secret* part : {&keys.id, &keys.key, &keys.session_token}) {
+    if (part->Reveal().find_first_of("\r\n") != std::string::npos)
+      return Error(ErrorCode::kUsage, fmt::format("{} a key of more than one line", where));
+  }
   if (keys.id.empty() && keys.key.empty()) return std::optional<AwsKeys>();
   if (!keys.id.empty() && !keys.key.empty()) return std::optional(std::move(keys));
   return Error(ErrorCode::kRefused, fmt::format("{} half of a key: its id or its secret is missing", where))

@@ -20,7 +20,7 @@ Result<AwsSettings> ReadAwsSettings(Env& env);
 /// AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Then the profile: first in the
 /// credentials file (AWS_SHARED_CREDENTIALS_FILE, ~/.aws/credentials), then in the configuration
 /// (AWS_CONFIG_FILE, ~/.aws/config). Errors: any from ReadAwsSettings, kRefused with a hint for missing or
-/// incomplete keys.
+/// incomplete keys, kUsage for one of several lines.
 Result<AwsKeys> FindAwsKeys(Env& env);
 
 }  // namespace ptpkg::publish

@@ -1,5 +1,7 @@
 """`ptpkg publish` against the server doubles and folders: what is asked, what is there at the end, what is refused."""
 
+import base64
+import configparser
 import json
 import os
 import resource
@@ -381,6 +383,38 @@ class Index(publishing.Case):
             target.server.faults.clear()
             target.server.publisher = {"repository": "owner/other"}
             self.assertIn("trusted publishing", self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables))
+
+    def test_pypirc_is_read_like_by_twine(self):
+        """RawConfigParser is the judge. A login of several lines is refused, although twine would send it."""
+        own = "[ours]\nrepository = URL\n"
+        texts = (own + "username = me\npassword = a = b : c\n",
+                 "[ours] ; words\nRepository : URL\nUSERNAME=me\npAssword:x%(y)s%%z ; no # comment\n",
+                 "[ours]\nrepository =\n    URL\nusername =\n\tme\npassword =\n\n  # a comment\n  ; and one\n  hidden\n\n",
+                 own + "password = x\nother = 1\n  [ours]\n  username = you\n",
+                 "  [ours]\n  repository = URL\n    \n  username = me\n  password = x\n",
+                 "[DEFAULT]\nusername = me\npassword = of all\n[DEFAULT]\nrepository = http://h/\n" + own + "password = own\n",
+                 own.replace("\n", "\r\n") + "password = x\r\n \r\n", own.replace("\n", "\r") + "password = x\r",
+                 "[distutils]\nindex-servers =\n    ours\n  pypi\n" + own + "password: x\n[pypi]\npassword: y\n",
+                 own + "password = one\n  two\n", own + "username = me\n password = x\n",
+                 "username = me\n" + own, "[]\n" + own, own + "password = x\n[other]\nno value\n", own + "= x\n",
+                 "[a]\nx=1\nX=2\n" + own, own + own, own + "password = x\n[other\n")
+        home = self.scratch / "home"
+        home.mkdir()
+        for text in texts:
+            with self.subTest(text), Target("pypi", faults=[faults.Status(403, when="head", times=None)]) as target:
+                (home / ".pypirc").write_bytes(text.replace("URL", target.server.upload_url).encode())
+                parser, refused = configparser.RawConfigParser(), None
+                try:
+                    parser.read(home / ".pypirc")
+                    login = [parser.get("ours", key, fallback=usual).strip() for key, usual in (("username", "__token__"), ("password", ""))]
+                    if "\n" in "".join(login):
+                        refused = 2
+                except configparser.Error:
+                    refused = 3
+                self.publish(self.wheel(), "--to", "pypi:ours", "--check-url", target.server.simple_url, exit_code=refused or 7)
+                sent = [request.headers["Authorization"] for request in target.server.requests[:1]]
+                self.assertEqual(sent, [] if refused else ["Basic " + base64.b64encode(":".join(login).encode()).decode()])
+        (home / ".pypirc").unlink()
 
     def test_a_wrong_certificate_ends_it(self):
         made = faults.certificates(self.scratch)

@@ -86,6 +86,16 @@ TEST_F(AwsProfileTest, HalfAKeyIsToldAndNotShown) {
   EXPECT_THAT(FormatError(keys.error()), Not(HasSubstr("hidden")));
 }
 
+TEST_F(AwsProfileTest, AKeyOfSeveralLinesIsRefused) {
+  WriteAws("credentials", "[default]\naws_access_key_id = F\n  aws_secret_access_key = hidden\n");
+  for (const char* place : {"profile 'default' has a key", "the environment has a key"}) {
+    const auto keys = FindAwsKeys(env_);
+    ASSERT_THAT(keys, FailsWith(ErrorCode::kUsage, HasSubstr(place)));
+    EXPECT_THAT(FormatError(keys.error()), Not(HasSubstr("hidden")));
+    env_->variables["AWS_ACCESS_KEY_ID"] = "a\r\nhidden";
+  }
+}
+
 TEST_F(AwsProfileTest, AWayThatIsNotFollowedIsNamed) {
   WriteAws("config", "[default]\nsso_session = x\n");
   const auto keys = FindAwsKeys(env_);
