@@ -37,16 +37,6 @@ struct SourceText {
   std::vector<std::string> lines;
 };
 
-/// True if a key, or a line of a file, contains a word for a secret: "api-key", "PyPI_Token".
-bool NamesSecretAnyCase(std::string_view text) {
-  std::string name(text);
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    if (c == '-') c = '_';
-  }
-  return NamesSecret(name);
-}
-
 /// The line is not shown if a secret may be in it.
 Error ErrorAt(const SourceText& source, const toml::source_position& place, std::string message) {
   SourceSpan span;
@@ -54,8 +44,7 @@ Error ErrorAt(const SourceText& source, const toml::source_position& place, std:
   span.line = static_cast<int>(std::max<toml::source_index>(place.line, 1));
   span.column = static_cast<int>(std::max<toml::source_index>(place.column, 1));
   const auto index = static_cast<std::size_t>(span.line) - 1;
-  if (index < source.lines.size() && !NamesSecretAnyCase(source.lines[index]))
-    span.excerpt = source.lines[index];
+  if (index < source.lines.size() && !NamesSecret(source.lines[index])) span.excerpt = source.lines[index];
   return Error(ErrorCode::kUsage, std::move(message)).At(std::move(span));
 }
 
@@ -80,7 +69,7 @@ const Option* SharedOption(const Program& program, const std::string& name) {
 }
 
 std::string UnknownKeyHint(const Program& program, const Verb* verb, const std::string& key) {
-  if (NamesSecretAnyCase(key)) return "set an environment variable: 'ptpkg explain environment' lists them";
+  if (NamesSecret(key)) return "set an environment variable: 'ptpkg explain environment' lists them";
   std::vector<std::string> known = KeysOf(program.common);
   if (verb != nullptr) {
     const std::vector<std::string> own = KeysOf(verb->options);

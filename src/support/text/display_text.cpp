@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 
 #include "support/net/url.h"
+#include "support/secret_name.h"
 #include "support/text/display_json.h"
 #include "support/text/text.h"
 #include "support/text/utf8.h"
@@ -123,12 +124,8 @@ bool IsSignature(std::string_view name) {
 
 /// The names that Amazon, Google, Azure and others sign URLs by, and those that people give tokens and keys.
 bool IsSecretName(std::string_view name, bool is_signed) {
-  for (const std::string_view part :
-       {"token",       "secret",      "passw",   "passphrase", "pwd",        "credential", "authorization",
-        "apikey",      "api_key",     "api-key", "accesskey",  "access_key", "access-key", "privatekey",
-        "private_key", "private-key", "jwt",     "bearer",     "session",    "oauth"}) {
-    if (Contains(name, part)) return true;
-  }
+  // PWD and XDG_SESSION_ID are variables without a secret.
+  if (NamesSecret(name) || Contains(name, "pwd") || Contains(name, "session")) return true;
   for (const std::string_view vendor :
        {"x-amz-", "x-goog-", "x-oss-", "x-cos-", "x-obs-", "x-tos-", "x-ms-"}) {
     if (name.starts_with(vendor)) return true;

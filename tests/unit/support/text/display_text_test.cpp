@@ -1,9 +1,16 @@
 #include "support/text/display_text.h"
 
+#include <cctype>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/error.h"
+#include "support/files/fs.h"
+#include "support/matchers.h"
+#include "support/paths.h"
+#include "support/secret_name.h"
 #include "support/text/display_json.h"
+#include "support/text/text.h"
 #include "support/text/utf8.h"
 
 namespace ptpkg::test {
@@ -134,6 +141,24 @@ TEST(MaskCredentials, HidesSecretParametersOfQueries) {
   EXPECT_EQ(MaskCredentials("[https://h/x?token=a, https://h/y?key=b]"),
             "[https://h/x?token=****, https://h/y?key=****]");
   EXPECT_EQ(MaskCredentials("https://conda.anaconda.org/t/tk-1/me"), "https://conda.anaconda.org/t/****/me");
+}
+
+/// Parameters, variables and docs/environment.md have the same words.
+TEST(MaskCredentials, KnowsTheWordsOfVariables) {
+  const std::unique_ptr<Fs> fs = MakeOsFs();
+  ASSERT_OK_AND_ASSIGN(const std::string page, ReadFile(*fs, Repository() / "docs/environment.md"));
+  for (const std::string_view word : kSecretWords) {
+    std::string upper(word);
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));
+    EXPECT_THAT(page, ::testing::HasSubstr("`" + upper + "`"));
+    for (const std::string& name :
+         {"my-" + ReplaceAll(word, "_", "-"), "X_" + upper + "_2", std::string(word)}) {
+      EXPECT_TRUE(NamesSecret(name)) << name;
+      EXPECT_EQ(MaskCredentials("https://h/x?" + name + "=abc"), "https://h/x?" + name + "=****");
+    }
+  }
+  for (const char* name : {"PWD", "OLDPWD", "XDG_SESSION_ID", "KEYBOARD", "PASS"})
+    EXPECT_FALSE(NamesSecret(name)) << name;
 }
 
 TEST(MaskCredentials, HidesSecretAttributesOfCcachesStorage) {
