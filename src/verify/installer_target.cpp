@@ -31,21 +31,22 @@ constexpr Consumers kByReadersOfNames = {.pypi = true, .uv = true, .pip = true};
 constexpr Consumers kByReadersOfMetadata = {.pypi = true, .uv = true, .pip = true};  // installer reads none
 
 // Ids without a rule: nobody refuses a wheel for them.
-constexpr std::array<RefusalRule, 50> kRefusals = {{
+constexpr std::array<RefusalRule, 52> kRefusals = {{
     {"wheel-author-email", "", kByPypi},
     {"wheel-classifier", "", kByPypi},
+    {"wheel-data-layout", "/", kByUv, Severity::kWarning, true},  // a member that is a directory
     {"wheel-data-layout", "", kByInstallers},
-    {"wheel-data-scripts", "", kByUv},
+    {"wheel-data-scripts", "", kByUv, Severity::kWarning, true},
     {"wheel-dist-info", "", kAllConsumers},
     {"wheel-dist-info-name", "", kByPypi},
     {"wheel-document-size", "", kAllConsumers},
-    {"wheel-egg-info", "", kByPip},
+    {"wheel-egg-info", "", kByPip, Severity::kWarning, true},
     {"wheel-encoding", "/METADATA", kByPypiAndPip},
     {"wheel-encoding", "/WHEEL", kByInstallers},
     {"wheel-encoding", "", kAllConsumers},
     {"wheel-entry-points-invalid", "", kAllConsumers},
     {"wheel-file-name", "", kAllConsumers},
-    {"wheel-file-name-form", "", kByUv, Severity::kError},
+    {"wheel-file-name-form", "", kByUv, Severity::kError, true},
     {"wheel-file-name-spelling", "", kByPypiAndPip, Severity::kError},
     {"wheel-file-name-spelling", "", kByPypi},
     {"wheel-install-collision", "", kByInstaller},
@@ -79,6 +80,7 @@ constexpr std::array<RefusalRule, 50> kRefusals = {{
     {"wheel-summary", "", kByPypi},
     {"wheel-tag-nobody", "", kByUvAndPip, Severity::kError},
     {"wheel-upload-size", "", kByPypi},
+    {"wheel-uv-metadata", "", kByUv, Severity::kWarning, true},
     {"wheel-variant-name", "", kByReadersOfNames, Severity::kInfo},
     {"wheel-version-mismatch", "", kByReadersOfMetadata},
     {"wheel-wheel-invalid", "", kByInstallers},
@@ -163,10 +165,10 @@ Result<Profile> ProfileBeside(std::span<const Target> targets, std::optional<Pro
 std::span<const RefusalRule> RefusalRules() { return kRefusals; }
 
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings) {
-  for (Finding& finding : findings) {
+  std::erase_if(findings, [&](Finding& finding) {
     // CheckZipContainer has rated wheel-zip by the same targets. Other findings are about effects, not about
     // refusals.
-    if (!finding.id.starts_with("wheel-") || finding.id == "wheel-zip") continue;
+    if (!finding.id.starts_with("wheel-") || finding.id == "wheel-zip") return false;
     const auto* const rule =
         std::find_if(kRefusals.begin(), kRefusals.end(), [&](const RefusalRule& candidate) {
           return candidate.id == finding.id && finding.file.ends_with(candidate.file_end) &&
@@ -174,10 +176,11 @@ void ApplyTargets(Consumers targets, std::vector<Finding>& findings) {
         });
     if (rule != kRefusals.end() && rule->refused_by.Intersects(targets)) {
       finding.severity = Severity::kError;
-    } else if (finding.severity == Severity::kError) {
-      finding.severity = Severity::kWarning;
+      return false;
     }
-  }
+    if (finding.severity == Severity::kError) finding.severity = Severity::kWarning;
+    return rule != kRefusals.end() && rule->names_consumer;
+  });
 }
 
 }  // namespace ptpkg::verify

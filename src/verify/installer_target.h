@@ -48,13 +48,15 @@ struct RefusalRule {
   Consumers refused_by;
   /// Nobody refuses a wheel for findings below this severity.
   Severity least = Severity::kWarning;
+  bool names_consumer = false;  ///< The finding's text names the consumer: it says nothing about others.
 };
 /// Sorted by id; for one id, rules with `file_end` first, and then the higher `least`. For tests, which
 /// compare them with docs/findings.
 std::span<const RefusalRule> RefusalRules();
 
 /// Findings about the wheel itself ("wheel-…") are errors only if one of `targets` refuses the wheel for
-/// them. Other errors become warnings. Findings about its container (wheel-zip) and all other kinds are
+/// them. Other errors become warnings, or are removed if they name a consumer that is not a target. Findings
+/// about its container (wheel-zip) and all other kinds are
 /// unchanged. CheckZipContainer has already rated the container, and the others are about what the files do.
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings);
 

@@ -33,6 +33,7 @@ constexpr std::size_t kMaxSummary = 512;   ///< Characters that the index stores
 constexpr std::size_t kMaxFileName = 255;  ///< Bytes, on all common file systems.
 
 constexpr std::string_view kInvalidRequirement = "wheel-requirement-invalid";
+constexpr std::string_view kUnreadByUv = "wheel-uv-metadata";
 
 std::string Where(const Error& error) {
   return error.span() ? fmt::format("line {}: {}", error.span()->line, error.message()) : error.message();
@@ -55,7 +56,7 @@ void CheckIdentity(const WheelView& view, const wheel::CoreMetadata& metadata, c
                         "rebuild the wheel; don't rename it by hand"});
   }
   if (version.find('\v') != std::string::npos) {
-    findings.push_back({"wheel-metadata-invalid", Severity::kError, file,
+    findings.push_back({std::string(kUnreadByUv), Severity::kError, file,
                         "Version has a vertical tab, which uv reads as part of it",
                         "write only the version"});
   }
@@ -100,7 +101,7 @@ std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
   if (!comparisons) return std::nullopt;
   for (const wheel::MarkerComparison& one : *comparisons) {
     if (one.op == "===")
-      return RequirementProblem{kInvalidRequirement, "its marker has '===', which uv does not support"};
+      return RequirementProblem{kUnreadByUv, "its marker has '===', which uv does not support"};
     if (one.variable == "extras")
       return RequirementProblem{kInvalidRequirement, "'extras' is only valid in lock files"};
     const bool compares = IsVersionVariable(one.variable) &&
@@ -108,7 +109,7 @@ std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
     if (one.op == "~=" && !compares) {
       return RequirementProblem{
           "wheel-requirement-form",
-          fmt::format("pip cannot compare '{}' with '{}' by '~='", one.variable, one.value)};
+          fmt::format("its marker compares '{}' with '{}' by '~='", one.variable, one.value)};
     }
   }
   return std::nullopt;
@@ -117,21 +118,22 @@ std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
 std::optional<RequirementProblem> ProblemOf(const wheel::Requirement& requirement, std::string_view text) {
   // A folded field keeps its line break in Python's reader.
   if (text.find_first_of("\n\v\f") != std::string_view::npos)
-    return RequirementProblem{"wheel-requirement-form", "it has a line break, which pip cannot read"};
+    return RequirementProblem{"wheel-requirement-form", "it has a line break"};
   if (!requirement.url.empty() && !CanUvFetch(requirement.url)) {
-    return RequirementProblem{kInvalidRequirement,
-                              fmt::format("'{}' is not a URL that uv can fetch", requirement.url)};
+    if (requirement.url.find("://") == std::string::npos)
+      return RequirementProblem{kInvalidRequirement, fmt::format("'{}' is not a URL", requirement.url)};
+    return RequirementProblem{kUnreadByUv, fmt::format("uv cannot fetch '{}'", requirement.url)};
   }
   for (const auto& [op, version] : requirement.specifiers) {
     if (op == "===" && !wheel::ParseVersion(version))
-      return RequirementProblem{kInvalidRequirement, fmt::format("uv reads no version in '==={}'", version)};
+      return RequirementProblem{kUnreadByUv, fmt::format("uv reads no version in '==={}'", version)};
   }
   if (!UvReadsNumbers(requirement.specifiers))
-    return RequirementProblem{kInvalidRequirement, "it has a number above 64 bits, which uv does not read"};
+    return RequirementProblem{kUnreadByUv, "it has a number above 64 bits, which uv does not read"};
   const std::string_view versions = text.substr(0, text.find(';'));
   const std::size_t open = versions.find('(');
   if (requirement.url.empty() && open != std::string_view::npos && Trim(versions.substr(open + 1)) == ")")
-    return RequirementProblem{kInvalidRequirement, "uv does not read empty parentheses"};
+    return RequirementProblem{kUnreadByUv, "uv does not read empty parentheses"};
   return MarkerProblem(requirement.marker);
 }
 
@@ -145,11 +147,16 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
       const bool uv_reads = wheel::ParseRequirement(NormalizeLikeUv(text)).has_value();
       findings.Add({std::string(uv_reads ? "wheel-requirement-form" : kInvalidRequirement), Severity::kError,
                     file, requirement.error().message(), std::string(kFix)});
-    } else if (const auto problem = ProblemOf(*requirement, Trim(text))) {
+      continue;
+    }
+    const auto problem = ProblemOf(*requirement, Trim(text));
+    if (problem) {
       findings.Add({std::string(problem->id), Severity::kError, file,
                     fmt::format("the requirement '{}': {}", requirement->str(), problem->message),
                     std::string(kFix)});
-    } else if (!requirement->url.empty()) {
+    }
+    // Indexes reject it whatever uv can fetch.
+    if (!requirement->url.empty() && (!problem || problem->id == kUnreadByUv)) {
       findings.Add({"wheel-requirement-url", Severity::kWarning, file,
                     fmt::format("the requirement '{}' has a URL, which public indexes reject", text),
                     "require a version and let the index find it"});
@@ -165,7 +172,7 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
                   "write it like '>=3.10'"});
   } else if (!UvReadsNumbers(*parsed)) {
     findings.Add(
-        {"wheel-requires-python-invalid", Severity::kError, file,
+        {std::string(kUnreadByUv), Severity::kError, file,
          fmt::format("Requires-Python '{}' has a number above 64 bits, which uv does not read", python),
          "write it like '>=3.10'"});
   }

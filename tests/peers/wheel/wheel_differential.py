@@ -51,7 +51,7 @@ REASONS = {
     "wheel-record-missing": "the list names a file that the wheel does not hold: the index refuses it",
     "wheel-record-row": "a row that says nothing of its file",
     "wheel-record-unlisted": "nobody removes the file, and the index refuses the wheel",
-    "wheel-requirement-invalid": "a path in the place of an address is another file in each folder",
+    "wheel-requirement-invalid": "a path in the place of a URL is another file in each folder",
     "wheel-requirement-url": "the index refuses it",
     "wheel-requires-python-form": "the index refuses it",
     "wheel-requires-python-invalid": "the index refuses it",

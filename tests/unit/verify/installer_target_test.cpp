@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <regex>
 
 #include "support/matchers.h"
 #include "unit/archive/fixtures/builders.h"
@@ -125,6 +126,43 @@ TEST(Target, JudgesTheContainer) {
   ASSERT_OK_AND_ASSIGN(const Examination install, Examine(env, path, {Target::kUv, Target::kPip}));
   EXPECT_FALSE(install.report.HasErrors());
   EXPECT_THAT(install.report.findings, testing::SizeIs(1));
+}
+
+/// METADATA, a directory and a file name that uv alone refuses, and an .egg-info that pip alone refuses.
+TEST(Target, NothingIsSaidOfOthers) {
+  test::TestEnv env;
+  archive::test::ZipText zip;
+  for (const auto& [name, text] : MinimalMembers()) zip.members.push_back({.name = name, .content = text});
+  for (auto& member : zip.members) {
+    if (member.name.ends_with("/METADATA"))
+      member.content +=
+          "Requires-Dist: a @ hg+https://b/c\nRequires-Dist: a===x\nRequires-Dist: a()\n"
+          "Requires-Dist: a; os_name === 'x'\nRequires-Dist: a; os_name ~= 'x'\n"
+          "Requires-Python: <18446744073709551616\n";
+  }
+  zip.members.push_back({.name = "toy-1.0.data/scripts/more/", .content = ""});
+  zip.members.push_back({.name = "toy-1.0.data/more/", .content = ""});
+  zip.members.push_back({.name = "toy.egg-info/PKG-INFO", .content = "Name: toy\n"});
+  const AbsPath path = env.dir().WriteFile("toy-1.0-PY3-none-any.whl", archive::test::ToText(zip));
+  const std::regex uv("\\buv\\b");
+  const std::regex pip("\\bpip\\b");
+  const auto said = [&](Target target, const std::regex& program) {
+    const Result<Examination> examined = Examine(env, path, {target});
+    EXPECT_THAT(examined, test::IsOk());
+    std::string texts;
+    if (!examined) return texts;
+    for (const Finding& finding : examined->report.findings) {
+      const std::string text = finding.id + ": " + finding.message + "\n";
+      if (std::regex_search(text, program)) texts += text;
+    }
+    return texts;
+  };
+  for (const Target target : {Target::kPip, Target::kInstaller, Target::kPypi})
+    EXPECT_EQ(said(target, uv), "") << static_cast<int>(target);
+  for (const Target target : {Target::kUv, Target::kInstaller, Target::kPypi})
+    EXPECT_EQ(said(target, pip), "") << static_cast<int>(target);
+  EXPECT_THAT(said(Target::kUv, uv), HasSubstr("uv cannot fetch 'hg+https://b/c'"));
+  EXPECT_THAT(said(Target::kPip, pip), HasSubstr("wheel-egg-info"));
 }
 
 TEST(Target, IsForWheels) {

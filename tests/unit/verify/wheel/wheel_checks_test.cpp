@@ -87,11 +87,11 @@ TEST_F(WheelChecksTest, NumbersThatUvDoesNotRead) {
   const auto with = [&](const std::string& field) { return Ids(With({{file, kMetadata + field + "\n"}})); };
   for (const std::string& condition :
        {">=" + most, "!=" + above + ".*", "!=" + most + "!1", "~=1." + most, "===" + most})
-    EXPECT_THAT(with("Requires-Dist: a" + condition), ElementsAre("wheel-requirement-invalid " + file));
+    EXPECT_THAT(with("Requires-Dist: a" + condition), ElementsAre("wheel-uv-metadata " + file));
   for (const std::string& condition : {">=" + below, ">=1.000" + below, "==1+" + above})
     EXPECT_THAT(with("Requires-Dist: a" + condition), IsEmpty()) << condition;
   for (const std::string& condition : {"<" + most, "!=" + above + ".*"})
-    EXPECT_THAT(with("Requires-Python: " + condition), ElementsAre("wheel-requires-python-invalid " + file));
+    EXPECT_THAT(with("Requires-Python: " + condition), ElementsAre("wheel-uv-metadata " + file));
   EXPECT_THAT(with("Requires-Python: <" + below), IsEmpty());
 }
 
@@ -353,9 +353,13 @@ TEST_F(WheelChecksTest, RequirementsThatOneReaderRefuses) {
     return Ids(With({{file, kMetadata + "Requires-Dist: " + requirement + "\n"}}));
   };
   for (const char* text :
-       {"a===x", "a===1.*", "a()", "a ( )", "a; os_name === 'x'", "a; python_version === '3.9'",
-        "a; 'x' in extras", "a @ https://b/c", "a @ https://b/c.whl.exe", "a @ https://b/?f=c.whl",
-        "a @ ssh://b/c.whl", "a @ hg+https://b/c", "a @ file://b/c.whl"})
+       {"a===x", "a===1.*", "a()", "a ( )", "a; os_name === 'x'", "a; python_version === '3.9'"})
+    EXPECT_THAT(with(text), ElementsAre("wheel-uv-metadata " + file)) << text;
+  for (const char* text : {"a @ https://b/c", "a @ https://b/c.whl.exe", "a @ https://b/?f=c.whl",
+                           "a @ ssh://b/c.whl", "a @ hg+https://b/c", "a @ file://b/c.whl"})
+    EXPECT_THAT(with(text), ElementsAre("wheel-uv-metadata " + file, "wheel-requirement-url " + file))
+        << text;
+  for (const char* text : {"a; 'x' in extras", "a @ ./b.whl"})
     EXPECT_THAT(with(text), ElementsAre("wheel-requirement-invalid " + file)) << text;
   for (const char* text :
        {"a; os_name ~= 'x'", "a; extra ~= '1.0'", "a; python_version ~= '3'", "a; platform_release ~= 'x'",
@@ -377,7 +381,7 @@ TEST_F(WheelChecksTest, AVersionHoldsNoVerticalTab) {
     return Ids(With({{file, "Metadata-Version: 2.1\nName: toy\nVersion: " + version + "\n"}}));
   };
   for (const char* version : {"1.0\v", "\v1.0"})
-    EXPECT_THAT(with(version), ElementsAre("wheel-metadata-invalid " + file));
+    EXPECT_THAT(with(version), ElementsAre("wheel-uv-metadata " + file));
   EXPECT_THAT(with("1.0\f"), IsEmpty());
 }
 
