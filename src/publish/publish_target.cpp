@@ -113,7 +113,8 @@ Result<void> RequireServerUrl(const std::string& url, const std::string& option)
       .WithHint("pass the token in a variable or file; see 'ptpkg explain publishing'");
 }
 
-/// An identity of the CI job can be asked for where the token of a target is missing.
+/// Where the token of a target is missing, the CI is asked for an identity of the job. Only then its URL must
+/// be https: or of this machine (auth/trusted.cpp).
 Result<void> RequireIdentityUrl(const Env& env) {
   constexpr const char* kVariable = "ACTIONS_ID_TOKEN_REQUEST_URL";
   const std::string url = env.Variable(kVariable);

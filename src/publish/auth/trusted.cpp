@@ -5,9 +5,9 @@
 // works only at its audience, and for servers below prefix.dev that is prefix.dev. For another host its own
 // name is the audience, so that it can use the identity nowhere else.
 //
-// Nothing is requested over plain HTTP: whoever reads an identity on the way can use it. A server without
-// this feature answers 404, which means "no token" and not an error, so that other sources of a token are
-// tried.
+// Nothing is requested over plain HTTP beyond this machine: whoever reads an identity on the way can use it.
+// A server without this feature answers 404, which means "no token" and not an error, so that other sources
+// of a token are tried.
 
 #include "publish/auth/trusted.h"
 
@@ -27,10 +27,26 @@ Result<Json> JsonAnswer(Exchange& exchange, const Request& request, const std::s
   return ParseJson(answer.body, "answer of the server");
 }
 
+/// True if requests to `origin` do not leave this machine.
+bool IsLoopback(std::string_view origin) {
+  std::string_view host = origin.substr(origin.find("://") + 3);
+  if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
+  const bool is_address = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || (host.starts_with("127.") && is_address) || host == "[::1]" ||
+         host.starts_with("[::1]:");
+}
+
 /// The identity that GitHub Actions vouches for, with the right to ask for it ("id-token: write").
 Result<Secret> GithubIdentity(Env& env, const std::string& audience) {
   const std::string url = env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL");
   PTPKG_TRY(const std::string origin, OriginOf(url), "while reading ACTIONS_ID_TOKEN_REQUEST_URL");
+  if (!origin.starts_with("https:") && !IsLoopback(origin)) {
+    return Error(ErrorCode::kRefused,
+                 fmt::format("ACTIONS_ID_TOKEN_REQUEST_URL leads to {}, where others can read the job's "
+                             "identity on the way",
+                             origin))
+        .WithHint("have the CI service use https, or give ptpkg a token; see 'ptpkg explain publishing'");
+  }
   Exchange ci(env, origin, {{"Authorization", "bearer " + env.Variable("ACTIONS_ID_TOKEN_REQUEST_TOKEN")}});
   const std::string separator = url.find('?') == std::string::npos ? "?" : "&";
   PTPKG_TRY(const Json answer,
@@ -38,6 +54,11 @@ Result<Secret> GithubIdentity(Env& env, const std::string& audience) {
                        "requesting an identity token of this CI job"));
   PTPKG_TRY(std::string identity, JsonString(answer, "value", "answer of the server"));
   return Secret(std::move(identity));
+}
+
+bool IsOnGithub(const Env& env) {
+  return !env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL").empty() &&
+         !env.Variable("ACTIONS_ID_TOKEN_REQUEST_TOKEN").empty();
 }
 
 /// For whom an identity is to be; nullopt: this index knows no trusted publishing.
@@ -52,16 +73,11 @@ Result<std::optional<std::string>> AudienceOf(Exchange& index) {
 
 /// The identity of this job for that audience; "" = the CI offers none.
 Result<Secret> IdentityFor(Env& env, const std::string& audience) {
-  if (!env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL").empty()) return GithubIdentity(env, audience);
+  if (IsOnGithub(env)) return GithubIdentity(env, audience);
   // GitLab makes a variable for each audience, whatever the index says: one for PyPI is not for others.
   if (audience == "pypi") return Secret(env.Variable("PYPI_ID_TOKEN"));
   if (audience == "testpypi") return Secret(env.Variable("TESTPYPI_ID_TOKEN"));
   return Secret();
-}
-
-bool IsOnGithub(const Env& env) {
-  return !env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL").empty() &&
-         !env.Variable("ACTIONS_ID_TOKEN_REQUEST_TOKEN").empty();
 }
 
 /// "prefix.dev" → "PREFIX_DEV_ID_TOKEN"

@@ -153,6 +153,33 @@ TEST_F(CredentialTest, ACiJobChangesItsIdentityForAToken) {
   EXPECT_EQ(calls[2].body, R"({"token":"identity"})");
 }
 
+TEST_F(CredentialTest, AnIdentityIsRequestedByHttpsOrOnThisMachine) {
+  env_->variables["ACTIONS_ID_TOKEN_REQUEST_TOKEN"] = "of the job";
+  const auto answer = [](const std::string& body) {
+    return HttpAnswer{.status = 200, .headers = {}, .body = body};
+  };
+  const auto login = [&](const std::string& origin) {
+    env_->variables["ACTIONS_ID_TOKEN_REQUEST_URL"] = origin + "/token?v=1";
+    env_.http.AnswerNext("GET https://host/_/oidc/audience", answer(R"({"audience": "x"})"));
+    return IndexLogin(env_, "ours", "https://host/legacy/");
+  };
+  for (const char* origin : {"http://ci", "http://localhost.ci", "http://127.0.0.1.ci", "http://[::2]:1"})
+    EXPECT_THAT(login(origin), FailsWith(ErrorCode::kRefused, HasSubstr("ACTIONS_ID_TOKEN_REQUEST_URL")))
+        << origin;
+  for (const auto& call : env_.http.calls()) EXPECT_FALSE(call.headers.contains("Authorization"));
+  for (const std::string origin :
+       {"https://ci", "http://127.0.0.1:80", "http://localhost", "http://[::1]:80", "http://[::1]"}) {
+    env_.http.AnswerNext("GET " + origin + "/token?v=1&audience=x", answer(R"({"value": "identity"})"));
+    env_.http.AnswerNext("POST https://host/_/oidc/mint-token", answer(R"({"token": "minted"})"));
+    EXPECT_THAT(login(origin), IsOk()) << origin;
+  }
+  // A user name may be a secret.
+  const std::string userinfo = std::string("joe") + ":hidden@";
+  const auto refused = login("https://" + userinfo + "ci");
+  ASSERT_THAT(refused, FailsWith(ErrorCode::kInvalidInput, HasSubstr("user name or password")));
+  EXPECT_THAT(FormatError(refused.error()), Not(HasSubstr("hidden")));
+}
+
 TEST_F(CredentialTest, AMintedTokenIsKnownAsSuchAndEnds) {
   env_.http.AnswerNext("POST https://host/_/oidc/burn-token",
                        HttpAnswer{.status = 204, .headers = {}, .body = ""});
