@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "support/basic_credentials.h"
 #include "support/digest/base64.h"
 #include "support/digest/stream.h"
 #include "support/net/url.h"
@@ -184,17 +185,20 @@ Remembered& TheRemembered() {
 
 void RememberSecret(std::string_view value) { TheRemembered().Add(value); }
 
+std::string BasicCredentials(std::string_view login) {
+  std::string credentials = Base64(AsBytes(login));
+  RememberSecret(credentials);
+  return credentials;
+}
+
 void RememberSecretsOf(std::string_view url) {
   for (const TextRange& range : CredentialsIn(url)) {
     std::string_view value = url.substr(range.begin, range.end - range.begin);
     // Only the password of "user:password" is secret; a user name as a secret would mask ordinary words.
     const bool is_user_info = range.end < url.size() && url[range.end] == '@';
     const std::size_t colon = is_user_info ? value.find(':') : std::string_view::npos;
-    // As HTTP clients send it. A short password alone has too few digits of base64 that nothing else decides.
-    if (is_user_info) {
-      const std::string login = PercentDecode(value);
-      RememberSecret(Base64(AsBytes(colon == std::string_view::npos ? login + ":" : login)));
-    }
+    // As HTTP clients send it.
+    if (is_user_info) BasicCredentials(PercentDecode(value) + (colon == std::string_view::npos ? ":" : ""));
     if (colon != std::string_view::npos) value.remove_prefix(colon + 1);
     RememberSecret(value);
     RememberSecret(PercentDecode(value));

@@ -185,6 +185,11 @@ std::string EncodePath(std::string_view path) {
   return Join(parts, "/");
 }
 
+std::string HeaderOfAnswer(const HttpAnswer& answer, const std::string& name) {
+  const auto found = answer.headers.find(name);
+  return found == answer.headers.end() ? "" : found->second;
+}
+
 Error AnswerError(const HttpAnswer& answer, const std::string& doing) {
   const std::string words = WordsOf(answer);
   const std::string message = fmt::format("the server answered {} when {}{}{}", answer.status, doing,
@@ -262,15 +267,15 @@ Result<HttpAnswer> Exchange::FollowRedirects(const Request& request) {
   for (int redirects = 0;; ++redirects) {
     PTPKG_TRY(HttpAnswer answer, SendOnce(request, url));
     if (answer.status / 100 != 3 || answer.status == 304 || request.gives_redirects) return answer;
-    const auto location = answer.headers.find("location");
+    const std::string location = HeaderOfAnswer(answer, "location");
     const bool harmless = request.method == "GET" || request.method == "HEAD";
-    if (!harmless || location == answer.headers.end() || redirects == kMostRedirects) {
+    if (!harmless || location.empty() || redirects == kMostRedirects) {
       return Error(ErrorCode::kRefused,
                    fmt::format("'{}' answered {} to {}: ptpkg does not follow this redirect", origin_,
                                answer.status, request.method))
           .WithHint("if you trust that server, give its URL");
     }
-    const auto next = ResolveUrl(url, location->second);
+    const auto next = ResolveUrl(url, location);
     const auto there = next ? OriginOf(*next) : Result<std::string>(next.error());
     if (!there) return Error(ErrorCode::kRefused, fmt::format("'{}' redirects to an invalid URL", origin_));
     PTPKG_TRY(const std::string here, OriginOf(url));

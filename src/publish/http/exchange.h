@@ -130,6 +130,9 @@ Result<std::string> OriginOf(const std::string& url);
 /// - 402, 413, 507, other 4xx and 3xx: kRefused
 Error AnswerError(const HttpAnswer& answer, const std::string& doing);
 
+/// The header of an answer, named in lower case; "" when there is none.
+std::string HeaderOfAnswer(const HttpAnswer& answer, const std::string& name);
+
 /// PercentEncode of each segment of a path: "a/b c" → "a/b%20c".
 std::string EncodePath(std::string_view path);
 

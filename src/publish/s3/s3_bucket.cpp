@@ -113,11 +113,6 @@ std::string WithQuery(const std::string& url, const std::string& query) {
 
 }  // namespace
 
-std::string HeaderOfAnswer(const HttpAnswer& answer, const std::string& name) {
-  const auto found = answer.headers.find(name);
-  return found == answer.headers.end() ? "" : found->second;
-}
-
 std::string Md5Header(const Digests& digests) { return Base64(std::as_bytes(std::span(digests.md5.bytes))); }
 
 Result<std::unique_ptr<S3Bucket>> S3Bucket::Make(Env& env, S3Place place) {

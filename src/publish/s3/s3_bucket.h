@@ -110,9 +110,6 @@ class S3Bucket {
   bool has_probed_ = false;
 };
 
-/// The header of an answer, named in lower case; "" when there is none.
-std::string HeaderOfAnswer(const HttpAnswer& answer, const std::string& name);
-
 /// "Content-MD5" of digests.
 std::string Md5Header(const Digests& digests);
 

@@ -8,30 +8,22 @@
 #include <algorithm>
 #include <span>
 
+#include "publish/http/exchange.h"
 #include "support/digest/base64.h"
 #include "support/text/text.h"
 
 namespace ptpkg::publish {
-namespace {
-
-std::string Header(const HttpAnswer& answer, const std::string& name) {
-  const auto found = answer.headers.find(name);
-  return found == answer.headers.end() ? "" : found->second;
-}
-
-}  // namespace
-
 ObjectContent JudgeObject(const HttpAnswer& head, const ObjectDigests& wanted) {
-  const std::string size = Header(head, "content-length");
+  const std::string size = HeaderOfAnswer(head, "content-length");
   if (!size.empty() && size != std::to_string(wanted.file.size_bytes)) return ObjectContent::kOther;
-  const std::string checksum = Header(head, "x-amz-checksum-sha256");
+  const std::string checksum = HeaderOfAnswer(head, "x-amz-checksum-sha256");
   // Stores give it for objects that were sent in parts.
   // "…-3" is the checksum of three checksums.
   if (!checksum.empty() && checksum.find('-') == std::string::npos) {
     const bool same = checksum == Base64(std::as_bytes(std::span(wanted.file.sha256.bytes)));
     return same ? ObjectContent::kSame : ObjectContent::kOther;
   }
-  const std::string etag = BareEtag(Header(head, "etag"));
+  const std::string etag = BareEtag(HeaderOfAnswer(head, "etag"));
   if (etag.empty()) return ObjectContent::kUnknown;
   // An ETag may be something else than a digest (SSE-KMS): one that differs says nothing.
   const bool same = ToLower(etag) == wanted.file.md5.Hex() || etag == BareEtag(wanted.written_etag);

@@ -78,8 +78,8 @@ class ChannelServer final : public Remote {
     if (answer.status == 404) return std::optional<RemoteFile>();
     if (answer.status != 200)
       return AnswerError(answer, fmt::format("looking up '{}'", upload.ChannelPath()));
-    const auto told = answer.headers.find("x-checksum-sha256");
-    if (told != answer.headers.end()) return std::optional(RemoteFile{.sha256 = ToLower(told->second)});
+    const std::string told = HeaderOfAnswer(answer, "x-checksum-sha256");
+    if (!told.empty()) return std::optional(RemoteFile{.sha256 = ToLower(told)});
     return ReadBack(exchange_, FileUrl(upload), answer, upload);
   }
 

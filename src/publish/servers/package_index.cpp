@@ -22,7 +22,7 @@
 #include "publish/http/multipart.h"
 #include "publish/servers/read_back.h"
 #include "publish/servers/simple_page.h"
-#include "support/digest/base64.h"
+#include "support/basic_credentials.h"
 #include "support/net/resolve_url.h"
 #include "support/reporter.h"
 #include "support/text/json.h"
@@ -130,9 +130,7 @@ class PackageIndex final : public Remote {
   Result<void> LogIn() override {
     PTPKG_TRY(const Login login, IndexLogin(upload_.env(), place_.name, place_.upload));
     if (login.minted) minted_ = login.password;
-    const std::string credentials = Base64(AsBytes(login.user + ":" + login.password.Reveal()));
-    RememberSecret(credentials);  // a short password is not found in them
-    const std::string basic = "Basic " + credentials;
+    const std::string basic = "Basic " + BasicCredentials(login.user + ":" + login.password.Reveal());
     upload_.SetHeader("Authorization", basic);
     // A private index asks readers too. Another server than the one for uploads gets no credentials.
     if (simple_.origin() == upload_.origin()) simple_.SetHeader("Authorization", basic);

@@ -10,10 +10,10 @@ namespace ptpkg::publish {
 
 Result<std::optional<RemoteFile>> ReadBack(Exchange& exchange, const std::string& url, const HttpAnswer& head,
                                            const Upload& upload) {
-  const auto length = head.headers.find("content-length");
-  const bool tells_size = head.status == 200 && length != head.headers.end();
-  if (tells_size && length->second != std::to_string(upload.digests.size_bytes))
-    return std::optional(RemoteFile{.sha256 = "", .words = length->second + " bytes"});
+  const std::string length = HeaderOfAnswer(head, "content-length");
+  const bool tells_size = head.status == 200 && !length.empty();
+  if (tells_size && length != std::to_string(upload.digests.size_bytes))
+    return std::optional(RemoteFile{.sha256 = "", .words = length + " bytes"});
   // A longer file is another one.
   PTPKG_TRY(const HashedAnswer there,
             HashAnswer(exchange.env(), upload.digests.size_bytes,

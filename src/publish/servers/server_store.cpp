@@ -124,8 +124,8 @@ class ServerStore final : public Store {
     PTPKG_TRY(const HttpAnswer answer, exchange_.Send({.method = "HEAD", .url = url}));
     if (answer.status == 404) return std::optional<std::string>();
     if (answer.status != 200) return AnswerError(answer, doing);
-    const auto told = answer.headers.find("x-checksum-sha256");
-    if (told != answer.headers.end()) return std::optional(ToLower(told->second));
+    const std::string told = HeaderOfAnswer(answer, "x-checksum-sha256");
+    if (!told.empty()) return std::optional(ToLower(told));
     PTPKG_TRY(const HashedAnswer file, HashAnswer(exchange_.env(), UINT64_MAX, [&](ByteSink& sink) {
                 return exchange_.Send({.url = url, .answer_sink = &sink});
               }));

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <fmt/core.h>
 
+#include "publish/http/exchange.h"
 #include "publish/servers/html_links.h"
 #include "support/net/resolve_url.h"
 #include "support/net/url.h"
@@ -122,8 +123,7 @@ Result<FoundFiles> FindInHtml(std::string_view body, std::string_view file_name)
 }  // namespace
 
 Result<FoundFiles> FindInSimplePage(const HttpAnswer& page, std::string_view file_name) {
-  const auto header = page.headers.find("content-type");
-  const std::string type = header == page.headers.end() ? "" : ToLower(header->second);
+  const std::string type = ToLower(HeaderOfAnswer(page, "content-type"));
   if (type.find("json") != std::string::npos) return FindInJson(page.body, file_name);
   if (type.starts_with("text/html") || type.starts_with("application/vnd.pypi.simple.v1+html"))
     return FindInHtml(page.body, file_name);
