@@ -143,7 +143,7 @@ struct VersionDefinition {
   std::uint16_t flags = 0;
   std::uint16_t index = 0;  ///< Value in the .gnu.version entries of this version.
   std::uint32_t hash = 0;
-  std::vector<std::uint64_t> names = {};  ///< Offsets in .dynstr: its own, then those of its parents.
+  std::vector<std::uint64_t> names = {};  ///< Offsets in .dynstr: its own, then its parents'.
 };
 
 /// The version definitions in chain order. Errors: as ReadVersionNeeds, and for another format.

@@ -45,7 +45,7 @@ struct SymbolUse {
   [[nodiscard]] bool ExportsSymbol(std::string_view name) const;
   /// In the version that `symbol` asks for.
   [[nodiscard]] bool Answers(const ImportedSymbol& symbol) const;
-  /// True if the answer is a thread-local variable and `symbol` is none, or the reverse. ld.so takes it.
+  /// True if the answer is a thread-local variable, but `symbol` asks for an ordinary one, or the reverse.
   [[nodiscard]] bool AnswersWrongly(const ImportedSymbol& symbol) const;
 };
 

@@ -59,6 +59,12 @@ std::string NameWithVersion(const ElfMember& member, const elf::ImportedSymbol& 
   return symbol.name;
 }
 
+/// Returns the severity of a fault that ends the look-up of `symbol` for `member`.
+Severity SeverityOf(const ElfMember& member, const elf::ImportedSymbol& symbol) {
+  const bool at_once = member.symbols.binds_now || !symbol.lazy || ExportsModule(member);
+  return at_once ? Severity::kError : Severity::kWarning;
+}
+
 /// Which member loads which, over all processes.
 class Graph {
  public:
@@ -319,12 +325,6 @@ class SymbolChecks {
       }
     }
     return false;
-  }
-
-  /// Returns the severity of a fault that ends the look-up of `symbol` for `member`.
-  static Severity SeverityOf(const ElfMember& member, const elf::ImportedSymbol& symbol) {
-    const bool at_once = member.symbols.binds_now || !symbol.lazy || ExportsModule(member);
-    return at_once ? Severity::kError : Severity::kWarning;
   }
 
   /// True if ld.so loads the library when a process starts, and makes the block as large as needed: a program
