@@ -27,7 +27,7 @@ struct RequestWants {
   std::set<std::string> build_names;
 };
 
-Result<RequestWants> ReadRequestWants(const Request& request, const Catalog& catalog) {
+Result<RequestWants> ReadRequestWants(const Request& request, Catalog& catalog) {
   RequestWants read;
   for (const versions::MatchSpec& spec : request.host) {
     PTPKG_TRY(Want want, ReadWant(spec, "requirements.host", true));
@@ -60,7 +60,7 @@ std::vector<std::string> ExportsOf(const Candidate& candidate, const std::string
 
 /// Appends the wants that `texts` say.
 Result<void> ReadWants(const std::vector<std::string>& texts, const std::string& asker, bool demands,
-                       const Catalog& catalog, std::vector<Want>& wants) {
+                       Catalog& catalog, std::vector<Want>& wants) {
   for (const std::string& text : texts) {
     Result<versions::MatchSpec> spec = versions::MatchSpec::Parse(text);
     if (!spec) {
@@ -76,7 +76,7 @@ Result<void> ReadWants(const std::vector<std::string>& texts, const std::string&
 
 /// Wants of a package. `is_build`: a build requirement names it, so its strong run exports count.
 Result<std::vector<Want>> ReadPackageWants(const Candidate& candidate, bool is_build, const Request& request,
-                                           const Catalog& catalog) {
+                                           Catalog& catalog) {
   std::vector<Want> wants;
   const std::string stem = candidate.Stem();
   PTPKG_CHECK(ReadWants(candidate.depends, stem, true, catalog, wants));
@@ -173,7 +173,7 @@ class Selection {
     std::size_t trail = 0;
   };
 
-  explicit Selection(const Catalog& catalog) : catalog_(catalog) {}
+  explicit Selection(Catalog& catalog) : catalog_(catalog) {}
 
   /// Adds a constraint. False, with the reason in `reason`, when it cannot hold with the others.
   bool Push(const Want& want, FailureReason& reason) {
@@ -239,7 +239,7 @@ class Selection {
     return false;
   }
 
-  const Catalog& catalog_;
+  Catalog& catalog_;
   std::map<std::string, WantsOnName> wants_;  ///< Of the request and chosen packages, by name.
   std::vector<std::string> trail_;            ///< The names to which a want was added, in order.
   std::vector<std::string> order_;

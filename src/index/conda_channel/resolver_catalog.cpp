@@ -42,41 +42,36 @@ Result<Want> ReadWant(const versions::MatchSpec& spec, const std::string& asker,
   return Want{.spec = spec, .constraint = std::move(constraint), .asker = asker, .demands = demands};
 }
 
-Catalog::Catalog(const std::vector<Candidate>& candidates, const std::string& subdir) {
+std::vector<CatalogPackage> Catalog::PackagesOf(const std::string& name) const {
   std::set<std::string> planned;
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.planned_by.empty()) planned.insert(candidate.Stem());
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.name == name && !candidate.planned_by.empty()) planned.insert(candidate.Stem());
   }
-  for (const Candidate& candidate : candidates) {
-    const bool fits = subdir == "noarch" || candidate.subdir == subdir || candidate.subdir == "noarch";
+  std::vector<CatalogPackage> packages;
+  for (const Candidate& candidate : candidates_) {
+    if (candidate.name != name) continue;
+    const bool fits = subdir_ == "noarch" || candidate.subdir == subdir_ || candidate.subdir == "noarch";
     const bool superseded = candidate.planned_by.empty() && planned.contains(candidate.Stem());
-    if (fits && !superseded)
-      names_[candidate.name].push_back({.candidate = &candidate, .choice = {}, .wants = {}});
+    if (fits && !superseded) packages.push_back({.candidate = &candidate, .choice = {}, .wants = {}});
   }
-  for (auto& [name, packages] : names_) {
-    std::stable_sort(packages.begin(), packages.end(),
-                     [](const CatalogPackage& left, const CatalogPackage& right) {
-                       return ComesBefore(*left.candidate, *right.candidate);
-                     });
-    // If there are two formats, the first, .conda, stays.
-    const auto same = [](const CatalogPackage& left, const CatalogPackage& right) {
-      return left.candidate->Stem() == right.candidate->Stem();
-    };
-    packages.erase(std::unique(packages.begin(), packages.end(), same), packages.end());
-    for (CatalogPackage& package : packages) {
-      package.choice = {versions::Version::AnyText(package.candidate->version), package.candidate->build};
-    }
-  }
+  std::stable_sort(packages.begin(), packages.end(),
+                   [](const CatalogPackage& left, const CatalogPackage& right) {
+                     return ComesBefore(*left.candidate, *right.candidate);
+                   });
+  // If there are two formats, the first, .conda, stays.
+  const auto same = [](const CatalogPackage& left, const CatalogPackage& right) {
+    return left.candidate->Stem() == right.candidate->Stem();
+  };
+  packages.erase(std::unique(packages.begin(), packages.end(), same), packages.end());
+  for (CatalogPackage& package : packages)
+    package.choice = {versions::Version::AnyText(package.candidate->version), package.candidate->build};
+  return packages;
 }
 
 std::vector<CatalogPackage>* Catalog::Find(const std::string& name) {
-  const auto found = names_.find(name);
-  return found == names_.end() ? nullptr : &found->second;
-}
-
-const std::vector<CatalogPackage>* Catalog::Find(const std::string& name) const {
-  const auto found = names_.find(name);
-  return found == names_.end() ? nullptr : &found->second;
+  auto found = names_.find(name);
+  if (found == names_.end()) found = names_.emplace(name, PackagesOf(name)).first;
+  return found->second.empty() ? nullptr : &found->second;
 }
 
 }  // namespace ptpkg::index

@@ -32,19 +32,24 @@ struct CatalogPackage {
   std::optional<std::vector<Want>> wants;  ///< Read when the package is first looked at.
 };
 
-/// The packages that may be chosen, by name.
+/// The packages that may be chosen, by name. A name is looked up when it is first asked for: a plan asks a
+/// few names of each of its packages.
 class Catalog {
  public:
   /// Takes the candidates for `subdir`, and of equal ones the planned one, or the .conda. Borrows them.
-  Catalog(const std::vector<Candidate>& candidates, const std::string& subdir);
+  Catalog(const std::vector<Candidate>& candidates, std::string subdir)
+      : candidates_(candidates), subdir_(std::move(subdir)) {}
 
   /// The packages of a name, newest first; null if there are none.
   std::vector<CatalogPackage>* Find(const std::string& name);
-  [[nodiscard]] const std::vector<CatalogPackage>* Find(const std::string& name) const;
-  [[nodiscard]] bool Has(const std::string& name) const { return names_.contains(name); }
+  [[nodiscard]] bool Has(const std::string& name) { return Find(name) != nullptr; }
 
  private:
-  std::map<std::string, std::vector<CatalogPackage>> names_;
+  [[nodiscard]] std::vector<CatalogPackage> PackagesOf(const std::string& name) const;
+
+  const std::vector<Candidate>& candidates_;
+  std::string subdir_;
+  std::map<std::string, std::vector<CatalogPackage>> names_;  ///< Those that were asked for.
 };
 
 }  // namespace ptpkg::index

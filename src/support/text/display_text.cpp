@@ -374,7 +374,13 @@ std::string DisplayLine(std::string_view line, std::size_t max_bytes) {
 
 std::string DisplayJson(std::string_view json) {
   std::string shown;
+  shown.reserve(json.size());
   while (!json.empty()) {
+    // Nearly all of a document is such text, and a plan has megabytes of it.
+    const auto* const plain = std::ranges::find_if_not(json, [](char c) { return c >= '\n' && c <= '~'; });
+    shown.append(json.begin(), plain);
+    json.remove_prefix(static_cast<std::size_t>(plain - json.begin()));
+    if (json.empty()) break;
     const std::string_view character = json.substr(0, std::max<std::size_t>(Utf8Length(json), 1));
     if (IsInvisible(character)) {
       for (const std::uint16_t unit : Utf16Units(Utf8CodePoint(character)))
