@@ -164,19 +164,21 @@ Result<void> CheckSpace(Env& env, const matrix::Run& run, const std::set<std::si
   return Ok();
 }
 
-/// All that can be known before a job starts.
-Result<void> CheckJobs(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs) {
+/// All that can be known before a job starts. Returns the nodes of the cluster, for Slurm.
+Result<std::vector<matrix::SinfoRow>> CheckJobs(Env& env, const matrix::Run& run,
+                                                const std::set<std::size_t>& jobs) {
   for (const AbsPath& shared : {run.settings.cache, run.settings.output})
     PTPKG_CHECK(matrix::RequireLocks(env, shared));
   PTPKG_CHECK(CheckSpace(env, run, jobs));
-  return run.settings.engine == "slurm" ? CheckSlurm(env, run, jobs) : Ok();
+  if (run.settings.engine == "slurm") return CheckSlurm(env, run, jobs);
+  return std::vector<matrix::SinfoRow>();
 }
 
 /// Runs these jobs, or hands them to the scheduler.
 Result<void> HandOver(Env& env, const std::string& program, const std::set<std::size_t>& jobs,
-                      MatrixOutcome& outcome) {
+                      const std::vector<matrix::SinfoRow>& nodes, MatrixOutcome& outcome) {
   if (outcome.run.settings.engine == "slurm") {
-    PTPKG_TRY(outcome.files, SubmitSlurm(env, outcome.run, jobs, program));
+    PTPKG_TRY(outcome.files, SubmitSlurm(env, outcome.run, jobs, nodes, program));
     return Ok();
   }
   PTPKG_TRY(const AbsPath path, AbsPath::Parse(program));
@@ -213,9 +215,9 @@ Result<void> StartAgain(Env& env, const RunRequest& request, MatrixOutcome& outc
   }
   PTPKG_TRY(const auto attempts, matrix::ReadAllAttempts(env, outcome.run));
   const std::set<std::size_t> jobs = matrix::JobsToRun(outcome.run, attempts);
-  PTPKG_CHECK(CheckJobs(env, outcome.run, jobs));
+  PTPKG_TRY(const std::vector<matrix::SinfoRow> nodes, CheckJobs(env, outcome.run, jobs));
   if (outcome.status.cancelled) PTPKG_CHECK(env.fs.Remove(outcome.run.CancelFile()));
-  return HandOver(env, request.program, jobs, outcome);
+  return HandOver(env, request.program, jobs, nodes, outcome);
 }
 
 /// For engines that ptpkg does not call. Errors: kUsage for a run that is not cancelled, kRefused while jobs
@@ -263,11 +265,14 @@ Result<MatrixOutcome> StartMatrix(Env& env, const MatrixRequest& request) {
     if (request.engine == "slurm") PTPKG_CHECK(CheckSlurm(env, outcome.run, jobs));
     return outcome;
   }
-  if (RunsJobs(request.engine)) PTPKG_CHECK(CheckJobs(env, outcome.run, jobs));
+  std::vector<matrix::SinfoRow> nodes;
+  if (RunsJobs(request.engine)) {
+    PTPKG_TRY(nodes, CheckJobs(env, outcome.run, jobs));
+  }
   {
     PTPKG_TRY(const Lease lease, matrix::CreateRun(env, outcome.run, planned.plan));
     if (RunsJobs(request.engine)) {
-      PTPKG_CHECK(HandOver(env, request.program, jobs, outcome));
+      PTPKG_CHECK(HandOver(env, request.program, jobs, nodes, outcome));
     } else {
       PTPKG_TRY(outcome.files, WriteHosted(env, outcome.run, files));
     }

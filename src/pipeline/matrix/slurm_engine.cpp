@@ -42,10 +42,26 @@ std::map<std::string, std::string> VariablesOfClients(const Env& env) {
   return variables;
 }
 
+/// The environment of sbatch, which each job gets whole: variables that a user's processes have, those of
+/// Slurm, and a Kerberos ticket for file systems. Any other --export than ALL makes slurmd start a login
+/// shell of the user for each job, one after the other.
+std::map<std::string, std::string> VariablesOfSubmissions(const Env& env) {
+  static constexpr std::array<std::string_view, 9> kNames = {
+      "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "KRB5CCNAME"};
+  std::map<std::string, std::string> variables = VariablesOfClients(env);
+  std::erase_if(variables, [](const auto& variable) {
+    const std::string& name = variable.first;
+    const bool is_slurms = name.starts_with("SLURM_") || name.starts_with("SBATCH_");
+    return !is_slurms && std::ranges::find(kNames, name) == kNames.end();
+  });
+  return variables;
+}
+
 Result<ExitStatus> Call(Env& env, const std::vector<std::string>& argv,
+                        std::map<std::string, std::string> variables,
                         const std::function<void(std::string_view)>& on_line = {}) {
   Result<ExitStatus> status = env.process.Run({.argv = argv,
-                                               .env = VariablesOfClients(env),
+                                               .env = std::move(variables),
                                                .cwd = env.cwd,
                                                .on_line = on_line,
                                                .timeout = kClientTime,
@@ -66,8 +82,9 @@ Error CallFailed(const std::string& name, const ExitStatus& status) {
 Result<std::string> Ask(Env& env, const std::vector<std::string>& argv) {
   std::string output;
   // Not status.output, which keeps the last 64 KiB.
-  PTPKG_TRY(const ExitStatus status,
-            Call(env, argv, [&](std::string_view line) { output.append(line).push_back('\n'); }));
+  PTPKG_TRY(const ExitStatus status, Call(env, argv, VariablesOfClients(env), [&](std::string_view line) {
+              output.append(line).push_back('\n');
+            }));
   if (!status.ok()) return CallFailed(argv.front(), status);
   return output;
 }
@@ -85,9 +102,21 @@ Result<std::vector<matrix::SinfoRow>> Nodes(Env& env) {
 
 /// Variables of the caller that a build needs, or its plan was made with. Secrets are not among them.
 std::map<std::string, std::string> VariablesOf(Env& env, bool has_remote_cache) {
-  static constexpr std::array<const char*, 11> kNames = {
-      "PATH", "PTPKG_PYTHON",  "PTPKG_CONDA_EXE",   "PTPKG_CUDA_HOME",       "CUDA_HOME",     "CUDA_PATH",
-      "LANG", "SSL_CERT_FILE", "SOURCE_DATE_EPOCH", "CCACHE_REMOTE_STORAGE", "CCACHE_MAXSIZE"};
+  static constexpr std::array<const char*, 15> kNames = {"PATH",
+                                                         "PTPKG_PYTHON",
+                                                         "PTPKG_CONDA_EXE",
+                                                         "PTPKG_CUDA_HOME",
+                                                         "CUDA_HOME",
+                                                         "CUDA_PATH",
+                                                         "LANG",
+                                                         "SSL_CERT_FILE",
+                                                         "http_proxy",
+                                                         "https_proxy",
+                                                         "all_proxy",
+                                                         "no_proxy",
+                                                         "SOURCE_DATE_EPOCH",
+                                                         "CCACHE_REMOTE_STORAGE",
+                                                         "CCACHE_MAXSIZE"};
   // The keys are in the file of the profile.
   static constexpr std::array<const char*, 8> kNamesOfRemoteCache = {
       "AWS_PROFILE",         "AWS_REGION",      "AWS_DEFAULT_REGION",          "AWS_ENDPOINT_URL",
@@ -113,8 +142,8 @@ struct Submission {
   std::string number;  ///< "1"
   AbsPath folder;      ///< slurm/1
   std::string program;
+  const std::vector<matrix::SinfoRow>& nodes;
   std::map<std::string, std::string> variables = {};  ///< VariablesOf.
-  std::vector<matrix::SinfoRow> nodes = {};           ///< If a job has a time limit.
   std::map<std::string, std::string> submitted = {};  ///< Batch → Slurm's number.
 
   [[nodiscard]] std::string CommentOf(const std::string& batch) const {
@@ -148,7 +177,7 @@ std::vector<std::string> Arguments(const Submission& submission, const matrix::S
   std::vector<std::string> argv = {
       "sbatch",
       "--parsable",
-      "--export=NONE",
+      "--export=ALL",
       "--open-mode=append",
       "--requeue",
       "--kill-on-invalid-dep=yes",
@@ -211,7 +240,7 @@ Result<std::string> SubmitBatch(Env& env, const Submission& submission, const ma
                                 const std::vector<std::string>& argv) {
   std::optional<Error> failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    PTPKG_TRY(const ExitStatus status, Call(env, argv));
+    PTPKG_TRY(const ExitStatus status, Call(env, argv, VariablesOfSubmissions(env)));
     const std::string number = status.ok() ? NumberIn(status.output) : "";
     if (!number.empty()) return number;
     failure = CallFailed("sbatch", status);
@@ -275,18 +304,22 @@ bool IsUnexplained(const matrix::JobStatus& job) {
 
 }  // namespace
 
-Result<void> CheckSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs) {
+Result<std::vector<matrix::SinfoRow>> CheckSlurm(Env& env, const matrix::Run& run,
+                                                 const std::set<std::size_t>& jobs) {
   if (run.folder.str().find('\\') != std::string::npos) {
     return Error(ErrorCode::kUsage, fmt::format("'{}' has a backslash, which Slurm takes for its own in the "
                                                 "name of a job's output",
                                                 run.folder.str()))
         .WithHint("choose another directory with --run");
   }
-  PTPKG_TRY(const std::vector<matrix::SinfoRow> nodes, Nodes(env));
-  return matrix::CheckCluster(run.graph, jobs, nodes, run.settings.engine_settings.value("partition", ""));
+  PTPKG_TRY(std::vector<matrix::SinfoRow> nodes, Nodes(env));
+  PTPKG_CHECK(
+      matrix::CheckCluster(run.graph, jobs, nodes, run.settings.engine_settings.value("partition", "")));
+  return nodes;
 }
 
 Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs,
+                                         const std::vector<matrix::SinfoRow>& nodes,
                                          const std::string& program) {
   const std::vector<matrix::SlurmBatch> batches = matrix::SlurmBatches(run.graph, jobs, kMostTasks);
   PTPKG_TRY(auto folder, NewFolder(env, run));
@@ -294,12 +327,8 @@ Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const
                         .number = folder.first,
                         .folder = folder.second,
                         .program = program,
+                        .nodes = nodes,
                         .variables = VariablesOf(env, !run.settings.remote_cache.empty())};
-  const bool has_limit = std::ranges::any_of(
-      batches, [](const matrix::SlurmBatch& batch) { return batch.resources.minutes > 0; });
-  if (has_limit) {
-    PTPKG_TRY(submission.nodes, Nodes(env));
-  }
   std::vector<AbsPath> files;
   for (const matrix::SlurmBatch& batch : batches) {
     PTPKG_CHECK(WriteBatch(env, submission, batch));
@@ -366,7 +395,7 @@ Result<void> CancelSlurm(Env& env, const matrix::Run& run) {
       argv.push_back(fmt::format("{}_{}", row.job, row.task));
   }
   if (argv.size() == 1) return Ok();
-  PTPKG_TRY(const ExitStatus status, Call(env, argv));
+  PTPKG_TRY(const ExitStatus status, Call(env, argv, VariablesOfClients(env)));
   if (!status.ok()) return CallFailed("scancel", status);
   return Ok();
 }

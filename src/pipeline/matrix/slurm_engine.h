@@ -11,14 +11,18 @@
 
 namespace ptpkg::pipeline {
 
-/// Compares what `jobs` ask for with the cluster, by one call. Errors: as matrix::CheckCluster, kNotFound,
-/// kCommandFailed, and kUsage for a directory whose name sbatch would not take literally.
-Result<void> CheckSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs);
+/// Compares what `jobs` ask for with the cluster, by one call. Returns its nodes. Errors: as
+/// matrix::CheckCluster, kNotFound, kCommandFailed, and kUsage for a directory whose name sbatch would not
+/// take literally.
+Result<std::vector<matrix::SinfoRow>> CheckSlurm(Env& env, const matrix::Run& run,
+                                                 const std::set<std::size_t>& jobs);
 
-/// Submits all batches of `jobs` at once, each with its dependencies. A submission that timed out is looked
-/// for by its comment before it is repeated. Returns the files for Slurm. Errors: kNotFound (a client),
+/// Submits all batches of `jobs` at once, each with its dependencies. `nodes`: from CheckSlurm, for time
+/// limits. A submission that timed out is looked for by its comment before it is repeated. Returns the files
+/// for Slurm. Errors: kNotFound (a client),
 /// kCommandFailed, kIo, kCancelled.
 Result<std::vector<AbsPath>> SubmitSlurm(Env& env, const matrix::Run& run, const std::set<std::size_t>& jobs,
+                                         const std::vector<matrix::SinfoRow>& nodes,
                                          const std::string& program);
 
 /// Slurm's knowledge of the jobs of the run, by one call. Errors: kNotFound, kCommandFailed, kIo.

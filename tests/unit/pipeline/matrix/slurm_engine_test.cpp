@@ -55,7 +55,9 @@ class SlurmEngineTest : public ::testing::Test {
     status.output = number + "\n";
     return status;
   }
-  Result<std::vector<AbsPath>> Submit() { return SubmitSlurm(env_, run_, {0, 1, 2, 3}, "/usr/bin/ptpkg"); }
+  Result<std::vector<AbsPath>> Submit() {
+    return SubmitSlurm(env_, run_, {0, 1, 2, 3}, {}, "/usr/bin/ptpkg");
+  }
 
   test::FakeProcess process_;
   test::TestEnv env_{{.process = &process_}};
@@ -74,12 +76,25 @@ TEST_F(SlurmEngineTest, AllBatchesAreSubmittedAtOnceWithTheirDependencies) {
   ASSERT_EQ(submitted_.size(), 3U);
   EXPECT_THAT(submitted_[0],
               AllOf(Contains("--comment=abc/1/1-1"), Contains("--partition=build"), Contains("--account=ml"),
-                    Contains("--kill-on-invalid-dep=yes"), Contains("--export=NONE"), Contains("--requeue"),
+                    Contains("--kill-on-invalid-dep=yes"), Contains("--export=ALL"), Contains("--requeue"),
                     Contains("--open-mode=append"), Contains("--job-name=magma")));
   EXPECT_THAT(submitted_[1], AllOf(Contains("--array=0-1"), Contains("--dependency=afterok:10"),
                                    Contains("--cpus-per-task=4")));
   EXPECT_THAT(submitted_[2], Contains("--dependency=afterany:10:11"));
   EXPECT_EQ(test::Must(ReadFile(env_->fs, run_.folder / "slurm/1/2-1.index")), "0 torch-a\n1 torch-b\n");
+}
+
+TEST_F(SlurmEngineTest, JobsGetNoVariablesOfTheCallerThatMightBeSecret) {
+  env_->variables = {{"HOME", "/home/me"},
+                     {"SLURM_CONF", "/etc/slurm.conf"},
+                     {"SBATCH_QOS", "long"},
+                     {"SBATCH_EXPORT", "NONE"},
+                     {"AWS_SECRET_ACCESS_KEY", "secret-of-the-test"},
+                     {"DATABASE", "secret-of-the-test"}};
+  EXPECT_OK(Submit());
+  const std::map<std::string, std::string> expected = {
+      {"HOME", "/home/me"}, {"SLURM_CONF", "/etc/slurm.conf"}, {"SBATCH_QOS", "long"}};
+  EXPECT_EQ(process_.commands().front().env, expected);
 }
 
 TEST_F(SlurmEngineTest, ASubmissionThatTimedOutIsFoundAndNotRepeated) {
