@@ -130,8 +130,7 @@ void RememberSecretVariables(const std::map<std::string, std::string>& variables
     const std::string& name = variable.first;
     const std::string& value = variable.second;
     // TOKEN_FILE and their like name a place, which messages have to show.
-    const bool is_place = name.ends_with("_URL") || name.ends_with("_FILE") || name.ends_with("_PATH") ||
-                          name.ends_with("_DIR") || value.starts_with('/');
+    const bool is_place = NamesPlace(name) || value.starts_with('/');
     if (NamesSecret(name) && !is_place && value.size() >= kShortest) RememberSecret(Trim(value));
     if (value.find("://") != std::string::npos) RememberSecretsOf(value);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -11,16 +12,39 @@
 namespace ptpkg {
 
 // docs/environment.md has the same words.
-inline constexpr std::array<std::string_view, 15> kSecretWords = {
-    "token",         "secret",      "passw",   "passphrase", "credential",
-    "authorization", "apikey",      "api_key", "accesskey",  "access_key",
-    "privatekey",    "private_key", "jwt",     "bearer",     "oauth"};
+inline constexpr std::array<std::string_view, 16> kSecretWords = {
+    "token",         "secret", "password", "passwd",    "passphrase", "credential",
+    "authorization", "apikey", "api_key",  "accesskey", "access_key", "privatekey",
+    "private_key",   "jwt",    "bearer",   "oauth"};
 
 /// True if the name contains such a word, in any case and with '-' for '_': "API_TOKEN", "api-key".
 [[nodiscard]] inline bool NamesSecret(std::string_view name) {
   const std::string lower = ReplaceAll(ToLower(name), "-", "_");
   return std::ranges::any_of(kSecretWords,
                              [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+/// True if a variable of this name holds a place, such as TOKEN_FILE.
+[[nodiscard]] inline bool NamesPlace(std::string_view name) {
+  return name.ends_with("_URL") || name.ends_with("_FILE") || name.ends_with("_PATH") ||
+         name.ends_with("_DIR");
+}
+
+/// True if a variable of this name holds a secret: not the place of one, and not a longer word, such as
+/// TOKENIZERS.
+[[nodiscard]] inline bool HoldsSecret(std::string_view name) {
+  if (NamesPlace(name)) return false;
+  const std::string lower = ToLower(name);
+  const auto ends_a_word = [&](std::size_t end) {
+    if (lower.compare(end, 1, "s") == 0) ++end;
+    return end == lower.size() || std::isalpha(static_cast<unsigned char>(lower[end])) == 0;
+  };
+  for (const std::string_view word : kSecretWords) {
+    for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1)) {
+      if (ends_a_word(at + word.size())) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace ptpkg

@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include "support/assert.h"
+#include "support/secret_name.h"
 #include "support/text/text.h"
 #include "versions/pin.h"
 #include "versions/version_spec.h"
@@ -266,6 +267,14 @@ Result<Value> EnvGet(const CallArguments& arguments, Scope& scope) {
     return Value(found->second);
   }
   if (const Value* fallback = arguments.Find(1, "default")) return *fallback;
+  if (HoldsSecret(name)) {
+    return InvalidCall(
+               fmt::format("recipes cannot read environment variable '{}': by its name it holds a secret",
+                           name))
+        .WithHint(
+            "a value that a recipe reads is written into plans and packages: give variables that are no "
+            "secret other names");
+  }
   return InvalidCall(fmt::format("environment variable '{}' is not set", name))
       .WithHint(fmt::format("set it, or write env.get('{}', default='…')", name));
 }

@@ -161,7 +161,7 @@ class Signing(Case):
                 self.assertNotIn(secret, text)
         self.ptpkg("check", output, "--verify-key", self.keys / "ed25519.pub")
 
-    def test_the_passphrase_is_not_for_recipes_and_their_scripts(self):
+    def test_secrets_are_not_for_recipes_and_their_scripts(self):
         recipe = self.scratch / "asks"
         recipe.mkdir()
         (recipe / "recipe.yaml").write_text("""
@@ -171,17 +171,19 @@ build:
   script:
     - mkdir -p $PREFIX/share && env | cut -d= -f1 > $PREFIX/share/asks
     - echo "recipe ${{ env.get('PTPKG_SIGN_PASSPHRASE', default='unset') }}" >> $PREFIX/share/asks
-    - echo "other ${{ env.get('OTHER', default='unset') }}" >> $PREFIX/share/asks
+    - echo "key ${{ env.get('AWS_SECRET_ACCESS_KEY', default='unset') }}" >> $PREFIX/share/asks
+    - echo "other ${{ env.get('TOKENIZERS', default='unset') }} ${{ env.get('TOKEN_FILE', default='unset') }}" >> $PREFIX/share/asks
 about: {license: MIT}
 extra: {ptpkg: {formats: [tar.bz2]}}
 """)
         key = self.make_key("ed25519", "-aes-256-cbc", "-pass", f"pass:{PASSPHRASE}")
         output = self.scratch / "dist"
-        self.ptpkg("build", recipe, "--output", output, "--sign-key", key, PTPKG_SIGN_PASSPHRASE=PASSPHRASE, OTHER="seen")
+        self.ptpkg("build", recipe, "--output", output, "--sign-key", key, PTPKG_SIGN_PASSPHRASE=PASSPHRASE,
+                   AWS_SECRET_ACCESS_KEY="unseen", TOKENIZERS="seen", TOKEN_FILE="place")
         package, = output.rglob("*.tar.bz2")
         with tarfile.open(package) as archive:
             text = archive.extractfile("share/asks").read().decode()
-        self.assertIn("recipe unset\nother seen\n", text)
+        self.assertIn("recipe unset\nkey unset\nother seen place\n", text)
         self.assertNotIn("PASSPHRASE", text)
         self.assertNotIn(PASSPHRASE, text)
 

@@ -477,6 +477,8 @@ TEST_F(ExpressionTest, RefusesOperands) {
       {"compiler(1)", "compiler() takes text, not a number"},
       {"compiler('c', x='y')", "compiler() has no argument 'x'"},
       {"env.get('NONE')", "environment variable 'NONE' is not set"},
+      {"env.get('MY_TOKEN')",
+       "recipes cannot read environment variable 'MY_TOKEN': by its name it holds a secret"},
       {"fail('1.1 has no ' ~ 'kineto')", "1.1 has no kineto"},
       {"'x' if false else fail('no')", "no"},
       {"env.get()", "env.get() takes 1 to 2 arguments, 0 given"},
