@@ -172,6 +172,7 @@ Result<std::vector<NodeOutcome>> Execute(Env& env, const Plan& plan, const Stage
   if (options.foresee) PTPKG_CHECK(Foresee(execution, selection.wanted));
   ReportSkipped(execution, options.dry_run, selection);
   if (!options.dry_run) RunWanted(execution, selection.wanted, selection.outcomes);
+  for (std::size_t i = 0; i < indexed.size(); ++i) selection.outcomes[i].result.key = indexed.KeyAt(i).key;
   return std::move(selection.outcomes);
 }
 
@@ -198,6 +199,7 @@ Result<NodeOutcome> ExecuteOne(Env& env, const Plan& plan, std::string_view id, 
       execution, *index, [&] { return needs; }, env.jobs);
   if (outcome.reason.empty()) outcome.reason = "asked for";
   if (outcome.error) return *std::move(outcome.error);
+  if (ShareResult(execution, *index, outcome.result)) outcome.result.counts[kRemoteUploads] = 1;
   return outcome;
 }
 

@@ -30,7 +30,7 @@ struct NodeOutcome {
   std::string reason = {};   ///< Reason why it ran or would run, or did not.
   double begin_seconds = 0;  ///< After the start of Execute, for kRan and kFailed.
   double seconds = 0;
-  NodeResult result = {};           ///< Set for kFound and kRan.
+  NodeResult result = {};           ///< Set for kFound and kRan; the key always.
   std::optional<Error> error = {};  ///< Set for kFailed.
 };
 

@@ -38,7 +38,7 @@ Result<std::optional<NodeResult>> FetchResult(const Execution& execution, std::s
   if (missing) return std::optional<NodeResult>();
   if (!kept) return std::move(kept).error();
   execution.stores.history.Remember(node, key);
-  kept->counts = {{"remote_cache_hits", 1}};
+  kept->counts = {{kRemoteHits, 1}};
   kept->idle = "from the remote cache";
   return std::optional(*std::move(kept));
 }
@@ -54,15 +54,6 @@ Result<std::optional<NodeResult>> FindLateResult(const Execution& execution, std
     if (made) return made;
   }
   return FetchResult(execution, i);
-}
-
-/// Shares the result with other machines, and counts that.
-void ShareResult(const Execution& execution, std::size_t i, NodeResult& result) {
-  const Node& node = execution.plan.NodeAt(i);
-  RemoteStore* remote = RemoteOf(execution, i);
-  if (remote == nullptr) return;
-  result.counts["remote_cache_misses"] = 1;
-  if (remote->Upload(node, result, MustRerun(node))) result.counts["remote_cache_uploads"] = 1;
 }
 
 Result<std::int64_t> EpochOf(const Node& node) {
@@ -100,8 +91,7 @@ Result<NodeResult> MakeResult(const Execution& execution, std::size_t i,
   PTPKG_TRY(NodeResult result, store->Put(node.stage, key.key, run, if_there));
   execution.stores.history.Remember(node, key);
   if (claim) claim->OnStored();
-  claim.reset();  // another process that waits for it need not wait for the upload
-  ShareResult(execution, i, result);
+  if (RemoteOf(execution, i) != nullptr) result.counts[kRemoteMisses] = 1;
   return result;
 }
 
@@ -167,6 +157,17 @@ NodeOutcome RunNode(const Execution& execution, std::size_t i, const std::functi
     outcome.error = std::move(result).error();
   }
   return outcome;
+}
+
+bool ShareResult(const Execution& execution, std::size_t i, const NodeResult& result) {
+  RemoteStore* remote = RemoteOf(execution, i);
+  if (remote == nullptr || !result.counts.contains(kRemoteMisses)) return false;
+  try {
+    return remote->Upload(execution.plan.NodeAt(i), result, MustRerun(execution.plan.NodeAt(i)));
+  } catch (...) {  // as in MakeResultOrError; the node itself has passed
+    execution.env.reporter.Warn(CurrentInternalError().message());
+    return false;
+  }
 }
 
 }  // namespace ptpkg::graph

@@ -40,4 +40,8 @@ Result<std::optional<NodeResult>> FindResult(const Execution& execution, std::si
 NodeOutcome RunNode(const Execution& execution, std::size_t i, const std::function<NeededResults()>& needs,
                     int jobs);
 
+/// Uploads the result of node `i`, if other machines share it and RunNode has made it. Nodes that need the
+/// result don't wait for this. True: the remote store has it from this run. Failures are warnings.
+bool ShareResult(const Execution& execution, std::size_t i, const NodeResult& result);
+
 }  // namespace ptpkg::graph

@@ -8,6 +8,11 @@
 
 namespace ptpkg::graph {
 
+/// Counters of a node's result.
+inline constexpr const char* kRemoteHits = "remote_cache_hits";
+inline constexpr const char* kRemoteMisses = "remote_cache_misses";
+inline constexpr const char* kRemoteUploads = "remote_cache_uploads";
+
 /// Results of stages with Keep::kStore. Calls may come from several threads. No trouble with the store fails
 /// a node: the store warns, and the node runs.
 class RemoteStore {

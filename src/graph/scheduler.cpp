@@ -2,9 +2,10 @@
 // all running nodes. A node of a stage that is not parallel takes one job. A parallel node waits until two
 // thirds of its fair share are free (the budget divided by the parallel nodes that run or are ready) and
 // takes an equal part of what is free, so that a long download on one thread does not hold up a build. Light
-// nodes take no job. Invariants: nodes start in plan order among those that are ready; after a failure only
-// stages with `after_failures` still start; no exception leaves a node's thread; outcomes, queue and budget
-// are read and written under `mutex_` once threads run.
+// nodes take no job. The thread of a node that has ended uploads its result, and Run() returns after all
+// uploads. Invariants: nodes start in plan order among those that are ready; after a failure only stages with
+// `after_failures` still start; no exception leaves a node's thread; queue and budget are read and written
+// under `mutex_` once threads run, and so are outcomes, which only a node's own thread reads without it.
 
 #include "graph/scheduler.h"
 
@@ -136,7 +137,10 @@ class Scheduler {
 
   void Start(std::vector<std::jthread>& threads, const StartedNode& node,
              std::unique_lock<std::mutex>& lock) {
-    const auto work = [this, node] { Work(node); };
+    const auto work = [this, node] {
+      Work(node);
+      Share(node.index);  // while the nodes that need the result run
+    };
     try {
       threads.emplace_back(work);
     } catch (const std::system_error&) {
@@ -160,6 +164,13 @@ class Scheduler {
     outcome = std::move(made);
     budget_.End(node.use, node.taken);
     changed_.notify_all();
+  }
+
+  void Share(std::size_t i) {
+    NodeOutcome& outcome = outcomes_[i];
+    if (outcome.state != NodeState::kRan || !ShareResult(execution_, i, outcome.result)) return;
+    const std::lock_guard guard(mutex_);
+    outcome.result.counts[kRemoteUploads] = 1;
   }
 
   const Execution& execution_;

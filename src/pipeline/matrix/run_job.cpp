@@ -126,14 +126,13 @@ std::string StateName(const graph::NodeOutcome& outcome) {
 std::vector<matrix::NodeRecord> NodeRecords(const graph::Plan& plan, const matrix::Job& job,
                                             const std::vector<graph::NodeOutcome>& outcomes) {
   const std::set<std::string> own(job.nodes.begin(), job.nodes.end());
-  const std::vector<graph::NodeKey> keys = graph::KeysOf(plan);
   std::vector<matrix::NodeRecord> records;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!own.contains(plan.nodes[i].id)) continue;
     const graph::NodeOutcome& outcome = outcomes[i];
     const bool made = outcome.state == NodeState::kRan || outcome.state == NodeState::kFound;
     records.push_back({.id = plan.nodes[i].id,
-                       .key = keys[i].key,
+                       .key = outcome.result.key,
                        .state = StateName(outcome),
                        .reason = outcome.error ? outcome.error->message() : outcome.reason,
                        .begin_seconds = outcome.begin_seconds,

@@ -9,6 +9,8 @@
 #include <fmt/core.h>
 #include <map>
 #include <mutex>
+#include <set>
+#include <string_view>
 #include <system_error>
 
 #include "archive/extract.h"
@@ -59,6 +61,19 @@ bool IsPortable(const NodeResult& result) {
   return result.value.value("prefix", "").size() == builder::kPrefixLength;
 }
 
+/// Members that a reader of the object counts: result.json, files, and the directories above them.
+std::size_t MembersOf(const NodeResult& result) {
+  std::set<std::string_view> folders;
+  for (const TreeEntry& entry : result.files.entries) {
+    std::string_view path = entry.path.str();
+    for (std::size_t end = path.rfind('/'); end != std::string_view::npos; end = path.rfind('/')) {
+      path = path.substr(0, end);
+      if (!folders.insert(path).second) break;
+    }
+  }
+  return result.files.entries.size() + folders.size() + 2;  // 'files' is a directory too
+}
+
 class RemoteCache final : public graph::RemoteStore {
  public:
   RemoteCache(Env& env, std::unique_ptr<ResultBucket> objects, bool read_only)
@@ -87,6 +102,13 @@ class RemoteCache final : public graph::RemoteStore {
 
   bool Upload(const Node& node, const NodeResult& result, bool replace) override {
     if (!works_ || !uploads_ || !IsPortable(result)) return false;
+    if (const std::size_t members = MembersOf(result); members > limits::kMembers) {
+      env_.reporter.Warn(
+          fmt::format("'{}' is not uploaded to the remote cache: it has {} files and "
+                      "directories, and an object takes {}",
+                      node.id, members, limits::kMembers));
+      return false;
+    }
     const Result<bool> sent = PackAndSend(node, result, BeforeUpload(PathOf(node, result.key), replace));
     if (sent || env_.cancel.cancelled()) return sent && *sent;
     const ErrorCode code = sent.error().code();
@@ -107,10 +129,7 @@ class RemoteCache final : public graph::RemoteStore {
   void GiveUp(const Error& error) {
     if (env_.cancel.cancelled() || !works_.exchange(false)) return;
     if (error.code() != ErrorCode::kCancelled) return WarnUnusable(env_, Title(), error);
-    WarnUnusable(env_, Title(),
-                 {ErrorCode::kNetwork,
-                  fmt::format("a transfer stood still for {} s, or was slower than {} a second",
-                              objects_->patience().count() / 1000, HumanBytes(kLeastBytesPerSecond))});
+    WarnUnusable(env_, Title(), {ErrorCode::kNetwork, objects_->WhyItStopped()});
   }
 
   ObjectBefore BeforeUpload(const std::string& path, bool replace) {

@@ -75,11 +75,11 @@ class MovingSink final : public ByteSink {
 
 }  // namespace
 
-ResultBucket::ResultBucket(Env& env, std::chrono::milliseconds patience)
-    : env_(env), patience_(patience), guard_(env, patience), network_(WithCancel(env, guard_.token())) {}
+ResultBucket::ResultBucket(Env& env)
+    : env_(env), guard_(env, PatienceOf(env)), network_(WithCancel(env, guard_.token())) {}
 
 Result<std::unique_ptr<ResultBucket>> ResultBucket::Open(Env& env, publish::S3Place place, AwsKeys keys) {
-  std::unique_ptr<ResultBucket> opened(new ResultBucket(env, PatienceOf(env)));
+  std::unique_ptr<ResultBucket> opened(new ResultBucket(env));
   PTPKG_TRY(opened->bucket_, publish::S3Bucket::Make(opened->network_, std::move(place)));
   opened->bucket_->SetKeys(std::move(keys));
   return opened;

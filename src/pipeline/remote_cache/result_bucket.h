@@ -41,8 +41,8 @@ class ResultBucket {
   ResultBucket& operator=(const ResultBucket&) = delete;
   ~ResultBucket() = default;
 
-  /// Longest time without a byte.
-  [[nodiscard]] std::chrono::milliseconds patience() const { return patience_; }
+  /// Why calls end with kCancelled, but for an interrupt.
+  [[nodiscard]] std::string WhyItStopped() const { return guard_.Reason(); }
   [[nodiscard]] const publish::S3Bucket& bucket() const { return *bucket_; }
 
   /// True if the bucket lists an object under `path`. Errors: any from S3Bucket.
@@ -59,14 +59,13 @@ class ResultBucket {
                       const ObjectBefore& before);
 
  private:
-  ResultBucket(Env& env, std::chrono::milliseconds patience);
+  explicit ResultBucket(Env& env);
 
   Result<HttpAnswer> Head(const std::string& path);
   Result<HttpAnswer> SendUnderCondition(publish::Request request, const ObjectBefore& before);
   Result<void> CompareWritten(const std::string& path, const Digests& digests, const std::string& etag);
 
   Env& env_;
-  std::chrono::milliseconds patience_;
   TransferGuard guard_;
   Env network_;  // of requests
   std::unique_ptr<publish::S3Bucket> bucket_;

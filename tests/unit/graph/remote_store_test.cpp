@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <latch>
 #include <map>
+#include <new>
 
 #include "graph/executor.h"
 #include "support/matchers.h"
@@ -18,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::SizeIs;
 using enum NodeState;
 
 /// Texts by key, of nodes whose result is one file.
@@ -38,6 +41,7 @@ class TextStore final : public RemoteStore {
     return std::optional(std::move(result));
   }
   bool Upload(const Node& node, const NodeResult& result, bool replace) override {
+    if (on_upload) on_upload();
     uploaded.push_back(node.id + (replace ? " again" : ""));
     return takes && texts.insert_or_assign(result.key, result.value["text"]).second;
   }
@@ -46,6 +50,7 @@ class TextStore final : public RemoteStore {
   std::vector<std::string> asked;
   std::vector<std::string> uploaded;
   std::function<Result<void>()> on_fetch;
+  std::function<void()> on_upload;
   bool takes = true;
 
  private:
@@ -62,6 +67,7 @@ class RemoteStoreTest : public ::testing::Test {
     const auto run = [this](Env& env, const NodeRun& run) -> Result<NodeResult> {
       runs_.push_back(run.subject());
       PTPKG_TRY(const std::string text, run.Text("text"));
+      if (text == "y") begun_.count_down();
       if (text == "fail") return Error(ErrorCode::kCommandFailed, "it failed");
       PTPKG_CHECK(WriteFile(env.fs, run.folder() / "text", text));
       NodeResult result{.value = {{"text", text}}};
@@ -97,6 +103,7 @@ class RemoteStoreTest : public ::testing::Test {
   StageTable stages_;
   std::vector<std::string> runs_;
   std::function<void(const std::string&)> on_claim_;
+  std::latch begun_{1};  ///< The node with the text "y" has begun.
   int machines_ = 0;
 };
 
@@ -138,6 +145,23 @@ TEST_F(RemoteStoreTest, AnUploadThatFailsHarmsNothing) {
   ASSERT_OK_AND_ASSIGN(const auto outcomes, RunOnNewMachine({{MakeNode("make", "x")}}));
   EXPECT_EQ(outcomes[0].state, kRan);
   EXPECT_THAT(outcomes[0].result.counts, ElementsAre(Pair("remote_cache_misses", 1U)));
+}
+
+TEST_F(RemoteStoreTest, NodesDoNotWaitForAnUploadAndTheRunDoes) {
+  Plan plan{{MakeNode("make", "x"), MakeNode("pack", "y")}};
+  plan.nodes[1].needs = {{"made", plan.nodes[0].id}};
+  remote_.on_upload = [&] { begun_.wait(); };
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, RunOnNewMachine(plan));
+  EXPECT_THAT(runs_, ElementsAre("a", "a"));
+  EXPECT_THAT(outcomes[0].result.counts,
+              ElementsAre(Pair("remote_cache_misses", 1U), Pair("remote_cache_uploads", 1U)));
+}
+
+TEST_F(RemoteStoreTest, AnUploadThatThrowsHarmsNothing) {
+  remote_.on_upload = [] { throw std::bad_alloc(); };
+  ASSERT_OK_AND_ASSIGN(const auto outcomes, RunOnNewMachine({{MakeNode("make", "x")}}));
+  EXPECT_EQ(outcomes[0].state, kRan);
+  EXPECT_THAT(env_.reporter.warnings(), SizeIs(1));
 }
 
 TEST_F(RemoteStoreTest, ADryRunFetchesNothing) {

@@ -387,6 +387,15 @@ TEST_F(RemoteCacheTest, ResultsOfADirectoryWithALongPathStayThere) {
   EXPECT_THAT(s3_.log, IsEmpty());
 }
 
+TEST_F(RemoteCacheTest, MoreFilesThanAReaderTakesAreNotUploaded) {
+  NodeResult made = Make("x");
+  const TreeEntry entry = made.files.entries.front();  // tree/bin/tool
+  made.files.entries.resize(limits::kMembers - 3, entry);
+  EXPECT_FALSE(Open()->Upload(node_, made, false));
+  EXPECT_THAT(s3_.log, IsEmpty());
+  EXPECT_THAT(env_.reporter.warnings(), ElementsAre(HasSubstr("1000001 files and directories")));
+}
+
 TEST_F(RemoteCacheTest, ADiskThatFailsGivesNoWrongResult) {
   const NodeResult made = Make("x");
   EXPECT_TRUE(Open()->Upload(node_, made, false));
@@ -459,6 +468,26 @@ TEST_F(TransferGuardTest, ATransferThatCrawlsEnds) {
   transfer.Moved(1);
   clock_.Set(std::chrono::seconds(31));
   WaitUntilCancelled();
+}
+
+TEST_F(TransferGuardTest, AnswersThatKeepTheRunWaitingEnd) {
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(guard_.token().cancelled());
+    const TransferGuard::Transfer transfer(guard_);
+    clock_.Set(std::chrono::seconds(20 * (i + 1)));  // each is fast enough
+  }
+  WaitUntilCancelled();
+  EXPECT_THAT(guard_.Reason(), HasSubstr("kept this run waiting for more than 60 s"));
+}
+
+TEST_F(TransferGuardTest, UsualAnswersCanBeMany) {
+  for (int i = 1; i <= 1000; ++i) {
+    const TransferGuard::Transfer transfer(guard_);
+    clock_.Set(std::chrono::seconds(i));
+  }
+  const TransferGuard::Transfer last(guard_);
+  WaitUntilSeen();
+  EXPECT_FALSE(guard_.token().cancelled());
 }
 
 TEST_F(TransferGuardTest, AnInterruptEndsTransfers) {
