@@ -86,18 +86,31 @@ class Doctor {
     return diagnosis;
   }
 
+  Result<builder::HostPlan> FindTools(const recipe::Recipe& recipe) {
+    return builder::CheckTools(
+        env_, recipe, {.host_env = request_.host_env, .options = request_.tools, .provided = provided_});
+  }
+
+  /// Where tests look for their tools, given those of the build: a build without any takes files from a
+  /// staging output, which may have some. If tools are missing, the tests' are looked for in the same place.
+  builder::HostEnv ToolsOfTests(const recipe::Recipe& recipe, Result<builder::HostPlan> found) {
+    for (const recipe::Recipe* part = recipe.inherited.get();
+         part != nullptr && found && !found->wheels && found->host_env == builder::HostEnv::kSystem;
+         part = part->inherited.get())
+      found = FindTools(*part);
+    if (found) return found->wheels ? request_.host_env : found->host_env;
+    return request_.host_env == builder::HostEnv::kWheels ? builder::HostEnv::kWheels
+                                                          : builder::HostEnv::kSystem;
+  }
+
   Result<Diagnosis> DiagnoseRecipe(const recipe::Recipe& recipe) {
     PTPKG_CHECK(env_.cancel.Check());
     Diagnosis diagnosis{.subject = recipe.FileStem(), .facts = machine_.facts, .findings = {}};
     builder::HostPlan host;
-    auto found = builder::CheckTools(
-        env_, recipe, {.host_env = request_.host_env, .options = request_.tools, .provided = provided_});
-    // If the build's tools are missing, the tests' tools are looked for in the same place.
-    builder::HostEnv tests_from = request_.host_env;
-    if (tests_from != builder::HostEnv::kWheels) tests_from = builder::HostEnv::kSystem;
+    Result<builder::HostPlan> found = FindTools(recipe);
+    const builder::HostEnv tests_from = ToolsOfTests(recipe, found);
     if (found) {
       host = *std::move(found);
-      tests_from = host.wheels ? request_.host_env : host.host_env;
     } else {
       PTPKG_TRY(PreflightFinding missing, MissingTools(diagnosis.subject, found.error()));
       diagnosis.findings.push_back(std::move(missing));

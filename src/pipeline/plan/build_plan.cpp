@@ -101,6 +101,16 @@ void PublishAfterRequirements(const std::vector<recipe::Recipe>& recipes, const 
   }
 }
 
+/// The build node with the tools of `built`: of the staging output that it takes files from, if it has no
+/// others.
+const graph::Node& NodeWithTools(const graph::Plan& plan, const graph::Node& built) {
+  const graph::Node* node = &built;
+  for (auto staging = node->needs.find("staging");
+       staging != node->needs.end() && node->inputs["env"] == "system"; staging = node->needs.find("staging"))
+    node = plan.Find(staging->second);
+  return *node;
+}
+
 /// A recipe whose nodes are in the plan.
 struct PlannedRecipe {
   const recipe::Recipe* recipe;
@@ -209,7 +219,8 @@ Result<std::vector<std::string>> RecipePlanner::AddTests(const PackInputs& pack,
                                                          std::set<std::string>& passed) {
   std::vector<std::string> tests;
   for (const recipe::Recipe& part : builder::TestEnvironments(pack.recipe)) {
-    const TestInputs test{part, pack.folder, *made_.plan.Find(pack.built), conda, tests.size() + 1};
+    const graph::Node& built = NodeWithTools(made_.plan, *made_.plan.Find(pack.built));
+    const TestInputs test{part, pack.folder, built, conda, tests.size() + 1};
     PTPKG_TRY(PlannedTest planned, PlanTest(env_, inputs_, packages_, test));
     passed.merge(planned.passed);
     tests.push_back(Add(std::move(planned.node)));

@@ -35,7 +35,7 @@ Result<graph::Node> MakeZipNode(Env& env, const PlanInputs& inputs, const PackIn
 struct TestInputs {
   const recipe::Recipe& recipe;         ///< One of builder::TestEnvironments.
   const builder::RecipeFolder& folder;  ///< The recipe's directory.
-  const graph::Node& built;             ///< The build node.
+  const graph::Node& built;             ///< The build node with the tools.
   const std::string& packed;            ///< Id of the node that packs the conda package.
   std::size_t number;                   ///< Number of the environment, from 1.
 };

@@ -233,6 +233,26 @@ class Wheels(harness.Case):
         self.assertIn("'no-such-compiler'", done.stdout)
         self.assertNotIn("the tests need it", done.stdout)
 
+    def test_tests_of_an_output_take_tools_from_where_its_staging_output_did(self):
+        (self.recipe / "recipe.yaml").write_text("""\
+schema_version: 1
+recipe: {version: "1.0"}
+outputs:
+  - staging: {name: native}
+    build: {script: "mkdir -p $PREFIX/share && ninja --version > $PREFIX/share/said"}
+    requirements: {build: [ninja ==1.13.0]}
+  - package: {name: heir}
+    inherit: native
+    tests: [{script: "true", requirements: {run: [ninja ==1.13.0]}}]
+about: {license: MIT}
+extra: {ptpkg: {formats: [conda]}}
+""")
+        (self.recipe / "variants.yaml").unlink()
+        options = {"PATH": "/usr/bin:/bin", "PTPKG_PYTHON": ""}
+        plan = self.ptpkg_json("build", self.recipe, "--env", "wheels", "--output", self.scratch / "out", "--plan", **options)
+        self.assertEqual([node["inputs"]["env"] for node in plan["nodes"] if node["stage"] == "test"], ["wheels"])
+        self.ptpkg("doctor", self.recipe, "--env", "wheels", **options)
+
     def test_parts_of_two_toolkits_are_refused(self):
         text = RECIPE.replace("about:", "  host: [cuda-cudart-dev 13.1.*]\nabout:")
         (self.recipe / "recipe.yaml").write_text(text)
