@@ -25,15 +25,17 @@ printf 'home = %(home)s\\ninclude-system-site-packages = false\\n' > "$PREFIX/py
 INSTALL = """
 import asyncio, os, pathlib, sys
 import rattler
-async def main(prefix, channels, specs):
+async def main(prefix, channels, cuda, specs):
+    machine = {"__glibc": "2.36", **({"__cuda": cuda} if cuda else {})}
     records = await rattler.solve([rattler.Channel(f"file://{c}") for c in channels], [rattler.MatchSpec(s) for s in specs],
                                   platforms=["linux-64", "noarch"],
                                   virtual_packages=[rattler.GenericVirtualPackage(
-                                      rattler.PackageName("__glibc"), rattler.Version("2.36"), rattler.BuildString("0"))])
+                                      rattler.PackageName(name), rattler.Version(version), rattler.BuildString("0"))
+                                      for name, version in machine.items()])
     await rattler.install(records, target_prefix=prefix, show_progress=False,
                           cache_dir=pathlib.Path(prefix).parent / "pkgs")
     print("\\n".join(sorted(record.file_name for record in records)))
-asyncio.run(main(sys.argv[1], sys.argv[2].split(","), sys.argv[3:]))
+asyncio.run(main(sys.argv[1], sys.argv[2].split(","), sys.argv[3], sys.argv[4:]))
 # Its threads now and then crash the interpreter while it shuts down, when all work is done.
 sys.stdout.flush()
 os._exit(0)
@@ -56,10 +58,11 @@ def python_channel(case: harness.Case, program: str = "/usr/bin/python3", name: 
     return output / "conda"
 
 
-def rattler_install(case: harness.Case, prefix: pathlib.Path, channels: list[pathlib.Path], *specs: str) -> str:
+def rattler_install(case: harness.Case, prefix: pathlib.Path, channels: list[pathlib.Path], *specs: str, cuda: str = "") -> str:
+    """`cuda`: the newest CUDA of the machine's driver; "": it has none."""
     program = case.scratch / "install.py"
     program.write_text(INSTALL)
-    return case.run_clean(harness.peers_python(), program, prefix, ",".join(map(str, channels)), *specs)
+    return case.run_clean(harness.peers_python(), program, prefix, ",".join(map(str, channels)), cuda, *specs)
 
 
 def interpreters(wanted: tuple[str, ...]) -> dict[str, str]:

@@ -64,6 +64,7 @@ class Faults(ToyMatrix):
     def test_host_without_power(self):
         """Nobody renews the lease of the first attempt, so the second one takes over."""
         host = self.start_and_hold()
+        self.cluster.wait_for(self.others_passed)  # else more jobs lose their host
         self.cluster.hosts.restart(host)
         self.release()
         tally = self.finish("host without power")
@@ -84,6 +85,7 @@ class Faults(ToyMatrix):
     def test_shared_directory_lost_by_one_host(self):
         """The worker cannot renew its lease: it stops by itself, and another host takes over."""
         host = self.start_and_hold()
+        self.cluster.wait_for(self.others_passed)
         self.cluster.lose_shared(host)
         workers = self.cluster.hosts[host].processes
         self.cluster.wait_for(lambda: not workers("run-node", self.job_of(HELD)), harness.HANGS_AFTER_S)

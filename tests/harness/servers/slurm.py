@@ -188,7 +188,7 @@ class Slurm:
         asked, file = time.time(), self.root / "state/job_state"
         self.wait_for(lambda: file.exists() and file.stat().st_mtime > asked)
         copy = pathlib.Path(tempfile.mkdtemp(prefix="state-", dir=self.root))
-        return shutil.copytree(file.parent, copy / "state")
+        return shutil.copytree(file.parent, copy / "state", ignore=shutil.ignore_patterns("*.new"))  # written at this moment
 
     def kill_controller(self) -> None:
         assert self.login.kill("slurmctld") > 0, "no controller ran"
