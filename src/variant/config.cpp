@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "recipe/document/document.h"
 #include "recipe/document/typed_reader.h"
 #include "support/limits.h"
+#include "support/secret_name.h"
 #include "support/text/text.h"
 #include "variant/selectors.h"
 
@@ -239,7 +241,10 @@ Result<VariantFile> ReadVariantFile(Fs& fs, const AbsPath& path, recipe::Reader&
   const recipe::Scope& scope = reader.scope();
   PTPKG_TRY(std::string text, ReadFile(fs, path, limits::kRecipe));
   if (syntax.conda_build) {
-    PTPKG_TRY(text, ApplySelectors(text, path.str(), scope.target_platform(), scope.environment()));
+    std::map<std::string, std::string> environment = scope.environment();
+    std::erase_if(environment,
+                  [](const auto& variable) { return HoldsSecret(variable.first, variable.second); });
+    PTPKG_TRY(text, ApplySelectors(text, path.str(), scope.target_platform(), environment));
   }
   PTPKG_TRY(const YamlNode yaml, ParseYaml(text, path.str()));
   if (yaml.kind == YamlNode::Kind::kNull) return VariantFile{};

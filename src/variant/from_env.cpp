@@ -41,7 +41,7 @@ struct TakenVariable {
     return value.size() <= kMaxValue &&
            std::ranges::none_of(value, [](unsigned char c) { return c < ' ' || c == 0x7f; });
   }
-  [[nodiscard]] bool IsSecret() const { return NamesSecret(name) || MaskCredentials(value) != value; }
+  [[nodiscard]] bool IsSecret() const { return HoldsSecret(name, value) || MaskCredentials(value) != value; }
   [[nodiscard]] std::string Shown() const {
     if (IsSecret()) return fmt::format("{}={}", name, kCredentialMask);
     return fmt::format("{}={}", name, IsPlain() ? value : "…");

@@ -36,7 +36,7 @@ constexpr std::array<RefusalRule, 52> kRefusals = {{
     {"wheel-classifier", "", kByPypi},
     {"wheel-data-layout", "/", kByUv, Severity::kWarning, true},  // a member that is a directory
     {"wheel-data-layout", "", kByInstallers},
-    {"wheel-data-scripts", "", kByUv, Severity::kWarning, true},
+    {"wheel-data-scripts", "", kByUv},
     {"wheel-dist-info", "", kAllConsumers},
     {"wheel-dist-info-name", "", kByPypi},
     {"wheel-document-size", "", kAllConsumers},

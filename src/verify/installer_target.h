@@ -56,8 +56,8 @@ std::span<const RefusalRule> RefusalRules();
 
 /// Findings about the wheel itself ("wheel-…") are errors only if one of `targets` refuses the wheel for
 /// them. Other errors become warnings, or are removed if they name a consumer that is not a target. Findings
-/// about its container (wheel-zip) and all other kinds are
-/// unchanged. CheckZipContainer has already rated the container, and the others are about what the files do.
+/// about its container (wheel-zip) and all other kinds are unchanged. CheckZipContainer has already rated the
+/// container, and the others are about what the files do.
 void ApplyTargets(Consumers targets, std::vector<Finding>& findings);
 
 }  // namespace ptpkg::verify

@@ -67,7 +67,8 @@ Result<HttpAnswer> FakeHttp::Call(const HttpCall& call) {
   }
   if (call.on_sent && call.body_bytes > 0) call.on_sent(call.body_bytes);
   const std::lock_guard lock(mutex_);
-  calls_.push_back({.request = request, .headers = call.headers, .body = body.str()});
+  calls_.push_back(
+      {.request = request, .headers = call.headers, .body = body.str(), .skips_proxy = call.skips_proxy});
   const auto queue = answers_.find(request);
   if (queue == answers_.end() || queue->second.empty())
     return HttpAnswer{.status = 404, .body = "no such page"};

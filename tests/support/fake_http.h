@@ -16,6 +16,7 @@ struct FakeCall {
   std::string request;  ///< "PUT https://host/f"
   std::map<std::string, std::string> headers;
   std::string body;
+  bool skips_proxy = false;  ///< See HttpCall.
 };
 
 class FakeHttp final : public Http {

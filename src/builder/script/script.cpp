@@ -13,6 +13,7 @@
 #include "builder/script/script.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/core.h>
 
 #include "builder/script/failed_commands.h"
@@ -108,6 +109,18 @@ struct LongerFirst {
   }
 };
 
+/// Replaces `folder` where its path ends, so not in "FOLDER_build" and "FOLDER.log".
+void ReplaceFolder(std::string& text, const std::string& folder, const std::string& name) {
+  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder, at)) {
+    const std::size_t end = at + folder.size();
+    const bool is_whole =
+        end == text.size() || (std::isalnum(static_cast<unsigned char>(text[end])) == 0 &&
+                               std::string_view("_-.+~").find(text[end]) == std::string_view::npos);
+    if (is_whole) text.replace(at, folder.size(), name);
+    at += is_whole ? name.size() : folder.size();
+  }
+}
+
 }  // namespace
 
 std::string LastLines(const std::string& output) {
@@ -123,11 +136,11 @@ std::string ReplaceFoldersByVariables(std::string text, const std::map<std::stri
   std::map<std::string, std::string, LongerFirst> folders;
   for (const char* const name : {"PREFIX", "BUILD_PREFIX", "SRC_DIR"}) {
     const auto variable = variables.find(name);
-    if (variable != variables.end() && !variable->second.empty()) {
+    if (variable != variables.end() && variable->second.starts_with('/')) {
       folders.emplace(variable->second, std::string("$") + name);
     }
   }
-  for (const auto& [folder, name] : folders) text = ReplaceAll(text, folder, name);
+  for (const auto& [folder, name] : folders) ReplaceFolder(text, folder, name);
   return text;
 }
 

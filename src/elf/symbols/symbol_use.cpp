@@ -85,7 +85,7 @@ class ImportedNames {
     PTPKG_CHECK(is_defined ? CheckDefined(number, symbol) : CheckUndefined(number, symbol));
     const bool is_weak = symbol.binding == kBindWeak;
     const bool is_tls = symbol.type == kThreadLocalType;
-    if ((is_weak && reference.version_hash == 0) || symbol.visibility != 0) return Ok();
+    if (symbol.visibility != 0) return Ok();
     if (is_defined && !is_elsewhere && offered.is_offered[number]) return Ok();
     const bool is_passed_over =
         std::find(passed_over_.begin(), passed_over_.end(), reference.version) != passed_over_.end();

@@ -34,7 +34,7 @@ struct SymbolUse {
       offered;  ///< SymbolKey of each look-up that ld.so answers from the file, sorted.
   std::vector<std::uint64_t> offered_tls;  ///< In place of `offered`, for thread-local variables.
   bool has_versions = false;  ///< DT_VERSYM: its definitions have versions, if only the base version.
-  /// In the order of the symbol table. A weak one only if it asks for a version.
+  /// In the order of the symbol table.
   std::vector<ImportedSymbol> asked;
   bool binds_now = false;  ///< DF_BIND_NOW, DF_1_NOW or DT_BIND_NOW.
   /// Bytes of the file's own thread-local variables that have to lie in the static block (initial-exec
@@ -45,7 +45,7 @@ struct SymbolUse {
   [[nodiscard]] bool ExportsSymbol(std::string_view name) const;
   /// In the version that `symbol` asks for.
   [[nodiscard]] bool Answers(const ImportedSymbol& symbol) const;
-  /// True if the answer is a thread-local variable, but `symbol` asks for an ordinary one, or the reverse.
+  /// True if the answer is a thread-local variable, but `symbol` asks for something else, or the reverse.
   [[nodiscard]] bool AnswersWrongly(const ImportedSymbol& symbol) const;
 };
 

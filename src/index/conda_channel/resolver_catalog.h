@@ -49,7 +49,7 @@ class Catalog {
 
   const std::vector<Candidate>& candidates_;
   std::string subdir_;
-  std::map<std::string, std::vector<CatalogPackage>> names_;  ///< Those that were asked for.
+  std::map<std::string, std::vector<CatalogPackage>> names_;  ///< Names that Find has looked up.
 };
 
 }  // namespace ptpkg::index

@@ -159,7 +159,7 @@ Result<std::vector<recipe::Recipe>> Render(Env& env, const RenderRequest& reques
                               {.variant_files = request.variant_files,
                                .select = request.select,
                                .settings = request.settings,
-                               .variables = VariablesOfRecipes(env),
+                               .variables = SharedVariables(env),
                                .check_wheel_requirement = CheckWheelRequirement,
                                .detected = request.detected}));
     std::move(recipes.begin(), recipes.end(), std::back_inserter(all));

@@ -46,13 +46,13 @@ std::map<std::string, std::string> VariablesOfClients(const Env& env) {
 /// Slurm, and a Kerberos ticket for file systems. Any other --export than ALL makes slurmd start a login
 /// shell of the user for each job, one after the other.
 std::map<std::string, std::string> VariablesOfSubmissions(const Env& env) {
-  static constexpr std::array<std::string_view, 9> kNames = {
-      "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "KRB5CCNAME"};
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "PATH",       "HOME",           "USER",      "LOGNAME", "SHELL", "LANG", "LC_ALL", "LD_LIBRARY_PATH",
+      "KRB5CCNAME", "SBATCH_ACCOUNT", "SBATCH_QOS"};
   std::map<std::string, std::string> variables = VariablesOfClients(env);
   std::erase_if(variables, [](const auto& variable) {
     const std::string& name = variable.first;
-    const bool is_slurms = name.starts_with("SLURM_") || name.starts_with("SBATCH_");
-    return !is_slurms && std::ranges::find(kNames, name) == kNames.end();
+    return !name.starts_with("SLURM_") && std::ranges::find(kNames, name) == kNames.end();
   });
   return variables;
 }
@@ -102,7 +102,7 @@ Result<std::vector<matrix::SinfoRow>> Nodes(Env& env) {
 
 /// Variables of the caller that a build needs, or its plan was made with. Secrets are not among them.
 std::map<std::string, std::string> VariablesOf(Env& env, bool has_remote_cache) {
-  static constexpr std::array<const char*, 15> kNames = {"PATH",
+  static constexpr std::array<const char*, 18> kNames = {"PATH",
                                                          "PTPKG_PYTHON",
                                                          "PTPKG_CONDA_EXE",
                                                          "PTPKG_CUDA_HOME",
@@ -114,6 +114,9 @@ std::map<std::string, std::string> VariablesOf(Env& env, bool has_remote_cache) 
                                                          "https_proxy",
                                                          "all_proxy",
                                                          "no_proxy",
+                                                         "HTTPS_PROXY",
+                                                         "ALL_PROXY",
+                                                         "NO_PROXY",
                                                          "SOURCE_DATE_EPOCH",
                                                          "CCACHE_REMOTE_STORAGE",
                                                          "CCACHE_MAXSIZE"};

@@ -40,10 +40,10 @@ class TransferGuard {
  private:
   struct State {
     std::chrono::steady_clock::time_point started;
-    std::chrono::steady_clock::time_point begin;  ///< Of the latest try.
+    std::chrono::steady_clock::time_point begin;  ///< Start of the latest try.
     std::chrono::steady_clock::time_point moved;
-    std::uint64_t bytes = 0;         ///< Of this try.
-    std::uint64_t bytes_before = 0;  ///< Of tries that were cut.
+    std::uint64_t bytes = 0;         ///< Bytes of this try.
+    std::uint64_t bytes_before = 0;  ///< Bytes of tries that were cut.
   };
 
  public:

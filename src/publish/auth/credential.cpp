@@ -83,11 +83,13 @@ Result<std::optional<Secret>> AskKeyring(Env& env, const std::string& service, c
   return std::optional(Secret(std::move(token)));
 }
 
-/// The last place: without a token there, the error names `variable` as the one to set.
+/// The last place: without a token there, the error names `variable` as the one to set. `why_none`: tells
+/// what kept ptpkg from a token before.
 Result<Secret> OfKeyring(Env& env, const std::string& url, const std::string& user,
-                         const std::string& variable) {
+                         const std::string& variable, const std::optional<Error>& why_none = {}) {
   PTPKG_TRY(auto token, AskKeyring(env, url, user));
   if (token) return *std::move(token);
+  if (why_none) return *why_none;
   return Error(ErrorCode::kRefused, fmt::format("no token found for '{}'", url))
       .WithHint(fmt::format("set {}, or see 'ptpkg explain publishing' for other places", variable));
 }
@@ -111,6 +113,19 @@ Result<bool> IsMeantFor(const std::optional<PypircSection>& section, const std::
   return own == origin;
 }
 
+/// Errors: kUsage for a user name or password that goes on in the next line, where a key is indented by
+/// mistake. twine would send all of it as one value.
+Result<void> RequireOneLine(const Env& env, const std::string& name, const PypircSection& section) {
+  const std::optional<AbsPath> path = PypircPath(env);
+  const auto goes_on = [](const std::string& value) { return value.find('\n') != std::string::npos; };
+  const bool is_user = section.user && goes_on(*section.user);
+  if (!is_user && !(section.password && goes_on(section.password->Reveal()))) return Ok();
+  return Error(ErrorCode::kUsage,
+               fmt::format("'{}' of section '{}' in '{}' has more than one line",
+                           is_user ? "username" : "password", name, path ? path->str() : ".pypirc"))
+      .WithHint("remove the indent of the next line, or the line: indented lines continue a value");
+}
+
 }  // namespace
 
 Result<Secret> AnacondaToken(Env& env, const std::string& api) {
@@ -127,11 +142,10 @@ Result<Secret> TokenFrom(Env& env, const std::vector<std::string>& variables, co
                          TrustedToken* trusted) {
   PTPKG_TRY(auto given, FirstVariable(env, variables));
   if (given) return *std::move(given);
-  if (trusted != nullptr) {
-    PTPKG_TRY(auto minted, trusted(env, url));
-    if (minted) return *std::move(minted);
-  }
-  return OfKeyring(env, url, "token", variables.front());
+  if (trusted == nullptr) return OfKeyring(env, url, "token", variables.front());
+  PTPKG_TRY(auto minted, trusted(env, url));
+  if (minted) return *std::move(minted);
+  return OfKeyring(env, url, "token", variables.front(), WhyNoIdentity(env));
 }
 
 Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name) {
@@ -142,13 +156,6 @@ Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& nam
   PTPKG_TRY(const std::optional<IniSection> defaults, ReadIniSection(env, *path, kDefaultSection));
   if (defaults) lines->insert(defaults->begin(), defaults->end());
   for (auto& [key, value] : *lines) value = Trim(value);  // a value can begin in the line below its key
-  for (const char* key : {"username", "password"}) {
-    // The next key is indented by mistake. twine would send all of it as one value.
-    if (!lines->contains(key) || lines->at(key).find('\n') == std::string::npos) continue;
-    return Error(ErrorCode::kUsage,
-                 fmt::format("'{}' of section '{}' in '{}' has more than one line", key, name, path->str()))
-        .WithHint("remove the indent of the next line, or the line: indented lines continue a value");
-  }
   PypircSection section{.repository = (*lines)["repository"]};
   if (lines->contains("username")) section.user = lines->at("username");
   if (lines->contains("password")) section.password = Secret(lines->at("password"));
@@ -173,11 +180,12 @@ Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& u
   PTPKG_TRY(std::optional<PypircSection> section, ReadPypirc(env, name));
   PTPKG_TRY(const bool meant, IsMeantFor(section, name, url));
   if (!meant) section.reset();
+  if (section) PTPKG_CHECK(RequireOneLine(env, name, *section));
   const std::string user = section && section->user ? *section->user : kTokenUser;
   if (section && section->password) return Login{.user = user, .password = *section->password};
   PTPKG_TRY(auto trusted, TrustedPublishingToken(env, url));
   if (trusted) return Login{.user = kTokenUser, .password = *std::move(trusted), .minted = true};
-  PTPKG_TRY(Secret token, OfKeyring(env, url, user, "TWINE_PASSWORD"));
+  PTPKG_TRY(Secret token, OfKeyring(env, url, user, "TWINE_PASSWORD", WhyNoIdentity(env)));
   return Login{.user = user, .password = std::move(token)};
 }
 

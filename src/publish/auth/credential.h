@@ -41,14 +41,15 @@ struct PypircSection {
 
 /// Section `name` of ~/.pypirc, or of the file that TWINE_CONFIG_FILE names. nullopt: no such section or
 /// file. Values of the section [DEFAULT] count where the section has none. Source: PyPA specification
-/// ".pypirc", as twine 7 reads it. Errors: kInvalidInput at the malformed line, kUsage for a user name or
-/// password of several lines.
+/// ".pypirc", as twine 7 reads it. User name and password can have several lines, which no server gets.
+/// Errors: as ReadIniSection.
 Result<std::optional<PypircSection>> ReadPypirc(Env& env, const std::string& name);
 
 /// Login for the index `name` at `url`. Tried in this order: UV_PUBLISH_TOKEN, UV_PUBLISH_USERNAME and
 /// _PASSWORD, TWINE_USERNAME and TWINE_PASSWORD, ~/.pypirc, trusted publishing where the CI offers it, the
 /// keyring. Trusted publishing uses ACTIONS_ID_TOKEN_REQUEST_URL and _TOKEN on GitHub, PYPI_ID_TOKEN on
-/// GitLab. Errors: as AnacondaToken.
+/// GitLab. Errors: as AnacondaToken, any from ReadPypirc; kUsage for a user name or password of .pypirc that
+/// has several lines.
 Result<Login> IndexLogin(Env& env, const std::string& name, const std::string& url);
 
 }  // namespace ptpkg::publish

@@ -1,10 +1,13 @@
-// Reads an INI file like Python's configparser.RawConfigParser, with which twine and AWS's clients read it. A
-// faulty line of any section ends the reading, as there. Errors name file and line but never the text, which
-// can be a password.
+// Reads an INI file like Python's configparser.RawConfigParser, with which twine and AWS's clients read it.
+// They refuse a file for any faulty line. Here only the faults of the wanted section count, and those that
+// can hide it. Errors name file and line but never the text, which can be a password.
 
 #include "publish/auth/ini.h"
 
+#include <algorithm>
 #include <fmt/core.h>
+#include <functional>
+#include <vector>
 
 #include "support/text/text.h"
 
@@ -12,15 +15,79 @@ namespace ptpkg::publish {
 namespace {
 
 constexpr std::uint64_t kIniBytes = 64U << 10U;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+/// What str.strip() of Python takes away, in UTF-8. A no-break space comes along when text is copied.
+constexpr std::string_view kPythonBlanks =
+    " \t\n\v\f\r\x1C\x1D\x1E\x1F\xC2\x85\xC2\xA0\xE1\x9A\x80"
+    "\xE2\x80\x80\xE2\x80\x81\xE2\x80\x82\xE2\x80\x83\xE2\x80\x84\xE2\x80\x85\xE2\x80\x86\xE2\x80\x87"
+    "\xE2\x80\x88\xE2\x80\x89\xE2\x80\x8A\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAF\xE2\x81\x9F\xE3\x80\x80";
+
+/// True for a byte of UTF-8 that begins no character.
+bool IsLaterByte(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+/// `character`: the bytes of one.
+bool IsPythonBlank(std::string_view character) {
+  return !IsLaterByte(character.front()) && kPythonBlanks.find(character) != std::string_view::npos;
+}
+
+std::string_view Stripped(std::string_view text) {
+  while (!text.empty()) {
+    std::size_t size = 1;
+    while (size < text.size() && IsLaterByte(text[size])) ++size;
+    if (!IsPythonBlank(text.substr(0, size))) break;
+    text.remove_prefix(size);
+  }
+  while (!text.empty()) {
+    std::size_t last = text.size() - 1;
+    while (last > 0 && IsLaterByte(text[last])) --last;
+    if (!IsPythonBlank(text.substr(last))) break;
+    text.remove_suffix(text.size() - last);
+  }
+  return text;
+}
+
+/// A line that cannot be read.
+struct IniFault {
+  int number;           ///< Of the line, from 1.
+  std::string section;  ///< That it belongs to; "" = it comes before all sections.
+  std::string line;
+  std::string wrong;
+};
 
 /// Sections by name, line by line.
 class IniReader {
  public:
-  /// Returns what is wrong with the line; "" if nothing is.
-  std::string Take(std::string_view line) {
-    const std::string_view text = Trim(line);
+  void Take(std::string_view line) {
+    ++number_;
+    std::string wrong = WhatIsWrong(line);
+    if (!wrong.empty()) faults_.push_back({number_, name_, std::string(line), std::move(wrong)});
+  }
+
+  /// The first fault of the section. If the section is missing, the first that can be its header.
+  [[nodiscard]] const IniFault* FaultOf(const std::string& name) const {
+    const bool is_there = sections_.contains(name);
+    const auto found = std::ranges::find_if(faults_, [&](const IniFault& fault) {
+      if (is_there) return fault.section == name;
+      return fault.line.find_first_of("[]") != std::string::npos &&
+             fault.line.find(name) != std::string::npos;
+    });
+    return found == faults_.end() ? nullptr : &*found;
+  }
+
+  [[nodiscard]] const IniSection* Find(const std::string& name) const {
+    const auto found = sections_.find(name);
+    return found == sections_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  /// "" if nothing is.
+  std::string WhatIsWrong(std::string_view line) {
+    const std::string_view text = Stripped(line);
     if (text.starts_with('#') || text.starts_with(';')) return "";
-    const std::size_t indent = line.find_first_not_of(" \t\f\v");
+    // In characters, as Python counts.
+    const std::string_view before = line.substr(0, static_cast<std::size_t>(text.data() - line.data()));
+    const auto indent = static_cast<std::size_t>(std::ranges::count_if(before, std::not_fn(IsLaterByte)));
     if (value_ != nullptr && (text.empty() || indent > indent_)) {
       value_->append("\n").append(text);
       return "";
@@ -31,18 +98,16 @@ class IniReader {
     const std::size_t end = text.rfind(']');
     if (text.front() == '[' && end != std::string_view::npos && end > 1)
       return BeginSection(std::string(text.substr(1, end - 1)));
+    if (number_ == 1 && text.starts_with(kByteOrderMark))
+      return "a byte order mark precedes the text, which twine and AWS's clients refuse: save the file "
+             "without it";
     return section_ == nullptr ? "no section begins before this line" : TakeKey(text);
   }
 
-  [[nodiscard]] const IniSection* Find(const std::string& name) const {
-    const auto found = sections_.find(name);
-    return found == sections_.end() ? nullptr : &found->second;
-  }
-
- private:
   std::string BeginSection(const std::string& name) {
     const auto [at, is_new] = sections_.try_emplace(name);
     section_ = &at->second;
+    name_ = name;
     return is_new || name == kDefaultSection ? "" : fmt::format("section '{}' is there twice", name);
   }
 
@@ -50,13 +115,16 @@ class IniReader {
   std::string TakeKey(std::string_view text) {
     const std::size_t sign = text.find_first_of("=:");
     if (sign == std::string_view::npos || sign == 0) return "neither a section nor 'key = value'";
-    const std::string key = ToLower(Trim(text.substr(0, sign)));
-    const auto [at, is_new] = section_->emplace(key, Trim(text.substr(sign + 1)));
+    const std::string key = ToLower(Stripped(text.substr(0, sign)));
+    const auto [at, is_new] = section_->emplace(key, Stripped(text.substr(sign + 1)));
     value_ = &at->second;
     return is_new ? "" : fmt::format("'{}' is there twice", key);
   }
 
   std::map<std::string, IniSection> sections_;
+  std::vector<IniFault> faults_;
+  int number_ = 0;  // of the line
+  std::string name_;
   IniSection* section_ = nullptr;
   std::string* value_ = nullptr;  // continues in deeper lines
   std::size_t indent_ = 0;        // of its key
@@ -76,12 +144,10 @@ Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, 
   if (!there) return std::optional<IniSection>();
   PTPKG_TRY(const std::string text, ReadFile(env.fs, file, kIniBytes));
   IniReader reader;
-  int number = 0;
-  for (const std::string& line : SplitLines(ReplaceAll(ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))) {
-    ++number;
-    if (const std::string wrong = reader.Take(line); !wrong.empty())
-      return Error(ErrorCode::kInvalidInput, fmt::format("{}:{}: {}", file.str(), number, wrong));
-  }
+  for (const std::string& line : SplitLines(ReplaceAll(ReplaceAll(text, "\r\n", "\n"), "\r", "\n")))
+    reader.Take(line);
+  if (const IniFault* fault = reader.FaultOf(name); fault != nullptr)
+    return Error(ErrorCode::kInvalidInput, fmt::format("{}:{}: {}", file.str(), fault->number, fault->wrong));
   const IniSection* const found = reader.Find(name);
   if (found == nullptr) return std::optional<IniSection>();
   IniSection section = *found;

@@ -17,7 +17,8 @@ using IniSection = std::map<std::string, std::string>;
 inline constexpr const char* kDefaultSection = "DEFAULT";
 
 /// The section "[name]"; nullopt when there is no such section or file. A value goes on in lines that are
-/// indented deeper than its key, and then has line breaks. Errors: kInvalidInput at a malformed line, kIo.
+/// indented deeper than its key, and then has line breaks. Errors: kIo, kInvalidInput at a malformed line of
+/// the section, or at one that can be its header. Malformed lines elsewhere are passed over.
 Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, const std::string& name);
 
 /// The path in a variable, relative to the current directory; nullopt where it holds none.

@@ -6,6 +6,7 @@
 // name is the audience, so that it can use the identity nowhere else.
 //
 // Nothing is requested over plain HTTP beyond this machine: whoever reads an identity on the way can use it.
+// Such a CI service counts as none, and is named if there is no other token.
 // A server without this feature answers 404, which means "no token" and not an error, so that other sources
 // of a token are tried.
 
@@ -27,26 +28,10 @@ Result<Json> JsonAnswer(Exchange& exchange, const Request& request, const std::s
   return ParseJson(answer.body, "answer of the server");
 }
 
-/// True if requests to `origin` do not leave this machine.
-bool IsLoopback(std::string_view origin) {
-  std::string_view host = origin.substr(origin.find("://") + 3);
-  if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
-  const bool is_address = host.find_first_not_of("0123456789.") == std::string_view::npos;
-  return host == "localhost" || (host.starts_with("127.") && is_address) || host == "[::1]" ||
-         host.starts_with("[::1]:");
-}
-
 /// The identity that GitHub Actions vouches for, with the right to ask for it ("id-token: write").
 Result<Secret> GithubIdentity(Env& env, const std::string& audience) {
   const std::string url = env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL");
   PTPKG_TRY(const std::string origin, OriginOf(url), "while reading ACTIONS_ID_TOKEN_REQUEST_URL");
-  if (!origin.starts_with("https:") && !IsLoopback(origin)) {
-    return Error(ErrorCode::kRefused,
-                 fmt::format("ACTIONS_ID_TOKEN_REQUEST_URL leads to {}, where others can read the job's "
-                             "identity on the way",
-                             origin))
-        .WithHint("have the CI service use https, or give ptpkg a token; see 'ptpkg explain publishing'");
-  }
   Exchange ci(env, origin, {{"Authorization", "bearer " + env.Variable("ACTIONS_ID_TOKEN_REQUEST_TOKEN")}});
   const std::string separator = url.find('?') == std::string::npos ? "?" : "&";
   PTPKG_TRY(const Json answer,
@@ -56,10 +41,13 @@ Result<Secret> GithubIdentity(Env& env, const std::string& audience) {
   return Secret(std::move(identity));
 }
 
-bool IsOnGithub(const Env& env) {
+bool OffersGithubIdentity(const Env& env) {
   return !env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL").empty() &&
          !env.Variable("ACTIONS_ID_TOKEN_REQUEST_TOKEN").empty();
 }
+
+/// An identity of GitHub Actions is offered, and nobody on the way can read it.
+bool IsOnGithub(const Env& env) { return OffersGithubIdentity(env) && !WhyNoIdentity(env); }
 
 /// For whom an identity is to be; nullopt: this index knows no trusted publishing.
 Result<std::optional<std::string>> AudienceOf(Exchange& index) {
@@ -99,6 +87,17 @@ std::string ChannelAudience(const std::string& origin) {
 }
 
 }  // namespace
+
+std::optional<Error> WhyNoIdentity(const Env& env) {
+  if (!OffersGithubIdentity(env)) return std::nullopt;
+  const auto origin = OriginOf(env.Variable("ACTIONS_ID_TOKEN_REQUEST_URL"));
+  if (!origin || origin->starts_with("https:") || IsLoopback(*origin)) return std::nullopt;
+  return Error(ErrorCode::kRefused,
+               fmt::format("no token found, and ACTIONS_ID_TOKEN_REQUEST_URL leads to {}, where others can "
+                           "read the job's identity on the way",
+                           *origin))
+      .WithHint("have the CI service use https, or give ptpkg a token; see 'ptpkg explain publishing'");
+}
 
 Result<void> RevokeTrustedToken(Env& env, const std::string& upload_url, const Secret& token) {
   PTPKG_TRY(const std::string origin, OriginOf(upload_url));

@@ -15,6 +15,10 @@ namespace ptpkg::publish {
 /// identity).
 Result<std::optional<Secret>> TrustedPublishingToken(Env& env, const std::string& upload_url);
 
+/// Why the CI of this job is not asked for an identity: nullopt, or a kRefused that names its URL, which is
+/// neither https: nor on this machine.
+std::optional<Error> WhyNoIdentity(const Env& env);
+
 /// Revokes such a token of the index at `upload_url` before it expires, also after an interrupt. Nothing is
 /// lost if the index does not support this. Source: PyPI's POST /_/oidc/burn-token (pypi/warehouse, pull
 /// request 20197), as uv sends it. Errors: any from Exchange, kRefused; the token then expires by itself.

@@ -6,7 +6,7 @@
 // - Retry-After holds for all threads that talk to the server, up to a limit, and then the run ends with an
 //   error.
 // - Redirects are followed for GET and HEAD alone. Credentials go only to the origin that they were meant
-//   for.
+//   for, and to no proxy on the way to this machine itself.
 // - Answers are shown in part. Tokens and signatures are masked before the text is shortened, because a
 //   part of a token would no longer be recognised.
 //
@@ -179,6 +179,14 @@ Result<std::string> OriginOf(const std::string& url) {
   return scheme + "://" + ToLower(authority);
 }
 
+bool IsLoopback(std::string_view origin) {
+  std::string_view host = origin.substr(origin.find("://") + 3);
+  if (!host.starts_with('[')) host = host.substr(0, host.find(':'));
+  const bool is_address = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || (host.starts_with("127.") && is_address) || host == "[::1]" ||
+         host.starts_with("[::1]:");
+}
+
 std::string EncodePath(std::string_view path) {
   std::vector<std::string> parts = Split(path, '/');
   for (std::string& part : parts) part = PercentEncode(part);
@@ -252,11 +260,14 @@ Result<HttpAnswer> Exchange::SendOnce(const Request& request, const std::string&
                 .on_sent = request.on_sent,
                 .cancel = &cancel(),
                 .answer_limit_bytes = request.answer_limit_bytes,
-                .answer_sink = request.answer_sink};
+                .answer_sink = request.answer_sink,
+                .needs_answer_body = !request.body.file};
   PTPKG_TRY(const std::string origin, OriginOf(url));
   if (origin == origin_) {
     call.headers.insert(headers_.begin(), headers_.end());
     call.aws = signature_;
+    // libcurl would give a proxy the token of a server on this machine, often over plain HTTP.
+    call.skips_proxy = IsLoopback(origin);
   }
   if (call.body_bytes > 0) call.open_body = [&] { return OpenBody(env_->fs, request.body); };
   return env_->http.Call(call);

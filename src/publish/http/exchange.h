@@ -63,7 +63,8 @@ inline constexpr int kAttempts = 4;
 
 class Exchange {
  public:
-  /// `headers` (credentials, user agent) go with every request below `origin`, and to no other server.
+  /// `headers` (credentials, user agent) go with every request below `origin`, and to no other server. They
+  /// go past all proxies if `origin` is this machine.
   Exchange(Env& env, std::string origin, std::map<std::string, std::string> headers);
 
   /// From now on, sends requests even after an interrupt: to undo what was begun.
@@ -119,6 +120,9 @@ Result<void> WaitBeforeRetry(Clock& clock, int attempt, const CancelToken& cance
 /// "https://host:port" of a URL, its path left out. Errors: kInvalidInput unless it is http: or https:, has a
 /// host, no user name, and passes CheckUrl (support/net/resolve_url.h).
 Result<std::string> OriginOf(const std::string& url);
+
+/// True if requests to `origin` (OriginOf) do not leave this machine, unless by a proxy.
+bool IsLoopback(std::string_view origin);
 
 /// Error for an unexpected status. `doing`: "looking up the package 'toy'". The message holds the server's
 /// words, shortened. Codes by status:

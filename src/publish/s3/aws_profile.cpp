@@ -68,6 +68,18 @@ Result<std::optional<AwsKeys>> KeysIn(const IniSection& section, const std::stri
       .WithHint("set both in the same place, as AWS's own clients require");
 }
 
+struct Setting {
+  std::string value;
+  std::string from;
+};
+
+/// The text is not shown: the further lines can be keys, indented by mistake.
+Result<void> RequireOneLine(const Setting& setting) {
+  if (setting.value.find_first_of("\r\n") == std::string::npos) return Ok();
+  return Error(ErrorCode::kUsage, fmt::format("{} has more than one line", setting.from))
+      .WithHint("write it in one line; in a file, indented lines continue the value above them");
+}
+
 Error NoKeys(const std::string& profile, const std::optional<IniSection>& configuration) {
   Error error(ErrorCode::kRefused, "no key for S3 was found");
   if (configuration) {
@@ -90,10 +102,6 @@ Result<AwsSettings> ReadAwsSettings(Env& env) {
   const std::string profile = ProfileOf(env);
   PTPKG_TRY(const auto configuration, ConfigurationOf(env, profile));
   PTPKG_TRY(const auto credentials, CredentialsOf(env, profile));
-  struct Setting {
-    std::string value;
-    std::string from;
-  };
   const auto first = [&](const std::vector<std::string>& variables, const std::string& key) -> Setting {
     for (const std::string& variable : variables) {
       std::string value = TrimmedVariable(env, variable);
@@ -104,7 +112,9 @@ Result<AwsSettings> ReadAwsSettings(Env& env) {
     return {std::move(value), fmt::format("'{}' of profile '{}'", key, profile)};
   };
   Setting endpoint = first({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "endpoint_url");
-  return AwsSettings{.region = first({"AWS_REGION", "AWS_DEFAULT_REGION"}, "region").value,
+  Setting region = first({"AWS_REGION", "AWS_DEFAULT_REGION"}, "region");
+  for (const Setting* setting : {&region, &endpoint}) PTPKG_CHECK(RequireOneLine(*setting));
+  return AwsSettings{.region = std::move(region.value),
                      .endpoint = std::move(endpoint.value),
                      .endpoint_from = std::move(endpoint.from)};
 }

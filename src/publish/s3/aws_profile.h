@@ -14,7 +14,8 @@ struct AwsSettings {
   std::string endpoint_from = {};  ///< The setting that gave `endpoint`, for messages: "AWS_ENDPOINT_URL".
 };
 
-/// Reads the profile in AWS_PROFILE, or "default". Errors: kInvalidInput at a malformed line, kIo.
+/// Reads the profile in AWS_PROFILE, or "default". Errors: kInvalidInput at a malformed line of
+/// the profile, kUsage for a setting of several lines, kIo.
 Result<AwsSettings> ReadAwsSettings(Env& env);
 
 /// AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. Then the profile: first in the

@@ -1,7 +1,8 @@
 // Yanks and removes artifacts of a bucket. The index is edited first, and the files follow, with the
-// artifact itself as the last one: without it nobody would look for the rest. Each DELETE is preceded by a
-// new look, since another run may have put another file under the name while the index was written. At the
-// end the index is edited once more, for a publication of the same file that ended in between.
+// artifact itself as the last one: without it nobody would look for the rest. A new look precedes the
+// first DELETE, and another one that of the artifact, since another run may have put another file under the
+// name while the index was written, or while the other DELETEs were repeated. At the end the index is edited
+// once more, for a publication of the same file that ended in between.
 
 #include "publish/s3/s3_store.h"
 
@@ -83,13 +84,16 @@ class S3Store final : public Store {
 
   Result<void> Make(const Change& change, const RemoteStatus& /*standing*/) override {
     if (change.action != Action::kRemove) return Ok();
-    // The index took its time, and another run may have put another file there.
-    PTPKG_TRY(const RemoteStatus now, QueryStatus(change));
-    if (now.state == ChangeState::kAbsent || now.sha256 != change.sha256) return Ok();
     const std::vector<std::string> paths = FilesOf(change);
     for (const std::string& path : paths) {
+      const bool is_artifact = path == paths.back();
+      // The index took its time, and so did the files beside it: another run may have put another file there.
+      if (is_artifact || path == paths.front()) {
+        PTPKG_TRY(const RemoteStatus now, QueryStatus(change));
+        if (now.state == ChangeState::kAbsent || now.sha256 != change.sha256) return Ok();
+      }
       // Each file has tries of its own, except the artifact, for which the caller looks in between.
-      const Repeat repeat = path == paths.back() ? Repeat::kOnce : Repeat::kSafe;
+      const Repeat repeat = is_artifact ? Repeat::kOnce : Repeat::kSafe;
       PTPKG_TRY(const HttpAnswer answer,
                 bucket_->Send({.method = "DELETE", .url = bucket_->FileUrl(path), .repeat = repeat}));
       if (answer.status / 100 != 2 && answer.status != 404)

@@ -264,17 +264,13 @@ Result<Value> EnvGet(const CallArguments& arguments, Scope& scope) {
   PTPKG_CHECK(CheckArguments("env.get", arguments, 1, 2, {"default"}));
   PTPKG_TRY(const std::string name, TextArgument("env.get", arguments.positional[0]));
   if (const auto found = scope.environment().find(name); found != scope.environment().end()) {
-    return Value(found->second);
-  }
-  if (const Value* fallback = arguments.Find(1, "default")) return *fallback;
-  if (HoldsSecret(name)) {
+    if (!HoldsSecret(name, found->second)) return Value(found->second);
     return InvalidCall(
                fmt::format("recipes cannot read environment variable '{}': by its name it holds a secret",
                            name))
-        .WithHint(
-            "a value that a recipe reads is written into plans and packages: give variables that are no "
-            "secret other names");
+        .WithHint("plans and packages would show it: unset it, or give it another name if it holds none");
   }
+  if (const Value* fallback = arguments.Find(1, "default")) return *fallback;
   return InvalidCall(fmt::format("environment variable '{}' is not set", name))
       .WithHint(fmt::format("set it, or write env.get('{}', default='…')", name));
 }

@@ -69,6 +69,10 @@ struct HttpCall {
   std::uint64_t answer_limit_bytes = 4U << 20U;  ///< A longer answer is an error.
   /// Borrowed; takes the body of a 2xx answer, however long, in place of HttpAnswer::body.
   ByteSink* answer_sink = nullptr;
+  bool skips_proxy = false;  ///< Goes straight to the host, whatever the proxy variables say.
+  /// False: HttpAnswer::body is empty, and no error, where the server compressed a 2xx answer in a way that
+  /// ptpkg cannot read.
+  bool needs_answer_body = true;
 };
 
 /// The server's answer, whatever its status.

@@ -328,6 +328,7 @@ void SetCallOptions(Exchange& exchange, curl_slist* headers, bool asks) {
                    static_cast<long>(forbids_expect ? CURL_HTTP_VERSION_1_0 : CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);  // routers forget a connection that waits for minutes
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // a proxy's "200" is no answer
+  if (call.skips_proxy) curl_easy_setopt(easy, CURLOPT_PROXY, "");
   curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, WantsPlainBytes(call) ? "identity" : "gzip");
   curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);  // see Decode
   SetMethod(easy, call);
@@ -355,19 +356,20 @@ bool IsRefusalOfBody(const Exchange& exchange, CURLcode code) {
          (code == CURLE_PARTIAL_FILE && exchange.is_early);
 }
 
-/// The content of a body in gzip or zlib's format; nullopt where it is damaged or cut.
-Result<std::optional<std::string>> Inflated(const HttpCall& call, std::string_view packed) {
-  constexpr int kLargestWindow = 15;
-  constexpr int kEitherFormat = 32;
+constexpr int kLargestWindow = 15;
+constexpr int kGzipOrZlib = kLargestWindow + 32;
+constexpr int kRawDeflate = -kLargestWindow;
+
+/// The content of a body in the format of `window_bits` (inflateInit2); nullopt where it is damaged or cut.
+/// `packed` does not change: zlib takes no constant bytes.
+Result<std::optional<std::string>> Inflated(const HttpCall& call, std::string& packed, int window_bits) {
   constexpr std::size_t kBlock = 64U << 10U;
   z_stream stream{};
-  if (inflateInit2(&stream, kLargestWindow + kEitherFormat) != Z_OK)
-    return Error(ErrorCode::kIo, "out of memory");
+  if (inflateInit2(&stream, window_bits) != Z_OK) return Error(ErrorCode::kIo, "out of memory");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
-  std::string input(packed);  // zlib takes no constant bytes
   std::string plain;
-  stream.next_in = reinterpret_cast<Bytef*>(input.data());
-  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
   int status = Z_OK;
   while (status == Z_OK) {
     const std::size_t done = plain.size();
@@ -384,18 +386,33 @@ Result<std::optional<std::string>> Inflated(const HttpCall& call, std::string_vi
   return status == Z_STREAM_END ? std::optional(std::move(plain)) : std::nullopt;
 }
 
+/// Content-Encoding in lower case, without the codings that change nothing (RFC 9110, 8.4; "none" is of
+/// libcurl): "identity, GZip" → "gzip".
+std::string CodingOf(const HttpAnswer& answer) {
+  const auto header = answer.headers.find("content-encoding");
+  if (header == answer.headers.end()) return "";
+  std::vector<std::string> codings;
+  for (const std::string& part : Split(ToLower(header->second), ',')) {
+    const std::string_view coding = Trim(part);
+    if (!coding.empty() && coding != "identity" && coding != "none") codings.emplace_back(coding);
+  }
+  return Join(codings, ", ");
+}
+
 /// Decodes the body. One that cannot be decoded is an error only where somebody wants the document; a refusal
 /// is then told by its status alone.
 Result<HttpAnswer> Decode(const HttpCall& call, HttpAnswer answer) {
-  const auto header = answer.headers.find("content-encoding");
-  const std::string coding = header == answer.headers.end() ? "" : ToLower(header->second);
-  if (WantsPlainBytes(call) || answer.body.empty() || coding.empty() || coding == "identity") return answer;
+  const std::string coding = CodingOf(answer);
+  if (WantsPlainBytes(call) || answer.body.empty() || coding.empty()) return answer;
+  const bool is_wanted = call.needs_answer_body && answer.status / 100 == 2;
   const bool is_known = coding == "gzip" || coding == "x-gzip" || coding == "deflate";
-  std::optional<std::string> plain;
-  if (is_known) {
-    PTPKG_TRY(plain, Inflated(call, answer.body));
-  }
-  if (!plain && answer.status / 100 == 2) {
+  Result<std::optional<std::string>> read = std::optional<std::string>();
+  if (is_known) read = Inflated(call, answer.body, kGzipOrZlib);
+  // "deflate" means zlib's format, but some servers leave its frame out.
+  if (coding == "deflate" && read && !*read) read = Inflated(call, answer.body, kRawDeflate);
+  if (!read && is_wanted) return std::move(read).error();
+  std::optional<std::string> plain = read ? *std::move(read) : std::nullopt;
+  if (!plain && is_wanted) {
     if (!is_known) {
       return Error(
                  ErrorCode::kUnsupported,

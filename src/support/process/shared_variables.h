@@ -5,7 +5,6 @@
 #include <string>
 
 #include "support/env.h"
-#include "support/secret_name.h"
 
 namespace ptpkg {
 
@@ -13,17 +12,10 @@ namespace ptpkg {
 inline constexpr const char* kPassphraseVariable = "PTPKG_SIGN_PASSPHRASE";
 
 /// Env::variables without what is meant for ptpkg alone. Every child that gets the caller's environment gets
-/// this one.
+/// this one, and recipes read no other.
 inline std::map<std::string, std::string> SharedVariables(const Env& env) {
   std::map<std::string, std::string> variables = env.variables;
   variables.erase(kPassphraseVariable);
-  return variables;
-}
-
-/// The variables that expressions of a recipe can read. A secret would stand in plans and packages.
-inline std::map<std::string, std::string> VariablesOfRecipes(const Env& env) {
-  std::map<std::string, std::string> variables = SharedVariables(env);
-  std::erase_if(variables, [](const auto& variable) { return HoldsSecret(variable.first); });
   return variables;
 }
 

@@ -124,8 +124,11 @@ bool IsSignature(std::string_view name) {
 
 /// The names that Amazon, Google, Azure and others sign URLs by, and those that people give tokens and keys.
 bool IsSecretName(std::string_view name, bool is_signed) {
-  // PWD and XDG_SESSION_ID are variables without a secret.
-  if (NamesSecret(name) || Contains(name, "pwd") || Contains(name, "session")) return true;
+  if (NamesSecret(name)) return true;
+  // Not in names of variables: PWD, XDG_SESSION_ID and PGPASSFILE hold no secret.
+  for (const std::string_view part : {"pwd", "session", "passw"}) {
+    if (Contains(name, part)) return true;
+  }
   for (const std::string_view vendor :
        {"x-amz-", "x-goog-", "x-oss-", "x-cos-", "x-obs-", "x-tos-", "x-ms-"}) {
     if (name.starts_with(vendor)) return true;

@@ -149,8 +149,9 @@ class ModuleChecks {
  private:
   static bool Asks(const ElfMember& member, bool (*is_wanted)(std::string_view)) {
     const auto& asked = member.symbols.asked;
-    return std::any_of(asked.begin(), asked.end(),
-                       [&](const elf::ImportedSymbol& symbol) { return is_wanted(symbol.name); });
+    return std::any_of(asked.begin(), asked.end(), [&](const elf::ImportedSymbol& symbol) {
+      return !symbol.weak && is_wanted(symbol.name);
+    });
   }
 
   /// A plain "x.so" may be opened by path; one that makes a module object is meant for the import.

@@ -2,10 +2,11 @@
 // members and the libraries that they load. A symbol counts as undefined only if no process with the file
 // offers it. So the search widens step by step: the file and its libraries, the programs of the tree (a
 // plugin finds the symbols of its program), then everything that each loader of the file brings. One loader
-// with a library of unknown content ("opaque") ends the search without a finding. Three more faults are
+// with a library of unknown content ("opaque") ends the search without a finding. Two more faults are
 // looked for in the libraries that a file finds: one for better processors that lacks a symbol of the usual
-// one, one without a table of versions, at which a look-up of a version ends, and one with an ordinary
-// variable in place of a thread-local one. The severity follows the binding: Python and DT_BIND_NOW bind at
+// one, and one without a table of versions, at which a look-up of a version ends. The third fault is a
+// definition with the wrong storage, such as an ordinary variable in place of a thread-local one: ld.so takes
+// the first definition that it finds. The severity follows the binding: Python and DT_BIND_NOW bind at
 // once, so the load fails. A lazy function fails only at its first call. All closures together can need time
 // that grows with the square of the members. kMaxSymbolSteps bounds it, and the checks then stop without a
 // finding.
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <array>
 #include <fmt/core.h>
+#include <iterator>
+#include <optional>
 #include <set>
 
 #include "support/text/globs.h"
@@ -131,6 +134,114 @@ class Graph {
   std::uint64_t steps_ = 0;
 };
 
+/// True if `member` answers the look-up of `symbol` for `user`.
+bool Answers(const ElfTree& tree, std::size_t member, std::size_t user, const elf::ImportedSymbol& symbol) {
+  return (member != user || !symbol.elsewhere) && tree.members[member].symbols.Answers(symbol);
+}
+
+/// Looks for thread-local variables that ld.so binds to something else, and the reverse.
+class StorageChecks {
+ public:
+  /// `programs`: those of the tree. Borrows all.
+  StorageChecks(const ElfTree& tree, Graph& graph, const std::vector<std::size_t>& programs,
+                std::vector<Finding>& findings)
+      : tree_(tree), graph_(graph), programs_(programs), findings_(findings) {}
+
+  /// ld.so does not compare what a symbol is. The process ends or gets other memory if a thread-local
+  /// variable is bound to a definition of something else, or the reverse.
+  void Check(std::size_t index) {
+    const ElfMember& member = tree_.members[index];
+    const auto& asked = member.symbols.asked;
+    const bool asks_tls =
+        std::any_of(asked.begin(), asked.end(), [](const auto& symbol) { return symbol.is_tls; });
+    if (!asks_tls && !any_offered_tls_) return;
+    const std::vector<std::size_t> scope = graph_.Closure(index);
+    std::vector<std::size_t> with_tls;  // the few that can answer for something else with such a variable
+    std::copy_if(scope.begin(), scope.end(), std::back_inserter(with_tls),
+                 [&](std::size_t one) { return !tree_.members[one].symbols.offered_tls.empty(); });
+    std::set<std::size_t> reported;
+    for (const elf::ImportedSymbol& symbol : asked) {
+      if (graph_.IsExhausted()) return;
+      const std::vector<std::size_t>& suspects = symbol.is_tls ? scope : with_tls;
+      graph_.AddSteps(suspects.size());
+      if (std::none_of(suspects.begin(), suspects.end(),
+                       [&](std::size_t one) { return tree_.members[one].symbols.AnswersWrongly(symbol); }))
+        continue;
+      const auto wrong = WrongAnswer(scope, index, symbol);
+      if (!wrong || reported.contains(*wrong) || MayBeRight(index, symbol, *wrong)) continue;
+      reported.insert(*wrong);
+      FileFindings(findings_, member)
+          .Add("elf-undefined-symbol", SeverityOf(member, symbol),
+               fmt::format("uses '{}' as {}, but it is {} in '{}'", NameWithVersion(member, symbol),
+                           symbol.is_tls ? "a thread-local variable" : "something that is not thread-local",
+                           symbol.is_tls ? "not thread-local" : "thread-local",
+                           tree_.members[*wrong].path.str()),
+               "pack the library that the file was linked with");
+    }
+  }
+
+ private:
+  [[nodiscard]] bool Answers(std::size_t member, std::size_t user, const elf::ImportedSymbol& symbol) const {
+    return verify::Answers(tree_, member, user, symbol);
+  }
+
+  /// True if `member` answers the look-up of `symbol` for `user`, and with something of the same storage.
+  [[nodiscard]] bool AnswersRightly(std::size_t member, std::size_t user,
+                                    const elf::ImportedSymbol& symbol) const {
+    return Answers(member, user, symbol) && !tree_.members[member].symbols.AnswersWrongly(symbol);
+  }
+
+  /// The member of `scope` whose wrong answer ld.so takes for `user`: the first of all answers, or of another
+  /// file of that name, which some machine gets in its place.
+  std::optional<std::size_t> WrongAnswer(const std::vector<std::size_t>& scope, std::size_t user,
+                                         const elf::ImportedSymbol& symbol) {
+    graph_.AddSteps(scope.size());
+    const auto first = FirstAnswer(scope, user, symbol);
+    if (!first) return std::nullopt;
+    const auto wrong = std::find_if(scope.begin(), scope.end(), [&](std::size_t one) {
+      return HaveOneName(one, *first) && Answers(one, user, symbol) && !AnswersRightly(one, user, symbol);
+    });
+    return wrong == scope.end() ? std::nullopt : std::optional(*wrong);
+  }
+
+  [[nodiscard]] std::optional<std::size_t> FirstAnswer(const std::vector<std::size_t>& scope,
+                                                       std::size_t user,
+                                                       const elf::ImportedSymbol& symbol) const {
+    const auto first =
+        std::find_if(scope.begin(), scope.end(), [&](std::size_t one) { return Answers(one, user, symbol); });
+    return first == scope.end() ? std::nullopt : std::optional(*first);
+  }
+
+  [[nodiscard]] bool HaveOneName(std::size_t one, std::size_t other) const {
+    return tree_.members[one].path.Name() == tree_.members[other].path.Name();
+  }
+
+  /// True if some process may answer the look-up of `symbol` for `index` rightly: from a program, from a
+  /// library of unknown content, or first from a file that is not in the place of `wrong`.
+  bool MayBeRight(std::size_t index, const elf::ImportedSymbol& symbol, std::size_t wrong) {
+    if (IsKnownElsewhere(symbol.name)) return true;
+    const auto is_right = [&](std::size_t one) { return AnswersRightly(one, index, symbol); };
+    if (!IsProgram(tree_.members[index]) && std::any_of(programs_.begin(), programs_.end(), is_right))
+      return true;
+    for (const std::size_t loader : graph_.Loaders(index)) {
+      const std::vector<std::size_t> scope = graph_.Closure(loader);
+      const auto is_opaque = [&](std::size_t one) { return graph_.IsOpaque(one); };
+      if (graph_.IsExhausted() || std::any_of(scope.begin(), scope.end(), is_opaque)) return true;
+      const auto first = FirstAnswer(scope, index, symbol);
+      if (first && !HaveOneName(*first, wrong) && is_right(*first)) return true;
+    }
+    return false;
+  }
+
+  const ElfTree& tree_;
+  Graph& graph_;
+  const std::vector<std::size_t>& programs_;
+  std::vector<Finding>& findings_;
+  const bool any_offered_tls_ =
+      std::any_of(tree_.members.begin(), tree_.members.end(),
+                  [](const ElfMember& member) { return !member.symbols.offered_tls.empty(); });
+};
+
 class SymbolChecks {
  public:
   SymbolChecks(const SymbolContext& context, std::vector<Finding>& findings)
@@ -143,9 +254,11 @@ class SymbolChecks {
   }
 
   void Run() {
+    StorageChecks storage(tree_, graph_, programs_, findings_);
     for (std::size_t i = 0; i < tree_.members.size(); ++i) {
       CheckUndefined(i);
       CheckNeeds(i);
+      storage.Check(i);
     }
     CheckStaticTls();
   }
@@ -201,7 +314,7 @@ class SymbolChecks {
 
   /// True if `member` answers the look-up of `symbol` for `user`.
   [[nodiscard]] bool Answers(std::size_t member, std::size_t user, const elf::ImportedSymbol& symbol) const {
-    return (member != user || !symbol.elsewhere) && tree_.members[member].symbols.Answers(symbol);
+    return verify::Answers(tree_, member, user, symbol);
   }
 
   /// False for the symbols of programs: no process has two.
@@ -251,7 +364,6 @@ class SymbolChecks {
         if (graph_.IsExhausted()) return;
         CheckVariant(index, library, libraries);
         CheckVersionTable(index, library, name, libraries);
-        CheckStorage(index, library, libraries);
       }
     }
   }
@@ -290,24 +402,6 @@ class SymbolChecks {
           .Add("elf-version-missing", SeverityOf(member, symbol),
                fmt::format("uses '{}' of '{}', which has no table of symbol versions, so ld.so aborts",
                            NameWithVersion(member, symbol), tree_.members[library].path.str()),
-               "pack the library that the file was linked with");
-      return;
-    }
-  }
-
-  /// ld.so does not compare what a symbol is. The process ends or gets other memory where a thread-local
-  /// variable meets a definition that is none, or the reverse.
-  void CheckStorage(std::size_t index, std::size_t library, const std::vector<std::size_t>& libraries) {
-    const ElfMember& member = tree_.members[index];
-    for (const elf::ImportedSymbol& symbol : member.symbols.asked) {
-      if (!tree_.members[library].symbols.AnswersWrongly(symbol) || MayBeElsewhere(index, symbol, libraries))
-        continue;
-      FileFindings(findings_, member)
-          .Add("elf-undefined-symbol", SeverityOf(member, symbol),
-               fmt::format("uses '{}' as {} variable, but it is {} in '{}'", NameWithVersion(member, symbol),
-                           symbol.is_tls ? "a thread-local" : "an ordinary",
-                           symbol.is_tls ? "not thread-local" : "thread-local",
-                           tree_.members[library].path.str()),
                "pack the library that the file was linked with");
       return;
     }

@@ -40,8 +40,9 @@ Finding UnknownPlace(const std::string& path, std::string message, std::string_v
 }
 
 Finding FolderOfScripts(const std::string& path) {
-  return {"wheel-data-scripts", Severity::kError, path, "uv does not install directories of scripts",
-          "move the script to the scripts directory"};
+  return {"wheel-data-scripts", Severity::kError, path,
+          "'.data/scripts' contains a directory, where no shell looks for programs",
+          "move its scripts to '.data/scripts', or the directory into the package"};
 }
 
 /// Directories that each environment has.

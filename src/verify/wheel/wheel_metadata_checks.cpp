@@ -33,6 +33,7 @@ constexpr std::size_t kMaxSummary = 512;   ///< Characters that the index stores
 constexpr std::size_t kMaxFileName = 255;  ///< Bytes, on all common file systems.
 
 constexpr std::string_view kInvalidRequirement = "wheel-requirement-invalid";
+constexpr std::string_view kRequirementForm = "wheel-requirement-form";
 constexpr std::string_view kUnreadByUv = "wheel-uv-metadata";
 
 std::string Where(const Error& error) {
@@ -84,10 +85,20 @@ bool CanUvFetch(std::string_view url) {
                      [&](std::string_view archive) { return path.ends_with(archive); });
 }
 
-/// True if the variable is a version, so that "~=" compares it.
+/// True if pip evaluates "~=" and "===" for the variable, because its values are versions.
 bool IsVersionVariable(std::string_view name) {
   return name == "python_version" || name == "python_full_version" || name == "implementation_version" ||
          name == "platform_release";
+}
+
+/// True if pip evaluates the comparison. It compares by "~=" and "===" only if the operator and the right
+/// side are one condition on versions. "===" takes any word.
+bool CanPipEvaluate(const wheel::MarkerComparison& one) {
+  if (one.op != "~=" && one.op != "===") return true;
+  if (!IsVersionVariable(one.variable)) return false;
+  if (!one.variable_first) return true;
+  if (one.op == "===") return Trim(one.value).find_first_of(" \t\n\v\f\r;)") == std::string_view::npos;
+  return one.value.find(',') == std::string::npos && wheel::ParseSpecifiers("~=" + one.value).has_value();
 }
 
 /// Problem of a requirement that parses, with the id of its finding.
@@ -96,45 +107,60 @@ struct RequirementProblem {
   std::string message;
 };
 
-std::optional<RequirementProblem> MarkerProblem(const std::string& marker) {
+/// The problems of one requirement: the first of each id, by which targets refuse wheels.
+class RequirementProblems {
+ public:
+  void Add(std::string_view id, std::string message) {
+    if (!Has(id)) list_.push_back({id, std::move(message)});
+  }
+  [[nodiscard]] bool Has(std::string_view id) const {
+    return std::any_of(list_.begin(), list_.end(),
+                       [&](const RequirementProblem& problem) { return problem.id == id; });
+  }
+  [[nodiscard]] const std::vector<RequirementProblem>& list() const { return list_; }
+
+ private:
+  std::vector<RequirementProblem> list_;
+};
+
+void AddMarkerProblems(const std::string& marker, RequirementProblems& problems) {
   const auto comparisons = wheel::ComparisonsOf(marker);
-  if (!comparisons) return std::nullopt;
+  if (!comparisons) return;
   for (const wheel::MarkerComparison& one : *comparisons) {
-    if (one.op == "===")
-      return RequirementProblem{kUnreadByUv, "its marker has '===', which uv does not support"};
-    if (one.variable == "extras")
-      return RequirementProblem{kInvalidRequirement, "'extras' is only valid in lock files"};
-    const bool compares = IsVersionVariable(one.variable) &&
-                          (!one.variable_first || wheel::ParseSpecifiers("~=" + one.value).has_value());
-    if (one.op == "~=" && !compares) {
-      return RequirementProblem{
-          "wheel-requirement-form",
-          fmt::format("its marker compares '{}' with '{}' by '~='", one.variable, one.value)};
+    if (one.op == "===") problems.Add(kUnreadByUv, "its marker has '===', which uv does not support");
+    if (one.variable == "extras") {
+      problems.Add(kInvalidRequirement, "'extras' is only valid in lock files");
+    } else if (!CanPipEvaluate(one)) {
+      problems.Add(kRequirementForm, fmt::format("its marker compares '{}' with '{}' by '{}'", one.variable,
+                                                 one.value, one.op));
     }
   }
-  return std::nullopt;
 }
 
-std::optional<RequirementProblem> ProblemOf(const wheel::Requirement& requirement, std::string_view text) {
+RequirementProblems ProblemsOf(const wheel::Requirement& requirement, std::string_view text) {
+  RequirementProblems problems;
   // A folded field keeps its line break in Python's reader.
   if (text.find_first_of("\n\v\f") != std::string_view::npos)
-    return RequirementProblem{"wheel-requirement-form", "it has a line break"};
+    problems.Add(kRequirementForm, "it has a line break");
   if (!requirement.url.empty() && !CanUvFetch(requirement.url)) {
-    if (requirement.url.find("://") == std::string::npos)
-      return RequirementProblem{kInvalidRequirement, fmt::format("'{}' is not a URL", requirement.url)};
-    return RequirementProblem{kUnreadByUv, fmt::format("uv cannot fetch '{}'", requirement.url)};
+    if (requirement.url.find("://") == std::string::npos) {
+      problems.Add(kInvalidRequirement, fmt::format("'{}' is not a URL", requirement.url));
+    } else {
+      problems.Add(kUnreadByUv, fmt::format("uv cannot fetch '{}'", requirement.url));
+    }
   }
   for (const auto& [op, version] : requirement.specifiers) {
     if (op == "===" && !wheel::ParseVersion(version))
-      return RequirementProblem{kUnreadByUv, fmt::format("uv reads no version in '==={}'", version)};
+      problems.Add(kUnreadByUv, fmt::format("uv reads no version in '==={}'", version));
   }
   if (!UvReadsNumbers(requirement.specifiers))
-    return RequirementProblem{kUnreadByUv, "it has a number above 64 bits, which uv does not read"};
+    problems.Add(kUnreadByUv, "it has a number above 64 bits, which uv does not read");
   const std::string_view versions = text.substr(0, text.find(';'));
   const std::size_t open = versions.find('(');
   if (requirement.url.empty() && open != std::string_view::npos && Trim(versions.substr(open + 1)) == ")")
-    return RequirementProblem{kUnreadByUv, "uv does not read empty parentheses"};
-  return MarkerProblem(requirement.marker);
+    problems.Add(kUnreadByUv, "uv does not read empty parentheses");
+  AddMarkerProblems(requirement.marker, problems);
+  return problems;
 }
 
 void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& file,
@@ -145,18 +171,18 @@ void CheckRequirements(const wheel::CoreMetadata& metadata, const std::string& f
     const Result<wheel::Requirement> requirement = wheel::ParseRequirement(text);
     if (!requirement) {
       const bool uv_reads = wheel::ParseRequirement(NormalizeLikeUv(text)).has_value();
-      findings.Add({std::string(uv_reads ? "wheel-requirement-form" : kInvalidRequirement), Severity::kError,
-                    file, requirement.error().message(), std::string(kFix)});
+      findings.Add({std::string(uv_reads ? kRequirementForm : kInvalidRequirement), Severity::kError, file,
+                    requirement.error().message(), std::string(kFix)});
       continue;
     }
-    const auto problem = ProblemOf(*requirement, Trim(text));
-    if (problem) {
-      findings.Add({std::string(problem->id), Severity::kError, file,
-                    fmt::format("the requirement '{}': {}", requirement->str(), problem->message),
+    const RequirementProblems problems = ProblemsOf(*requirement, Trim(text));
+    for (const RequirementProblem& problem : problems.list()) {
+      findings.Add({std::string(problem.id), Severity::kError, file,
+                    fmt::format("the requirement '{}': {}", requirement->str(), problem.message),
                     std::string(kFix)});
     }
-    // Indexes reject it whatever uv can fetch.
-    if (!requirement->url.empty() && (!problem || problem->id == kUnreadByUv)) {
+    // Indexes reject it whatever uv can fetch and pip can evaluate.
+    if (!requirement->url.empty() && !problems.Has(kInvalidRequirement)) {
       findings.Add({"wheel-requirement-url", Severity::kWarning, file,
                     fmt::format("the requirement '{}' has a URL, which public indexes reject", text),
                     "require a version and let the index find it"});

@@ -160,6 +160,38 @@ class LdSoSymbols(ld_so_case.LdSoCase):
                 self.assertEqual(use.stdout == b"5\n", asked == defined)
                 self.assertEqual(self.severities(root).get("elf-undefined-symbol"), None if asked == defined else "error")
 
+    def test_the_first_definition_decides_about_thread_local_variables(self):
+        """ld.so searches breadth first and takes a definition of the wrong kind, also for a weak reference without a version."""
+        kinds = {"right": "int own = 5;", "wrong": "__thread int own = 5;", "none": "int other;"}
+        use, weak = "extern int own; int f(void) { return own; }", "extern int own __attribute__((weak)); int f(void) { return &own ? own : 5; }"
+        calls = "int own(void); int f(void) { return own(); }"
+        needs = {"both": ["-l:liba.so", "-l:libb.so"], "indirectly": ["-l:libm1.so"], "first indirectly": ["-l:libm1.so", "-l:libb.so"]}
+        for name, first, second, how, source, is_sound in (
+                ("right-first", "right", "wrong", "both", use, True), ("wrong-first", "wrong", "right", "both", use, False),
+                ("both-wrong", "wrong", "wrong", "both", use, False), ("second-wrong", "none", "wrong", "both", use, False),
+                ("indirect", "wrong", "none", "indirectly", use, False), ("indirect-right", "right", "none", "indirectly", use, True),
+                ("right-is-nearer", "wrong", "right", "first indirectly", use, True), ("wrong-is-nearer", "right", "wrong", "first indirectly", use, False),
+                ("weak", "wrong", "none", "both", weak, False), ("weak-right", "right", "none", "both", weak, True),
+                ("weak-none", "none", "none", "both", weak, True), ("function", "wrong", "none", "both", calls, False)):
+            with self.subTest(name):
+                link = ["-Wl,-rpath,$ORIGIN", "-L{root}", "-Wl,--no-as-needed"]
+                root = self.tree(name, {"liba.so": (kinds[first], ["-Wl,-soname,liba.so"]), "libb.so": (kinds[second], ["-Wl,-soname,libb.so"])})
+                self.tree(name, {"libm1.so": ("int between;", ["-Wl,-soname,libm1.so", *link, "-l:liba.so"])})
+                # The linker refuses some of these pairs, so it doesn't get to see the definitions.
+                shutil.copytree(root, self.scratch / f"{name}-linked")
+                for path in ("liba.so", "libb.so"):
+                    self.tree(name, {path: ("int other;", [f"-Wl,-soname,{path}"])})
+                self.tree(name, {"x.so": (source, ["-Wl,-z,now", *link, *needs[how]])})
+                shutil.copytree(self.scratch / f"{name}-linked", root, dirs_exist_ok=True)
+                shutil.rmtree(self.scratch / f"{name}-linked")
+                done = subprocess.run([sys.executable, "-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).f())", root / "x.so"],
+                                      capture_output=True, check=False)
+                self.assertEqual(done.stdout == b"5\n", is_sound)
+                found = [finding for finding in self.check([root])[0]["findings"] if finding["id"] == "elf-undefined-symbol"]
+                self.assertEqual([(finding["severity"], finding["file"]) for finding in found], [] if is_sound else [("error", "x.so")])
+                if not is_sound:
+                    self.assertIn("as something that is not thread-local", found[0]["message"])
+
     def test_a_copied_variable_that_the_library_lost(self):
         (self.scratch / "main.c").write_text("extern int shared[4]; int main(void) { return shared[0] - 1; }")
         for defined, is_sound in (("int shared[4] = {1};", True), ("int other;", False)):

@@ -171,7 +171,6 @@ build:
   script:
     - mkdir -p $PREFIX/share && env | cut -d= -f1 > $PREFIX/share/asks
     - echo "recipe ${{ env.get('PTPKG_SIGN_PASSPHRASE', default='unset') }}" >> $PREFIX/share/asks
-    - echo "key ${{ env.get('AWS_SECRET_ACCESS_KEY', default='unset') }}" >> $PREFIX/share/asks
     - echo "other ${{ env.get('TOKENIZERS', default='unset') }} ${{ env.get('TOKEN_FILE', default='unset') }}" >> $PREFIX/share/asks
 about: {license: MIT}
 extra: {ptpkg: {formats: [tar.bz2]}}
@@ -179,13 +178,18 @@ extra: {ptpkg: {formats: [tar.bz2]}}
         key = self.make_key("ed25519", "-aes-256-cbc", "-pass", f"pass:{PASSPHRASE}")
         output = self.scratch / "dist"
         self.ptpkg("build", recipe, "--output", output, "--sign-key", key, PTPKG_SIGN_PASSPHRASE=PASSPHRASE,
-                   AWS_SECRET_ACCESS_KEY="unseen", TOKENIZERS="seen", TOKEN_FILE="place")
+                   TOKENIZERS="seen", TOKEN_FILE="place")
         package, = output.rglob("*.tar.bz2")
         with tarfile.open(package) as archive:
             text = archive.extractfile("share/asks").read().decode()
-        self.assertIn("recipe unset\nkey unset\nother seen place\n", text)
+        self.assertIn("recipe unset\nother seen place\n", text)
         self.assertNotIn("PASSPHRASE", text)
         self.assertNotIn(PASSPHRASE, text)
+        text = (recipe / "recipe.yaml").read_text()
+        (recipe / "recipe.yaml").write_text(text.replace("TOKENIZERS", "AWS_SECRET_ACCESS_KEY"))
+        refused = self.ptpkg("build", recipe, "--output", output, AWS_SECRET_ACCESS_KEY="unseen", exit_code=3).stderr
+        self.assertIn("recipes cannot read environment variable 'AWS_SECRET_ACCESS_KEY': by its name it holds a secret", refused)
+        self.assertNotIn("unseen", refused)
 
     def test_a_key_without_a_name_is_refused(self):
         """A variable that is not set must not switch off what it was given for."""

@@ -2,6 +2,7 @@
 
 import base64
 import configparser
+import io
 import json
 import os
 import resource
@@ -385,7 +386,8 @@ class Index(publishing.Case):
             self.assertIn("trusted publishing", self.publish(self.wheel("x = 2\n"), *target.flags(), exit_code=7, **variables))
 
     def test_pypirc_is_read_like_by_twine(self):
-        """RawConfigParser is the judge. A login of several lines is refused, although twine would send it."""
+        """RawConfigParser is the judge. A login of several lines is refused, although twine would send it. Faults of other sections
+        are passed over, although they end twine."""
         own = "[ours]\nrepository = URL\n"
         texts = (own + "username = me\npassword = a = b : c\n",
                  "[ours] ; words\nRepository : URL\nUSERNAME=me\npAssword:x%(y)s%%z ; no # comment\n",
@@ -396,16 +398,18 @@ class Index(publishing.Case):
                  own.replace("\n", "\r\n") + "password = x\r\n \r\n", own.replace("\n", "\r") + "password = x\r",
                  "[distutils]\nindex-servers =\n    ours\n  pypi\n" + own + "password: x\n[pypi]\npassword: y\n",
                  own + "password = one\n  two\n", own + "username = me\n password = x\n",
-                 "username = me\n" + own, "[]\n" + own, own + "password = x\n[other]\nno value\n", own + "= x\n",
-                 "[a]\nx=1\nX=2\n" + own, own + own, own + "password = x\n[other\n")
+                 "\xa0 [ours]\xa0\n\xa0 repository = URL\x85\n\x1c\n\xa0 username = \u3000me\xa0\n\xa0 password\xa0=\x1fa\xa0b\u2003\n",
+                 own + "= x\n", own + own, own + "password = x\n[other\n", "\ufeff" + own)
+        elsewhere = ("username = me\n", "[]\n", "[other]\nno value\n", "[a]\nx=1\nX=2\n", "[a]\n[a]\n", "\ufeff[a]\n")
         home = self.scratch / "home"
         home.mkdir()
-        for text in texts:
-            with self.subTest(text), Target("pypi", faults=[faults.Status(403, when="head", times=None)]) as target:
-                (home / ".pypirc").write_bytes(text.replace("URL", target.server.upload_url).encode())
+        for fault, text in (*(("", text) for text in texts), *((fault, own + "password = x\n") for fault in elsewhere)):
+            with self.subTest(fault + text), Target("pypi", faults=[faults.Status(403, when="head", times=None)]) as target:
+                text = text.replace("URL", target.server.upload_url)
+                (home / ".pypirc").write_bytes((fault + text).encode())
                 parser, refused = configparser.RawConfigParser(), None
                 try:
-                    parser.read(home / ".pypirc")
+                    parser.read_file(io.StringIO(text, newline=None))
                     login = [parser.get("ours", key, fallback=usual).strip() for key, usual in (("username", "__token__"), ("password", ""))]
                     if "\n" in "".join(login):
                         refused = 2

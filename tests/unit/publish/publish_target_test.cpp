@@ -174,6 +174,11 @@ TEST_F(TargetTest, AnIndexIsASectionOfPypirc) {
   env_->variables["TWINE_CONFIG_FILE"] = "pypirc";
   EXPECT_EQ(Title({.to = "pypi:ours", .check_url = "http://h/simple/"}), "index 'ours' at http://h/upload/");
   EXPECT_THAT(MakeTarget(env_, {.to = "pypi:others"}), FailsWith(ErrorCode::kUsage, HasSubstr("'others'")));
+  // Only the repository is needed here.
+  ASSERT_THAT(
+      WriteFile(env_->fs, file, "[pypi]\npassword = a\n  username = b\n[distutils]\nindex-servers =\nours\n"),
+      IsOk());
+  EXPECT_EQ(Title({.to = "pypi:pypi"}), "index 'pypi' at https://upload.pypi.org/legacy/");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class ExpressionTest : public ::testing::Test {
                           {"c_stdlib", Value("sysroot")},
                           {"c_stdlib_version", Value("2.28")},
                           {"cdt_name", Value("cos7")}}};
-  std::map<std::string, std::string> environment_ = {{"TOKENS", "3"}};
+  std::map<std::string, std::string> environment_ = {{"TOKENS", "3"}, {"MY_TOKEN", "abc"}};
   Scope scope_{"linux-64", variants_, environment_};
 };
 
@@ -477,7 +477,7 @@ TEST_F(ExpressionTest, RefusesOperands) {
       {"compiler(1)", "compiler() takes text, not a number"},
       {"compiler('c', x='y')", "compiler() has no argument 'x'"},
       {"env.get('NONE')", "environment variable 'NONE' is not set"},
-      {"env.get('MY_TOKEN')",
+      {"env.get('MY_TOKEN', default='')",
        "recipes cannot read environment variable 'MY_TOKEN': by its name it holds a secret"},
       {"fail('1.1 has no ' ~ 'kineto')", "1.1 has no kineto"},
       {"'x' if false else fail('no')", "no"},

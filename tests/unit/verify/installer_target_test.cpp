@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <regex>
+#include <set>
 
 #include "support/matchers.h"
 #include "unit/archive/fixtures/builders.h"
@@ -18,8 +19,11 @@ namespace {
 
 using test::FailsWith;
 using test::IsOkAndHolds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
 using wheel::MinimalMembers;
 
 constexpr const char* kWheelName = "toy-1.0-py3-none-any.whl";
@@ -128,7 +132,7 @@ TEST(Target, JudgesTheContainer) {
   EXPECT_THAT(install.report.findings, testing::SizeIs(1));
 }
 
-/// METADATA, a directory and a file name that uv alone refuses, and an .egg-info that pip alone refuses.
+/// METADATA, a directory and a file name that uv refuses, and an .egg-info that pip alone refuses.
 TEST(Target, NothingIsSaidOfOthers) {
   test::TestEnv env;
   archive::test::ZipText zip;
@@ -137,7 +141,7 @@ TEST(Target, NothingIsSaidOfOthers) {
     if (member.name.ends_with("/METADATA"))
       member.content +=
           "Requires-Dist: a @ hg+https://b/c\nRequires-Dist: a===x\nRequires-Dist: a()\n"
-          "Requires-Dist: a; os_name === 'x'\nRequires-Dist: a; os_name ~= 'x'\n"
+          "Requires-Dist: a; python_version === '3'\nRequires-Dist: a===x; os_name ~= 'x'\n"
           "Requires-Python: <18446744073709551616\n";
   }
   zip.members.push_back({.name = "toy-1.0.data/scripts/more/", .content = ""});
@@ -163,6 +167,32 @@ TEST(Target, NothingIsSaidOfOthers) {
     EXPECT_EQ(said(target, pip), "") << static_cast<int>(target);
   EXPECT_THAT(said(Target::kUv, uv), HasSubstr("uv cannot fetch 'hg+https://b/c'"));
   EXPECT_THAT(said(Target::kPip, pip), HasSubstr("wheel-egg-info"));
+}
+
+/// pip cannot evaluate these markers, and puts scripts where no shell finds them.
+TEST(Target, FindingsThatMatterToPipStayWithoutUv) {
+  test::TestEnv env;
+  const auto found = [&](const std::string& requirement) {
+    archive::test::ZipText zip;
+    for (const auto& [name, text] : MinimalMembers()) zip.members.push_back({.name = name, .content = text});
+    for (auto& member : zip.members) {
+      if (member.name.ends_with("/METADATA")) member.content += "Requires-Dist: " + requirement + "\n";
+    }
+    zip.members.push_back({.name = "toy-1.0.data/scripts/more/run", .content = "#!python\n"});
+    const AbsPath path = env.dir().WriteFile(kWheelName, archive::test::ToText(zip));
+    const Result<Examination> examined = Examine(env, path, {Target::kPip});
+    EXPECT_THAT(examined, test::IsOk());
+    std::set<std::string> severities;
+    if (!examined) return severities;
+    for (const Finding& finding : examined->report.findings)
+      severities.insert(fmt::format("{} {}", finding.id, SeverityName(finding.severity)));
+    return severities;
+  };
+  for (const char* requirement : {"a; os_name === 'x'", "a===x; os_name ~= 'x'"})
+    EXPECT_THAT(found(requirement),
+                IsSupersetOf({"wheel-requirement-form error", "wheel-data-scripts warning"}))
+        << requirement;
+  EXPECT_THAT(found("a===x"), Not(Contains(HasSubstr("wheel-requirement-form"))));
 }
 
 TEST(Target, IsForWheels) {

@@ -167,9 +167,12 @@ TEST_F(ScriptTest, AFailureNamesTheFoldersOfTheBuildByTheirVariables) {
   variables_["BUILD_PREFIX"] = layout_.build_prefix.str();
   variables_["SRC_DIR"] = layout_.source.str();
   const auto result =
-      Run("echo \"$PREFIX/lib/liba.so: no\"; echo \"-I$BUILD_PREFIX/include $SRC_DIR/a.c\"; exit 1\n");
+      Run("echo \"$PREFIX/lib/liba.so: no\"; echo \"-I$BUILD_PREFIX/include $SRC_DIR/a.c\"\n"
+          "echo \"${SRC_DIR}_build\"; exit 1\n");
   const std::string& context = result.error().context()[0];
-  EXPECT_THAT(context, ::testing::EndsWith(":\n  $PREFIX/lib/liba.so: no\n  -I$BUILD_PREFIX/include $SRC_DIR/a.c"));
+  EXPECT_THAT(context,
+              ::testing::EndsWith(":\n  $PREFIX/lib/liba.so: no\n  -I$BUILD_PREFIX/include $SRC_DIR/a.c\n  " +
+                                  layout_.source.str() + "_build"));
   EXPECT_THAT(Log(), HasSubstr("\n" + layout_.prefix.str() + "/lib/liba.so: no\n"));
 }
 

@@ -136,6 +136,51 @@ TEST_F(CredentialTest, ALineThatIsNoneIsNamedWithoutItsText) {
   EXPECT_THAT(FormatError(section.error()), Not(HasSubstr("hidden")));
 }
 
+TEST_F(CredentialTest, FaultsOfOtherSectionsArePassedOver) {
+  const std::string own = "[ours]\nusername: me\npassword: x\n";
+  for (const std::string& text :
+       {"[distutils]\nindex-servers =\nours\n" + own, "[a]\nb = 1\nB = 2\n" + own, "[a]\n[a]\n" + own,
+        own + "[a]\nhidden\n", "hidden\n" + own, "\xEF\xBB\xBF[distutils]\n" + own}) {
+    Write(home_ / ".pypirc", text);
+    const auto login = IndexLogin(env_, "ours", "https://host/legacy/");
+    ASSERT_THAT(login, IsOk()) << text;
+    EXPECT_EQ(login->password.Reveal(), "x") << text;
+    const auto none = ReadPypirc(env_, "others");
+    ASSERT_THAT(none, IsOk()) << text;
+    EXPECT_FALSE(none->has_value());
+  }
+  // Here the fault may hide the section.
+  for (const char* text : {"\xEF\xBB\xBF[ours]\nusername: me\n", "[a]\n[ours\n", "[a]\nours]\n"}) {
+    Write(home_ / ".pypirc", text);
+    EXPECT_THAT(ReadPypirc(env_, "ours"), FailsWith(ErrorCode::kInvalidInput, HasSubstr(".pypirc:"))) << text;
+  }
+  EXPECT_THAT(ReadPypirc(env_, "pypi"), IsOk());
+  Write(home_ / ".pypirc", "\xEF\xBB\xBF[ours]\n");
+  EXPECT_THAT(ReadPypirc(env_, "ours"), FailsWith(ErrorCode::kInvalidInput, HasSubstr("byte order mark")));
+}
+
+TEST_F(CredentialTest, BlanksArePythons) {
+  Write(home_ / ".pypirc",
+        "[ours]\nusername: me\xC2\xA0\n\xC2\xA0\n\xE3\x80\x80\n"
+        "password\xC2\xA0=\xC2\x85 p\xC3\xA0\xC2\xA0q \xE2\x80\xAF\n");
+  const auto login = IndexLogin(env_, "ours", "https://host/legacy/");
+  ASSERT_THAT(login, IsOk());
+  EXPECT_EQ(login->user, "me");
+  EXPECT_EQ(login->password.Reveal(), "p\xC3\xA0\xC2\xA0q");
+}
+
+TEST_F(CredentialTest, ALoginOfSeveralLinesIsRefusedWhereItIsNeeded) {
+  Write(home_ / ".pypirc", "[ours]\nrepository: https://own/legacy/\npassword: hidden\n  username: me\n");
+  const auto needed = IndexLogin(env_, "ours", "https://own/legacy/");
+  ASSERT_THAT(needed, FailsWith(ErrorCode::kUsage, HasSubstr("'password' of section 'ours'")));
+  EXPECT_THAT(FormatError(needed.error()), Not(HasSubstr("hidden")));
+  EXPECT_THAT(ReadPypirc(env_, "ours"), IsOk());
+  EXPECT_THAT(IndexLogin(env_, "ours", "https://host/legacy/"),
+              FailsWith(ErrorCode::kRefused, HasSubstr("no token found")));
+  env_->variables["UV_PUBLISH_TOKEN"] = "uv";
+  EXPECT_THAT(IndexLogin(env_, "ours", "https://own/legacy/"), IsOk());
+}
+
 TEST_F(CredentialTest, ACiJobChangesItsIdentityForAToken) {
   env_->variables["ACTIONS_ID_TOKEN_REQUEST_URL"] = "https://ci/token?v=1";
   env_->variables["ACTIONS_ID_TOKEN_REQUEST_TOKEN"] = "of the job";
@@ -173,6 +218,14 @@ TEST_F(CredentialTest, AnIdentityIsRequestedByHttpsOrOnThisMachine) {
     env_.http.AnswerNext("POST https://host/_/oidc/mint-token", answer(R"({"token": "minted"})"));
     EXPECT_THAT(login(origin), IsOk()) << origin;
   }
+  // The keyring is asked all the same.
+  const AbsPath keyring = env_.dir().path() / "bin/keyring";
+  Write(keyring, "#!/bin/sh\necho of the keyring\n");
+  ASSERT_THAT(env_->fs.SetMode(keyring, 0755), IsOk());
+  const auto kept = login("http://ci");
+  ASSERT_THAT(kept, IsOk());
+  EXPECT_EQ(kept->password.Reveal(), "of the keyring");
+  EXPECT_THAT(TokenFrom(env_, {"PREFIX_API_KEY"}, "https://prefix.dev", &TrustedChannelToken), IsOk());
   // A user name may be a secret.
   const std::string userinfo = std::string("joe") + ":hidden@";
   const auto refused = login("https://" + userinfo + "ci");

@@ -113,6 +113,23 @@ TEST_F(ExchangeTest, CredentialsStayWithTheirServer) {
   EXPECT_THAT(calls[1].headers, Not(::testing::Contains(::testing::Key("Authorization"))));
 }
 
+TEST_F(ExchangeTest, CredentialsForThisMachineGoPastProxies) {
+  for (const std::string origin : {"http://localhost:80", "http://127.0.0.1", "https://[::1]:8443"}) {
+    Exchange here(env_, origin, {{"Authorization", "token secret"}});
+    EXPECT_THAT(here.Send({.url = origin + "/a"}), test::IsOk());
+    EXPECT_TRUE(env_.http.calls().back().skips_proxy) << origin;
+    // A server elsewhere cannot lead past the proxy.
+    Answer("GET https://host/a", 302, {{"location", origin + "/a"}});
+    EXPECT_THAT(exchange_.Send({.url = "https://host/a"}), test::IsOk());
+    EXPECT_FALSE(env_.http.calls().back().skips_proxy) << origin;
+  }
+  for (const std::string origin : {"https://host", "http://localhost.host", "http://127.0.0.1.host"}) {
+    Exchange there(env_, origin, {});
+    EXPECT_THAT(there.Send({.url = origin + "/a"}), test::IsOk());
+    EXPECT_FALSE(env_.http.calls().back().skips_proxy) << origin;
+  }
+}
+
 TEST_F(ExchangeTest, ARelativeRedirectBelongsToTheServerThatGaveIt) {
   Answer("GET https://host/a", 302, {{"location", "https://other/b"}});
   Answer("GET https://other/b", 302, {{"location", "/c"}});

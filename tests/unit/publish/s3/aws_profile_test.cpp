@@ -96,6 +96,21 @@ TEST_F(AwsProfileTest, AKeyOfSeveralLinesIsRefused) {
   }
 }
 
+TEST_F(AwsProfileTest, ASettingOfSeveralLinesIsRefusedAndNotShown) {
+  for (const char* key : {"region", "endpoint_url"}) {
+    WriteAws("config", std::string("[default]\n") + key + " = a\n  aws_secret_access_key = hidden\n");
+    const auto settings = ReadAwsSettings(env_);
+    ASSERT_THAT(settings, FailsWith(ErrorCode::kUsage, std::string("'") + key +
+                                                           "' of profile 'default' has more than one line"));
+    EXPECT_THAT(FormatError(settings.error()), Not(HasSubstr("hidden")));
+  }
+  env_->variables["AWS_ENDPOINT_URL"] = "http://h";
+  env_->variables["AWS_REGION"] = "a\nhidden";
+  const auto settings = ReadAwsSettings(env_);
+  ASSERT_THAT(settings, FailsWith(ErrorCode::kUsage, "AWS_REGION has more than one line"));
+  EXPECT_THAT(FormatError(settings.error()), Not(HasSubstr("hidden")));
+}
+
 TEST_F(AwsProfileTest, AWayThatIsNotFollowedIsNamed) {
   WriteAws("config", "[default]\nsso_session = x\n");
   const auto keys = FindAwsKeys(env_);

@@ -3,6 +3,7 @@
 #include "index/conda_channel/conda_documents.h"
 #include "index/index.h"
 #include "index/simple_index/simple_index_pages.h"
+#include "publish/s3/s3_store.h"
 #include "support/text/json.h"
 #include "unit/conda/package_builder.h"
 #include "unit/publish/fake_s3.h"
@@ -84,6 +85,33 @@ TEST_F(S3IndexTest, ABucketHasWhatAFolderHas) {
     }
   }
   ExpectComplete({&first, &second});
+}
+
+TEST_F(S3IndexTest, AFileThatReplacesARemovedOneStays) {
+  with_s3_.variables = {{"AWS_ACCESS_KEY_ID", "I"}, {"AWS_SECRET_ACCESS_KEY", "K"}};
+  const auto store = MakeS3Store(with_s3_, {.bucket = "bucket", .endpoint = "http://h"});
+  ASSERT_THAT(store, IsOk());
+  ASSERT_THAT((*store)->LogIn(), IsOk());
+  const std::string name = "toy-1.0-py3-none-any.whl";
+  const Change change{
+      .action = Action::kRemove,
+      .artifact = {.file_name = name, .format = ArtifactFormat::kWheel, .package = "toy", .version = "1.0"},
+      .sha256 = std::string(64, 'a')};
+  const auto put = [&](char digit) {
+    s3_.objects["wheels/" + name] = {.text = "x", .headers = {{"x-amz-meta-sha256", std::string(64, digit)}}};
+  };
+  const std::string removal = "DELETE wheels/" + name;
+  put('a');
+  ASSERT_THAT((*store)->Make(change, {}), IsOk());
+  EXPECT_EQ(Sent("DELETE").back(), removal);
+  s3_.log.clear();
+  // Another run puts its file there while the files beside the old one go.
+  s3_.on_call = [&](const std::string& line) {
+    if (line.starts_with("DELETE ")) put('b');
+  };
+  ASSERT_THAT((*store)->Make(change, {}), IsOk());
+  EXPECT_THAT(Sent("DELETE"), Not(IsEmpty()));
+  EXPECT_THAT(Sent("DELETE"), Not(Contains(removal)));
 }
 
 TEST_F(S3IndexTest, PagesAreThoseOfAFolderToo) {

@@ -3,7 +3,9 @@
 #include "support/net/http.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <optional>
 #include <thread>
 
 #include "support/files/fs.h"
@@ -503,6 +505,39 @@ TEST_F(HttpTest, MessagesHideCredentialsAndQueries) {
   const Result<HttpResponse> response = Get(url);
   EXPECT_THAT(response, FailsWith(ErrorCode::kNotFound,
                                   HasSubstr("'http://127.0.0.1:" + std::to_string(stub_.port()) + "/f'")));
+}
+
+TEST_F(HttpTest, ACallCanSkipTheProxy) {
+  const BoundSocket no_proxy_here;  // nobody listens
+  const std::map<std::string, std::string> variables = {
+      {"http_proxy", "http://127.0.0.1:" + std::to_string(no_proxy_here.port())},
+      {"no_proxy", ""},
+      {"NO_PROXY", ""}};
+  std::map<std::string, std::optional<std::string>> before;
+  for (const auto& [name, value] : variables) {
+    const char* const had = ::getenv(name.c_str());
+    before[name] = had == nullptr ? std::nullopt : std::optional<std::string>(had);
+    ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  stub_.Serve("/f", {.body = "direct"});
+  const Result<HttpAnswer> by_proxy = http_->Call({.url = stub_.Url("/f")});
+  const Result<HttpAnswer> direct = http_->Call({.url = stub_.Url("/f"), .skips_proxy = true});
+  for (const auto& [name, value] : before) {
+    if (value) {
+      ::setenv(name.c_str(), value->c_str(), 1);
+    } else {
+      ::unsetenv(name.c_str());
+    }
+  }
+  EXPECT_THAT(by_proxy, FailsWith(ErrorCode::kNetwork, ::testing::_));
+  EXPECT_THAT(direct, IsOkAndHolds(::testing::Field(&HttpAnswer::body, "direct")));
+}
+
+TEST_F(HttpTest, AnAnswerThatNobodyReadsNeedNotBeReadable) {
+  stub_.Serve("/f", {.headers = {{"Content-Encoding", "br"}}, .body = "packed"});
+  EXPECT_THAT(http_->Call({.url = stub_.Url("/f")}), FailsWith(ErrorCode::kUnsupported, HasSubstr("'br'")));
+  EXPECT_THAT(http_->Call({.url = stub_.Url("/f"), .needs_answer_body = false}),
+              IsOkAndHolds(::testing::Field(&HttpAnswer::body, "")));
 }
 
 TEST_F(HttpTest, ManyThreadsShareOneClient) {

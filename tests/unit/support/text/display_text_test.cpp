@@ -159,6 +159,17 @@ TEST(MaskCredentials, KnowsTheWordsOfVariables) {
   }
   for (const char* name : {"PWD", "OLDPWD", "XDG_SESSION_ID", "KEYBOARD", "PASS"})
     EXPECT_FALSE(NamesSecret(name)) << name;
+  for (const char* name : {"passwort", "pwd", "session_id"})
+    EXPECT_EQ(MaskCredentials(fmt::format("https://h/x?{}=abc", name)),
+              fmt::format("https://h/x?{}=****", name));
+}
+
+TEST(HoldsSecret, LooksAtWordsAndValues) {
+  for (const char* name : {"API_TOKEN", "token2", "AWS_SECRET_ACCESS_KEY", "CI_JOB_JWT", "MY_CREDENTIALS"})
+    EXPECT_TRUE(HoldsSecret(name, "abcdefgh")) << name;
+  for (const char* name : {"TOKENIZERS", "TOKEN_FILE", "SECRETARY", "PWD"})
+    EXPECT_FALSE(HoldsSecret(name, "abcdefgh")) << name;
+  for (const char* value : {"", "1", "12.4", "ON", "false"}) EXPECT_FALSE(HoldsSecret("USE_OAUTH", value));
 }
 
 TEST(MaskCredentials, HidesSecretAttributesOfCcachesStorage) {

@@ -353,8 +353,18 @@ TEST_F(WheelChecksTest, RequirementsThatOneReaderRefuses) {
     return Ids(With({{file, kMetadata + "Requires-Dist: " + requirement + "\n"}}));
   };
   for (const char* text :
-       {"a===x", "a===1.*", "a()", "a ( )", "a; os_name === 'x'", "a; python_version === '3.9'"})
+       {"a===x", "a===1.*", "a()", "a ( )", "a; python_version === '3.9'", "a; 'x' === python_full_version",
+        "a; platform_release === 'x'", "a; python_version === '3.9,x'"})
     EXPECT_THAT(with(text), ElementsAre("wheel-uv-metadata " + file)) << text;
+  // Faults of two readers: none hides the other.
+  for (const char* text : {"a; os_name === 'x'", "a; 'x' === sys_platform", "a; platform_version === '1'",
+                           "a; extra === 'x'", "a; python_version === 'x y'", "a===x; os_name ~= 'x'",
+                           "a(); extra ~= '1.0'", "a; python_version === '3.9' and os_name ~= 'x'"})
+    EXPECT_THAT(with(text), ElementsAre("wheel-requirement-form " + file, "wheel-uv-metadata " + file))
+        << text;
+  EXPECT_THAT(with("a @ https://b/c ; os_name ~= 'x'"),
+              ElementsAre("wheel-requirement-form " + file, "wheel-requirement-url " + file,
+                          "wheel-uv-metadata " + file));
   for (const char* text : {"a @ https://b/c", "a @ https://b/c.whl.exe", "a @ https://b/?f=c.whl",
                            "a @ ssh://b/c.whl", "a @ hg+https://b/c", "a @ file://b/c.whl"})
     EXPECT_THAT(with(text), ElementsAre("wheel-requirement-url " + file, "wheel-uv-metadata " + file))
@@ -362,9 +372,9 @@ TEST_F(WheelChecksTest, RequirementsThatOneReaderRefuses) {
   for (const char* text : {"a; 'x' in extras", "a @ ./b.whl"})
     EXPECT_THAT(with(text), ElementsAre("wheel-requirement-invalid " + file)) << text;
   for (const char* text :
-       {"a; os_name ~= 'x'", "a; extra ~= '1.0'", "a; python_version ~= '3'", "a; platform_release ~= 'x'",
-        "a; '1.0' ~= os_name", "a; python_version > '3' and (os_name ~= '1.0' or os_name == 'x')", "a\v>=1",
-        "a\f>=1"})
+       {"a; os_name ~= 'x'", "a; extra ~= '1.0'", "a; python_version ~= '3'", "a; python_version ~= '3.9,<4'",
+        "a; platform_release ~= 'x'", "a; '1.0' ~= os_name",
+        "a; python_version > '3' and (os_name ~= '1.0' or os_name == 'x')", "a\v>=1", "a\f>=1"})
     EXPECT_THAT(with(text), ElementsAre("wheel-requirement-form " + file)) << text;
   for (const char* text : {"a===1.0", "a===1.0+x", "a(>=1)", "a[]", "a>=1,", "a; python_version ~= '3.9'",
                            "a; '3' ~= python_version", "a; platform_release ~= '5.10'",
