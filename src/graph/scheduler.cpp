@@ -11,13 +11,17 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
+#include <semaphore>
 #include <system_error>
 #include <thread>
 
 namespace ptpkg::graph {
 
 namespace {
+
+constexpr std::ptrdiff_t kMostUploads = 2;
 
 JobUse JobUseOf(const IndexedPlan& plan, std::size_t i) {
   const Stage& stage = plan.StageAt(i);
@@ -168,7 +172,11 @@ class Scheduler {
 
   void Share(std::size_t i) {
     NodeOutcome& outcome = outcomes_[i];
-    if (outcome.state != NodeState::kRan || !ShareResult(execution_, i, outcome.result)) return;
+    if (outcome.state != NodeState::kRan) return;
+    uploads_.acquire();
+    const bool is_shared = ShareResult(execution_, i, outcome.result);
+    uploads_.release();
+    if (!is_shared) return;
     const std::lock_guard guard(mutex_);
     outcome.result.counts[kRemoteUploads] = 1;
   }
@@ -178,6 +186,8 @@ class Scheduler {
   NodeQueue queue_;
   JobBudget budget_;
   std::mutex mutex_;  // of outcomes_, queue_ and budget_
+  /// Uploads take no job, and share the link.
+  std::counting_semaphore<kMostUploads> uploads_{kMostUploads};
   std::condition_variable changed_;
 };
 

@@ -21,7 +21,8 @@ namespace ptpkg::matrix {
 namespace {
 
 constexpr std::string_view kScriptBody =
-    R"(job=$(awk -v task="${SLURM_ARRAY_TASK_ID:-0}" '$1 == task { print $2 }' "$index")
+    R"(unset SLURM_JWT  # the token of the submission
+job=$(awk -v task="${SLURM_ARRAY_TASK_ID:-0}" '$1 == task { print $2 }' "$index")
 "$ptpkg" run-node "$run" "$job" --jobs "${SLURM_CPUS_PER_TASK:-1}" --no-config --log-format plain >> "$run/jobs/$job/log" 2>&1 &
 worker=$!
 # Slurm signals all processes of a job. A second signal, from here, would end the worker before it records why.

@@ -30,15 +30,17 @@ inline constexpr std::array<std::string_view, 16> kSecretWords = {
          name.ends_with("_DIR");
 }
 
-/// True for a number and for a word that switches something.
+/// True for a small number, a version and a word that switches something.
 [[nodiscard]] inline bool IsSwitch(std::string_view value) {
   static constexpr std::array<std::string_view, 6> kSwitches = {"on", "off", "true", "false", "yes", "no"};
-  return value.find_first_not_of("0123456789.") == std::string_view::npos ||
-         std::ranges::find(kSwitches, ToLower(value)) != kSwitches.end();
+  constexpr std::size_t kMostDigits = 4;  // a longer number can be a password
+  if (value.find_first_not_of("0123456789.") == std::string_view::npos)
+    return value.size() <= kMostDigits || value.find('.') != std::string_view::npos;
+  return std::ranges::find(kSwitches, ToLower(value)) != kSwitches.end();
 }
 
 /// True if a variable holds a secret: its name has a word for one, not as part of a longer word (TOKENIZERS)
-/// and not for a place (TOKEN_FILE). A number or switch does not count (USE_OAUTH=1).
+/// and not for a place (TOKEN_FILE). A small number or switch does not count (USE_OAUTH=1).
 [[nodiscard]] inline bool HoldsSecret(std::string_view name, std::string_view value) {
   if (NamesPlace(name) || IsSwitch(value)) return false;
   const std::string lower = ToLower(name);

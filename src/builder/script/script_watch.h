@@ -20,8 +20,8 @@ struct WatchOptions {
   int jobs = 1;         ///< Number of jobs that the script got.
   std::uint64_t bytes_per_job = 0;
   std::uint64_t free_bytes = 0;
-  std::map<std::string, std::string> variables =
-      {};                 ///< Environment of the script, for ReplaceFoldersByVariables().
+  /// Environment of the script, for ReplaceFoldersByVariables().
+  std::map<std::string, std::string> variables = {};
   bool remembers = true;  ///< False: a partial run, whose time is not representative.
 };
 

@@ -42,17 +42,18 @@ std::map<std::string, std::string> VariablesOfClients(const Env& env) {
   return variables;
 }
 
-/// The environment of sbatch, which each job gets whole: variables that a user's processes have, those of
-/// Slurm, and a Kerberos ticket for file systems. Any other --export than ALL makes slurmd start a login
-/// shell of the user for each job, one after the other.
+/// The environment of sbatch, which each job gets whole: variables that a user's processes have, the
+/// place and the token of the controller, and a Kerberos ticket for file systems. Any other --export than ALL
+/// makes slurmd start a login shell of the user for each job, one after the other.
 std::map<std::string, std::string> VariablesOfSubmissions(const Env& env) {
-  static constexpr std::array<std::string_view, 11> kNames = {
-      "PATH",       "HOME",           "USER",      "LOGNAME", "SHELL", "LANG", "LC_ALL", "LD_LIBRARY_PATH",
-      "KRB5CCNAME", "SBATCH_ACCOUNT", "SBATCH_QOS"};
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "PATH",       "HOME",           "USER",       "LOGNAME",
+      "SHELL",      "LANG",           "LC_ALL",     "LD_LIBRARY_PATH",
+      "KRB5CCNAME", "SBATCH_ACCOUNT", "SBATCH_QOS", "SLURM_CONF",
+      "SLURM_JWT"};
   std::map<std::string, std::string> variables = VariablesOfClients(env);
   std::erase_if(variables, [](const auto& variable) {
-    const std::string& name = variable.first;
-    return !name.starts_with("SLURM_") && std::ranges::find(kNames, name) == kNames.end();
+    return std::ranges::find(kNames, variable.first) == kNames.end();
   });
   return variables;
 }

@@ -124,7 +124,7 @@ Result<bool> ResultBucket::Upload(const graph::Node& node, const std::string& pa
   const std::string sha256 = object.digests.sha256.Hex();
   const std::uint64_t bytes = object.digests.size_bytes;
   Task task(env_.reporter, {.stage = "upload", .subject = node.subject, .total_bytes = bytes});
-  TransferGuard::Transfer transfer(guard_);
+  TransferGuard::Transfer transfer(guard_, true);
   std::uint64_t most = 0;
   publish::Request request{.method = "PUT",
                            .url = bucket_->FileUrl(path),
@@ -169,7 +169,7 @@ Result<void> ResultBucket::CompareWritten(const std::string& path, const Digests
   PTPKG_TRY(const HttpAnswer head, Head(path));
   if (publish::JudgeObject(head, {.file = digests, .written_etag = etag}) == publish::ObjectContent::kSame)
     return Ok();
-  TransferGuard::Transfer transfer(guard_);
+  TransferGuard::Transfer transfer(guard_, true);
   PTPKG_TRY(const HashedAnswer there,
             publish::HashAnswer(network_, kMostObjectBytes, [&](ByteSink& hash) -> Result<HttpAnswer> {
               MovingSink sink(hash, transfer);

@@ -24,10 +24,11 @@ TransferGuard::TransferGuard(const Env& env, std::chrono::milliseconds patience)
       patience_(patience),
       thread_([this](const std::stop_token& stop) { Watch(stop); }) {}
 
-TransferGuard::Transfer::Transfer(TransferGuard& guard) : guard_(guard) {
+TransferGuard::Transfer::Transfer(TransferGuard& guard, bool is_upload) : guard_(guard) {
   const auto now = guard.clock_.Now();
   const std::lock_guard lock(guard.mutex_);
-  state_ = guard.transfers_.insert(guard.transfers_.end(), {.started = now, .begin = now, .moved = now});
+  state_ = guard.transfers_.insert(guard.transfers_.end(),
+                                   {.started = now, .begin = now, .moved = now, .is_upload = is_upload});
 }
 
 TransferGuard::Transfer::~Transfer() {
@@ -55,6 +56,7 @@ bool TransferGuard::IsTooSlow(const State& state) const {
 }
 
 TransferGuard::Seconds TransferGuard::WaitedFor(const State& state) const {
+  if (state.is_upload) return Seconds(0);
   const Seconds passed = clock_.Now() - state.started;
   return std::max(Seconds(0), passed - kUsualAnswer - Seconds(SecondsOf(state.bytes_before + state.bytes)));
 }

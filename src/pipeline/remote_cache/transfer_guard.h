@@ -26,6 +26,8 @@ inline constexpr std::chrono::seconds kUsualAnswer{1};
 /// - Too slow: it moves no byte for the time of `patience`, or, in a longer time, fewer than
 ///   kLeastBytesPerSecond on average.
 /// - Waiting: the time of a transfer beyond kUsualAnswer, and beyond what its bytes take at that rate.
+/// Uploads
+///   do not count, since builds go on meanwhile.
 class TransferGuard {
  public:
   TransferGuard(const Env& env, std::chrono::milliseconds patience);
@@ -44,13 +46,14 @@ class TransferGuard {
     std::chrono::steady_clock::time_point moved;
     std::uint64_t bytes = 0;         ///< Bytes of this try.
     std::uint64_t bytes_before = 0;  ///< Bytes of tries that were cut.
+    bool is_upload = false;
   };
 
  public:
   /// A request, from before it is sent until its answer was read.
   class Transfer {
    public:
-    explicit Transfer(TransferGuard& guard);
+    explicit Transfer(TransferGuard& guard, bool is_upload = false);
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
     ~Transfer();

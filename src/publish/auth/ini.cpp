@@ -50,7 +50,7 @@ std::string_view Stripped(std::string_view text) {
 /// A line that cannot be read.
 struct IniFault {
   int number;           ///< Of the line, from 1.
-  std::string section;  ///< That it belongs to; "" = it comes before all sections.
+  std::string section;  ///< The section that the line is in; "" = it comes before all sections.
   std::string line;
   std::string wrong;
 };
@@ -64,13 +64,13 @@ class IniReader {
     if (!wrong.empty()) faults_.push_back({number_, name_, std::string(line), std::move(wrong)});
   }
 
-  /// The first fault of the section. If the section is missing, the first that can be its header.
+  /// The first fault of the section. If the section is missing, the first faulty line that can be its header.
   [[nodiscard]] const IniFault* FaultOf(const std::string& name) const {
     const bool is_there = sections_.contains(name);
     const auto found = std::ranges::find_if(faults_, [&](const IniFault& fault) {
       if (is_there) return fault.section == name;
       return fault.line.find_first_of("[]") != std::string::npos &&
-             fault.line.find(name) != std::string::npos;
+             Stripped(ReplaceAll(ReplaceAll(fault.line, "[", ""), "]", "")) == name;
     });
     return found == faults_.end() ? nullptr : &*found;
   }

@@ -70,8 +70,7 @@ struct HttpCall {
   /// Borrowed; takes the body of a 2xx answer, however long, in place of HttpAnswer::body.
   ByteSink* answer_sink = nullptr;
   bool skips_proxy = false;  ///< Goes straight to the host, whatever the proxy variables say.
-  /// False: HttpAnswer::body is empty, and no error, where the server compressed a 2xx answer in a way that
-  /// ptpkg cannot read.
+  /// False: a 2xx answer that cannot be decoded gets an empty body instead of an error.
   bool needs_answer_body = true;
 };
 

@@ -88,6 +88,7 @@ TEST(SlurmTest, TheScriptQuotesItsValues) {
   EXPECT_THAT(script, HasSubstr("export PATH='/a b:/c'\n"));
   EXPECT_THAT(script, HasSubstr("run='/run $x'\nindex=/run/i\nptpkg=/bin/ptpkg\n"));
   EXPECT_THAT(script, HasSubstr("trap : TERM INT"));
+  EXPECT_THAT(script, HasSubstr("\nunset SLURM_JWT "));
   EXPECT_THAT(script, HasSubstr("scontrol requeue \"$SLURM_JOB_ID\""));
 }
 

@@ -89,6 +89,7 @@ TEST_F(SlurmEngineTest, JobsGetNoVariablesOfTheCallerThatMightBeSecret) {
                      {"SLURM_CONF", "/etc/slurm.conf"},
                      {"SBATCH_QOS", "long"},
                      {"SBATCH_EXPORT", "NONE"},
+                     {"SLURM_RESTART_COUNT", "2"},
                      {"AWS_SECRET_ACCESS_KEY", "secret-of-the-test"},
                      {"DATABASE", "secret-of-the-test"}};
   EXPECT_OK(Submit());

@@ -169,7 +169,9 @@ TEST(HoldsSecret, LooksAtWordsAndValues) {
     EXPECT_TRUE(HoldsSecret(name, "abcdefgh")) << name;
   for (const char* name : {"TOKENIZERS", "TOKEN_FILE", "SECRETARY", "PWD"})
     EXPECT_FALSE(HoldsSecret(name, "abcdefgh")) << name;
-  for (const char* value : {"", "1", "12.4", "ON", "false"}) EXPECT_FALSE(HoldsSecret("USE_OAUTH", value));
+  for (const char* value : {"", "1", "4096", "12.4.1", "ON", "false"})
+    EXPECT_FALSE(HoldsSecret("USE_OAUTH", value));
+  for (const char* value : {"20240117", "onward"}) EXPECT_TRUE(HoldsSecret("DB_PASSWORD", value));
 }
 
 TEST(MaskCredentials, HidesSecretAttributesOfCcachesStorage) {
