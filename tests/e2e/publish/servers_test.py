@@ -81,7 +81,7 @@ class Clients(harness.Case):
         program.write_text(installing.INSTALL.replace('f"file://{c}"', "c"))
         prefix = self.scratch / f"prefix-{len(list(self.scratch.iterdir()))}"
         name = package.name.rsplit("-", 2)[0]
-        self.assertEqual(self.client(harness.peers_python(), program, prefix, channel, name).split(), [package.name])
+        self.assertEqual(self.client(harness.peers_python(), program, prefix, channel, "", name).split(), [package.name])
         self.assertTrue(list((prefix / "conda-meta").glob("*.json")))
 
     def assert_installs_from(self, server, wheel) -> None:
