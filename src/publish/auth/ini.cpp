@@ -69,8 +69,10 @@ class IniReader {
     const bool is_there = sections_.contains(name);
     const auto found = std::ranges::find_if(faults_, [&](const IniFault& fault) {
       if (is_there) return fault.section == name;
-      return fault.line.find_first_of("[]") != std::string::npos &&
-             Stripped(ReplaceAll(ReplaceAll(fault.line, "[", ""), "]", "")) == name;
+      std::string text = fault.line;
+      for (const std::string_view part : {kByteOrderMark, std::string_view("["), std::string_view("]")})
+        text = ReplaceAll(text, part, "");
+      return text.size() < fault.line.size() && Stripped(text) == name;
     });
     return found == faults_.end() ? nullptr : &*found;
   }
