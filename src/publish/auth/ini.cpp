@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <fmt/core.h>
-#include <functional>
 #include <vector>
 
 #include "support/text/text.h"
+#include "support/text/utf8.h"
 
 namespace ptpkg::publish {
 namespace {
@@ -17,34 +17,21 @@ namespace {
 constexpr std::uint64_t kIniBytes = 64U << 10U;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// What str.strip() of Python takes away, in UTF-8. A no-break space comes along when text is copied.
-constexpr std::string_view kPythonBlanks =
-    " \t\n\v\f\r\x1C\x1D\x1E\x1F\xC2\x85\xC2\xA0\xE1\x9A\x80"
-    "\xE2\x80\x80\xE2\x80\x81\xE2\x80\x82\xE2\x80\x83\xE2\x80\x84\xE2\x80\x85\xE2\x80\x86\xE2\x80\x87"
-    "\xE2\x80\x88\xE2\x80\x89\xE2\x80\x8A\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAF\xE2\x81\x9F\xE3\x80\x80";
-
-/// True for a byte of UTF-8 that begins no character.
-bool IsLaterByte(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-/// `character`: the bytes of one.
+/// True for the characters that str.strip() of Python removes. The clipboard often brings a no-break space.
 bool IsPythonBlank(std::string_view character) {
-  return !IsLaterByte(character.front()) && kPythonBlanks.find(character) != std::string_view::npos;
+  static const std::vector<std::string_view> kBlanks = Utf8Characters(
+      " \t\n\v\f\r\x1C\x1D\x1E\x1F\xC2\x85\xC2\xA0\xE1\x9A\x80"
+      "\xE2\x80\x80\xE2\x80\x81\xE2\x80\x82\xE2\x80\x83\xE2\x80\x84\xE2\x80\x85\xE2\x80\x86\xE2\x80\x87"
+      "\xE2\x80\x88\xE2\x80\x89\xE2\x80\x8A\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAF\xE2\x81\x9F\xE3\x80\x80");
+  return std::ranges::find(kBlanks, character) != kBlanks.end();
 }
 
 std::string_view Stripped(std::string_view text) {
-  while (!text.empty()) {
-    std::size_t size = 1;
-    while (size < text.size() && IsLaterByte(text[size])) ++size;
-    if (!IsPythonBlank(text.substr(0, size))) break;
-    text.remove_prefix(size);
-  }
-  while (!text.empty()) {
-    std::size_t last = text.size() - 1;
-    while (last > 0 && IsLaterByte(text[last])) --last;
-    if (!IsPythonBlank(text.substr(last))) break;
-    text.remove_suffix(text.size() - last);
-  }
-  return text;
+  const std::vector<std::string_view> characters = Utf8Characters(text);
+  const auto first = std::ranges::find_if_not(characters, IsPythonBlank);
+  if (first == characters.end()) return text.substr(text.size());
+  const auto last = std::find_if_not(characters.rbegin(), characters.rend(), IsPythonBlank);
+  return {first->data(), static_cast<std::size_t>(last->data() + last->size() - first->data())};
 }
 
 /// A line that cannot be read.
@@ -89,7 +76,7 @@ class IniReader {
     if (text.starts_with('#') || text.starts_with(';')) return "";
     // In characters, as Python counts.
     const std::string_view before = line.substr(0, static_cast<std::size_t>(text.data() - line.data()));
-    const auto indent = static_cast<std::size_t>(std::ranges::count_if(before, std::not_fn(IsLaterByte)));
+    const std::size_t indent = Utf8Characters(before).size();
     if (value_ != nullptr && (text.empty() || indent > indent_)) {
       value_->append("\n").append(text);
       return "";
