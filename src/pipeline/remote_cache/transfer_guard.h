@@ -26,8 +26,7 @@ inline constexpr std::chrono::seconds kUsualAnswer{1};
 /// - Too slow: it moves no byte for the time of `patience`, or, in a longer time, fewer than
 ///   kLeastBytesPerSecond on average.
 /// - Waiting: the time of a transfer beyond kUsualAnswer, and beyond what its bytes take at that rate.
-/// Uploads
-///   do not count, since builds go on meanwhile.
+///   Uploads do not count: builds continue meanwhile.
 class TransferGuard {
  public:
   TransferGuard(const Env& env, std::chrono::milliseconds patience);

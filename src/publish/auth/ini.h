@@ -16,9 +16,10 @@ using IniSection = std::map<std::string, std::string>;
 /// The section whose values count for all others in Python's readers. AWS's clients know no such section.
 inline constexpr const char* kDefaultSection = "DEFAULT";
 
-/// The section "[name]"; nullopt when there is no such section or file. A value goes on in lines that are
-/// indented deeper than its key, and then has line breaks. Errors: kIo, kInvalidInput at a malformed line of
-/// the section, or at one that can be its header. Malformed lines elsewhere are passed over.
+/// Reads the section "[name]". nullopt: the section or the file does not exist. Lines with a deeper indent
+/// than a key continue its value, which then holds line breaks. Errors: kIo; kInvalidInput at a malformed
+/// line of the section, or at a malformed line that can be its header. The reader ignores malformed lines
+/// elsewhere.
 Result<std::optional<IniSection>> ReadIniSection(Env& env, const AbsPath& file, const std::string& name);
 
 /// The path in a variable, relative to the current directory; nullopt where it holds none.

@@ -5,8 +5,9 @@
 // works only at its audience, and for servers below prefix.dev that is prefix.dev. For another host its own
 // name is the audience, so that it can use the identity nowhere else.
 //
-// Nothing is requested over plain HTTP beyond this machine: whoever reads an identity on the way can use it.
-// Such a CI service counts as none, and is named if there is no other token.
+// ptpkg requests no identity over plain HTTP from another machine: whoever reads the identity on the way can
+// use it. ptpkg treats a CI service with such a URL as absent. The error names the URL if no other source has
+// a token.
 // A server without this feature answers 404, which means "no token" and not an error, so that other sources
 // of a token are tried.
 

@@ -1,8 +1,8 @@
-// Yanks and removes artifacts of a bucket. The index is edited first, and the files follow, with the
-// artifact itself as the last one: without it nobody would look for the rest. A new look precedes the
-// first DELETE, and another one that of the artifact, since another run may have put another file under the
-// name while the index was written, or while the other DELETEs were repeated. At the end the index is edited
-// once more, for a publication of the same file that ended in between.
+// Yanks and removes artifacts of a bucket. ptpkg edits the index first and deletes the files afterwards, the
+// artifact last: without the artifact, nobody would look for the rest. ptpkg asks for the artifact's status
+// before the first DELETE and again before the DELETE of the artifact. Meanwhile another run may have put
+// another file under the name. At the end ptpkg edits the index once more, for a publication of the same file
+// that ended in between.
 
 #include "publish/s3/s3_store.h"
 

@@ -102,7 +102,7 @@ class Newcomer(harness.Case):
             with self.subTest(formats):
                 said = self.said("build", folder, "--env", "system", "--format", formats, "--output", self.scratch / "dist", code=1)
                 failure = said[said.index("error: "):]
-                self.assertNotIn("libgeo", said[:said.index("error: ")], "the cause is no warning above the error")
+                self.assertNotIn("libgeo", said[:said.index("error: ")], "a warning above the error names the cause")
                 self.assertRegex(failure, r"error: 'toy-1\.0-0\.(conda|tar\.bz2)' failed its checks and was not published:\n"
                                           r" +lib/libtoy\.so \[elf-unreachable-needed\] cannot find 'libgeo\.so\.0'")
                 self.assertIn("fix: add '$ORIGIN/geo' to its search path", failure)
